@@ -18,7 +18,7 @@ from tests.helpers import chain_graph
 from workbench.catalog import Value, load_catalog
 from workbench.engine.run.worker import Worker
 from workbench.graph import Graph
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.preview import PreviewRequest
 from workbench.preview.views.render import render
@@ -55,8 +55,8 @@ def test_the_first_picture_and_a_change(op: str, device: str, photos: Path, tabl
         augmented(op, device),
         set_setting(chain_graph("resize", resize=SIZE), device=device),
     )
-    region, _ = wrap_in_region(graph, CATALOG, [op])
-    for where, shown in (("alone", graph), ("in an if", region)):
+    block, _ = wrap_in_block(graph, CATALOG, [op])
+    for where, shown in (("alone", graph), ("in an if", block)):
         first: list[float] = []
         for _ in range(FIRST):
             worker = Worker(Nowhere())  # type: ignore[arg-type]

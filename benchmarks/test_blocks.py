@@ -1,4 +1,4 @@
-"""A region against the hand-written conditional pipeline, and against the chain without it.
+"""A block against the hand-written conditional pipeline, and against the chain without it.
 
 Both sides take short turns in changing order, and what counts is the median of the turns' ratios:
 whatever else the machine does falls on both.
@@ -27,7 +27,7 @@ from workbench.catalog import Value, load_catalog
 from workbench.emit import emit_script
 from workbench.engine.run.worker import Worker
 from workbench.graph import Graph
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest
 from workbench.preview.views.render import render
@@ -56,7 +56,7 @@ def _name(op: str) -> str:
 
 
 def apply_with_p() -> Graph:
-    return wrap_in_region(augmented("rotate"), CATALOG, ["rotate"])[0]
+    return wrap_in_block(augmented("rotate"), CATALOG, ["rotate"])[0]
 
 
 def one_of_four() -> Graph:
@@ -66,8 +66,8 @@ def one_of_four() -> Graph:
 
 def nested() -> Graph:
     graph = augmented("rotate", "gaussian_blur")
-    graph, inner = wrap_in_region(graph, CATALOG, ["gaussian_blur"])
-    return wrap_in_region(graph, CATALOG, ["rotate", inner])[0]
+    graph, inner = wrap_in_block(graph, CATALOG, ["gaussian_blur"])
+    return wrap_in_block(graph, CATALOG, ["rotate", inner])[0]
 
 
 def imgs_per_s(pipe: Any) -> float:
@@ -79,7 +79,7 @@ def imgs_per_s(pipe: Any) -> float:
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("make", [apply_with_p, one_of_four, nested])
-def test_a_region_is_as_fast_as_by_hand(
+def test_a_block_is_as_fast_as_by_hand(
     make: Callable[[], Graph], device: str, photos: Path, table: Table
 ) -> None:
     name = make.__name__
@@ -122,9 +122,9 @@ def test_one_operator_in_the_place_of_an_if(
     op: str, device: str, photos: Path, table: Table
 ) -> None:
     """As the inspector measures it. Where its coin says no, a blur has a window of 1."""
-    graph, region = wrap_in_region(augmented(op), CATALOG, [op])
+    graph, block = wrap_in_block(augmented(op), CATALOG, [op])
     graph = with_settings(graph, device=device, batch_size=BATCH_SIZE, num_threads=THREADS)
-    experiment = FusedSpeedExperiment(graph, str(photos), region, measurement_config=QUICK_CONFIG)
+    experiment = FusedSpeedExperiment(graph, str(photos), block, measurement_config=QUICK_CONFIG)
     report = experiment.run()
     for row in report.measurements:
         rates = [each.imgs_per_s for each in row.rounds]
@@ -135,10 +135,10 @@ def test_one_operator_in_the_place_of_an_if(
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
-def test_a_change_in_and_behind_a_region(device: str, photos: Path, table: Table) -> None:
+def test_a_change_in_and_behind_a_block(device: str, photos: Path, table: Table) -> None:
     plain = chain(5, device)
-    region, _ = wrap_in_region(plain, CATALOG, ["rotate"])
-    both, _ = wrap_in_region(region, CATALOG, ["color_twist"])
+    block, _ = wrap_in_block(plain, CATALOG, ["rotate"])
+    both, _ = wrap_in_block(block, CATALOG, ["color_twist"])
     worker, fresh = Worker(Nowhere()), itertools.count()  # type: ignore[arg-type]
     changes: dict[str, Callable[[Graph, int], Graph]] = {
         "rotate": lambda g, n: set_arg(g, CATALOG, "rotate", "angle", 5.0 + n / 70),
@@ -148,8 +148,8 @@ def test_a_change_in_and_behind_a_region(device: str, photos: Path, table: Table
         ),
     }
     places = {
-        "in a region, rotate": (region, "rotate"),
-        "behind a region, color_twist": (region, "color_twist"),
+        "in a block, rotate": (block, "rotate"),
+        "behind a block, color_twist": (block, "color_twist"),
         "in the first of two, rotate": (both, "rotate"),
         "behind two, crop_mirror_normalize": (both, "crop_mirror_normalize"),
     }

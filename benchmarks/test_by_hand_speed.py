@@ -114,7 +114,7 @@ def test_an_export_is_as_fast_as_what_is_written_by_hand(
     if target != "script":
         require(target)
     if target == "dynamic" and recipe != "imagenet-train":
-        pytest.skip("dynamic mode holds neither regions nor targets that follow")
+        pytest.skip("dynamic mode holds neither blocks nor targets that follow")
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
     ours = import_script(export(load_recipe(recipe), target, load_catalog()).main.text, tmp_path)
     theirs = import_script(by_hand(recipe, target), tmp_path)

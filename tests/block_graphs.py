@@ -1,4 +1,4 @@
-"""Random graphs with regions in regions, and with two sources of two kinds."""
+"""Random graphs with blocks in blocks, and with two sources of two kinds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbench.graph.control_flow.options import (
     set_probability,
     set_weights,
 )
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 from workbench.graph.edits.edit import start_graph
 from workbench.graph.model import Body, Source
 from workbench.sources import Dataset, Datasets, open_datasets
@@ -76,18 +76,18 @@ class GraphMaker:
         fed = {"data": image, argument: Port(drawn.id, "output")}
         return [drawn, self.node(op, {"keep_size": True} if op == "rotate" else {}, fed)]
 
-    def region(self, images: Mapping[str, Port], depth: int) -> list[Node]:
-        """Nodes of which the last is a region that gives what it takes in, changed."""
+    def block(self, images: Mapping[str, Port], depth: int) -> list[Node]:
+        """Nodes of which the last is a block that gives what it takes in, changed."""
         op = "one_of" if self.pick(3) == 2 else "if"
         count = 2 + self.pick(3) if op == "one_of" else 2
         deciding = self.choice(count) if op == "one_of" else self.condition()
         number = next(self.numbers)
         control = CATALOG[op].inputs[0].name
         fed = {control: Port(deciding[-1].id, "output"), **images}
-        region = Node(f"{op}_{number}", op, inputs=fed)
+        block = Node(f"{op}_{number}", op, inputs=fed)
         names = CATALOG[op].body_names(count)
-        bodies = {name: self.body(region.scope(name), list(images), depth) for name in names}
-        return [*deciding, replace(region, bodies=bodies)]
+        bodies = {name: self.body(block.scope(name), list(images), depth) for name in names}
+        return [*deciding, replace(block, bodies=bodies)]
 
     def choice(self, count: int) -> list[Node]:
         """A draw of one of so many numbers, with weights or even."""
@@ -104,7 +104,7 @@ class GraphMaker:
             nodes += made
             outputs[name] = Port(made[-1].id, "output")
         if depth > 1 and self.pick(3):
-            made = self.region(outputs, depth - 1)
+            made = self.block(outputs, depth - 1)
             nodes += made
             outputs = {name: Port(made[-1].id, name) for name in taken}
         return Body(tuple(nodes), outputs, tuple(taken))
@@ -112,7 +112,7 @@ class GraphMaker:
 
 def _made(picks: list[int]) -> Graph:
     maker = GraphMaker(itertools.cycle(picks), itertools.count(1))
-    graph = start_graph(CATALOG, "regions")
+    graph = start_graph(CATALOG, "blocks")
     resized = maker.node("resize", {"size": (24.0, 24.0)}, {"data": Port("decode", "output")})
     second = Source("second", "readers.file", seed=900, kind="file_list", dataset=OTHERS)
     decoded = maker.node("decoders.image", {}, {"data": Port("second", "jpegs")})
@@ -120,34 +120,34 @@ def _made(picks: list[int]) -> Graph:
     nodes = [*graph.nodes, resized, second, decoded, small]
     images = {"images": Port(resized.id, "output"), "twins": Port(small.id, "output")}
     for _ in range(1 + maker.pick(2)):
-        made = maker.region(images, 3)
+        made = maker.block(images, 3)
         nodes += made
         images = {name: Port(made[-1].id, name) for name in images}
     outputs = {**images, "labels": Port("reader", "labels"), "classes": Port("second", "labels")}
     return replace(graph, nodes=tuple(nodes), outputs=outputs, settings=Settings(batch_size=BATCH))
 
 
-REGION_GRAPHS = st.lists(st.integers(0, 1000), min_size=8, max_size=40).map(_made)
-"""Graphs of two sources, of which one is a list of files, and of regions up to three deep."""
+BLOCK_GRAPHS = st.lists(st.integers(0, 1000), min_size=8, max_size=40).map(_made)
+"""Graphs of two sources, of which one is a list of files, and of blocks up to three deep."""
 
 
 def several(catalog: Catalog) -> Graph:
     """The recipe ``rotate-jitter`` with one of three: turned at times, recoloured, as it is."""
-    graph, region = wrap_as_options(load_recipe("rotate-jitter"), catalog, ["rotate", "color"])
-    graph = set_weights(add_option(graph, catalog, region), catalog, region, [5, 3, 2])
-    graph, inner = wrap_in_region(graph, catalog, ["rotate"])
+    graph, block = wrap_as_options(load_recipe("rotate-jitter"), catalog, ["rotate", "color"])
+    graph = set_weights(add_option(graph, catalog, block), catalog, block, [5, 3, 2])
+    graph, inner = wrap_in_block(graph, catalog, ["rotate"])
     return set_probability(graph, catalog, inner, 0.8)
 
 
 def set_count(
-    graph: Graph, catalog: Catalog, region: str, count: int, *, shuffled: bool | None = None
+    graph: Graph, catalog: Catalog, block: str, count: int, *, shuffled: bool | None = None
 ) -> Graph:
     """Let this number of the bodies of a ``some_of`` run."""
-    inside = graph.at_scope(graph.scope_of(region))
-    node = inside.node(region)
+    inside = graph.at_scope(graph.scope_of(block))
+    node = inside.node(block)
     in_any_order = node.args["shuffled"] if shuffled is None else shuffled
     node = replace(node, args={**node.args, "count": count, "shuffled": in_any_order})
-    return fit_generator(inside.replace_node(node).whole, catalog, region)
+    return fit_generator(inside.replace_node(node).whole, catalog, block)
 
 
 def two_datasets(photos: Path) -> Datasets:

@@ -217,7 +217,7 @@ def photo_recipes() -> dict[str, Graph]:
 
 
 def flat_recipes() -> list[Graph]:
-    """The recipes in which nothing is chosen for each sample: no region, no policy."""
+    """The recipes in which nothing is chosen for each sample: no block, no policy."""
     return [graph for graph in load_recipes().values() if not needs_conditionals(graph.nodes)]
 
 

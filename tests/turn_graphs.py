@@ -1,4 +1,4 @@
-"""Random graphs with bodies that run one after another, in and around other regions."""
+"""Random graphs with bodies that run one after another, in and around other blocks."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from workbench.graph.edits.edit import start_graph
 
 
 class _TurnMaker(GraphMaker):
-    """Makes regions of every kind."""
+    """Makes blocks of every kind."""
 
-    def region(self, images: Mapping[str, Port], depth: int) -> list[Node]:
+    def block(self, images: Mapping[str, Port], depth: int) -> list[Node]:
         kind = self.pick(5)
         if kind == 0:
-            return super().region(images, depth)
+            return super().block(images, depth)
         return self.repeat(images, depth) if kind < 3 else self.some_of(images, depth)
 
     def some_of(self, images: Mapping[str, Port], depth: int) -> list[Node]:
@@ -30,22 +30,22 @@ class _TurnMaker(GraphMaker):
             "count": 1 + self.pick(options),
             "shuffled": bool(self.pick(2)),
         }
-        region = Node(f"some_of_{next(self.numbers)}", "some_of", args)
+        block = Node(f"some_of_{next(self.numbers)}", "some_of", args)
         names = CATALOG["some_of"].body_names(options)
-        bodies = {name: self.body(region.scope(name), list(images), depth) for name in names}
-        region = replace(region, bodies=bodies)
-        draw = self.node("random.choice", {"population": SOME_OF.order_count(region)})
-        return [draw, replace(region, inputs={"choice": Port(draw.id, "output"), **images})]
+        bodies = {name: self.body(block.scope(name), list(images), depth) for name in names}
+        block = replace(block, bodies=bodies)
+        draw = self.node("random.choice", {"population": SOME_OF.order_count(block)})
+        return [draw, replace(block, inputs={"choice": Port(draw.id, "output"), **images})]
 
     def repeat(self, images: Mapping[str, Port], depth: int) -> list[Node]:
-        region = Node(f"repeat_{next(self.numbers)}", "repeat", inputs=images)
-        body = self.body(region.scope("body"), list(images), depth)
-        region = replace(region, bodies={"body": body})
+        block = Node(f"repeat_{next(self.numbers)}", "repeat", inputs=images)
+        body = self.body(block.scope("body"), list(images), depth)
+        block = replace(block, bodies={"body": body})
         if self.pick(2):
-            return [replace(region, args={"times": 1 + self.pick(3)})]
+            return [replace(block, args={"times": 1 + self.pick(3)})]
         draw = self.node("random.uniform", {"range": (0.0, 3.0), "dtype": "INT32"})
-        fed = {**region.inputs, "times": Port(draw.id, "output")}
-        return [draw, replace(region, args={"most": 2}, inputs=fed)]
+        fed = {**block.inputs, "times": Port(draw.id, "output")}
+        return [draw, replace(block, args={"most": 2}, inputs=fed)]
 
 
 def turn_graph(picks: list[int]) -> Graph:
@@ -57,7 +57,7 @@ def turn_graph(picks: list[int]) -> Graph:
     images = {"images": Port(resized.id, "output"), "twins": Port(small.id, "output")}
     nodes = [*graph.nodes, resized, small]
     for _ in range(1 + maker.pick(2)):
-        made = maker.region(images, 2)
+        made = maker.block(images, 2)
         nodes += made
         images = {name: Port(made[-1].id, name) for name in images}
     outputs = {**images, "before": Port(resized.id, "output")}
@@ -65,4 +65,4 @@ def turn_graph(picks: list[int]) -> Graph:
 
 
 TURN_GRAPHS = st.lists(st.integers(0, 1000), min_size=8, max_size=40).map(turn_graph)
-"""Graphs of one source, and of regions up to two deep, some of whose bodies run again."""
+"""Graphs of one source, and of blocks up to two deep, some of whose bodies run again."""

@@ -39,7 +39,7 @@ def test_neither_the_kind_of_data_nor_the_file_format_changes_the_hash(photos: P
     assert f'"graph_sha256": "{graph_hash(graph)}"' in record.read_text()
 
 
-def test_what_is_inside_a_region_counts() -> None:
+def test_what_is_inside_a_block_counts() -> None:
     inner = Node("flip", "flip", inputs={"data": Port("if.then", "images")})
     passed = Body((), {"images": Port("if.else", "images")}, ("images",))
     flipped = Body((inner,), {"images": Port("flip", "output")}, ("images",))

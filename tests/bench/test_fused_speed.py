@@ -16,17 +16,17 @@ SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=1, budget=0.0)
 
 
 def test_both_are_measured_and_compared(photos: Path) -> None:
-    graph, region = sometimes("flip", {"horizontal": 1})
+    graph, block = sometimes("flip", {"horizontal": 1})
     graph = with_settings(graph, batch_size=8, num_threads=2)
-    report = FusedSpeedExperiment(graph, str(photos), region, measurement_config=SHORT).run()
+    report = FusedSpeedExperiment(graph, str(photos), block, measurement_config=SHORT).run()
     assert [row.name for row in report.measurements] == [BRANCHED, FUSED]
     assert all(row.median for row in report.measurements)
     middle, low, high = report.extra["fused_over_if"]
     assert low <= middle <= high
-    assert report.extra["region"] == region
+    assert report.extra["block"] == block
 
 
 def test_what_cannot_be_one_operator_is_not_measured(photos: Path) -> None:
-    graph, region = sometimes("noise.gaussian", {"stddev": 5.0})
+    graph, block = sometimes("noise.gaussian", {"stddev": 5.0})
     with pytest.raises(GraphEditError, match=r"no argument of noise\.gaussian"):
-        FusedSpeedExperiment(graph, str(photos), region, measurement_config=SHORT).run()
+        FusedSpeedExperiment(graph, str(photos), block, measurement_config=SHORT).run()

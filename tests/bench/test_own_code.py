@@ -15,7 +15,7 @@ from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.errors import EngineError
 from workbench.graph import Graph
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 
 SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=1, budget=0.0)
 
@@ -39,16 +39,16 @@ def never_returns(image: Any) -> Any:
         pass
 
 
-def inside_region(made: wb.FunctionNode) -> Graph:
+def inside_block(made: wb.FunctionNode) -> Graph:
     graph = chain_graph("resize", resize={"size": (64, 64)})
     graph = with_settings(graph, batch_size=4, num_threads=2)
     graph = made.after(graph, next(node.id for node in graph.nodes if node.op == "resize"))
     name = made.function.__name__
-    return wrap_in_region(graph, load_catalog(), [name], "repeat")[0]
+    return wrap_in_block(graph, load_catalog(), [name], "repeat")[0]
 
 
 def measure(made: wb.FunctionNode, photos: Path) -> Any:
-    experiment = StageCostExperiment(inside_region(made), str(photos), measurement_config=SHORT)
+    experiment = StageCostExperiment(inside_block(made), str(photos), measurement_config=SHORT)
     return experiment.run()
 
 

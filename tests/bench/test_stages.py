@@ -50,7 +50,7 @@ from workbench.engine import Engine
 from workbench.engine.resources.machine import usable_cores
 from workbench.errors import EngineError
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import open_datasets
@@ -87,10 +87,10 @@ def test_what_lies_behind_the_decoder(catalog: Catalog) -> None:
     assert nodes_after_decoders(ResolvedGraph(graph, catalog)) == {"crop", "mirror", "normalize"}
 
 
-def test_a_region_may_be_fed_with_what_nothing_in_it_uses(photos: Path) -> None:
+def test_a_block_may_be_fed_with_what_nothing_in_it_uses(photos: Path) -> None:
     graph = with_settings(branching_graph(), batch_size=2)
-    region = graph.node("outer")
-    fed = replace(region, inputs={**region.inputs, "labels": Port("reader", "labels")})
+    block = graph.node("outer")
+    fed = replace(block, inputs={**block.inputs, "labels": Port("reader", "labels")})
     assert CachedBatchJob(graph.replace_node(fed), open_datasets(photos)).start().run() == 2
 
 
@@ -384,7 +384,7 @@ def sized() -> Graph:
 
 def test_the_graph_is_measured_without_each(catalog: Catalog) -> None:
     graph = sized()
-    inside, _ = wrap_in_region(graph, catalog, ["swap"], "if")
+    inside, _ = wrap_in_block(graph, catalog, ["swap"], "if")
     for each in (graph, inside):
         ((node, script),) = scripts_without_functions(ResolvedGraph(each, catalog))
         assert (node.id, "swap" in script.text) == ("swap", False)

@@ -15,7 +15,7 @@ RECIPES = {
     **load_recipes(),
     SIDE_BY_SIDE: set_setting(load_recipe("cutout"), pipelines=2),
 }
-HOLD_NO_REGION = ("dynamic", "notebook", "ray")
+HOLD_NO_BLOCK = ("dynamic", "notebook", "ray")
 BOXES = {"ssd", "retinanet"}
 RAGGED = {
     **dict.fromkeys(BOXES, r"follow_boxes\.boxes: .* of boxes each image .* Put a pad"),
@@ -83,7 +83,7 @@ PYTHON = [name for name in target_names() if name != "notebook"]
 def held(target: str) -> dict[str, Graph]:
     """The recipes that a target can hold."""
     found = {name: g for name, g in RECIPES.items() if name not in REFUSED.get(target, ())}
-    if target in HOLD_NO_REGION:
+    if target in HOLD_NO_BLOCK:
         flat = {graph.name for graph in flat_recipes()}
         found = {name: graph for name, graph in found.items() if graph.name in flat}
     if not load_target(target).side_by_side:

@@ -1,4 +1,4 @@
-"""Regions as a person would write them."""
+"""Blocks as a person would write them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from textwrap import dedent
 
 from hypothesis import given
 
-from tests.block_graphs import CATALOG, REGION_GRAPHS, branching_graph, set_count, several
+from tests.block_graphs import BLOCK_GRAPHS, CATALOG, branching_graph, set_count, several
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.rename import rename_node
 from workbench.graph.model import Body
@@ -76,7 +76,7 @@ def test_a_body_that_changes_nothing_is_left_out() -> None:
     assert pipeline_of(graph).count("else:") == 1
 
 
-def test_what_is_needed_behind_a_region_keeps_its_variable() -> None:
+def test_what_is_needed_behind_a_block_keeps_its_variable() -> None:
     graph = branching_graph()
     graph = replace(graph, outputs={**graph.outputs, "original": Port("resize", "output")})
     text = pipeline_of(graph)
@@ -99,14 +99,14 @@ def test_a_line_belongs_to_the_innermost_node() -> None:
         assert code.node_at(at) == node
 
 
-@given(REGION_GRAPHS)
+@given(BLOCK_GRAPHS)
 def test_no_body_reads_a_variable_that_stands_for_something_else(graph: Graph) -> None:
     """Run on values that say which port they are: DALI's ``if`` runs both bodies, apart."""
     text = emit_script(graph, CATALOG).text
     function = next(
         node
         for node in ast.parse(text).body
-        if isinstance(node, ast.FunctionDef) and node.name == "regions_pipeline"
+        if isinstance(node, ast.FunctionDef) and node.name == "blocks_pipeline"
     )
     read = {name.id for name in ast.walk(function) if isinstance(name, ast.Name)}
     assert read
@@ -166,11 +166,11 @@ def test_one_of_several_with_an_if_in_it() -> None:
 
 def test_options_that_change_nothing() -> None:
     graph = several(CATALOG)
-    region = graph.node("one_of")
+    block = graph.node("one_of")
 
     def without(name: str) -> str:
         through = Body((), {"images": Port(f"one_of.{name}", "images")}, ("images",))
-        fewer = replace(region, bodies={**region.bodies, name: through})
+        fewer = replace(block, bodies={**block.bodies, name: through})
         return pipeline_of(graph.replace_node(fewer))
 
     assert "if choice == 0:\n    pass\nelif choice == 1:\n" in without("option_0")
@@ -181,8 +181,8 @@ def test_what_decides_is_on_the_cpu_also_with_mixed_decoding() -> None:
     """DALI splits a batch by a condition on the CPU; pictures that decide may lie on the GPU."""
     graph = branching_graph()
     mean = Node("mean", "reductions.mean", {}, {"data": Port("resize", "output")})
-    region = graph.node("outer")
-    fed = replace(region, inputs={**region.inputs, "condition": Port("mean", "output")})
+    block = graph.node("outer")
+    fed = replace(block, inputs={**block.inputs, "condition": Port("mean", "output")})
     graph = graph.replace_node(fed)
     graph = replace(graph, nodes=(*graph.nodes, mean))
     text = pipeline_of(graph)
@@ -192,11 +192,11 @@ def test_what_decides_is_on_the_cpu_also_with_mixed_decoding() -> None:
 
 def test_what_is_looked_up_takes_no_name_of_a_draw_of_turns() -> None:
     """Read as ``some_of_option[i]``, it was taken for another name and overwritten."""
-    graph, region = wrap_as_options(
+    graph, block = wrap_as_options(
         load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], "some_of"
     )
-    graph = set_count(graph, CATALOG, region, 2, shuffled=True)
-    graph, _ = wrap_in_region(graph, CATALOG, [region], "repeat")
+    graph = set_count(graph, CATALOG, block, 2, shuffled=True)
+    graph, _ = wrap_in_block(graph, CATALOG, [block], "repeat")
     graph = rename_node(graph, "angle", "some_of_option")
     text = emit_script(graph, CATALOG).text
     assert "angle=some_of_option[i]" in text
@@ -204,10 +204,10 @@ def test_what_is_looked_up_takes_no_name_of_a_draw_of_turns() -> None:
     assert "some_of_option = fn.lookup_table(" not in text
 
 
-def test_a_draw_of_each_turn_is_read_so_inside_another_region() -> None:
+def test_a_draw_of_each_turn_is_read_so_inside_another_block() -> None:
     graph = connect(load_recipe("rotate-jitter"), CATALOG, Port("angle", "output"), "color", "hue")
-    graph, _ = wrap_in_region(graph, CATALOG, ["rotate", "color"], "repeat")
-    graph, _ = wrap_in_region(graph, CATALOG, ["rotate"])
+    graph, _ = wrap_in_block(graph, CATALOG, ["rotate", "color"], "repeat")
+    graph, _ = wrap_in_block(graph, CATALOG, ["rotate"])
     text = pipeline_of(graph)
     assert "    if chance[i]:\n        images = fn.rotate(" in text
     assert "angle=angle[i]" in text

@@ -65,7 +65,7 @@ def by_hand(recipe: str, target: str) -> str:
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_an_export_is_little_longer_and_the_table_says_so(recipe: str, target: str) -> None:
     if target == "dynamic" and recipe != "imagenet-train":
-        pytest.skip("dynamic mode holds neither regions nor targets that follow")
+        pytest.skip("dynamic mode holds neither blocks nor targets that follow")
     ours = code_lines(export(load_recipe(recipe), target, CATALOG).main.text)
     theirs = code_lines(by_hand(recipe, target))
     assert ours <= MOST.get(target, MOST_OF_LOADERS) * theirs

@@ -15,7 +15,7 @@ from workbench.catalog import Catalog
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError
 from workbench.graph import Graph, load_recipe
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 
 GOLDEN = Path(__file__).parent / "own_code" / "golden" / "script.py"
 CARRY = (
@@ -29,7 +29,7 @@ REFUSE = {
     "albumentations": "albumentations is written without DALI, which calls it",
     "triton": "Triton is given a pipeline that DALI serialises, without Python",
 }
-HOLD_NO_REGION = ("notebook", "ray")
+HOLD_NO_BLOCK = ("notebook", "ray")
 
 
 @wb.node(layouts="HWC")
@@ -45,7 +45,7 @@ def balanced() -> Graph:
 
 
 def sometimes(catalog: Catalog) -> Graph:
-    return wrap_in_region(balanced(), catalog, ["grey_world"], "if")[0]
+    return wrap_in_block(balanced(), catalog, ["grey_world"], "if")[0]
 
 
 def test_every_target_is_decided() -> None:
@@ -61,7 +61,7 @@ def test_golden(catalog: Catalog, request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.parametrize("target", CARRY)
 def test_every_target_has_the_function_as_it_was_written(target: str, catalog: Catalog) -> None:
-    graph = balanced() if target in HOLD_NO_REGION else sometimes(catalog)
+    graph = balanced() if target in HOLD_NO_BLOCK else sometimes(catalog)
     text = export(graph, target, catalog).main.text
     if target == "notebook":
         cells = json.loads(text)["cells"]
@@ -76,10 +76,10 @@ def test_it_is_as_ruff_would_have_it() -> None:
 
 
 @pytest.mark.parametrize("target", REFUSE)
-@pytest.mark.parametrize("inside", [False, True], ids=["beside", "in a region"])
+@pytest.mark.parametrize("inside", [False, True], ids=["beside", "in a block"])
 def test_what_cannot_carry_it_says_why(target: str, inside: bool, catalog: Catalog) -> None:
     graph = sometimes(catalog) if inside else balanced()
-    with_ = "training" if target == "triton" else ""  # else a drawn region is left out
+    with_ = "training" if target == "triton" else ""  # else a drawn block is left out
     with pytest.raises(GraphExportError) as told:
         export(graph, target, catalog, with_=with_)
     assert str(told.value).startswith("grey_world: it calls the Python function grey_world, and ")

@@ -11,7 +11,7 @@ from workbench.catalog import Catalog
 from workbench.emit import emit_script, emit_stage
 from workbench.engine.build.auto_augment import automatic_draws
 from workbench.graph import Graph, Node, Port, load_recipe
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.graph.model.node_order import topological
 from workbench.graph.resolved import ResolvedGraph
@@ -96,14 +96,14 @@ def test_feeds_on_the_gpu_are_taken_in_there() -> None:
     assert call.split() == ['name="decode.output",', "no_copy=True,", 'device="gpu"']
 
 
-def test_with_regions_only_one_line_changes_with_a_value() -> None:
-    graph, region = wrap_in_region(load_recipe("rotate-jitter"), CATALOG, ["rotate"])
+def test_with_blocks_only_one_line_changes_with_a_value() -> None:
+    graph, block = wrap_in_block(load_recipe("rotate-jitter"), CATALOG, ["rotate"])
 
     def lines(angle: float) -> list[str]:
         made = set_arg(graph, CATALOG, "rotate", "angle", angle)
-        taps = taps_of([made.node(region)])
-        fed = dict.fromkeys(made.node(region).inputs.values(), "cpu")
-        return emit_stage(ResolvedGraph(made, CATALOG), [region], taps, fed).code.text.splitlines()  # type: ignore[arg-type]
+        taps = taps_of([made.node(block)])
+        fed = dict.fromkeys(made.node(block).inputs.values(), "cpu")
+        return emit_stage(ResolvedGraph(made, CATALOG), [block], taps, fed).code.text.splitlines()  # type: ignore[arg-type]
 
     pairs = list(zip(lines(3.0), lines(-123.456), strict=True))
     changed = [pair for pair in pairs if pair[0] != pair[1]]
@@ -113,13 +113,13 @@ def test_with_regions_only_one_line_changes_with_a_value() -> None:
 
 def test_on_the_gpu_the_engine_augments_through_the_host() -> None:
     graph = chain_graph("resize", "rand_augment", resize={"size": (64.0, 64.0)})
-    graph, region = wrap_in_region(graph, CATALOG, ["rand_augment"])
-    fed = list(graph.node(region).inputs.values())
+    graph, block = wrap_in_block(graph, CATALOG, ["rand_augment"])
+    fed = list(graph.node(block).inputs.values())
     for device, copies in (("cpu", 0), ("mixed", 1)):
         placed = set_setting(graph, device=device)
         draws = automatic_draws(ResolvedGraph(placed, CATALOG))
         feeds = {port: "gpu" if port.node == "resize" and copies else "cpu" for port in fed}
-        made = emit_stage(ResolvedGraph(placed, CATALOG), [region], [], feeds, draws, applied=True)  # type: ignore[arg-type]
+        made = emit_stage(ResolvedGraph(placed, CATALOG), [block], [], feeds, draws, applied=True)  # type: ignore[arg-type]
         assert made.automatic == {"rand_augment": "HWC"}
         text = made.code.text
         assert text.count("resize__output.cpu(),") == copies

@@ -287,7 +287,7 @@ def test_otherwise_each_operator_has_its_own() -> None:
         load_recipe("imagenet-train"),
         set_setting(graph, seed=7),
         set_setting(graph, pipelines=2),
-        by_the_pipeline(load_recipe("simclr")),  # its regions hold further operators
+        by_the_pipeline(load_recipe("simclr")),  # its blocks hold further operators
     ):
         assert not pipeline_seed_is_enough(other, CATALOG, other.nodes)
         assert "seed=seed" in export(other, "script", CATALOG).main.text

@@ -10,7 +10,7 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.engine.importing import from_file
 from workbench.graph import Node, Port
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 
 CATALOG = load_catalog()
 
@@ -81,7 +81,7 @@ def test_draws_that_would_be_others_are_said(tmp_path: Path) -> None:
 
 def test_an_exported_script_comes_back_as_it_was(tmp_path: Path) -> None:
     graph = chain_graph("resize", "rand_augment", "auto_augment", "trivial_augment_wide")
-    graph, _ = wrap_in_region(graph, CATALOG, ["auto_augment"])
+    graph, _ = wrap_in_block(graph, CATALOG, ["auto_augment"])
     script = tmp_path / "pipe.py"
     script.write_text(emit_script(graph, CATALOG).text, encoding="utf-8")
     made = from_file(script)

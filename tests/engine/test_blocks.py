@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given
 
-from tests.block_graphs import BATCH, CATALOG, REGION_GRAPHS, two_datasets
+from tests.block_graphs import BATCH, BLOCK_GRAPHS, CATALOG, two_datasets
 from tests.helpers import arrays_of, chain_graph, import_script, same
 from tests.thorough import examples
 from workbench.emit import emit_script
 from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.graph.edits.rename import rename_node
 from workbench.graph.model import Body
@@ -39,7 +39,7 @@ def script_outputs(graph: Graph, data: Datasets, folder: Path, batches: int) -> 
 
 
 @examples(2, thorough=200)
-@given(graph=REGION_GRAPHS)
+@given(graph=BLOCK_GRAPHS)
 def test_the_preview_is_the_script_at_any_batch(
     graph: Graph, data: Datasets, scripts: Path
 ) -> None:
@@ -56,7 +56,7 @@ def test_the_preview_is_the_script_at_any_batch(
 
 @pytest.mark.gpu
 @examples(8, thorough=400)
-@given(graph=REGION_GRAPHS)
+@given(graph=BLOCK_GRAPHS)
 def test_so_it_is_with_mixed_decoding(graph: Graph, data: Datasets, scripts: Path) -> None:
     graph = set_setting(graph, device="mixed")
     assume(not check_graph(graph, CATALOG))
@@ -73,9 +73,9 @@ def coin(name: str, seed: int) -> Node:
 
 
 def branching(then: Body, otherwise: Body | None = None) -> Graph:
-    """A chain whose last node is a region on a coin, which takes the image in."""
+    """A chain whose last node is a block on a coin, which takes the image in."""
     graph = chain_graph("resize", resize={"size": (32.0, 32.0)})
-    region = Node(
+    block = Node(
         "branch",
         "if",
         inputs={"condition": Port("flag", "output"), "images": Port("resize", "output")},
@@ -86,7 +86,7 @@ def branching(then: Body, otherwise: Body | None = None) -> Graph:
     )
     return replace(
         graph,
-        nodes=(*graph.nodes, coin("flag", 3), region),
+        nodes=(*graph.nodes, coin("flag", 3), block),
         outputs={**graph.outputs, "images": Port("branch", "images")},
         settings=replace(graph.settings, batch_size=8),
     )
@@ -126,7 +126,7 @@ def test_fewer_samples_are_the_first_of_the_batch(photos: Path) -> None:
         assert same(few, every[:3])
 
 
-def test_a_change_behind_a_region_does_not_run_it_again(photos: Path) -> None:
+def test_a_change_behind_a_block_does_not_run_it_again(photos: Path) -> None:
     graph = branching(noise())
     last = Node("last", "brightness", {"brightness": 1.2}, {"data": Port("branch", "images")})
     graph = replace(graph, nodes=(*graph.nodes, last), outputs={"images": Port("last", "output")})
@@ -205,11 +205,11 @@ def test_one_of_two_sources_may_stay_as_it_is_for_long(photos: Path) -> None:
 
 
 @pytest.mark.parametrize("taken", [("images",), ("images", "labels")])
-def test_what_no_body_uses_may_feed_a_region(taken: tuple[str, ...], photos: Path) -> None:
+def test_what_no_body_uses_may_feed_a_block(taken: tuple[str, ...], photos: Path) -> None:
     """DALI leaves out what nothing uses, and the preview could not feed it."""
     graph = branching(replace(noise(), inputs=taken))
-    region = graph.node("branch")
-    fed = replace(region, inputs={**region.inputs, "labels": Port("reader", "labels")})
+    block = graph.node("branch")
+    fed = replace(block, inputs={**block.inputs, "labels": Port("reader", "labels")})
     port = Port("branch", "images")
     plain = Runner(CATALOG).run(graph, photos, 1, 4, [port]).batches[port].arrays()
     found = Runner(CATALOG).run(graph.replace_node(fed), photos, 1, 4, [port])
@@ -231,9 +231,9 @@ def test_what_is_kept_is_found_under_other_names(photos: Path) -> None:
 def test_a_changed_value_gives_the_bits_of_the_script_and_a_wrong_one_names_its_node(
     photos: Path, tmp_path: Path
 ) -> None:
-    """DALI translates the code of a region once for all values."""
+    """DALI translates the code of a block once for all values."""
     graph = chain_graph("resize", "rotate", "gaussian_blur", resize={"size": (32.0, 32.0)})
-    graph, _ = wrap_in_region(graph, CATALOG, ["rotate", "gaussian_blur"])
+    graph, _ = wrap_in_block(graph, CATALOG, ["rotate", "gaussian_blur"])
     graph = set_setting(graph, batch_size=4)
     data, runner, taps = open_datasets(photos), Runner(CATALOG), list(graph.outputs.values())
     for angle in (10.0, -50.0):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.block_graphs import BATCH, CATALOG, REGION_GRAPHS, branching_graph, two_datasets
+from tests.block_graphs import BATCH, BLOCK_GRAPHS, CATALOG, branching_graph, two_datasets
 from tests.engine.test_blocks import branching
 from tests.thorough import examples
 from workbench.engine.run.runner import Runner
@@ -21,11 +21,11 @@ from workbench.sources import Datasets, open_datasets
 
 
 def agree(graph: Graph, data: Datasets, batches: int) -> None:
-    """Assert that regions of a graph decide alone as they do in it."""
+    """Assert that blocks of a graph decide alone as they do in it."""
     runner = Runner(CATALOG)
-    regions = [node for node in graph.nodes if node.bodies]
-    places = runner.branch_places(graph, data, regions)
-    taps = [port for region in regions for port in output_ports(region, CATALOG[region.op])]
+    blocks = [node for node in graph.nodes if node.bodies]
+    places = runner.branch_places(graph, data, blocks)
+    taps = [port for block in blocks for port in output_ports(block, CATALOG[block.op])]
     size = graph.settings.batch_size
     for batch in range(batches):
         came = {scope: tuple(map(int, map(np.asarray, p))) for scope, p in places.run().items()}
@@ -34,7 +34,7 @@ def agree(graph: Graph, data: Datasets, batches: int) -> None:
 
 @pytest.mark.thorough
 @examples(8, thorough=150)
-@given(graph=REGION_GRAPHS)
+@given(graph=BLOCK_GRAPHS)
 def test_places_are_those_of_the_graph(graph: Graph, photos: Path) -> None:
     agree(set_setting(graph, batch_size=BATCH), two_datasets(photos), 3)
 
@@ -45,7 +45,7 @@ def test_where_draws_decide_nothing_is_read(photos: Path) -> None:
     assert not Runner(CATALOG).branch_places(graph, data, [graph.node("outer")]).reads
 
 
-def test_a_region_on_which_another_depends_runs_whole(photos: Path) -> None:
+def test_a_block_on_which_another_depends_runs_whole(photos: Path) -> None:
     """The second decides by the mean of what the first gives."""
     bright = Node(
         "bright",

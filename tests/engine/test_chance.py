@@ -1,4 +1,4 @@
-"""Which body of a region runs: as in the script, as often as it is to, apart from the others."""
+"""Which body of a block runs: as in the script, as often as it is to, apart from the others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, Node, Port, check_graph
 from workbench.graph.control_flow.kinds import SOME_OF
 from workbench.graph.control_flow.options import add_option, set_probability, set_weights
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 from workbench.graph.edits.edit import set_setting
 from workbench.sources import open_datasets
 
@@ -48,18 +48,18 @@ def augmented() -> Graph:
         graph = replace(graph, nodes=(*graph.nodes, node))
         before = Port(name, "output")
     graph = replace(graph, outputs={**graph.outputs, "images": before})
-    graph, region = wrap_as_options(
+    graph, block = wrap_as_options(
         graph, CATALOG, ["rotate", "brightness_contrast", "noise_gaussian"]
     )
-    graph = set_weights(add_option(graph, CATALOG, region), CATALOG, region, [2, 3, 4, 1])
-    graph, inner = wrap_in_region(graph, CATALOG, ["noise_gaussian"])
+    graph = set_weights(add_option(graph, CATALOG, block), CATALOG, block, [2, 3, 4, 1])
+    graph, inner = wrap_in_block(graph, CATALOG, ["noise_gaussian"])
     graph = set_probability(graph, CATALOG, inner, 0.7)
-    graph, _ = wrap_in_region(graph, CATALOG, ["random_resized_crop"])
+    graph, _ = wrap_in_block(graph, CATALOG, ["random_resized_crop"])
     return set_setting(graph, batch_size=6)
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
-def test_nested_regions_are_the_script_at_any_batch(
+def test_nested_blocks_are_the_script_at_any_batch(
     device: str, photos: Path, tmp_path: Path
 ) -> None:
     graph = set_setting(augmented(), device=device)
@@ -85,7 +85,7 @@ def dots(tmp_path: Path) -> Path:
 
 @pytest.mark.thorough
 def test_bodies_run_as_often_as_their_weights_say_and_apart(dots: Path) -> None:
-    graph, _ = wrap_in_region(several(CATALOG), CATALOG, ["flip"])
+    graph, _ = wrap_in_block(several(CATALOG), CATALOG, ["flip"])
     small = replace(graph.node("resize"), args={"size": (8.0, 8.0)})
     graph = set_setting(graph.replace_node(small), batch_size=BATCH)
     drawn = {name: Port(name, "output") for name in ("choice", "chance", "chance_2")}
@@ -103,7 +103,7 @@ def test_bodies_run_as_often_as_their_weights_say_and_apart(dots: Path) -> None:
             margin = DEVIATIONS * (share * (1 - share) / SAMPLES) ** 0.5
             assert abs(found[number] / SAMPLES - share) < margin, (column, number)
     columns = list(zip(*rows, strict=True))
-    for one, other in itertools.combinations(columns, 2):  # over regions, one inside another too
+    for one, other in itertools.combinations(columns, 2):  # over blocks, one inside another too
         assert _chi_square(list(zip(one, other, strict=True))) < CHI_SQUARE
     for column in columns:  # over samples
         following = [int(number == 0) for number in column[1:]]
@@ -112,26 +112,26 @@ def test_bodies_run_as_often_as_their_weights_say_and_apart(dots: Path) -> None:
 
 @pytest.mark.thorough
 def test_options_run_equally_often_and_in_every_order(dots: Path) -> None:
-    graph, region = wrap_as_options(chain(), CATALOG, DRAWING, "some_of")
-    graph = set_count(graph, CATALOG, region, 2)
+    graph, block = wrap_as_options(chain(), CATALOG, DRAWING, "some_of")
+    graph = set_count(graph, CATALOG, block, 2)
     graph = set_setting(graph, batch_size=BATCH)
-    found = _orders_drawn(graph, region, dots)
+    found = _orders_drawn(graph, block, dots)
     for option in range(3):
         came = sum(times for order, times in found.items() if option in order)
         margin = DEVIATIONS * (2 / 3 * (1 / 3) / SAMPLES) ** 0.5
         assert abs(came / SAMPLES - 2 / 3) < margin, option
 
-    graph = set_count(graph, CATALOG, region, 2, shuffled=True)
-    table = SOME_OF.orders(graph.node(region))
-    found = _orders_drawn(graph, region, dots)
+    graph = set_count(graph, CATALOG, block, 2, shuffled=True)
+    table = SOME_OF.orders(graph.node(block))
+    found = _orders_drawn(graph, block, dots)
     expected = SAMPLES / len(table)
     assert set(found) == set(table)
     assert sum((n - expected) ** 2 / expected for n in found.values()) < FIVE_DEGREES
 
 
-def _orders_drawn(graph: Graph, region: str, folder: Path) -> Counter[tuple[int, ...]]:
-    """How often each order of a region was drawn."""
-    port, table = Port("choice", "output"), SOME_OF.orders(graph.node(region))
+def _orders_drawn(graph: Graph, block: str, folder: Path) -> Counter[tuple[int, ...]]:
+    """How often each order of a block was drawn."""
+    port, table = Port("choice", "output"), SOME_OF.orders(graph.node(block))
     drawn = replace(graph, outputs={"choice": port})
     runner, data = Runner(CATALOG), open_datasets(folder)
     found: Counter[tuple[int, ...]] = Counter()

@@ -24,7 +24,7 @@ from workbench.graph.control_flow.conditions import (
     SizeIs,
     condition_of,
 )
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import insert_node, randomise_arg, set_setting
 from workbench.graph.types.typed_graph import TypedGraph
 
@@ -45,12 +45,12 @@ def asked(condition: Condition) -> tuple[Graph, str]:
     graph = chain_graph("resize", "color_twist", "noise.gaussian", resize={"size": (48.0, 48.0)})
     graph = set_setting(graph, batch_size=10)
     noisy = next(node.id for node in graph.nodes if node.op == "noise.gaussian")
-    graph, region = wrap_in_region(graph, CATALOG, [noisy])
+    graph, block = wrap_in_block(graph, CATALOG, [noisy])
     if isinstance(condition, NumberIs):
         graph = randomise_arg(graph, CATALOG, "color_twist", "brightness")
         port = graph.node("color_twist").inputs["brightness"]
-        return set_condition(graph, CATALOG, region, condition, port), region
-    return set_condition(graph, CATALOG, region, condition), region
+        return set_condition(graph, CATALOG, block, condition, port), block
+    return set_condition(graph, CATALOG, block, condition), block
 
 
 @pytest.mark.parametrize("condition", one_in(6, CONDITIONS))
@@ -66,14 +66,14 @@ def test_so_it_is_with_mixed_decoding(condition: Condition, photos: Path, tmp_pa
 
 def chained() -> tuple[Graph, str]:
     """Noise in large photos, else turned over by class, else by chance otherwise."""
-    graph, region = asked(SizeIs("height", ">", 400))
-    graph, second = add_elif(graph, CATALOG, region)
+    graph, block = asked(SizeIs("height", ">", 400))
+    graph, second = add_elif(graph, CATALOG, block)
     graph = set_condition(graph, CATALOG, second, LabelIs((0, 2, 5)))
     graph, _ = insert_node(graph.at_scope(f"{second}.then"), CATALOG, "flip", f"{second}.then")
-    graph, third = add_elif(graph.whole, CATALOG, region)
+    graph, third = add_elif(graph.whole, CATALOG, block)
     inside = graph.at_scope(f"{third}.then")
     graph, added = insert_node(inside, CATALOG, "noise.salt_and_pepper", inside.scope)
-    return graph.whole.replace_node(replace(graph.node(added), args={"prob": 0.1})), region
+    return graph.whole.replace_node(replace(graph.node(added), args={"prob": 0.1})), block
 
 
 def test_so_it_is_with_elif(photos: Path, tmp_path: Path) -> None:
@@ -92,8 +92,8 @@ def imported(graph: Graph, photos: Path, folder: Path) -> Graph:
 def test_its_import_asks_the_same(condition: Condition, photos: Path, tmp_path: Path) -> None:
     graph, _ = asked(condition)
     again = imported(graph, photos, tmp_path)
-    region = next(node for node in again.nodes if node.bodies)
-    found = condition_of(TypedGraph(again, CATALOG), region)
+    block = next(node for node in again.nodes if node.bodies)
+    found = condition_of(TypedGraph(again, CATALOG), block)
     assert found is not None
     assert found[0] == condition
     port = Port("", "") if found[1] is None else found[1]
@@ -105,10 +105,10 @@ def test_so_does_that_of_an_elif(photos: Path, tmp_path: Path) -> None:
     graph, _ = chained()
     again = imported(graph, photos, tmp_path)
     found: list[Condition | None] = []
-    region = next((node for node in again.nodes if node.bodies), None)
-    while region is not None:
-        read = condition_of(TypedGraph(again.at_scope(again.scope_of(region.id)), CATALOG), region)
+    block = next((node for node in again.nodes if node.bodies), None)
+    while block is not None:
+        read = condition_of(TypedGraph(again.at_scope(again.scope_of(block.id)), CATALOG), block)
         found.append(read[0] if read else None)
-        region = elif_of(region)
+        block = elif_of(block)
     assert found == [SizeIs("height", ">", 400), LabelIs((0, 2, 5)), Chance(0.5)]
     assert sorted(node.op for node in again.walk()) == sorted(node.op for node in graph.walk())

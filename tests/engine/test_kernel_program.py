@@ -101,7 +101,7 @@ def test_a_pipeline_takes_the_options_of_the_script(graph: Graph, photos: Path) 
     assert len(pipe.run()[0]) == 3
 
 
-def test_dali_can_read_the_source_of_a_graph_with_regions(photos: Path) -> None:
+def test_dali_can_read_the_source_of_a_graph_with_blocks(photos: Path) -> None:
     graph = wb.read(photos).decode().resize(size=(8, 8)).with_p(0.5, lambda x: x.flip())
     assert len(build_pipeline(graph, open_datasets(photos), batch_size=2).run()[0]) == 2
 

@@ -17,7 +17,7 @@ from tests.thorough import examples, one_in
 from tests.turn_graphs import TURN_GRAPHS
 from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 from workbench.graph.edits.edit import new_node, set_setting
 from workbench.sources import open_datasets
 
@@ -47,27 +47,27 @@ def chain() -> Graph:
 
 
 def in_order(count: int = 2) -> Graph:
-    graph, region = wrap_as_options(chain(), CATALOG, DRAWING, "some_of")
-    return set_count(graph, CATALOG, region, count)
+    graph, block = wrap_as_options(chain(), CATALOG, DRAWING, "some_of")
+    return set_count(graph, CATALOG, block, count)
 
 
 def shuffled(count: int = 2) -> Graph:
-    graph, region = wrap_as_options(chain(), CATALOG, DRAWING, "some_of")
-    return set_count(graph, CATALOG, region, count, shuffled=True)
+    graph, block = wrap_as_options(chain(), CATALOG, DRAWING, "some_of")
+    return set_count(graph, CATALOG, block, count, shuffled=True)
 
 
 def repeated(times: int = 3) -> Graph:
-    graph, region = wrap_in_region(chain(), CATALOG, DRAWING, "repeat")
-    return graph.replace_node(replace(graph.node(region), args={"times": times}))
+    graph, block = wrap_in_block(chain(), CATALOG, DRAWING, "repeat")
+    return graph.replace_node(replace(graph.node(block), args={"times": times}))
 
 
 def repeated_as_drawn() -> Graph:
-    graph, region = wrap_in_region(chain(), CATALOG, DRAWING, "repeat")
+    graph, block = wrap_in_block(chain(), CATALOG, DRAWING, "repeat")
     draw = new_node(graph, CATALOG, "random.uniform", "times")
     draw = replace(draw, args={"range": (0.0, 4.0), "dtype": "INT32"})
-    node = graph.node(region)
+    node = graph.node(block)
     node = replace(node, args={"most": 3}, inputs={**node.inputs, "times": Port("times", "output")})
-    at = graph.nodes.index(graph.node(region))
+    at = graph.nodes.index(graph.node(block))
     nodes = (*graph.nodes[:at], draw, node, *graph.nodes[at + 1 :])
     return replace(graph, nodes=nodes)
 
@@ -75,21 +75,21 @@ def repeated_as_drawn() -> Graph:
 def nested() -> Graph:
     """Any two of three, one of them by chance, twice over, and all of that by chance."""
     graph = shuffled()
-    graph, _ = wrap_in_region(graph, CATALOG, ["noise_gaussian"])
-    graph, twice = wrap_in_region(graph, CATALOG, ["some_of"], "repeat")
-    graph, _ = wrap_in_region(graph, CATALOG, [twice])
+    graph, _ = wrap_in_block(graph, CATALOG, ["noise_gaussian"])
+    graph, twice = wrap_in_block(graph, CATALOG, ["some_of"], "repeat")
+    graph, _ = wrap_in_block(graph, CATALOG, [twice])
     return graph
 
 
 def repeated_in_a_repeat() -> Graph:
-    graph, inner = wrap_in_region(chain(), CATALOG, ["rotate"], "repeat")
-    graph, _ = wrap_in_region(graph, CATALOG, [inner, "noise_gaussian"], "repeat")
+    graph, inner = wrap_in_block(chain(), CATALOG, ["rotate"], "repeat")
+    graph, _ = wrap_in_block(graph, CATALOG, [inner, "noise_gaussian"], "repeat")
     return graph
 
 
 def repeated_subsets() -> Graph:
     """Any two of three, twice over."""
-    graph, _ = wrap_in_region(shuffled(), CATALOG, ["some_of"], "repeat")
+    graph, _ = wrap_in_block(shuffled(), CATALOG, ["some_of"], "repeat")
     return graph
 
 
@@ -124,7 +124,7 @@ def test_the_preview_is_the_script_at_any_batch(
 
 @examples(1, thorough=150)
 @given(graph=TURN_GRAPHS)
-def test_so_it_is_for_any_regions(graph: Graph, photos: Path, scripts: Path) -> None:
+def test_so_it_is_for_any_blocks(graph: Graph, photos: Path, scripts: Path) -> None:
     assert check_graph(graph, CATALOG) == ()
     data = open_datasets(photos)
     expected = script_outputs(graph, data, scripts, max(BATCHES) + 1)

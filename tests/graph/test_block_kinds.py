@@ -7,14 +7,14 @@ import pytest
 
 import workbench as wb
 from workbench.catalog import load_catalog
-from workbench.catalog.own_operators.blocks import REGIONS
+from workbench.catalog.own_operators.blocks import BLOCKS
 from workbench.emit.script import emit_script
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph, load_recipe
 from workbench.graph.builder.block_methods import block_method
 from workbench.graph.control_flow.kinds import IF, KINDS, ONE_OF, REPEAT, SOME_OF, BlockKind
 from workbench.graph.control_flow.options import fit_generator
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 from workbench.graph.edits.edit import start_graph
 from workbench.graph.model import Node
 
@@ -31,13 +31,13 @@ def blurred(graph: Graph) -> Graph:
 
 
 def test_every_row_of_the_catalogue_is_a_kind() -> None:
-    assert [*KINDS] == [*REGIONS]
+    assert [*KINDS] == [*BLOCKS]
     assert all(kind.op == op for op, kind in KINDS.items())
 
 
 @pytest.mark.parametrize("op", KINDS)
 def test_a_new_block_of_each_kind_can_run(op: str) -> None:
-    wrap = wrap_as_options if REGIONS[op].numbered_bodies else wrap_in_region
+    wrap = wrap_as_options if BLOCKS[op].numbered_bodies else wrap_in_block
     graph, block = wrap(JITTER, CATALOG, ["rotate", "color"], op)
     assert check_graph(graph, CATALOG) == ()
     assert "@pipeline_def" in emit_script(graph, CATALOG).text

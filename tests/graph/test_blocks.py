@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.block_graphs import REGION_GRAPHS
+from tests.block_graphs import BLOCK_GRAPHS
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.control_flow.wrap import unwrap_region, wrap_in_region
+from workbench.graph.control_flow.wrap import unwrap_block, wrap_in_block
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.connect import connect, set_output
 from workbench.graph.edits.edit import chain, insert_node, is_movable
@@ -33,9 +33,9 @@ def by_id(graph: Graph) -> dict[str, object]:
 
 
 def test_a_node_with_its_draw_goes_into_the_first_body_and_the_other_passes_on() -> None:
-    graph, region = wrap_in_region(JITTER, CATALOG, ["rotate"])
-    assert region == "branch"
-    node = graph.node(region)
+    graph, block = wrap_in_block(JITTER, CATALOG, ["rotate"])
+    assert block == "branch"
+    node = graph.node(block)
     assert dict(node.inputs) == {
         "condition": Port("chance", "output"),
         "images": Port("resize", "output"),
@@ -51,26 +51,26 @@ def test_a_node_with_its_draw_goes_into_the_first_body_and_the_other_passes_on()
 
 
 def test_taking_it_out_again_gives_the_graph_back() -> None:
-    graph, region = wrap_in_region(JITTER, CATALOG, ["rotate", "color"])
+    graph, block = wrap_in_block(JITTER, CATALOG, ["rotate", "color"])
     assert graph.scope_of("color") == "branch.then"
-    back, nodes = unwrap_region(graph, CATALOG, region, "then")
+    back, nodes = unwrap_block(graph, CATALOG, block, "then")
     assert by_id(back) == by_id(JITTER)
     assert back.outputs == JITTER.outputs
     assert {"rotate", "color"} <= set(nodes)
 
 
-def test_the_body_that_passes_on_takes_the_place_of_the_region() -> None:
-    graph, region = wrap_in_region(JITTER, CATALOG, ["rotate"])
-    back, nodes = unwrap_region(graph, CATALOG, region, "else")
+def test_the_body_that_passes_on_takes_the_place_of_the_block() -> None:
+    graph, block = wrap_in_block(JITTER, CATALOG, ["rotate"])
+    back, nodes = unwrap_block(graph, CATALOG, block, "else")
     assert nodes == ()
     assert back.node("color").inputs["data"] == Port("resize", "output")
     assert not back.has("chance")
     assert not check_graph(back, CATALOG)
 
 
-def test_a_part_of_a_body_goes_into_a_region_of_its_own() -> None:
-    graph, _ = wrap_in_region(JITTER, CATALOG, ["rotate", "color"])
-    graph, inner = wrap_in_region(graph, CATALOG, ["color"])
+def test_a_part_of_a_body_goes_into_a_block_of_its_own() -> None:
+    graph, _ = wrap_in_block(JITTER, CATALOG, ["rotate", "color"])
+    graph, inner = wrap_in_block(graph, CATALOG, ["color"])
     assert graph.scope_of(inner) == "branch.then"
     assert graph.scope_of("color") == f"{inner}.then"
     assert not check_graph(graph, CATALOG)
@@ -87,33 +87,33 @@ def test_a_part_of_a_body_goes_into_a_region_of_its_own() -> None:
 )
 def test_what_cannot_be_decided_is_refused(nodes: list[str], reason: str) -> None:
     with pytest.raises(GraphEditError, match=reason):
-        wrap_in_region(JITTER, CATALOG, nodes)
+        wrap_in_block(JITTER, CATALOG, nodes)
 
 
 def test_a_node_between_two_is_asked_for() -> None:
     with pytest.raises(GraphEditError, match="color stands between"):
-        wrap_in_region(JITTER, CATALOG, ["rotate", "flip"])
+        wrap_in_block(JITTER, CATALOG, ["rotate", "flip"])
 
 
 def test_a_node_that_feeds_nothing_is_refused() -> None:
     graph, idle = place_node(JITTER, CATALOG, "gaussian_blur", Port("resize", "output"))
     with pytest.raises(GraphEditError, match="feed nothing"):
-        wrap_in_region(graph, CATALOG, [idle])
+        wrap_in_block(graph, CATALOG, [idle])
 
 
-def test_a_region_is_unwrapped_into_a_body_that_it_has() -> None:
-    graph, region = wrap_in_region(JITTER, CATALOG, ["rotate"])
+def test_a_block_is_unwrapped_into_a_body_that_it_has() -> None:
+    graph, block = wrap_in_block(JITTER, CATALOG, ["rotate"])
     with pytest.raises(GraphEditError, match="It has: then, else"):
-        unwrap_region(graph, CATALOG, region, "otherwise")
+        unwrap_block(graph, CATALOG, block, "otherwise")
     with pytest.raises(GraphEditError, match="rotate has no body"):
-        unwrap_region(graph, CATALOG, "rotate", "then")
+        unwrap_block(graph, CATALOG, "rotate", "then")
     lacking = set_output(graph.at_scope("branch.else"), "images", None).whole
     with pytest.raises(GraphEditError, match=r"branch\.else does not give images"):
-        unwrap_region(lacking, CATALOG, region, "else")
+        unwrap_block(lacking, CATALOG, block, "else")
 
 
 def test_an_operator_is_added_into_a_body_that_only_passes_on() -> None:
-    graph, _ = wrap_in_region(JITTER, CATALOG, ["rotate"])
+    graph, _ = wrap_in_block(JITTER, CATALOG, ["rotate"])
     body, added = insert_node(
         graph.at_scope("branch.else"), CATALOG, "gaussian_blur", "branch.else"
     )
@@ -121,20 +121,20 @@ def test_an_operator_is_added_into_a_body_that_only_passes_on() -> None:
     assert not check_graph(body.whole, CATALOG)
 
 
-def test_an_operator_is_added_behind_a_region() -> None:
-    graph, region = wrap_in_region(JITTER, CATALOG, ["rotate"])
-    graph, added = insert_node(graph, CATALOG, "gaussian_blur", region)
+def test_an_operator_is_added_behind_a_block() -> None:
+    graph, block = wrap_in_block(JITTER, CATALOG, ["rotate"])
+    graph, added = insert_node(graph, CATALOG, "gaussian_blur", block)
     assert graph.node("color").inputs["data"] == Port(added, "output")
     assert not check_graph(graph, CATALOG)
 
 
-def test_a_region_keeps_its_place_in_the_chain() -> None:
-    graph, region = wrap_in_region(JITTER, CATALOG, ["rotate"])
-    assert not is_movable(graph.node(region), CATALOG)
+def test_a_block_keeps_its_place_in_the_chain() -> None:
+    graph, block = wrap_in_block(JITTER, CATALOG, ["rotate"])
+    assert not is_movable(graph.node(block), CATALOG)
 
 
 def test_places_of_a_body_are_its_own() -> None:
-    graph, _ = wrap_in_region(JITTER, CATALOG, ["rotate"])
+    graph, _ = wrap_in_block(JITTER, CATALOG, ["rotate"])
     layout = Layout({"resize": (1.0, 2.0), ":images": (3.0, 4.0)})
     body = graph.at_scope("branch.then")
     there = {"rotate": (5.0, 6.0), ":images": (7.0, 8.0), "branch.then": (9.0, 0.0)}
@@ -148,7 +148,7 @@ def test_places_of_a_body_are_its_own() -> None:
     assert document.with_graph(body).origins == document.origins
 
 
-@given(REGION_GRAPHS, st.data())
+@given(BLOCK_GRAPHS, st.data())
 def test_random_chains_are_wrapped_soundly_and_come_back(graph: Graph, data: st.DataObject) -> None:
     scopes = [
         scope
@@ -165,25 +165,25 @@ def test_random_chains_are_wrapped_soundly_and_come_back(graph: Graph, data: st.
     first = data.draw(st.integers(0, len(names) - 1))
     names = names[first : data.draw(st.integers(first + 1, len(names)))]
     try:
-        wrapped, region = wrap_in_region(graph, CATALOG, names)
+        wrapped, block = wrap_in_block(graph, CATALOG, names)
     except GraphEditError as error:
         if "between" not in str(error):
             raise
         return
     assert not check_graph(wrapped, CATALOG)
-    assert wrapped.scope_of(region) == scope
-    assert {wrapped.scope_of(name) for name in names} == {f"{region}.then"}
-    back, _ = unwrap_region(wrapped, CATALOG, region, "then")
+    assert wrapped.scope_of(block) == scope
+    assert {wrapped.scope_of(name) for name in names} == {f"{block}.then"}
+    back, _ = unwrap_block(wrapped, CATALOG, block, "then")
     assert by_id(back.at_scope(scope)) == by_id(body)
     assert back.at_scope(scope).outputs == body.outputs
     assert replace(back, nodes=()) == replace(graph, nodes=())
 
 
-def test_a_link_into_a_region_leads_to_its_condition() -> None:
-    graph, region = wrap_in_region(JITTER, CATALOG, ["rotate"])
+def test_a_link_into_a_block_leads_to_its_condition() -> None:
+    graph, block = wrap_in_block(JITTER, CATALOG, ["rotate"])
     graph, drawn = place_node(graph, CATALOG, "random.coin_flip")
     boolean = graph.node(drawn)
     graph = graph.replace_node(replace(boolean, args={**boolean.args, "dtype": "BOOL"}))
-    graph = connect(graph, CATALOG, Port(drawn, "output"), region, "condition")
+    graph = connect(graph, CATALOG, Port(drawn, "output"), block, "condition")
     assert not graph.has("chance")
     assert not check_graph(graph, CATALOG)

@@ -1,4 +1,4 @@
-"""Regions, and graph files with regions, that cannot run: faults with a node and a remedy."""
+"""Blocks, and graph files with blocks, that cannot run: faults with a node and a remedy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.helpers import chain_graph
 from workbench.errors import GraphFormatError
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph, load_recipe
 from workbench.graph.control_flow.options import add_option
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Body
@@ -54,7 +54,7 @@ def deep() -> Graph:
         around = f"if_{number - 1}.then" if number > 1 else ""
         image = Port(around, "images") if around else Port("resize", "output")
         flag = Node(f"flag_{number}", "random.coin_flip", {"dtype": "BOOL"}, seed=number)
-        region = Node(
+        block = Node(
             f"if_{number}",
             "if",
             inputs={"condition": Port(flag.id, "output"), "images": image},
@@ -63,26 +63,26 @@ def deep() -> Graph:
                 "else": Body((), {"images": Port(f"if_{number}.else", "images")}, ("images",)),
             },
         )
-        body = Body((flag, region), {"images": Port(region.id, "images")}, ("images",))
+        body = Body((flag, block), {"images": Port(block.id, "images")}, ("images",))
     kept = tuple(node for node in GRAPH.nodes if node.id in ("reader", "decode", "resize"))
     return replace(GRAPH, nodes=(*kept, *body.nodes), outputs={"images": Port("if_1", "images")})
 
 
 def turns(op: str, args: dict[str, Any], output: str, change: str = "gaussian_blur") -> Graph:
-    """A region whose bodies run one after another, each with one node, and give one output."""
-    region = Node("turns", op, args, {"images": Port("resize", "output")})
+    """A block whose bodies run one after another, each with one node, and give one output."""
+    block = Node("turns", op, args, {"images": Port("resize", "output")})
     draw = Node("draw", "random.choice", {"population": 2}, seed=9)
     if "times" not in args:
         decides = "times" if op == "repeat" else "choice"
-        region = replace(region, inputs={**region.inputs, decides: Port("draw", "output")})
+        block = replace(block, inputs={**block.inputs, decides: Port("draw", "output")})
     given = {"dtype": "FLOAT"} if change == "cast" else {"sigma": 1.0}
     bodies = {}
     for number, name in enumerate(CATALOG[op].body_names(2 if op == "some_of" else 1)):
-        fed = {"data": Port(region.scope(name), "images")}
+        fed = {"data": Port(block.scope(name), "images")}
         node = Node(f"changed_{number}", change, given, fed)
         bodies[name] = Body((node,), {output: Port(node.id, "output")}, ("images",))
     kept = tuple(node for node in GRAPH.nodes if node.id in ("reader", "decode", "resize"))
-    nodes = (*kept, draw, replace(region, bodies=bodies))
+    nodes = (*kept, draw, replace(block, bodies=bodies))
     return replace(GRAPH, nodes=nodes, outputs={"images": Port("turns", output)})
 
 
@@ -123,7 +123,7 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
         lambda: outside("blur", Port("resize", "output")),
         "blur.data",
         "which stands outside inner.else",
-        "Take it in through the region's inputs",
+        "Take it in through the block's inputs",
     ),
     "what another body takes in": (
         lambda: outside("blur", Port("inner.then", "images")),
@@ -135,7 +135,7 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
         lambda: replace(GRAPH, outputs={"images": Port("rotate", "output")}),
         "",
         "which stands inside inner.then",
-        "through the region's inputs and outputs",
+        "through the block's inputs and outputs",
     ),
     "what the body does not take in": (
         lambda: outside("blur", Port("inner.else", "masks")),
@@ -221,7 +221,7 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
         "is UINT8, and turns.option_1 gives FLOAT",
         "Put a cast to UINT8",
     ),
-    "too deep": (deep, "if_17", "it stands 16 regions deep", "Put fewer"),
+    "too deep": (deep, "if_17", "it stands 16 blocks deep", "Put fewer"),
 }
 
 
@@ -271,9 +271,9 @@ def test_too_many_nodes_are_refused_in_one_sentence() -> None:
 
 @pytest.mark.parametrize("odd", [0, 1, 2])
 def test_the_one_of_three_bodies_that_differs_is_named(odd: int) -> None:
-    graph, region = wrap_as_options(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
-    graph = add_option(graph, CATALOG, region)
-    node = graph.node(region)
+    graph, block = wrap_as_options(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
+    graph = add_option(graph, CATALOG, block)
+    node = graph.node(block)
     scope = node.scope(f"option_{odd}")
     body = graph.body_at(scope)
     cast = Node("cast", "cast", {"dtype": "FLOAT"}, {"data": body.outputs["images"]})
@@ -284,7 +284,7 @@ def test_the_one_of_three_bodies_that_differs_is_named(odd: int) -> None:
         fix.label == f"Cast images of {scope} to UINT8"
         for fix in fixes(ResolvedGraph(graph, CATALOG), fault)
     )
-    assert (fault.node, fault.arg, fault.about) == (region, "images", scope)
+    assert (fault.node, fault.arg, fault.about) == (block, "images", scope)
     assert fault.message.startswith(f"{scope} gives FLOAT and one_of.option_")
     assert fault.remedy == "Put a cast to UINT8 at its end."
 
@@ -292,26 +292,26 @@ def test_the_one_of_three_bodies_that_differs_is_named(odd: int) -> None:
 def test_grey_beside_colour_is_converted_at_a_click() -> None:
     args: dict[str, Any] = {"image_type": "RGB", "output_type": "GRAY"}
     graph = chain_graph("resize", "color_space_conversion", color_space_conversion=args)
-    graph, region = wrap_as_options(graph, CATALOG, ["color_space_conversion"])
+    graph, block = wrap_as_options(graph, CATALOG, ["color_space_conversion"])
     (fault,) = check_graph(graph, CATALOG)
-    assert (fault.about, fault.arg) == (f"{region}.option_0", "images")
+    assert (fault.about, fault.arg) == (f"{block}.option_0", "images")
     offered = {fix.label: fix.graph for fix in fixes(ResolvedGraph(graph, CATALOG), fault)}
-    mended = offered[f"Convert images of {region}.option_0 from GRAY to RGB"]
+    mended = offered[f"Convert images of {block}.option_0 from GRAY to RGB"]
     assert check_graph(mended, CATALOG) == ()
     assert not [label for label in offered if "Cast" in label or "RGB to GRAY" in label]
 
 
 def test_of_two_bodies_the_one_that_changes_the_type_differs() -> None:
-    graph, region = wrap_in_region(chain_graph("resize", "cast"), CATALOG, ["cast"])
+    graph, block = wrap_in_block(chain_graph("resize", "cast"), CATALOG, ["cast"])
     graph = set_arg(graph, CATALOG, "cast", "dtype", "FLOAT")
     (fault,) = check_graph(graph, CATALOG)
-    assert (fault.about, fault.remedy) == (f"{region}.then", "Put a cast to UINT8 at its end.")
+    assert (fault.about, fault.remedy) == (f"{block}.then", "Put a cast to UINT8 at its end.")
     first, *_ = fixes(ResolvedGraph(graph, CATALOG), fault)
-    assert first.label == f"Cast images of {region}.then to UINT8"
+    assert first.label == f"Cast images of {block}.then to UINT8"
     assert check_graph(first.graph, CATALOG) == ()
 
 
-def test_regions_too_deep_are_refused() -> None:
+def test_blocks_too_deep_are_refused() -> None:
     inner: dict[str, Any] = {"id": "x", "op": "if"}
     for number in range(200):
         inner = {"id": f"if_{number}", "op": "if", "bodies": {"then": {"nodes": [inner]}}}
@@ -337,7 +337,7 @@ def test_a_source_of_the_wrong_kind(entry: dict[str, Any], words: str) -> None:
         load_graph(json.dumps(data))
 
 
-def test_a_region_whose_id_another_node_has() -> None:
+def test_a_block_whose_id_another_node_has() -> None:
     """It is told, where the body that is meant could not be found."""
     graph = replace(GRAPH, nodes=(Node("inner", "flip"), *GRAPH.nodes))
     found = [str(fault) for fault in check_graph(graph, CATALOG)]

@@ -25,7 +25,7 @@ from workbench.graph.control_flow.conditions import (
     SizeIs,
     condition_of,
 )
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import insert_node
 from workbench.graph.edits.rename import rename_node
 from workbench.graph.types.typed_graph import TypedGraph
@@ -33,8 +33,8 @@ from workbench.ui.inspector.condition_actions import condition_words
 
 CATALOG = load_catalog()
 PLAIN = load_recipe("rotate-jitter")
-BRANCHED, REGION = wrap_in_region(PLAIN, CATALOG, ["rotate"])
-NESTED, INNER = wrap_in_region(BRANCHED, CATALOG, ["rotate"])
+BRANCHED, BLOCK = wrap_in_block(PLAIN, CATALOG, ["rotate"])
+NESTED, INNER = wrap_in_block(BRANCHED, CATALOG, ["rotate"])
 BRIGHTNESS = Port("brightness", "output")
 
 CONDITIONS: list[Condition] = [
@@ -46,9 +46,9 @@ CONDITIONS: list[Condition] = [
 ]
 
 
-def asked(graph: Graph, region: str = REGION) -> Condition | None:
+def asked(graph: Graph, block: str = BLOCK) -> Condition | None:
     found = condition_of(
-        TypedGraph(graph.at_scope(graph.scope_of(region)), CATALOG), graph.node(region)
+        TypedGraph(graph.at_scope(graph.scope_of(block)), CATALOG), graph.node(block)
     )
     return found[0] if found else None
 
@@ -62,14 +62,14 @@ def written(graph: Graph) -> list[str]:
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
-@pytest.mark.parametrize(("graph", "region"), [(BRANCHED, REGION), (NESTED, INNER)])
-def test_a_condition_is_read_off_its_nodes(graph: Graph, region: str, condition: Condition) -> None:
-    changed = set_condition(graph, CATALOG, region, condition)
+@pytest.mark.parametrize(("graph", "block"), [(BRANCHED, BLOCK), (NESTED, INNER)])
+def test_a_condition_is_read_off_its_nodes(graph: Graph, block: str, condition: Condition) -> None:
+    changed = set_condition(graph, CATALOG, block, condition)
     assert not check_graph(changed, CATALOG)
-    assert asked(changed, region) == condition
-    back = set_condition(changed, CATALOG, region, Chance(0.5))
+    assert asked(changed, block) == condition
+    back = set_condition(changed, CATALOG, block, Chance(0.5))
     assert {node.id for node in back.walk()} == {node.id for node in graph.walk()}
-    assert back.node(region).inputs == graph.node(region).inputs
+    assert back.node(block).inputs == graph.node(block).inputs
 
 
 def test_the_code_is_what_a_person_would_write() -> None:
@@ -83,42 +83,42 @@ def test_the_code_is_what_a_person_would_write() -> None:
         ),
         (SizeIs("aspect", "<", 1), "if images.shape()[1] / images.shape()[0] < 1.0:"),
     ):
-        assert written(set_condition(BRANCHED, CATALOG, REGION, condition))[0] == line
-    many = set_condition(BRANCHED, CATALOG, REGION, LabelIs(tuple(range(12))))
+        assert written(set_condition(BRANCHED, CATALOG, BLOCK, condition))[0] == line
+    many = set_condition(BRANCHED, CATALOG, BLOCK, LabelIs(tuple(range(12))))
     text = emit_script(many, CATALOG).text
     assert "    if (\n        (labels[0] == 0)\n        | (labels[0] == 1)\n" in text
 
 
 def test_the_size_is_that_of_the_photo_where_the_picture_has_one_size_only() -> None:
-    sources = condition_sources(TypedGraph(BRANCHED, CATALOG), REGION)
+    sources = condition_sources(TypedGraph(BRANCHED, CATALOG), BLOCK)
     assert sources["size"] == [Port("decode", "output"), Port("resize", "output")]
     assert sources["label"] == [Port("reader", "labels")]
     assert BRIGHTNESS in sources["comparison"]
     assert Port("chance", "output") not in sources["comparison"]
-    graph = set_condition(BRANCHED, CATALOG, REGION, SizeIs(), Port("resize", "output"))
+    graph = set_condition(BRANCHED, CATALOG, BLOCK, SizeIs(), Port("resize", "output"))
     assert "resize.shape()" in emit_script(graph, CATALOG).text.replace("images.", "resize.")
 
 
 def test_a_number_of_the_graph_decides() -> None:
-    graph = set_condition(BRANCHED, CATALOG, REGION, NumberIs("<", 1), BRIGHTNESS)
+    graph = set_condition(BRANCHED, CATALOG, BLOCK, NumberIs("<", 1), BRIGHTNESS)
     assert written(graph)[0] == "if brightness < 1.0:"
-    other = set_condition(graph, CATALOG, REGION, NumberIs(">", 1.1))
-    assert condition_of(TypedGraph(other, CATALOG), other.node(REGION)) == (
+    other = set_condition(graph, CATALOG, BLOCK, NumberIs(">", 1.1))
+    assert condition_of(TypedGraph(other, CATALOG), other.node(BLOCK)) == (
         NumberIs(">", 1.1),
         BRIGHTNESS,
     )
 
 
 def test_what_others_read_stays() -> None:
-    graph = set_condition(BRANCHED, CATALOG, REGION, LabelIs((1,)))
+    graph = set_condition(BRANCHED, CATALOG, BLOCK, LabelIs((1,)))
     graph = replace(graph, outputs={**graph.outputs, "first": Port("eq", "output")})
-    graph = set_condition(graph, CATALOG, REGION, LabelIs((2,)))
+    graph = set_condition(graph, CATALOG, BLOCK, LabelIs((2,)))
     assert graph.node("eq").args["right"] == 1
     assert asked(graph) == LabelIs((2,))
 
 
 def test_in_a_loop_it_is_asked_of_what_was_changed() -> None:
-    repeated, _ = wrap_in_region(NESTED, CATALOG, [REGION], "repeat")
+    repeated, _ = wrap_in_block(NESTED, CATALOG, [BLOCK], "repeat")
     graph = set_condition(repeated, CATALOG, INNER, LabelIs((1,)))
     assert not check_graph(graph, CATALOG)
     assert asked(graph, INNER) == LabelIs((1,))
@@ -145,23 +145,23 @@ def test_in_a_loop_it_is_asked_of_what_was_changed() -> None:
 )
 def test_what_no_sample_can_have_is_refused(condition: Condition, words: str) -> None:
     with pytest.raises(GraphEditError, match=words):
-        set_condition(BRANCHED, CATALOG, REGION, condition)
+        set_condition(BRANCHED, CATALOG, BLOCK, condition)
 
 
 def test_so_is_what_cannot_be_asked() -> None:
     with pytest.raises(GraphEditError, match="rotate is no if"):
         set_condition(BRANCHED, CATALOG, "rotate", Chance())
     with pytest.raises(GraphEditError, match=r"cannot ask this of color\.output"):
-        set_condition(BRANCHED, CATALOG, REGION, SizeIs(), Port("color", "output"))
+        set_condition(BRANCHED, CATALOG, BLOCK, SizeIs(), Port("color", "output"))
     with pytest.raises(GraphEditError, match="rotate is no if"):
         add_elif(BRANCHED, CATALOG, "rotate")
 
 
 def test_an_elif_stands_behind_those_that_are_there() -> None:
-    graph = set_condition(BRANCHED, CATALOG, REGION, SizeIs("width", ">", 500))
-    graph, second = add_elif(graph, CATALOG, REGION)
+    graph = set_condition(BRANCHED, CATALOG, BLOCK, SizeIs("width", ">", 500))
+    graph, second = add_elif(graph, CATALOG, BLOCK)
     graph = set_condition(graph, CATALOG, second, LabelIs((3, 5)))
-    graph, third = add_elif(graph, CATALOG, REGION)
+    graph, third = add_elif(graph, CATALOG, BLOCK)
     graph = set_condition(graph, CATALOG, third, SizeIs("aspect", "<", 1))
     assert written(graph) == [
         "if images.shape()[1] > 500:",
@@ -169,7 +169,7 @@ def test_an_elif_stands_behind_those_that_are_there() -> None:
         "elif images.shape()[1] / images.shape()[0] < 1.0:",
         "else:",
     ]
-    inner = elif_of(graph.node(REGION))
+    inner = elif_of(graph.node(BLOCK))
     assert inner is not None
     assert inner.id == second
     graph = set_condition(graph, CATALOG, third, Chance(0.2))
@@ -177,22 +177,22 @@ def test_an_elif_stands_behind_those_that_are_there() -> None:
 
 
 def test_what_ran_otherwise_runs_behind_the_elif() -> None:
-    otherwise = BRANCHED.at_scope(f"{REGION}.else")
+    otherwise = BRANCHED.at_scope(f"{BLOCK}.else")
     inside, _ = insert_node(otherwise, CATALOG, "equalize", otherwise.scope)
-    graph, added = add_elif(inside.whole, CATALOG, REGION)
+    graph, added = add_elif(inside.whole, CATALOG, BLOCK)
     assert not check_graph(graph, CATALOG)
     assert graph.scope_of("equalize") == f"{added}.else"
     assert not graph.node(added).bodies["then"].nodes
     graph = rename_node(graph, added, "second")
-    assert elif_of(graph.node(REGION)) == graph.node("second")
+    assert elif_of(graph.node(BLOCK)) == graph.node("second")
     assert written(graph) == ["if chance:", "elif chance_2:", "else:"]
 
 
 def test_a_label_below_0_is_named_by_its_number() -> None:
     """Not by the last class, which the index -1 means in Python."""
-    labelled = set_condition(BRANCHED, CATALOG, REGION, LabelIs((3,)))
+    labelled = set_condition(BRANCHED, CATALOG, BLOCK, LabelIs((3,)))
     test = next(node for node in labelled.nodes if node.args.get("right") == 3)
     below = labelled.replace_node(replace(test, args={**test.args, "right": -1}))
     for classes in ((), ("ant", "bee")):
-        words = condition_words(TypedGraph(below, CATALOG), below.node(REGION), classes)
+        words = condition_words(TypedGraph(below, CATALOG), below.node(BLOCK), classes)
         assert words == "label -1"

@@ -1,4 +1,4 @@
-"""Nodes put side by side into a region of which one runs for each sample."""
+"""Nodes put side by side into a block of which one runs for each sample."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, dump_graph, load_graph, load_recipe
 from workbench.graph.control_flow.kinds import MOST_OPTIONS, ONE_OF, probabilities
 from workbench.graph.control_flow.options import add_option, remove_option, set_weights
-from workbench.graph.control_flow.wrap import unwrap_region, wrap_as_options, wrap_in_region
+from workbench.graph.control_flow.wrap import unwrap_block, wrap_as_options, wrap_in_block
 from workbench.graph.edits.edit import new_node
 from workbench.graph.fixes import fixes
 from workbench.graph.resolved import ResolvedGraph
@@ -25,27 +25,27 @@ from workbench.graph.types.shapes import infer_types
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
-BOTH, REGION = wrap_as_options(JITTER, CATALOG, ["rotate", "color"])
+BOTH, BLOCK = wrap_as_options(JITTER, CATALOG, ["rotate", "color"])
 
 
 def bodies(graph: Graph) -> list[list[str]]:
-    return [[node.id for node in body.nodes] for body in graph.node(REGION).bodies.values()]
+    return [[node.id for node in body.nodes] for body in graph.node(BLOCK).bodies.values()]
 
 
 def weights(graph: Graph) -> tuple[float, ...] | None:
-    return ONE_OF.weights(graph, graph.node(REGION))
+    return ONE_OF.weights(graph, graph.node(BLOCK))
 
 
 def test_each_node_of_a_chain_is_an_option_with_its_draws() -> None:
-    region = BOTH.node(REGION)
-    assert list(region.bodies) == ["option_0", "option_1"]
+    block = BOTH.node(BLOCK)
+    assert list(block.bodies) == ["option_0", "option_1"]
     assert [body[-1] for body in bodies(BOTH)] == ["rotate", "color"]
     assert "angle" in bodies(BOTH)[0]
-    assert region.inputs["choice"] == Port("choice", "output")
+    assert block.inputs["choice"] == Port("choice", "output")
     assert BOTH.node("choice").args == {"population": 2}
-    for name, body in region.bodies.items():
+    for name, body in block.bodies.items():
         assert body.inputs == ("images",)
-        assert body.nodes[-1].inputs["data"] == Port(region.scope(name), "images")
+        assert body.nodes[-1].inputs["data"] == Port(block.scope(name), "images")
     assert not check_graph(BOTH, CATALOG)
     assert load_graph(dump_graph(BOTH)) == BOTH
     text = emit_script(BOTH, CATALOG).text
@@ -55,34 +55,34 @@ def test_each_node_of_a_chain_is_an_option_with_its_draws() -> None:
 
 
 def test_a_single_node_stands_beside_nothing() -> None:
-    graph, region = wrap_as_options(JITTER, CATALOG, ["rotate"])
-    passes = graph.node(region).bodies["option_1"]
+    graph, block = wrap_as_options(JITTER, CATALOG, ["rotate"])
+    passes = graph.node(block).bodies["option_1"]
     assert passes.nodes == ()
-    assert dict(passes.outputs) == {"images": Port(f"{region}.option_1", "images")}
+    assert dict(passes.outputs) == {"images": Port(f"{block}.option_1", "images")}
     assert not check_graph(graph, CATALOG)
 
 
 def test_a_chain_is_one_option_beside_nothing() -> None:
-    graph, region = wrap_in_region(JITTER, CATALOG, ["rotate", "color"], "one_of")
-    first, second = graph.node(region).bodies.values()
+    graph, block = wrap_in_block(JITTER, CATALOG, ["rotate", "color"], "one_of")
+    first, second = graph.node(block).bodies.values()
     assert {"angle", "rotate", "color"} <= {node.id for node in first.nodes}
     assert second.nodes == ()
     assert graph.node("choice").args == {"population": 2}
-    assert ONE_OF.weights(graph, graph.node(region)) == (0.5, 0.5)
+    assert ONE_OF.weights(graph, graph.node(block)) == (0.5, 0.5)
     assert not check_graph(graph, CATALOG)
 
 
 def test_one_option_is_kept_and_the_draw_goes() -> None:
-    graph, nodes = unwrap_region(BOTH, CATALOG, REGION, "option_0")
+    graph, nodes = unwrap_block(BOTH, CATALOG, BLOCK, "option_0")
     assert "rotate" in nodes
     assert not graph.has("choice")
     assert not graph.has("color")
     assert not check_graph(graph, CATALOG)
 
 
-def test_a_region_stands_inside_an_option() -> None:
+def test_a_block_stands_inside_an_option() -> None:
     graph, inner = wrap_as_options(BOTH, CATALOG, ["color"])
-    assert graph.scope_of(inner) == f"{REGION}.option_1"
+    assert graph.scope_of(inner) == f"{BLOCK}.option_1"
     graph = set_weights(graph, CATALOG, inner, [1, 3])
     inside = graph.at_scope(graph.scope_of(inner))
     assert ONE_OF.weights(inside, inside.node(inner)) == (0.25, 0.75)
@@ -103,11 +103,11 @@ def test_what_is_no_chain_is_refused(nodes: Sequence[str], reason: str) -> None:
 
 
 def test_weights_become_shares_that_sum_to_one() -> None:
-    graph = set_weights(BOTH, CATALOG, REGION, [3, 1])
+    graph = set_weights(BOTH, CATALOG, BLOCK, [3, 1])
     assert weights(graph) == (0.75, 0.25)
     assert graph.node("choice").args == {"population": 2, "p": (0.75, 0.25)}
     assert not check_graph(graph, CATALOG)
-    assert weights(set_weights(graph, CATALOG, REGION, [2, 2])) == (0.5, 0.5)
+    assert weights(set_weights(graph, CATALOG, BLOCK, [2, 2])) == (0.5, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -133,35 +133,35 @@ def test_shares_are_what_dali_takes(given: list[float]) -> None:
 )
 def test_bad_weights_are_refused(given: list[Any], reason: str) -> None:
     with pytest.raises(GraphEditError, match=reason):
-        set_weights(BOTH, CATALOG, REGION, given)
+        set_weights(BOTH, CATALOG, BLOCK, given)
 
 
 def test_an_option_is_added_and_removed() -> None:
-    graph = add_option(set_weights(BOTH, CATALOG, REGION, [3, 1]), CATALOG, REGION)
+    graph = add_option(set_weights(BOTH, CATALOG, BLOCK, [3, 1]), CATALOG, BLOCK)
     assert bodies(graph)[2] == []
     assert weights(graph) == (0.5, 0.1667, 0.3333)
     assert not check_graph(graph, CATALOG)
     assert "elif choice == 1:" in emit_script(graph, CATALOG).text
 
-    fewer = remove_option(graph, CATALOG, REGION, "option_0")
-    assert list(fewer.node(REGION).bodies) == ["option_0", "option_1"]
+    fewer = remove_option(graph, CATALOG, BLOCK, "option_0")
+    assert list(fewer.node(BLOCK).bodies) == ["option_0", "option_1"]
     assert bodies(fewer)[0][-1] == "color"
     assert weights(fewer) == (0.3334, 0.6666)
     assert not check_graph(fewer, CATALOG)
     with pytest.raises(GraphEditError, match="which is the least"):
-        remove_option(fewer, CATALOG, REGION, "option_0")
+        remove_option(fewer, CATALOG, BLOCK, "option_0")
     with pytest.raises(GraphEditError, match="has no body 'then'"):
-        remove_option(graph, CATALOG, REGION, "then")
+        remove_option(graph, CATALOG, BLOCK, "then")
 
 
 def test_another_draw_has_no_weights() -> None:
-    region = BOTH.node(REGION)
-    labels = replace(region, inputs={**region.inputs, "choice": Port("reader", "labels")})
+    block = BOTH.node(BLOCK)
+    labels = replace(block, inputs={**block.inputs, "choice": Port("reader", "labels")})
     graph = BOTH.replace_node(labels)
     assert ONE_OF.generator_of(graph, labels) is None
     assert ONE_OF.weights(graph, labels) is None
     with pytest.raises(GraphEditError, match=r"reader\.labels decides"):
-        set_weights(graph, CATALOG, REGION, [1, 1])
+        set_weights(graph, CATALOG, BLOCK, [1, 1])
     with pytest.raises(GraphEditError, match="only one_of has options"):
         add_option(graph, CATALOG, "resize")
 
@@ -180,28 +180,28 @@ def scaled_angle() -> Graph:
 
 
 def test_the_draw_that_all_options_begin_with_stays_outside() -> None:
-    """It went into the first one, and the region was fed from inside itself."""
-    graph, region = wrap_as_options(scaled_angle(), CATALOG, ["mul"])
-    assert graph.node(region).inputs["numbers"] == Port("angle", "output")
+    """It went into the first one, and the block was fed from inside itself."""
+    graph, block = wrap_as_options(scaled_angle(), CATALOG, ["mul"])
+    assert graph.node(block).inputs["numbers"] == Port("angle", "output")
     assert graph.scope_of("angle") == ""
     assert check_graph(graph, CATALOG) == ()
 
 
 def test_a_draw_that_is_given_out_stays_outside() -> None:
     graph = replace(JITTER, outputs={**JITTER.outputs, "angles": Port("angle", "output")})
-    for wrap in (wrap_as_options, wrap_in_region):
+    for wrap in (wrap_as_options, wrap_in_block):
         wrapped, _ = wrap(graph, CATALOG, ["rotate"])
         assert check_graph(wrapped, CATALOG) == ()
         assert wrapped.scope_of("angle") == ""
 
 
 def test_a_file_with_bodies_and_weights_of_no_meaning_is_refused_in_one_sentence() -> None:
-    node, draw = BOTH.node(REGION), BOTH.node("choice")
+    node, draw = BOTH.node(BLOCK), BOTH.node("choice")
     first, second = node.bodies.values()
     other = BOTH.replace_node(replace(node, bodies={"option_0": first, "option_9": second}))
     for edit in (add_option, partial(remove_option, body="option_0")):
         with pytest.raises(GraphEditError, match="has the bodies option_0, option_9"):
-            edit(other, CATALOG, region=REGION)
+            edit(other, CATALOG, block=BLOCK)
     worded = BOTH.replace_node(replace(draw, args={**draw.args, "p": (0.5, "often")}))
     assert weights(worded) is None
 
@@ -235,7 +235,7 @@ def test_a_draw_of_other_numbers_is_a_fault(
 ) -> None:
     graph = BOTH.replace_node(replace(BOTH.node("choice"), args=args))
     (fault,) = check_graph(graph, CATALOG)
-    assert (fault.node, fault.arg) == (REGION, "choice")
+    assert (fault.node, fault.arg) == (BLOCK, "choice")
     assert words in str(fault)
     assert "Set choice.population to 2." in str(fault)
     first = fixes(ResolvedGraph(graph, CATALOG), fault)[0]

@@ -36,7 +36,7 @@ from workbench.errors import (
 )
 from workbench.graph import Graph
 from workbench.graph.builder.function_node import node
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
 from workbench.preview.views.fault_isolation import call_isolating_faults, run_nodes_separately
@@ -289,8 +289,8 @@ def never_returns(image: Any) -> Any:
 @pytest.mark.parametrize("kind", [WorkerTimeoutError, WorkerSilentError])
 def test_of_what_does_not_answer_a_function_is_named(kind: type[WorkerTimeoutError]) -> None:
     graph = never_returns.after(REQUEST.graph, "rotate")
-    graph, region = wrap_in_region(graph, load_catalog(), ["never_returns"])
-    engine = Scripted(kind("No answer.", ("rotate", region)))
+    graph, block = wrap_in_block(graph, load_catalog(), ["never_returns"])
+    engine = Scripted(kind("No answer.", ("rotate", block)))
     with pytest.raises(kind, match=r"^never_returns: its function does not return.* No a") as told:
         call_isolating_faults(engine, render, replace(REQUEST, graph=graph))  # type: ignore[arg-type]
     assert told.value.node == "never_returns"

@@ -20,7 +20,7 @@ from tests.helpers import chain_graph, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.graph import Graph
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verification.verify import Verifier
 from workbench.sources import open_datasets
@@ -59,7 +59,7 @@ def test_numba_is_exact_beside_and_inside_a_branch(engine: Engine, photos: Path)
     require("numba")
     graph = behind_resize(inverted)
     assert is_exact(graph, engine, photos)
-    inside, _ = wrap_in_region(graph, load_catalog(), ["inverted"], "if")
+    inside, _ = wrap_in_block(graph, load_catalog(), ["inverted"], "if")
     assert is_exact(inside, engine, photos)
 
 

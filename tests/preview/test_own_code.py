@@ -15,7 +15,7 @@ from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.run.worker import MOST_OUTPUT
 from workbench.graph import Graph
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verification.verify import Verifier
 from workbench.sources import open_datasets
@@ -46,14 +46,14 @@ def test_it_is_exact(engine: Engine, photos: Path) -> None:
 def test_it_is_exact_inside_a_branch(engine: Engine, photos: Path) -> None:
     graph = sized()
     graph = swap.after(graph, resize_of(graph))
-    graph, _ = wrap_in_region(graph, load_catalog(), ["swap"], "if")
+    graph, _ = wrap_in_block(graph, load_catalog(), ["swap"], "if")
     report = Verifier(graph, str(photos), 2, engine=engine).run()
     assert report.lines() == [f"identical: {2 * COUNT} of {2 * COUNT}"]
 
 
 def test_while_it_runs_it_is_said(engine: Engine, photos: Path) -> None:
     graph = chain_graph("resize", resize={"size": (40, 30)})  # of which nothing is kept
-    graph, _ = wrap_in_region(swap.after(graph, resize_of(graph)), load_catalog(), ["swap"])
+    graph, _ = wrap_in_block(swap.after(graph, resize_of(graph)), load_catalog(), ["swap"])
     heard = list[str]()
     preview_batch(engine, PreviewRequest(graph, str(photos), tiles=2), heard.append)
     assert heard == ["running swap"]
@@ -168,13 +168,13 @@ def noisy(image: Any, seed: Any) -> Any:
 def test_what_dali_draws_for_it_is_exact_in_a_branch_too(engine: Engine, photos: Path) -> None:
     graph = sized()
     graph = noisy.after(graph, resize_of(graph), draws={"seed": (0, 1000)})
-    inside, _ = wrap_in_region(graph, load_catalog(), ["noisy"], "if")
+    inside, _ = wrap_in_block(graph, load_catalog(), ["noisy"], "if")
     for each in (graph, inside):
         report = Verifier(each, str(photos), 2, engine=engine).run()
         assert report.lines() == [f"identical: {2 * COUNT} of {2 * COUNT}"]
 
 
-@pytest.mark.parametrize("inside", [False, True], ids=["beside", "in a region"])
+@pytest.mark.parametrize("inside", [False, True], ids=["beside", "in a block"])
 def test_another_source_under_the_same_name_is_shown(
     inside: bool, engine: Engine, photos: Path
 ) -> None:
@@ -186,7 +186,7 @@ def test_another_source_under_the_same_name_is_shown(
         source = f"def swap(image):\n    return image * 0 + {value}\n"
         graph = with_args(graph, made.id, source=source)
         if inside:
-            graph, _ = wrap_in_region(graph, load_catalog(), ["swap"], "repeat")
+            graph, _ = wrap_in_block(graph, load_catalog(), ["swap"], "repeat")
         request = PreviewRequest(wb.trust_graph(graph), open_datasets(photos), tiles=1)
         shown.append(preview_batch(engine, request).image)
     assert shown[0] != shown[1]

@@ -1,4 +1,4 @@
-"""A recipe with a region, and what a canvas shows of it."""
+"""A recipe with a block, and what a canvas shows of it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 from tests.ui.screen import Screen
 from workbench.catalog import load_catalog
 from workbench.graph import load_recipe
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import set_setting
 from workbench.ui.app.view_model import ViewModel
 
 CATALOG = load_catalog()
 JITTER = set_setting(load_recipe("rotate-jitter"), batch_size=4)
-BRANCHED, REGION = wrap_in_region(JITTER, CATALOG, ["rotate"])
-NESTED, INNER = wrap_in_region(BRANCHED, CATALOG, ["rotate"])
+BRANCHED, BLOCK = wrap_in_block(JITTER, CATALOG, ["rotate"])
+NESTED, INNER = wrap_in_block(BRANCHED, CATALOG, ["rotate"])
 INNER_THEN = f"{INNER}.then"
 INNER_CHANCE = NESTED.node(INNER).inputs["condition"].node
 
@@ -30,7 +30,7 @@ def drawn(screen: Screen) -> list[str]:
 def breadcrumb(screen: Screen) -> list[str]:
     return [
         body["scope"]
-        for region in screen["canvas", "breadcrumb"]
-        for body in region["bodies"]
+        for block in screen["canvas", "breadcrumb"]
+        for body in block["bodies"]
         if body["shown"]
     ]

@@ -251,11 +251,11 @@ class OpSpec:
     counted_outputs: str = ""
     """The argument that says how many outputs there are: ``output``, or ``output_0`` and on."""
     bodies: tuple[str, ...] = ()
-    """Of a region (``catalog.regions``): the names of its bodies."""
+    """Of a block (``catalog.blocks``): the names of its bodies."""
     numbered_bodies: bool = False
-    """Whether a region may have more bodies than these two, numbered on: ``option_2``, ..."""
+    """Whether a block may have more bodies than these two, numbered on: ``option_2``, ..."""
     consecutive: bool = False
-    """Of a region: its bodies run one after another, each on what was given before."""
+    """Of a block: its bodies run one after another, each on what was given before."""
     follows: PortKind | None = None
     """Of an operator of the workbench (``catalog.followers``): the targets that follow an image."""
     unusable: str | None = None
@@ -333,7 +333,7 @@ neither run nor placed."""
 class Catalog(Mapping[str, OpSpec]):
     """Operators by name. An unknown name raises CatalogError with the nearest known ones.
 
-    The stand-ins ``opaque.N`` and the ``regions`` are answered, but not among those that it lists.
+    The stand-ins ``opaque.N`` and the ``blocks`` are answered, but not among those that it lists.
 
     ::
 
@@ -345,10 +345,10 @@ class Catalog(Mapping[str, OpSpec]):
         self,
         ops: Mapping[str, OpSpec],
         dali_version: str,
-        regions: Mapping[str, OpSpec] | None = None,
+        blocks: Mapping[str, OpSpec] | None = None,
     ) -> None:
         self._ops = dict(ops)
-        self._unlisted = {**OPAQUE, **(regions or {})}
+        self._unlisted = {**OPAQUE, **(blocks or {})}
         self.dali_version = dali_version
 
     def __getitem__(self, name: str) -> OpSpec:

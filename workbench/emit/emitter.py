@@ -139,7 +139,7 @@ class Emitter:
         names += bad_files.NAMES if resolved.beside else ()
         names += policies.NAMES if any(map(policies.has_policy, self.every_node())) else ()
         self.in_place: Mapping[str, str] = {}
-        """Nodes that are written in the condition of a region, and that region."""
+        """Nodes that are written in the condition of a block, and that block."""
         if conditions:
             whole = Body(tuple(ordered), graph.outputs)
             self.in_place = written_in_place(whole, catalog, self._mixed)
@@ -201,7 +201,7 @@ class Emitter:
         return is_named(text, arg)
 
     def node_lines(self, node: Node) -> Lines:
-        """The lines of one node: its call, assigned to variables, or a region's statements."""
+        """The lines of one node: its call, assigned to variables, or a block's statements."""
         if node.bodies:
             return block_lines(self, node)
         if isinstance(node, ViewCall):
@@ -216,16 +216,16 @@ class Emitter:
             return follower_lines(self, node)
         return Lines.of(node.id, self.call_lines(node))
 
-    def written_before(self, region: Node) -> Lines:
-        """The generators inside a region, which stand before the outermost one."""
+    def written_before(self, block: Node) -> Lines:
+        """The generators inside a block, which stand before the outermost one."""
         made = Lines()
         if not self.scope:
-            for generator, counts in hoisted_with_turns(region, self.catalog):
+            for generator, counts in hoisted_with_turns(block, self.catalog):
                 made.add(Lines.of(generator.id, self._drawn_lines(generator, counts)))
         return made
 
     def _drawn_lines(self, generator: Node, counts: Sequence[int]) -> list[str]:
-        """The call of a generator; where regions repeat it, a list with one for each turn."""
+        """The call of a generator; where blocks repeat it, a list with one for each turn."""
         if not counts:
             return self.call_lines(generator)
         outside, self.turns = self.indent, [turn_variable(depth) for depth in range(len(counts))]
@@ -243,11 +243,11 @@ class Emitter:
             return [line]
         return [f"{outside}{target} = [", *lines[1:]]
 
-    def passed_on(self, region: Node) -> Lines:
+    def passed_on(self, block: Node) -> Lines:
         """What bodies change one after another, in the variables in which they leave it."""
-        given = outputs_of(region, self.catalog[region.op])
+        given = outputs_of(block, self.catalog[block.op])
         ends = {
-            self.names[Port(region.id, output.name)]: self.names[region.inputs[output.name]]
+            self.names[Port(block.id, output.name)]: self.names[block.inputs[output.name]]
             for output in given
         }
         moved = {target: value for target, value in ends.items() if target != value}
@@ -267,39 +267,39 @@ class Emitter:
         return made
 
     @contextmanager
-    def drawn_each(self, region: Node, variable: str) -> Iterator[None]:
-        """Meanwhile generators inside a region are read from lists, at that variable."""
+    def drawn_each(self, block: Node, variable: str) -> Iterator[None]:
+        """Meanwhile generators inside a block are read from lists, at that variable."""
         outside = dict(self.names)
         drawn = {
             Port(generator.id, output.name)
-            for generator in hoisted_generators(region, self.catalog)
+            for generator in hoisted_generators(block, self.catalog)
             for output in outputs_of(generator, self.catalog[generator.op])
         }
-        self._add_taken_in(region, drawn)
+        self._add_taken_in(block, drawn)
         for port in drawn:
             self.names[port] += f"[{variable}]"
         yield
         self.names = outside
 
-    def _add_taken_in(self, region: Node, ports: set[Port]) -> None:
-        """Add those ports of bodies inside a region at which these are taken in."""
-        for node in [node for body in region.bodies.values() for node in body.nodes]:
+    def _add_taken_in(self, block: Node, ports: set[Port]) -> None:
+        """Add those ports of bodies inside a block at which these are taken in."""
+        for node in [node for body in block.bodies.values() for node in body.nodes]:
             read = variables_read(node, self.catalog[node.op])
             ports.update(inner for inner, outer in read if outer in ports)
             self._add_taken_in(node, ports)
 
-    def body_lines(self, region: Node, name: str) -> Lines:
-        """The lines of one body, which end with its outputs in the region's variables."""
-        body, outside = region.bodies[name], (self.scope, self.indent)
-        self.scope, self.indent = region.scope(name), self.indent + INDENT
+    def body_lines(self, block: Node, name: str) -> Lines:
+        """The lines of one body, which end with its outputs in the block's variables."""
+        body, outside = block.bodies[name], (self.scope, self.indent)
+        self.scope, self.indent = block.scope(name), self.indent + INDENT
         made = self.begin_body()
         ordered, _ = running_order(body.nodes)
-        before = hoisted_generators(region, self.catalog)
+        before = hoisted_generators(block, self.catalog)
         for node in ordered:
             if node not in before:
                 made.add(self.node_lines(node))
         ends = {
-            self.names[Port(region.id, output)]: self.names[port]
+            self.names[Port(block.id, output)]: self.names[port]
             for output, port in body.outputs.items()
         }
         moved = {target: value for target, value in ends.items() if target != value}
@@ -308,9 +308,9 @@ class Emitter:
         self.scope, self.indent = outside
         return made
 
-    def control_text(self, region: Node, name: str) -> str:
-        """What decides in a region: on the CPU, also where images are decoded on the GPU."""
-        port = region.inputs[name]
+    def control_text(self, block: Node, name: str) -> str:
+        """What decides in a block: on the CPU, also where images are decoded on the GPU."""
+        port = block.inputs[name]
         moved = "" if device_of(self._mixed, port) == "cpu" else ".cpu()"
         return f"{self.names[port]}{moved}"
 
@@ -364,7 +364,7 @@ class Emitter:
         return expression_parts(self.expression_of(spec), texts)
 
     def _in_place_text(self, node: Node) -> str:
-        """A node as part of the expression that decides in a region."""
+        """A node as part of the expression that decides in a block."""
         spec = self.catalog[node.op]
         parts: list[tuple[str, OpSpec | None]] = []
         for name in operands(node, spec):

@@ -22,7 +22,7 @@ from workbench.errors import DataError, GraphError
 from workbench.graph.execution.active import active_graph
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.execution.step_followers import with_step_followers
-from workbench.graph.model import GRAPH, Graph, Node, Port, Source, region_of
+from workbench.graph.model import GRAPH, Graph, Node, Port, Source, block_of
 from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.storage.saved_draws import SavedDraw
@@ -172,7 +172,7 @@ class GraphRun:
 
     @property
     def inner_nodes(self) -> tuple[Node, ...]:
-        """The nodes inside the regions among ``nodes``, at any depth."""
+        """The nodes inside the blocks among ``nodes``, at any depth."""
         return tuple(_inside(self.nodes))
 
     def key(self, port: Port) -> str:
@@ -196,10 +196,10 @@ class GraphRun:
     def fed(self, port: Port, index: int) -> NDArray[np.generic]:
         """What a port gives for a sample of the batch that comes there.
 
-        What a body takes in is looked up around its region.
+        What a body takes in is looked up around its block.
         """
         while not self.graph.has(port.node):
-            port = self.graph.node(region_of(port.node)).inputs[port.output]
+            port = self.graph.node(block_of(port.node)).inputs[port.output]
         at = self.output_place(port.node, index)
         if at is None:
             raise GraphError(f"Sample {index} does not come to {port.node}.")

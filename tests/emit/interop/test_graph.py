@@ -110,7 +110,7 @@ def test_what_has_no_match_is_named_with_its_reason_and_line_and_left_out() -> N
     (issue,) = found.report.refused
     assert (issue.node, issue.place) == ("ElasticTransform", "train.py:7")
     assert "remap" in issue.why
-    assert "if" not in ops(found.graph), "an empty region"
+    assert "if" not in ops(found.graph), "an empty block"
 
 
 @pytest.mark.parametrize(

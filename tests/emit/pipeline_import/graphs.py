@@ -19,7 +19,7 @@ from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.graph import Graph, Node, Port, Settings, check_graph
 from workbench.graph.edits.edit import new_node, start_graph
 from workbench.graph.fixes.unfed_inputs import feed_input, feed_node, fitting_ports
-from workbench.graph.model import Source, region_of
+from workbench.graph.model import Source, block_of
 
 MOST = 30
 """Nodes of a graph, at most."""
@@ -106,7 +106,7 @@ _NAMES: dict[Key, str] = {}
 class Canonical:
     """What a graph does, without names and without what leads to no output.
 
-    What a body takes in is what feeds it, and so is what a region gives as it took it in. Where
+    What a body takes in is what feeds it, and so is what a block gives as it took it in. Where
     draws that nothing feeds stand says nothing: they are drawn for the whole batch.
     """
 
@@ -115,18 +115,18 @@ class Canonical:
     nodes: Mapping[str, tuple[Key, int]]
     """By key: what the node is, and how often it is there."""
     settings: Settings
-    regions: tuple[Key, ...] = ()
-    """What each region gives."""
+    blocks: tuple[Key, ...] = ()
+    """What each block gives."""
 
 
-def _deciding(region: Node) -> Port:
-    return region.inputs[CATALOG[region.op].inputs[0].name]
+def _deciding(block: Node) -> Port:
+    return block.inputs[CATALOG[block.op].inputs[0].name]
 
 
 def canonical(graph: Graph) -> Canonical:
     keys: dict[str, str] = {}
     contents: dict[str, Key] = {}
-    regions: dict[str, set[tuple[str, str]]] = {}
+    blocks: dict[str, set[tuple[str, str]]] = {}
 
     def named(op: str, content: Key) -> str:
         return _NAMES.setdefault(content, f"{op}#{len(_NAMES)}")
@@ -134,7 +134,7 @@ def canonical(graph: Graph) -> Canonical:
     @cache
     def value(port: Port) -> tuple[str, str]:
         if not graph.has(port.node):
-            return value(graph.node(region_of(port.node)).inputs[port.output])
+            return value(graph.node(block_of(port.node)).inputs[port.output])
         node = graph.node(port.node)
         if not node.bodies:
             return key(node.id), port.output
@@ -142,16 +142,16 @@ def canonical(graph: Graph) -> Canonical:
         if len(set(ends.values())) == 1:
             return next(iter(ends.values()))
         content = (node.op, value(_deciding(node)), tuple(sorted(ends.items())))
-        regions.setdefault(node.id, set()).add((named(node.op, content), "value"))
+        blocks.setdefault(node.id, set()).add((named(node.op, content), "value"))
         return named(node.op, content), "value"
 
     @cache
     def standing(scope: str) -> tuple[Key, ...]:
         found: list[Key] = []
         while scope:
-            region, _, body = scope.rpartition(".")
-            found.append((value(_deciding(graph.node(region))), body))
-            scope = graph.scope_of(region)
+            block, _, body = scope.rpartition(".")
+            found.append((value(_deciding(graph.node(block))), body))
+            scope = graph.scope_of(block)
         return tuple(found)
 
     def key(node_id: str) -> str:
@@ -172,7 +172,7 @@ def canonical(graph: Graph) -> Canonical:
 
     outputs = tuple(value(port) for port in graph.outputs.values())
     nodes = {name: (contents[name], count) for name, count in Counter(keys.values()).items()}
-    gives = sorted(tuple(sorted(given)) for given in regions.values())
+    gives = sorted(tuple(sorted(given)) for given in blocks.values())
     return Canonical(outputs, nodes, graph.settings, tuple(gives))
 
 
@@ -212,7 +212,7 @@ def assert_the_same(graph: Graph, imported: ImportedGraph) -> None:
     assert after.nodes == before.nodes
     assert after.outputs == before.outputs
     assert after.settings == before.settings
-    assert after.regions == before.regions
+    assert after.blocks == before.blocks
     assert imported.report.is_exact, str(imported.report)
     assert set(imported.report.exact) == {node.id for node in imported.graph.walk()}
     assert check_graph(imported.graph, CATALOG) == ()

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from tests.block_graphs import REGION_GRAPHS
+from tests.block_graphs import BLOCK_GRAPHS
 from tests.emit.pipeline_import.graphs import GROWN
 from tests.engine.test_some_of import (
     in_order,
@@ -29,7 +29,7 @@ from tests.engine.test_some_of import (
     repeated_in_a_repeat,
     shuffled,
 )
-from tests.graph.annotations.geometry_chains import region_chain, whole_chain
+from tests.graph.annotations.geometry_chains import block_chain, whole_chain
 from tests.graph.annotations.ramps import write_ramps
 from tests.helpers import CATALOG
 from tests.thorough import examples, one_in
@@ -57,9 +57,9 @@ def program(graph: Graph = CUTOUT, target: str = "script") -> str:
 def titled() -> Graph:
     """A block with names for its bodies, which a program has as comments."""
     plain = load_recipe("rotate-jitter")
-    graph, region = wrap_as_options(plain, CATALOG, ["rotate", "color"], "one_of")
-    graph = set_body_title(graph, CATALOG, region, "option_0", "a turn: 'large'")
-    return set_body_title(graph, CATALOG, region, "option_1", "if # colour")
+    graph, block = wrap_as_options(plain, CATALOG, ["rotate", "color"], "one_of")
+    graph = set_body_title(graph, CATALOG, block, "option_0", "a turn: 'large'")
+    return set_body_title(graph, CATALOG, block, "option_1", "if # colour")
 
 
 def written(text: str, folder: Path, name: str = "pipe.py") -> Path:
@@ -122,7 +122,7 @@ def coco(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @examples(2, thorough=100)
 @given(seed=st.integers(0, 100_000))
 def test_any_chain_with_its_annotations(seed: int, coco: Path) -> None:
-    for graph in (whole_chain(coco, seed), region_chain(coco, seed)):
+    for graph in (whole_chain(coco, seed), block_chain(coco, seed)):
         found = import_embedded(program(graph), "pipe.py", CATALOG)
         assert found is not None
         assert found.graph == graph
@@ -139,8 +139,8 @@ def test_blocks(make: Callable[[], Graph]) -> None:
 
 
 @examples(3, thorough=100)
-@given(graph=REGION_GRAPHS)
-def test_any_regions(graph: Graph) -> None:
+@given(graph=BLOCK_GRAPHS)
+def test_any_blocks(graph: Graph) -> None:
     found = import_embedded(program(graph), "pipe.py", CATALOG)
     assert found is not None
     assert found.graph == graph

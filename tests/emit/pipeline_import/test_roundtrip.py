@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from tests.block_graphs import OTHERS, REGION_GRAPHS
+from tests.block_graphs import BLOCK_GRAPHS, OTHERS
 from tests.emit.pipeline_import.graphs import CPU_ONLY, GROWN, MOST, assert_the_same, canonical
 from tests.helpers import import_script, photo_recipes, recipe_cases
 from tests.placed import CATALOG, USABLE, placed
@@ -92,8 +92,8 @@ def test_any_graph(graph: Graph, folder: Path) -> None:
 
 @pytest.mark.thorough
 @examples(2, thorough=100)  # AutoGraph takes a second for each
-@given(graph=REGION_GRAPHS)
-def test_any_regions(graph: Graph, folder: Path) -> None:
+@given(graph=BLOCK_GRAPHS)
+def test_any_blocks(graph: Graph, folder: Path) -> None:
     listed = Dataset("file_list", items=((str(folder / "a.jpg"), 3),))
     assert_the_same(graph, there_and_back(graph, folder, listed))
 

@@ -32,14 +32,14 @@ from workbench.graph.edits.edit import set_arg, set_setting
 pytestmark = pytest.mark.timeout(600)  # Ray and TensorFlow alone take a minute to start
 
 ROOT = Path(__file__).parents[3]
-REGIONS = "regions"
+BLOCKS = "blocks"
 OWN_CODE = "own-code"
-RECIPES = {**load_recipes(), REGIONS: branching_graph(), OWN_CODE: own_code_graph()}
-"""What is executed: the recipes, one graph with regions inside each other, and one that calls a
+RECIPES = {**load_recipes(), BLOCKS: branching_graph(), OWN_CODE: own_code_graph()}
+"""What is executed: the recipes, one graph with blocks inside each other, and one that calls a
 function of the user."""
-HOLD_NO_REGION = ("dynamic", "notebook", "ray")
-SOME = ("cutout", "medical-gray", "two-view", "ssd", "segmentation", REGIONS, OWN_CODE)
-"""What ``make test`` executes: a decoded crop, grey images, two views, boxes, masks, regions,
+HOLD_NO_BLOCK = ("dynamic", "notebook", "ray")
+SOME = ("cutout", "medical-gray", "two-view", "ssd", "segmentation", BLOCKS, OWN_CODE)
+"""What ``make test`` executes: a decoded crop, grey images, two views, boxes, masks, blocks,
 a function of the user."""
 SETTINGS = {"batch_size": 4, "num_threads": 2}
 
@@ -174,12 +174,12 @@ def outputs_of(graphs: dict[str, Graph]) -> str:
     return json.dumps({name: list(graph.outputs) for name, graph in graphs.items()})
 
 
-@pytest.mark.parametrize("target", HOLD_NO_REGION)
-def test_a_target_that_cannot_hold_a_region_says_so(target: str) -> None:
+@pytest.mark.parametrize("target", HOLD_NO_BLOCK)
+def test_a_target_that_cannot_hold_a_block_says_so(target: str) -> None:
     with pytest.raises(
         GraphExportError, match=r"^outer: .* has no if.*Export the graph as a script"
     ):
-        export(RECIPES[REGIONS], target, CATALOG)
+        export(RECIPES[BLOCKS], target, CATALOG)
 
 
 def test_every_target_is_executed_or_cannot_be() -> None:
@@ -212,7 +212,7 @@ def held(target: str, names: Iterable[str]) -> list[str]:
     if target in REFUSE:
         names = [name for name in names if name != OWN_CODE]
     names = [name for name in names if name not in REFUSED.get(target, ())]
-    if target not in HOLD_NO_REGION:
+    if target not in HOLD_NO_BLOCK:
         return list(names)
     return [
         name

@@ -233,7 +233,7 @@ def test_operators_that_dynamic_leaves_out_are_those_that_dali_has_not() -> None
 
     for op in CATALOG.values():
         if op.module:
-            continue  # refused with the regions: it chooses for each sample what runs
+            continue  # refused with the blocks: it chooses for each sample what runs
         if op.expression:
             continue  # Python's operators, or ndd.math, and run in tests/emit/core/test_calls.py
         home, name = ndd, op.name

@@ -28,7 +28,7 @@ from workbench.graph.edits.edit import set_setting
 pytestmark = pytest.mark.timeout(600)
 ABLE = [name for name in target_names() if load_target(name).side_by_side]
 LOADERS = ("pytorch", "lightning", "jax", "ray")
-CHOSEN = ("cutout", "regions", "rand-augment")
+CHOSEN = ("cutout", "blocks", "rand-augment")
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ from workbench.engine.build.stage_pipeline import Stage
 from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
@@ -130,7 +130,7 @@ def test_several_beside_and_behind_each_other(photos: Path, tmp_path: Path) -> N
 def in_an_if() -> Graph:
     """With an operator that draws before and behind it, for the samples that came alone."""
     graph = small("noise.gaussian", "rand_augment", "noise.salt_and_pepper")
-    graph, _ = wrap_in_region(graph, CATALOG, [node.id for node in graph.nodes[-3:]])
+    graph, _ = wrap_in_block(graph, CATALOG, [node.id for node in graph.nodes[-3:]])
     return graph
 
 
@@ -144,23 +144,23 @@ def in_some_of() -> Graph:
     ops = ["rand_augment", "trivial_augment_wide", "noise.gaussian"]
     graph = small(*ops)
     ids = [node.id for node in graph.nodes[-3:]]
-    graph, region = wrap_as_options(graph, CATALOG, ids, "some_of")
-    return set_count(graph, CATALOG, region, 2, shuffled=True)
+    graph, block = wrap_as_options(graph, CATALOG, ids, "some_of")
+    return set_count(graph, CATALOG, block, 2, shuffled=True)
 
 
 def drawn_often() -> Graph:
     """So often as is drawn, for some of the samples alone."""
-    graph, region = wrap_in_region(
+    graph, block = wrap_in_block(
         small("trivial_augment_wide"), CATALOG, ["trivial_augment_wide"], "repeat"
     )
-    graph = randomise_arg(graph, CATALOG, region, "times", "random.uniform")
-    graph, _ = wrap_in_region(graph, CATALOG, [region])
+    graph = randomise_arg(graph, CATALOG, block, "times", "random.uniform")
+    graph, _ = wrap_in_block(graph, CATALOG, [block])
     return graph
 
 
 def repeated_twice() -> Graph:
-    graph, inner = wrap_in_region(small("rand_augment"), CATALOG, ["rand_augment"], "repeat")
-    graph, _ = wrap_in_region(graph, CATALOG, [inner], "repeat")
+    graph, inner = wrap_in_block(small("rand_augment"), CATALOG, ["rand_augment"], "repeat")
+    graph, _ = wrap_in_block(graph, CATALOG, [inner], "repeat")
     return graph
 
 
@@ -169,32 +169,32 @@ def with_a_linked_shape() -> Graph:
     graph = small("rand_augment", rand_augment=args)
     graph, shape = place_node(graph, CATALOG, "shape", Port("resize", "output"))
     graph = connect(graph, CATALOG, Port(shape, "output"), "rand_augment", "shape")
-    graph, _ = wrap_in_region(graph, CATALOG, ["rand_augment"])
+    graph, _ = wrap_in_block(graph, CATALOG, ["rand_augment"])
     return graph
 
 
-REGIONS = [in_an_if, in_one_of, in_some_of, drawn_often, repeated_twice, with_a_linked_shape]
+BLOCKS = [in_an_if, in_one_of, in_some_of, drawn_often, repeated_twice, with_a_linked_shape]
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("make", REGIONS)
-def test_inside_regions(make: Callable[[], Graph], photos: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", BLOCKS)
+def test_inside_blocks(make: Callable[[], Graph], photos: Path, tmp_path: Path) -> None:
     require_exact(make(), photos, tmp_path)
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("make", REGIONS)
-def test_inside_regions_with_mixed_decoding(
+@pytest.mark.parametrize("make", BLOCKS)
+def test_inside_blocks_with_mixed_decoding(
     make: Callable[[], Graph], photos: Path, tmp_path: Path
 ) -> None:
     require_exact(set_setting(make(), device="mixed"), photos, tmp_path)
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
-def test_a_change_inside_a_region_builds_nothing_of_dali(
+def test_a_change_inside_a_block_builds_nothing_of_dali(
     device: str, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither its augmentations nor the region: what the engine applies is exchanged."""
+    """Neither its augmentations nor the block: what the engine applies is exchanged."""
     graph = set_setting(in_an_if(), device=device)
     changed = set_arg(graph, CATALOG, "rand_augment", "m", 20)
     taps = list(graph.outputs.values())
@@ -241,15 +241,15 @@ def test_what_had_begun_when_one_failed_is_not_given_later(
     assert same(after, expected)
 
 
-def test_what_is_made_of_a_policy_in_a_region_is_told(photos: Path) -> None:
+def test_what_is_made_of_a_policy_in_a_block_is_told(photos: Path) -> None:
     """Where DALI builds it: where its time is taken."""
     graph = small("apply_auto_augment", apply_auto_augment={"policy": LONG})
-    graph, region = wrap_in_region(graph, CATALOG, ["apply_auto_augment"])
+    graph, block = wrap_in_block(graph, CATALOG, ["apply_auto_augment"])
     runner, told = Runner(CATALOG), list[str]()
-    fed = list(graph.node(region).inputs.values())
-    result = runner.run(graph, photos, 0, 4, [Port(region, "images"), *fed])
+    fed = list(graph.node(block).inputs.values())
+    result = runner.run(graph, photos, 0, 4, [Port(block, "images"), *fed])
     with making_heard(told.append):
-        runner.stage(result.plan, [graph.node(region)], result.batches).build()
+        runner.stage(result.plan, [graph.node(block)], result.batches).build()
     assert told == [f"building apply_auto_augment, {place} of 4" for place in (1, 2, 3, 4)]
 
 
@@ -296,12 +296,12 @@ def test_what_each_sample_gets_is_told(photos: Path) -> None:
 @pytest.mark.parametrize("times", ["fixed", "drawn"])
 def test_what_each_sample_gets_in_each_turn_is_told(times: str, photos: Path) -> None:
     args: Args = {"n": 1, "m": 9, "excluded": all_but("rotate", "identity")}
-    graph, region = wrap_in_region(
+    graph, block = wrap_in_block(
         small("rand_augment", rand_augment=args), CATALOG, ["rand_augment"], "repeat"
     )
     if times == "drawn":
-        graph = randomise_arg(graph, CATALOG, region, "times", "random.uniform")
-    before, after = Port("resize", "output"), Port(region, "images")
+        graph = randomise_arg(graph, CATALOG, block, "times", "random.uniform")
+    before, after = Port("resize", "output"), Port(block, "images")
     result = Runner(CATALOG).run(graph, photos, 1, 10, [before, after])
     turns = result.augmented["rand_augment"]
     assert len(turns) > 1

@@ -15,7 +15,7 @@ from workbench.catalog.own_operators.fused import FUSED_FORMS
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph
 from workbench.graph.control_flow.options import set_probability
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
 from workbench.graph.variants.fused import fuse, fused_refusal
 
@@ -52,8 +52,8 @@ def sometimes(op: str, args: Mapping[str, Value], drawn: str = "") -> tuple[Grap
     if drawn:
         graph = randomise_arg(graph, CATALOG, node.id, drawn,
                               *(["random.coin_flip"] if op == "flip" else []))  # fmt: skip
-    graph, region = wrap_in_region(set_setting(graph, batch_size=20), CATALOG, [node.id])
-    return set_probability(graph, CATALOG, region, 0.4), region
+    graph, block = wrap_in_block(set_setting(graph, batch_size=20), CATALOG, [node.id])
+    return set_probability(graph, CATALOG, block, 0.4), block
 
 
 @pytest.mark.parametrize(("op", "drawn"), one_in(8, FORMS))
@@ -64,57 +64,57 @@ def test_the_pixels_stay(op: str, drawn: str, photos: Path, tmp_path: Path) -> N
 @pytest.mark.gpu
 @pytest.mark.parametrize(("op", "drawn"), FORMS)
 def test_so_they_do_with_mixed_decoding(op: str, drawn: str, photos: Path, tmp_path: Path) -> None:
-    graph, region = sometimes(op, WRITTEN[op], drawn)
-    require_same_pixels(set_setting(graph, device="mixed"), region, photos, tmp_path)
+    graph, block = sometimes(op, WRITTEN[op], drawn)
+    require_same_pixels(set_setting(graph, device="mixed"), block, photos, tmp_path)
 
 
-def require_same_pixels(graph: Graph, region: str, photos: Path, tmp_path: Path) -> None:
-    fused, node = fuse(graph, CATALOG, region)
+def require_same_pixels(graph: Graph, block: str, photos: Path, tmp_path: Path) -> None:
+    fused, node = fuse(graph, CATALOG, block)
     assert check_graph(fused, CATALOG) == ()
     assert not any(each.bodies for each in fused.nodes)
     require_parity(fused, photos, tmp_path, (0, 1), script_of=graph)
     assert fused.has(node)
 
 
-def test_what_the_region_holds_more_is_refused() -> None:
-    graph, region = sometimes("flip", {"horizontal": 1})
+def test_what_the_block_holds_more_is_refused() -> None:
+    graph, block = sometimes("flip", {"horizontal": 1})
     more = chain_graph("resize", "flip", "rotate")
     names = [node.id for node in more.nodes if node.op in ("flip", "rotate")]
-    two, both = wrap_in_region(more, CATALOG, names)
+    two, both = wrap_in_block(more, CATALOG, names)
     noisy, noise = sometimes("noise.gaussian", {"stddev": 9.0})
     grown, turned = sometimes("rotate", {"angle": 9.0})
-    shared = with_nodes(graph, coin=graph.node(region).inputs["condition"])
+    shared = with_nodes(graph, coin=graph.node(block).inputs["condition"])
     for refused, name, words in (
         (two, both, "holds 2 operators"),
         (noisy, noise, "no argument of noise.gaussian"),
         (grown, turned, "keep_size=True alone"),
-        (shared, region, "feeds other nodes too"),
+        (shared, block, "feeds other nodes too"),
     ):
         with pytest.raises(GraphEditError, match=words):
             fuse(refused, CATALOG, name)
 
 
-def test_so_is_a_region_with_faults() -> None:
+def test_so_is_a_block_with_faults() -> None:
     """As a file may have it: the inspector asks while it shows the fault."""
-    graph, region = sometimes("flip", WRITTEN["flip"])
-    node = graph.node(region)
+    graph, block = sometimes("flip", WRITTEN["flip"])
+    node = graph.node(block)
     then = node.bodies["then"]
     for bodies in ({"then": then}, {**node.bodies, "then": replace(then, inputs=())}):
         faulty = graph.replace_node(replace(node, bodies=bodies))
-        assert "it has faults" in fused_refusal(faulty, CATALOG, region)
+        assert "it has faults" in fused_refusal(faulty, CATALOG, block)
 
 
 def test_so_is_what_was_not_proven_for_a_type() -> None:
     graph = chain_graph("resize", "cast", "hue", resize={"size": (32.0, 32.0)})
     graph = set_arg(graph, CATALOG, "cast", "dtype", "FLOAT")
-    graph, region = wrap_in_region(graph, CATALOG, ["hue"])
+    graph, block = wrap_in_block(graph, CATALOG, ["hue"])
     with pytest.raises(GraphEditError, match="no bit of UINT8 alone, and FLOAT comes in"):
-        fuse(graph, CATALOG, region)
+        fuse(graph, CATALOG, block)
 
 
-def test_a_region_inside_another_is_fused_there() -> None:
-    graph, region = sometimes("flip", {"horizontal": 1})
-    graph, _ = wrap_in_region(graph, CATALOG, [region])
-    fused, node = fuse(graph, CATALOG, region)
+def test_a_block_inside_another_is_fused_there() -> None:
+    graph, block = sometimes("flip", {"horizontal": 1})
+    graph, _ = wrap_in_block(graph, CATALOG, [block])
+    fused, node = fuse(graph, CATALOG, block)
     assert fused.scope_of(node) == "branch_2.then"
     assert not check_graph(fused, CATALOG)

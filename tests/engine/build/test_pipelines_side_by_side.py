@@ -25,7 +25,7 @@ COUNT = 4
 GRAPHS = {
     "imagenet-train": load_recipe("imagenet-train"),
     "rand-augment": load_recipe("rand-augment"),
-    "regions": branching_graph(),
+    "blocks": branching_graph(),
     "decided-by-light": decided_by_light(),
 }
 
@@ -114,8 +114,8 @@ def test_what_decides_is_counted_in_turns(photos: Path) -> None:
     """As the batches have it, which come from two pipelines."""
     graph = with_settings(branching_graph(), batch_size=COUNT, pipelines=2)
     runner, data = Runner(CATALOG), open_datasets(photos)
-    region = graph.node("outer")
-    counter = BranchCounter(runner.branch_places(graph, data, [region]))
+    block = graph.node("outer")
+    counter = BranchCounter(runner.branch_places(graph, data, [block]))
     sums: Counter[str] = Counter()
     for batch in range(4):
         assert {scope: n for scope, n in counter.before(batch).items() if n} == sums

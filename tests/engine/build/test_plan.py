@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 import workbench as wb
-from tests.block_graphs import REGION_GRAPHS
+from tests.block_graphs import BLOCK_GRAPHS
 from tests.helpers import CATALOG, CHAINS, chain_graph, same, with_nodes, with_settings
 from workbench.emit import Code
 from workbench.engine import Engine
@@ -229,8 +229,8 @@ def test_of_chains(graph: Graph) -> None:
     each_needs_only_those_before_it(graph)
 
 
-@given(REGION_GRAPHS)
-def test_of_graphs_with_regions(graph: Graph) -> None:
+@given(BLOCK_GRAPHS)
+def test_of_graphs_with_blocks(graph: Graph) -> None:
     each_needs_only_those_before_it(graph)
 
 

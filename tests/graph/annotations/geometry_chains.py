@@ -1,9 +1,9 @@
 """Figures of many random chains of geometric operators: how far points, boxes and masks are off.
 
     python -m tests.graph.annotations.geometry_chains FIRST LAST
-        [--device mixed] [--regions] [--minutes 15]
+        [--device mixed] [--blocks] [--minutes 15]
 
-runs the chains of these seeds, or such chains with some of their operators in regions, or as many
+runs the chains of these seeds, or such chains with some of their operators in blocks, or as many
 as there is time for.
 
 What is true is found from the pixels of the ramps that went through the same calls.
@@ -39,7 +39,7 @@ from tests.helpers import with_args
 from workbench.catalog import load_catalog
 from workbench.catalog.geometry import geometry_rules
 from workbench.catalog.spec import Catalog, Value
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 from workbench.graph.model import Graph, Node, Port
 
 
@@ -78,8 +78,8 @@ def whole_chain(folder: Path, seed: int) -> Graph:
     return replace(graph, nodes=(*graph.nodes, *nodes), outputs=outputs)
 
 
-def region_chain(folder: Path, seed: int) -> Graph:
-    """The same with some of its operators in a region, or one inside another."""
+def block_chain(folder: Path, seed: int) -> Graph:
+    """The same with some of its operators in a block, or one inside another."""
     graph, catalog, chance = whole_chain(folder, seed), load_catalog(), random.Random(seed)
     runs: list[list[str]] = [[]]  # between casts: bodies give what they take in, of its type
     for node in graph.nodes:
@@ -97,7 +97,7 @@ def region_chain(folder: Path, seed: int) -> Graph:
 
 
 def _in_if(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Graph, str]:
-    return wrap_in_region(graph, catalog, nodes)
+    return wrap_in_block(graph, catalog, nodes)
 
 
 def _some_as_numbered(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Graph, str]:
@@ -105,22 +105,20 @@ def _some_as_numbered(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> t
 
 
 def _in_repeat(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Graph, str]:
-    return wrap_in_region(
-        graph, catalog, nodes[:2], "repeat"
-    )  # more would leave nothing to be seen
+    return wrap_in_block(graph, catalog, nodes[:2], "repeat")  # more would leave nothing to be seen
 
 
 def _in_nested(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Graph, str]:
-    graph, _ = wrap_in_region(graph, catalog, nodes)
-    return wrap_in_region(graph, catalog, nodes[-1:])
+    graph, _ = wrap_in_block(graph, catalog, nodes)
+    return wrap_in_block(graph, catalog, nodes[-1:])
 
 
 def _in_order(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Graph, str]:
-    graph, region = wrap_as_options(graph, catalog, nodes, "some_of")
+    graph, block = wrap_as_options(graph, catalog, nodes, "some_of")
     if len(nodes) < 3:  # of two with targets an import makes an ``if`` in each turn
-        return graph, region
-    count = len(graph.node(region).bodies)
-    return set_count(graph, catalog, region, min(count, 2), shuffled=True), region
+        return graph, block
+    count = len(graph.node(block).bodies)
+    return set_count(graph, catalog, block, min(count, 2), shuffled=True), block
 
 
 def errors_of(
@@ -198,10 +196,10 @@ def _main() -> None:
     parser.add_argument("first", type=int, help="first seed")
     parser.add_argument("last", type=int, help="the seed after the last")
     parser.add_argument("--device", choices=("cpu", "mixed"), default="cpu")
-    parser.add_argument("--regions", action="store_true", help="put operators into regions")
+    parser.add_argument("--blocks", action="store_true", help="put operators into blocks")
     parser.add_argument("--minutes", type=float, default=float("inf"))
     given = parser.parse_args()
-    chain = region_chain if given.regions else whole_chain
+    chain = block_chain if given.blocks else whole_chain
     end = time.monotonic() + 60 * given.minutes
     with tempfile.TemporaryDirectory() as place:
         folder = write_ramps(Path(place))

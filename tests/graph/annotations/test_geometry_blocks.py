@@ -1,4 +1,4 @@
-"""Targets whose image comes through regions move by the branch that ran."""
+"""Targets whose image comes through blocks move by the branch that ran."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.graph.annotations.geometry_chains import region_chain, require_near
+from tests.graph.annotations.geometry_chains import block_chain, require_near
 from tests.graph.annotations.ramps import BATCH, coco_start, run_graph
 from tests.helpers import CATALOG, same, script_batches, with_node, with_nodes
 from workbench.engine.run.runner import Runner
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.checks.check import check_graph
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import insert_node
 from workbench.graph.execution.active import active_graph
 from workbench.graph.model import Body, Graph, Node, Port
@@ -24,20 +24,20 @@ BATCHES = (0, 1, 7)
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seeds", [range(12), range(12, 312)], ids=["twelve", "hundreds"])
-def test_all_targets_follow_through_chains_with_regions(seeds: range, folder: Path) -> None:
-    require_near(folder, seeds, chain=region_chain)
+def test_all_targets_follow_through_chains_with_blocks(seeds: range, folder: Path) -> None:
+    require_near(folder, seeds, chain=block_chain)
 
 
 @pytest.mark.gpu
 @pytest.mark.timeout(900)
-def test_all_targets_follow_through_regions_on_the_gpu(folder: Path) -> None:
-    require_near(folder, range(300), "mixed", region_chain)
+def test_all_targets_follow_through_blocks_on_the_gpu(folder: Path) -> None:
+    require_near(folder, range(300), "mixed", block_chain)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", [1, 3, 5, 6, 7, 10, 13, 22])
 def test_the_preview_is_the_script_at_any_batch(folder: Path, seed: int, tmp_path: Path) -> None:
-    graph = region_chain(folder, seed)
+    graph = block_chain(folder, seed)
     expected = script_batches(graph, folder, max(BATCHES) + 1, tmp_path)
     runner, taps = Runner(CATALOG), list(graph.outputs.values())
     for batch in reversed(BATCHES):
@@ -49,7 +49,7 @@ def test_the_preview_is_the_script_at_any_batch(folder: Path, seed: int, tmp_pat
 def _turned_in_an_if(folder: Path) -> Graph:
     graph, turned = insert_node(coco_start(folder), CATALOG, "flip", "decode")
     graph = with_node(graph, turned, args={"horizontal": 1})
-    graph, _ = wrap_in_region(graph, CATALOG, [turned])
+    graph, _ = wrap_in_block(graph, CATALOG, [turned])
     return with_node(graph, "chance", seed=5)  # by which some are turned
 
 
@@ -77,10 +77,10 @@ def test_only_those_of_the_samples_that_were_turned_move(folder: Path) -> None:
     assert 0 < turned < BATCH
 
 
-def test_an_operator_without_a_rule_is_named_inside_a_region(folder: Path) -> None:
+def test_an_operator_without_a_rule_is_named_inside_a_block(folder: Path) -> None:
     start = coco_start(folder)
     graph, water = insert_node(start, CATALOG, "water", "decode")
-    graph, _ = wrap_in_region(graph, CATALOG, [water])
+    graph, _ = wrap_in_block(graph, CATALOG, [water])
     inputs = {"boxes": Port("reader", "boxes"), "image": graph.outputs["images"]}
     follower = Node("follow", "follow_boxes", {}, inputs)
     graph = with_nodes(graph, follower, boxes=Port("follow", "boxes"))

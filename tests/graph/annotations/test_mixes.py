@@ -25,7 +25,7 @@ from workbench.engine.importing import from_file
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.annotations.mixes import mix_of
 from workbench.graph.checks.check import check_graph
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import insert_node
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.snippets.templates import insert_template
@@ -174,12 +174,12 @@ def test_what_is_not_well_defined_says_why(folder: Path) -> None:
     assert "no one numbering" in fault
 
 
-def test_a_region_before_the_mix_is_followed_and_one_behind_says_why(folder: Path) -> None:
+def test_a_block_before_the_mix_is_followed_and_one_behind_says_why(folder: Path) -> None:
     start = coco_start(folder)
     graph, turn = insert_node(start, CATALOG, "rotate", "decode")
-    graph, region = wrap_in_region(graph, CATALOG, [turn])
+    graph, block = wrap_in_block(graph, CATALOG, [turn])
     turned = with_followers(start, graph, CATALOG)
-    graph, _ = insert_template(turned, CATALOG, load_templates()["mixup"], region)
+    graph, _ = insert_template(turned, CATALOG, load_templates()["mixup"], block)
     graph = with_followers(turned, graph, CATALOG)
     graph = with_node(
         graph,
@@ -189,7 +189,7 @@ def test_a_region_before_the_mix_is_followed_and_one_behind_says_why(folder: Pat
     _, boxes, labels = run_graph(graph)
     assert [len(each) for each in boxes] == [len(each) for each in labels]
     graph, turn = insert_node(_mixed(folder, "mixup"), CATALOG, "rotate", "mixup")
-    graph, _ = wrap_in_region(graph, CATALOG, [turn])
+    graph, _ = wrap_in_block(graph, CATALOG, [turn])
     follower = graph.node("follow_boxes")
     moved = {**follower.inputs, "image": graph.outputs["images"]}
     (fault,) = _faults(graph.replace_node(replace(follower, inputs=moved)))

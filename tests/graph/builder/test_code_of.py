@@ -62,7 +62,7 @@ def mixed(g: Graph) -> Graph:
 
 
 def crossed(g: Graph) -> Graph:
-    """What is used twice inside a region."""
+    """What is used twice inside a block."""
 
     def sharpened(x: Graph) -> wb.DataNode:
         blurred = x.gaussian_blur(sigma=2.0)
@@ -228,10 +228,10 @@ def test_no_block_argument_is_code(
     monkeypatch.setattr("builtins.exec", lambda *_: pytest.fail("code is executed"))
     monkeypatch.setattr("builtins.eval", lambda *_: pytest.fail("code is evaluated"))
     graph = STEPS["some of" if op == "some_of" else "drawn times"](a_graph())
-    (region,) = (node for node in graph.nodes if node.op == op)
-    args = {**region.args, argument: hostile}
-    with pytest.raises(NotWritableError, match=f"fault: {region.id}.{argument}"):
-        written(graph.replace_node(replace(region, args=args, muted=muted)))
+    (block,) = (node for node in graph.nodes if node.op == op)
+    args = {**block.args, argument: hostile}
+    with pytest.raises(NotWritableError, match=f"fault: {block.id}.{argument}"):
+        written(graph.replace_node(replace(block, args=args, muted=muted)))
 
 
 @pytest.mark.parametrize("muted", [False, True])

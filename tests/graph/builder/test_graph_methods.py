@@ -1,4 +1,4 @@
-"""Graphs made in code: operators, regions, values, outputs."""
+"""Graphs made in code: operators, blocks, values, outputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.graph.builder.graph_drawing import graph_svg, graph_text
 from workbench.graph.builder.graph_methods import METHODS
 from workbench.graph.checks.check import check_graph
 from workbench.graph.control_flow.options import set_probability, set_weights
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 from workbench.graph.edits.compose import append_node
 from workbench.graph.edits.edit import randomise_arg, set_arg, start_graph
 from workbench.graph.model import Graph, Node
@@ -71,7 +71,7 @@ def test_two_calls_that_look_alike_draw_for_themselves(graph: Graph) -> None:
     assert ops(made).count("resize") == 1
 
 
-def test_values_from_around_are_led_into_a_region(graph: Graph, catalog: Catalog) -> None:
+def test_values_from_around_are_led_into_a_block(graph: Graph, catalog: Catalog) -> None:
     coin = wb.random.coin_flip(probability=0.5)
     made = graph.with_p(coin, lambda x: x.flip())
     made = made.if_else(
@@ -99,7 +99,7 @@ def test_a_draw_in_the_place_of_another_has_its_name(graph: Graph) -> None:
     assert kept["rotate"].set(angle=wb.random.uniform(range=(0, 5))).has("angle_2")
 
 
-def test_regions_nest_and_draw_apart(graph: Graph, catalog: Catalog) -> None:
+def test_blocks_nest_and_draw_apart(graph: Graph, catalog: Catalog) -> None:
     def turned(x: Graph) -> Graph:
         return x.rotate(angle=wb.random.uniform(range=(-3, 3)))
 
@@ -184,7 +184,7 @@ def test_names_that_are_not_there_tell_the_nearest(graph: Graph) -> None:
     assert not hasattr(graph, "_repr_nothing_")
 
 
-def test_what_is_made_inside_a_region_stays_there(graph: Graph) -> None:
+def test_what_is_made_inside_a_block_stays_there(graph: Graph) -> None:
     inner: list[object] = []
 
     def keep(x: Graph) -> Graph:
@@ -262,8 +262,8 @@ def test_code_and_mouse_make_the_same_graph(steps: list[tuple[str, tuple[int, in
                 code = code.with_p(0.25, lambda x: x.gaussian_blur(sigma=1.0))
                 mouse, added = append_node(mouse, catalog, "gaussian_blur")
                 mouse = set_arg(mouse, catalog, added, "sigma", 1.0)
-                mouse, region = wrap_in_region(mouse, catalog, [added])
-                mouse = set_probability(mouse, catalog, region, 0.25)
+                mouse, block = wrap_in_block(mouse, catalog, [added])
+                mouse = set_probability(mouse, catalog, block, 0.25)
             case "one_of":
                 code = code.one_of(
                     lambda x: x.gaussian_blur(sigma=1.0),
@@ -274,8 +274,8 @@ def test_code_and_mouse_make_the_same_graph(steps: list[tuple[str, tuple[int, in
                 mouse = set_arg(mouse, catalog, first, "sigma", 1.0)
                 mouse, second = append_node(mouse, catalog, "gaussian_blur")
                 mouse = set_arg(mouse, catalog, second, "sigma", 3.0)
-                mouse, region = wrap_as_options(mouse, catalog, [first, second])
-                mouse = set_weights(mouse, catalog, region, (2, 1))
+                mouse, block = wrap_as_options(mouse, catalog, [first, second])
+                mouse = set_weights(mouse, catalog, block, (2, 1))
     assert script_of(code) == script_of(mouse)
 
 

@@ -33,7 +33,7 @@ from workbench.graph import (
     load_recipes,
     require_sound,
 )
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.edit import insert_node, randomise_arg, set_arg, set_setting
 from workbench.graph.fixes import fixes
@@ -457,7 +457,7 @@ def test_probabilities_that_dali_takes(given: Value) -> None:
 
 @pytest.mark.parametrize("probability", [-0.1, 1.5])
 def test_a_coin_flip_outside_of_zero_to_one(probability: float) -> None:
-    graph, _ = wrap_in_region(JITTER, CATALOG, ["rotate"])
+    graph, _ = wrap_in_block(JITTER, CATALOG, ["rotate"])
     faulty = with_args(graph, "chance", probability=probability)
     (fault,) = check_graph(faulty, CATALOG)
     assert (fault.node, fault.arg) == ("chance", "probability")

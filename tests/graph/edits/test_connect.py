@@ -14,7 +14,7 @@ from tests.thorough import examples
 from workbench.catalog.templates import load_templates
 from workbench.errors import CatalogError, GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 from workbench.graph.edits.compatible_ops import (
     NEEDS_SOURCE,
     incompatible_ops,
@@ -265,10 +265,10 @@ def test_a_node_does_not_go_into_its_own_edge() -> None:
             splice_node(JITTER, CATALOG, "rotate", edge)
 
 
-def test_a_region_is_not_led_into_an_edge() -> None:
-    wrapped, region = wrap_in_region(JITTER, CATALOG, ["rotate"])
-    with pytest.raises(GraphEditError, match="branch is a region"):
-        splice_node(wrapped, CATALOG, region, ":images")
+def test_a_block_is_not_led_into_an_edge() -> None:
+    wrapped, block = wrap_in_block(JITTER, CATALOG, ["rotate"])
+    with pytest.raises(GraphEditError, match="branch is a block"):
+        splice_node(wrapped, CATALOG, block, ":images")
 
 
 def test_an_output_is_named_after_its_kind() -> None:
@@ -342,8 +342,8 @@ def test_an_empty_graph_begins_with_what_needs_nothing() -> None:
 
 
 def test_an_empty_body_has_what_it_takes_in() -> None:
-    graph, region = wrap_as_options(JITTER, CATALOG, ["rotate"])
-    body = graph.at_scope(f"{region}.option_1")
+    graph, block = wrap_as_options(JITTER, CATALOG, ["rotate"])
+    body = graph.at_scope(f"{block}.option_1")
     assert not body.nodes
     place = body.outputs["images"]
     kind, reasons = incompatible_ops(TypedGraph(body, CATALOG), place)

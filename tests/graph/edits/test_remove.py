@@ -18,7 +18,7 @@ from workbench.catalog import ArgSpec, Value, load_catalog
 from workbench.engine import Engine
 from workbench.errors import DataError, GraphEditError, GraphFormatError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import insert_node, is_movable, new_node, randomise_arg, set_arg
 from workbench.graph.edits.exchange import exchanged
 from workbench.graph.edits.fragment import copy_fragment, duplicate, paste_fragment
@@ -121,7 +121,7 @@ def test_a_draw_reaches_its_argument_again() -> None:
     assert remove_nodes(longer, CATALOG, [node]) == graph
 
 
-def test_a_region_leaves_each_output_what_passed_through_it() -> None:
+def test_a_block_leaves_each_output_what_passed_through_it() -> None:
     """The second of two images was given the first one's place."""
     graph = chain_graph("resize")
     image = Port("resize", "output")
@@ -136,12 +136,12 @@ def test_a_region_leaves_each_output_what_passed_through_it() -> None:
         outputs = {**graph.outputs, name: Port(turned.id, "output")}
         graph = replace(graph, nodes=(*graph.nodes, turned), outputs=outputs)
     for op in ("if", "repeat"):
-        wrapped, region = wrap_in_region(graph, CATALOG, ["rotate", "rotate_2"], op)
-        assert remove_nodes(wrapped, CATALOG, [region]) == plain, op
-        assert active_graph(set_muted(wrapped, [region], True), CATALOG) == plain, op
+        wrapped, block = wrap_in_block(graph, CATALOG, ["rotate", "rotate_2"], op)
+        assert remove_nodes(wrapped, CATALOG, [block]) == plain, op
+        assert active_graph(set_muted(wrapped, [block], True), CATALOG) == plain, op
 
 
-def test_what_decides_in_a_region_does_not_take_its_place() -> None:
+def test_what_decides_in_a_block_does_not_take_its_place() -> None:
     graph = randomise_arg(chain_graph("rotate"), CATALOG, "rotate", "angle")
     drawn = Port("angle", "output")
     steeper = replace(new_node(graph, CATALOG, "math.mul"), inputs={"data": drawn})
@@ -150,9 +150,9 @@ def test_what_decides_in_a_region_does_not_take_its_place() -> None:
     outputs = {**graph.outputs, "angles": drawn}
     graph = replace(graph.replace_node(rotate), outputs=outputs)
     graph = with_nodes(graph, steeper)
-    wrapped, region = wrap_in_region(graph, CATALOG, ["mul"])
-    assert wrapped.node("rotate").inputs["angle"].node == region
-    assert remove_nodes(wrapped, CATALOG, [region]).node("rotate").inputs["angle"] == drawn
+    wrapped, block = wrap_in_block(graph, CATALOG, ["mul"])
+    assert wrapped.node("rotate").inputs["angle"].node == block
+    assert remove_nodes(wrapped, CATALOG, [block]).node("rotate").inputs["angle"] == drawn
 
 
 # Other names for nodes and outputs.
@@ -304,7 +304,7 @@ def test_any_part_can_be_pasted_into_any_graph(graph: Graph, data: st.DataObject
     assert {port.node for i in new for port in pasted.node(i).inputs.values()} <= set(new)
 
 
-def test_a_reader_is_not_pasted_into_a_region() -> None:
+def test_a_reader_is_not_pasted_into_a_block() -> None:
     """What it became there was written into a file that did not open again."""
     graph = branching_graph()
     text = copy_fragment(graph, ["reader", "decode"])

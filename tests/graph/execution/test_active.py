@@ -131,7 +131,7 @@ def test_a_graph_that_gives_nothing_out_has_no_loose_nodes() -> None:
     assert [fault.code for fault in stopping_faults(graph, CATALOG)] == ["no_outputs"]
 
 
-def test_inside_a_region_too() -> None:
+def test_inside_a_block_too() -> None:
     graph = branching_graph()
     inner = next(n for n in graph.walk() if graph.scope_of(n.id) and n.inputs and not n.bodies)
     scope = graph.scope_of(inner.id)

@@ -161,7 +161,7 @@ def one_more(graph: Graph, pick: int, value: Value) -> Graph:
 
 @breaks
 def id_of_any_node(graph: Graph, pick: int, value: Value) -> Graph:
-    """Of a node in a region too, or of the region around it."""
+    """Of a node in a block too, or of the block around it."""
     ids = [node.id for node in graph.walk()]
     return changed(graph, pick, id=ids[pick // 7 % len(ids)])
 

@@ -1,4 +1,4 @@
-"""Random graphs in which rewrites find places: badly ordered, with draws, regions, twins."""
+"""Random graphs in which rewrites find places: badly ordered, with draws, blocks, twins."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ class Chain:
             case 3:
                 return graph.noise.gaussian(stddev=float(self.pick(9)))
             case 4:
-                return self.region(graph)
+                return self.block(graph)
             case _:
                 held = ("UINT8", "FLOAT", "INT16")[self.pick(3)]
                 return graph.cast(dtype=held).cast(dtype="UINT8")
 
-    def region(self, graph: Graph) -> Graph:
+    def block(self, graph: Graph) -> Graph:
         match self.pick(4):
             case 0:
                 return graph.one_of(self.coloured, lambda x: x.hue(hue=20.0))

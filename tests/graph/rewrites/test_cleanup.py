@@ -83,10 +83,10 @@ def test_loose_nodes_go(photos: Path) -> None:
     require_exact(graph, after, photos)
 
 
-def test_so_does_what_a_region_gives_and_nothing_takes(photos: Path) -> None:
+def test_so_does_what_a_block_gives_and_nothing_takes(photos: Path) -> None:
     graph = start().with_p(0.5, lambda x: x.brightness(brightness=1.4))
-    region = next(node for node in graph.nodes if node.bodies)
-    then, other = (region.bodies[name] for name in ("then", "else"))
+    block = next(node for node in graph.nodes if node.bodies)
+    then, other = (block.bodies[name] for name in ("then", "else"))
     blur = Node("blur", "gaussian_blur", {"sigma": 3.0}, {"data": then.nodes[-1].inputs["data"]})
     passed = next(iter(other.outputs.values()))
     bodies = {
@@ -97,7 +97,7 @@ def test_so_does_what_a_region_gives_and_nothing_takes(photos: Path) -> None:
         ),
         "else": replace(other, outputs={**other.outputs, "extra": passed}),
     }
-    graph = graph.replace_node(replace(region, bodies=bodies))
+    graph = graph.replace_node(replace(block, bodies=bodies))
     after = done(graph, "dead-nodes")
     assert "gaussian_blur" not in [node.op for node in after.walk()]
     require_exact(graph, after, photos)

@@ -62,7 +62,7 @@ NEAR = {
         start().brightness(brightness=0.8).random_resized_crop(size=(64, 64)),
         ["random_resized_crop", "brightness"],
     ),
-    "colour-after-resize: a region of colour and flips": (
+    "colour-after-resize: a block of colour and flips": (
         start()
         .with_p(0.8, lambda x: x.color_twist(hue=uniform(20.0)).flip(horizontal=1))
         .resize(size=(64.0, 64.0)),
@@ -77,7 +77,7 @@ NEAR = {
         ["color_twist"],
     ),
 }
-MOVED_REGIONS = {
+MOVED_BLOCKS = {
     "if": start().with_p(0.5, drawn),
     "one of": start().one_of(drawn, twisted),
     "some of": start().some_of(2, drawn, twisted, lambda x: x.hsv(saturation=0.2)),
@@ -91,11 +91,11 @@ KEPT = {
     "colour-after-crop: numbers for each row": wb.outputs(
         images=(start().crop(crop=(60, 60)).images * FADE).crop(crop=(50, 40))
     ),
-    "colour-after-crop: region with blur": crop(
+    "colour-after-crop: block with blur": crop(
         start().with_p(0.5, lambda x: x.gaussian_blur(sigma=1.0))
     ),
-    "colour-after-crop: region that looks at the image": crop(start().with_p(0.5, with_its_mean)),
-    "colour-after-crop: region with a flip alone": crop(
+    "colour-after-crop: block that looks at the image": crop(start().with_p(0.5, with_its_mean)),
+    "colour-after-crop: block with a flip alone": crop(
         start().with_p(0.5, lambda x: x.flip(horizontal=1))
     ),
     "colour-after-crop: equalize in one": crop(start().one_of(drawn, lambda x: x.equalize())),
@@ -111,7 +111,7 @@ KEPT = {
     "colour-after-resize: a flip before a random crop": start()
     .flip(horizontal=1)
     .random_resized_crop(size=(64, 64)),
-    "colour-after-resize: a region with a flip before a random crop": start()
+    "colour-after-resize: a block with a flip before a random crop": start()
     .with_p(0.5, lambda x: x.flip(horizontal=1))
     .random_resized_crop(size=(64, 64)),
     "colour-after-resize: tables have no mean": start()
@@ -144,8 +144,8 @@ def test_pixels_are_near(
     require_near(graph, after, photos)
 
 
-@pytest.mark.parametrize("graph", MOVED_REGIONS.values(), ids=MOVED_REGIONS)
-def test_regions_of_colour_move_behind_a_crop_as_a_whole(graph: Graph, photos: Path) -> None:
+@pytest.mark.parametrize("graph", MOVED_BLOCKS.values(), ids=MOVED_BLOCKS)
+def test_blocks_of_colour_move_behind_a_crop_as_a_whole(graph: Graph, photos: Path) -> None:
     graph = crop(graph)
     after = done(graph, "colour-after-crop")
     order = ops(after)
@@ -153,7 +153,7 @@ def test_regions_of_colour_move_behind_a_crop_as_a_whole(graph: Graph, photos: P
     require_exact(graph, after, photos)
 
 
-def test_it_is_done_inside_regions(photos: Path) -> None:
+def test_it_is_done_inside_blocks(photos: Path) -> None:
     def inside(x: wb.DataNode) -> wb.DataNode:
         return x.brightness(brightness=1.4).crop(crop=(40, 40))
 

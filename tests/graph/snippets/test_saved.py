@@ -10,7 +10,7 @@ from tests.helpers import chain_graph, same, script_batches
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph import Graph, Port, Settings, check_graph, load_recipe
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import randomise_arg
 from workbench.graph.snippets.saved import Snippet, dump_snippet, load_snippet, make_snippet
@@ -25,12 +25,12 @@ FEW = Settings(batch_size=4)
 
 
 def made() -> tuple[Graph, Snippet]:
-    """A graph, and a region of it with what follows as a snippet."""
+    """A graph, and a block of it with what follows as a snippet."""
     ops = ("resize", "rotate", "gaussian_blur", "crop_mirror_normalize")
     graph = chain_graph(*ops, settings=FEW)
     graph = randomise_arg(graph, CATALOG, "rotate", "angle")
-    graph, region = wrap_in_region(graph, CATALOG, ["rotate"])
-    return graph, make_snippet(graph, CATALOG, [region, "gaussian_blur"], " Turned  and\tblurred ")
+    graph, block = wrap_in_block(graph, CATALOG, ["rotate"])
+    return graph, make_snippet(graph, CATALOG, [block, "gaussian_blur"], " Turned  and\tblurred ")
 
 
 def test_a_snippet_survives_its_file() -> None:

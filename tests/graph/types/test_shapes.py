@@ -25,7 +25,7 @@ from workbench.catalog.spec import ShapeWord
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, load_recipes
 from workbench.graph.edits.edit import set_arg
-from workbench.graph.model import region_of
+from workbench.graph.model import block_of
 from workbench.graph.model.subscript_index import Index, index_text, parse_index
 from workbench.graph.types.devices import infer_devices
 from workbench.graph.types.shape_inference import SHAPE_RULES
@@ -130,7 +130,7 @@ def test_any_chain_gives_what_was_told(
 @given(BROKEN)
 def test_a_graph_with_faults_is_read_as_far_as_it_goes(graph: Graph) -> None:
     for port, flow in infer_types(graph, CATALOG).items():
-        assert graph.has(port.node) or graph.has(region_of(port.node))
+        assert graph.has(port.node) or graph.has(block_of(port.node))
         assert type_text(flow)
         assert flow.shape is None or all(e is None or e >= 0 for e in flow.shape)
 

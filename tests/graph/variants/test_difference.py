@@ -189,7 +189,7 @@ def validating(graph: Graph) -> Graph:
         ("imagenet-train", ["resize", "crop_mirror_normalize"]),
         ("trivial-augment", ["resize", "crop_mirror_normalize"]),
         ("cutout", ["resize", "crop_mirror_normalize"]),
-        ("ct-slice", ["resize", "normalize", "transpose"]),  # each region was by chance
+        ("ct-slice", ["resize", "normalize", "transpose"]),  # each block was by chance
         ("segmentation", ["resize", "pad", "crop_mirror_normalize", "follow_masks"]),
         ("retinanet", ["resize", "crop_mirror_normalize", "follow_boxes"]),
     ],

@@ -14,7 +14,7 @@ from workbench.engine import Engine
 from workbench.graph import Graph
 from workbench.graph.control_flow.kinds import IF
 from workbench.graph.control_flow.options import add_option, set_probability
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.storage.recipes import load_recipe
@@ -64,15 +64,15 @@ def test_bodies_run_as_often_as_was_asked_for(engine: Engine, photos: Path) -> N
     graph = several(CATALOG)
     found = counted(engine, request_of(graph, photos, 100), 100)
     assert not found.reads
-    outer, inner = found.regions
+    outer, inner = found.blocks
     assert (outer.samples, outer.scope) == (10_000, "")
     assert (inner.samples, inner.scope) == (outer.bodies[0].count, "one_of.option_0")
     assert [body.asked for body in outer.bodies] == [0.5, 0.3, 0.2]
     assert [body.asked for body in inner.bodies] == [0.8, 0.2]
-    for region in found.regions:
-        assert sum(body.count for body in region.bodies) == region.samples
-        for body in region.bodies:
-            low, high = wilson_interval(body.count, region.samples)
+    for block in found.blocks:
+        assert sum(body.count for body in block.bodies) == block.samples
+        for body in block.bodies:
+            low, high = wilson_interval(body.count, block.samples)
             assert body.asked is not None
             assert low < body.asked < high, body
 
@@ -84,9 +84,9 @@ def test_they_are_those_of_the_tiles(engine: Engine, photos: Path) -> None:
         for batch in range(3)
         for tile in preview_batch(engine, replace(request, batch=batch)).tiles
     ]
-    for region in counted(engine, request, 3).regions:
-        for body in region.bodies:
-            scope = f"{region.region}.{body.name}"
+    for block in counted(engine, request, 3).blocks:
+        for body in block.bodies:
+            scope = f"{block.block}.{body.name}"
             assert body.count == sum(scope in tile.branches for tile in tiles), scope
     assert counted(engine, request, 1).batches == 1, "fewer than are known"
 
@@ -95,24 +95,24 @@ def test_they_are_those_of_the_tiles(engine: Engine, photos: Path) -> None:
 def test_what_runs_in_any_turn_of_its_own_counts_once(
     engine: Engine, photos: Path, shuffled: bool
 ) -> None:
-    graph, region = wrap_as_options(
+    graph, block = wrap_as_options(
         load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], "some_of"
     )
-    graph = add_option(graph, CATALOG, region)
-    graph = set_count(graph, CATALOG, region, 2, shuffled=shuffled)
+    graph = add_option(graph, CATALOG, block)
+    graph = set_count(graph, CATALOG, block, 2, shuffled=shuffled)
     request = request_of(graph, photos, 6)
     tiles = [
         tile
         for batch in range(2)
         for tile in preview_batch(engine, replace(request, batch=batch)).tiles
     ]
-    (found,) = counted(engine, request, 2).regions
+    (found,) = counted(engine, request, 2).blocks
     assert (found.samples, found.in_turns) == (12, False)
     assert [body.asked for body in found.bodies] == pytest.approx([2 / 3] * 3)
     for body in found.bodies:
-        scope = f"{region}.{body.name}"
+        scope = f"{block}.{body.name}"
         assert body.count == sum(scope in tile.branches for tile in tiles), scope
-    assert all(sum(name.startswith(region) for name in tile.branches) == 2 for tile in tiles)
+    assert all(sum(name.startswith(block) for name in tile.branches) == 2 for tile in tiles)
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
@@ -120,17 +120,17 @@ def test_what_draws_anew_in_each_turn_counts_in_each(
     engine: Engine, photos: Path, shuffled: bool
 ) -> None:
     """Of two turns with one half each it said three quarters, and that one half lay outside."""
-    graph, region = wrap_as_options(
+    graph, block = wrap_as_options(
         load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], "some_of"
     )
-    graph = set_count(graph, CATALOG, region, 2 if shuffled else 1, shuffled=shuffled)
-    graph, inner = wrap_in_region(graph, CATALOG, ["rotate"])
-    graph, around = wrap_in_region(graph, CATALOG, [region], "repeat")
-    outer, some, chance = counted(engine, request_of(graph, photos, 100), 20).regions
-    assert (outer.region, outer.samples, outer.in_turns) == (around, 2000, False)
+    graph = set_count(graph, CATALOG, block, 2 if shuffled else 1, shuffled=shuffled)
+    graph, inner = wrap_in_block(graph, CATALOG, ["rotate"])
+    graph, around = wrap_in_block(graph, CATALOG, [block], "repeat")
+    outer, some, chance = counted(engine, request_of(graph, photos, 100), 20).blocks
+    assert (outer.block, outer.samples, outer.in_turns) == (around, 2000, False)
     assert [(body.count, body.asked) for body in outer.bodies] == [(2000, 1.0)]
-    assert (some.region, some.samples, some.in_turns) == (region, 4000, True)
-    assert (chance.region, chance.samples) == (inner, some.bodies[0].count)
+    assert (some.block, some.samples, some.in_turns) == (block, 4000, True)
+    assert (chance.block, chance.samples) == (inner, some.bodies[0].count)
     for found in (some, chance):
         for body in found.bodies:
             low, high = wilson_interval(body.count, found.samples)
@@ -138,7 +138,7 @@ def test_what_draws_anew_in_each_turn_counts_in_each(
             assert low <= body.asked <= high, body
 
 
-def test_a_graph_without_regions_has_none(engine: Engine, photos: Path) -> None:
+def test_a_graph_without_blocks_has_none(engine: Engine, photos: Path) -> None:
     plain = set_arg(branching_graph(), CATALOG, "resize", "size", (32.0, 32.0))
     without = replace(
         plain, nodes=plain.nodes[:3], outputs={"images": plain.nodes[2].inputs["data"]}
@@ -153,7 +153,7 @@ def test_of_what_data_decide_nothing_was_asked_for(engine: Engine, photos: Path)
     assert IF.shares(graph, graph.node("outer")) is None
     found = counted(engine, request_of(graph, photos, 4), 3)
     assert found.reads
-    assert found.regions[0].samples == 12
+    assert found.blocks[0].samples == 12
 
 
 # The batch that is found has a sample of the branches and classes, and none before it has.
@@ -197,12 +197,12 @@ def test_branch_and_class_hold_for_the_same_sample(engine: Engine, photos: Path)
 
 
 def test_a_body_that_runs_in_a_later_turn_is_found(engine: Engine, photos: Path) -> None:
-    graph, region = wrap_as_options(
+    graph, block = wrap_as_options(
         load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], "some_of"
     )
-    graph = set_count(add_option(graph, CATALOG, region), CATALOG, region, 2, shuffled=True)
+    graph = set_count(add_option(graph, CATALOG, block), CATALOG, block, 2, shuffled=True)
     request = PreviewRequest(with_settings(graph, batch_size=1), str(photos), tile_size=32)
-    scope = f"{region}.option_2"
+    scope = f"{block}.option_2"
     found = find_batch(engine, request, SampleFilter(branches=(scope,)), back=False, most=60)
     has = [scope in tiles(engine, request, batch)[0].branches for batch in range(1, 7)]
     assert found == 1 + has.index(True)
@@ -215,10 +215,10 @@ def test_an_augmentation_is_found_where_a_tile_tells_of_it(
     chain = chain_graph(
         "resize", "trivial_augment_wide", "rand_augment", resize={"size": (32.0, 32.0)}
     )
-    graph, region = wrap_in_region(chain, CATALOG, ["trivial_augment_wide"])
+    graph, block = wrap_in_block(chain, CATALOG, ["trivial_augment_wide"])
     if turns > 1:
-        graph, _ = wrap_in_region(graph, CATALOG, [region], "repeat")
-    graph = set_probability(graph, CATALOG, region, 0.3)
+        graph, _ = wrap_in_block(graph, CATALOG, [block], "repeat")
+    graph = set_probability(graph, CATALOG, block, 0.3)
     request = PreviewRequest(with_settings(graph, batch_size=4), str(photos), tiles=3, tile_size=32)
     first, second = ("rotate", "equalize", "color", "solarize"), ("color", "identity")
     wide = {f"trivial_augment_wide.{name}" for name in first}
@@ -245,7 +245,7 @@ def test_an_augmentation_is_found_where_a_tile_tells_of_it(
         assert said == [f"{node} {text}" for node, text in zip(nodes, tile.applied, strict=True)]
 
 
-# Each tile tells which bodies ran for its sample, of a nested region only where it was come to.
+# Each tile tells which bodies ran for its sample, of a nested block only where it was come to.
 
 
 def test_the_text_of_a_numbered_body_tells_what_stands_in_it() -> None:

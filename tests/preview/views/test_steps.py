@@ -27,7 +27,7 @@ from tests.thorough import one_in
 from workbench.engine import Engine
 from workbench.errors import GraphError, PipelineError
 from workbench.graph import Graph, Port, load_recipe
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.preview import (
     CardPictures,
@@ -302,17 +302,15 @@ def test_only_what_changed_is_made_anew(engine: Engine, photos: Path) -> None:
 
 def test_the_branch_of_each_sample_is_told(engine: Engine, photos: Path) -> None:
     plain = with_settings(load_recipe("rotate-jitter"), batch_size=4)
-    graph, region = wrap_in_region(plain, CATALOG, ["rotate"])
+    graph, block = wrap_in_block(plain, CATALOG, ["rotate"])
     request = small_request_of(graph, photos)
     for index in range(4):
         cards = {c.node: c for c in preview_card_pictures(engine, request, index).cards}
-        assert cards[region].branches == ("then" if cards["chance"].text == "yes" else "else",)
+        assert cards[block].branches == ("then" if cards["chance"].text == "yes" else "else",)
         assert cards["flip"].branches == ()
 
 
-def test_inside_regions_there_are_cards_of_the_branch_that_ran(
-    engine: Engine, photos: Path
-) -> None:
+def test_inside_blocks_there_are_cards_of_the_branch_that_ran(engine: Engine, photos: Path) -> None:
     graph = branching_graph()
     request = PreviewRequest(with_settings(graph, batch_size=5), str(photos), tile_size=SIDE)
     branches = {"then": {"noise", "turn", "inner"}, "else": {"flip"}}

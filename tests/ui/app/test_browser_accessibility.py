@@ -160,7 +160,7 @@ _SMALL = """(least) => {
 
 
 def frames() -> Graph:
-    """A region within a region."""
+    """A block within a block."""
     graph = branching_graph()
     return replace(graph, settings=replace(graph.settings, batch_size=5, num_threads=2))
 

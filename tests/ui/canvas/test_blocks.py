@@ -1,4 +1,4 @@
-"""Regions on the canvas: made, changed, opened and taken apart, and what an if asks."""
+"""Blocks on the canvas: made, changed, opened and taken apart, and what an if asks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from tests.helpers import chain_graph
 from tests.ui.branched_graph import (
+    BLOCK,
     BRANCHED,
     CATALOG,
     INNER,
@@ -16,7 +17,6 @@ from tests.ui.branched_graph import (
     INNER_THEN,
     JITTER,
     NESTED,
-    REGION,
     ask,
     breadcrumb,
     drawn,
@@ -25,13 +25,13 @@ from tests.ui.screen import Make, Ready, Screen, edit
 from workbench.graph import Port, dump_graph
 from workbench.graph.control_flow.conditions import LabelIs, SizeIs, condition_of
 from workbench.graph.control_flow.kinds import CONDITION
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.storage.layout import load_document
 from workbench.graph.types.typed_graph import TypedGraph
 
-# A region on the canvas: its ports and bodies, how it is made, changed and taken apart.
+# A block on the canvas: its ports and bodies, how it is made, changed and taken apart.
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def branched(make: Make) -> Ready:
     return make(graph=BRANCHED)
 
 
-def test_a_region_has_its_ports_and_bodies(branched: Ready) -> None:
+def test_a_block_has_its_ports_and_bodies(branched: Ready) -> None:
     _, screen = branched
     card = screen.node("branch")
     assert card["title"] == "if 0.5 yes"
@@ -55,7 +55,7 @@ def test_a_region_has_its_ports_and_bodies(branched: Ready) -> None:
     json.dumps(screen["canvas", "nodes"], allow_nan=False)
 
 
-def test_what_stands_in_a_region_is_drawn_behind_it(make: Make) -> None:
+def test_what_stands_in_a_block_is_drawn_behind_it(make: Make) -> None:
     model, screen = make(graph=NESTED)
     inside = drawn(screen)[drawn(screen).index("branch") :]
     assert inside[:3] == ["branch", "branch.then", INNER_CHANCE]
@@ -76,7 +76,7 @@ def test_what_stands_in_a_region_is_drawn_behind_it(make: Make) -> None:
     ask(model, "undo")
     assert "rotate" in drawn(screen)
     ask(model, "collapse", node="rotate", collapsed=True)
-    assert "no region" in screen["bar", "message"]
+    assert "no block" in screen["bar", "message"]
 
 
 def test_edits_inside_need_no_open_body(make: Make) -> None:
@@ -127,7 +127,7 @@ def test_what_is_copied_is_pasted_into_the_body_of_what_is_selected(branched: Re
     assert model.graph.scope_of("reader_2") == ""
 
 
-def test_undo_of_the_region_leads_out_of_it(make: Make) -> None:
+def test_undo_of_the_block_leads_out_of_it(make: Make) -> None:
     model, screen = make(graph=JITTER)
     ask(model, "wrap", nodes=["rotate"], op="if")
     assert model.graph == BRANCHED
@@ -144,7 +144,7 @@ def test_undo_of_the_region_leads_out_of_it(make: Make) -> None:
     assert model.graph == JITTER
 
 
-def test_a_region_is_taken_apart(branched: Ready) -> None:
+def test_a_block_is_taken_apart(branched: Ready) -> None:
     model, screen = branched
     ask(model, "unwrap", node="branch", body="then")
     assert screen["canvas", "selected"] == ["rotate"]
@@ -153,18 +153,18 @@ def test_a_region_is_taken_apart(branched: Ready) -> None:
     assert "There is if" in screen["bar", "message"]
 
 
-def test_the_probability_of_a_region_is_set_where_it_is_selected(branched: Ready) -> None:
+def test_the_probability_of_a_block_is_set_where_it_is_selected(branched: Ready) -> None:
     model, screen = branched
-    model.receive("canvas", "selected", [REGION])
+    model.receive("canvas", "selected", [BLOCK])
     assert (screen["inspector", "node"]["control"], screen["inspector", "node"]["weights"]) == (
         "condition",
         [],
     )
-    edit(model, "set_probability", region=REGION, probability=0.8)
+    edit(model, "set_probability", block=BLOCK, probability=0.8)
     assert screen["inspector", "node"]["probability"] == 0.8
-    assert screen.node(REGION)["title"] == "if 0.8 yes"
+    assert screen.node(BLOCK)["title"] == "if 0.8 yes"
     for bad in (1.5, -1, "often"):
-        edit(model, "set_probability", region=REGION, probability=bad)
+        edit(model, "set_probability", block=BLOCK, probability=bad)
         assert "Give a number from 0 to 1" in screen["bar", "message"]
     assert screen["inspector", "node"]["probability"] == 0.8
 
@@ -180,16 +180,16 @@ def test_one_of_several_is_made_weighed_and_extended(make: Make) -> None:
         return view
 
     assert weights() == [0.5, 0.5]
-    edit(model, "set_weights", region="one_of", weights=[3, 1])
+    edit(model, "set_weights", block="one_of", weights=[3, 1])
     assert weights() == [0.75, 0.25]
     assert screen.node("one_of")["title"] == "one_of 0.75, 0.25"
     for bad in ([0, 0], [-1, 2], [1, 2, 3], ["x", 1], []):
-        edit(model, "set_weights", region="one_of", weights=bad)
+        edit(model, "set_weights", block="one_of", weights=bad)
         assert screen["bar", "message"]
         assert weights() == [0.75, 0.25]
-    edit(model, "add_option", region="one_of")
+    edit(model, "add_option", block="one_of")
     assert len(weights()) == len(screen["inspector", "node"]["bodies"]) == 3
-    edit(model, "remove_option", region="one_of", body="option_0")
+    edit(model, "remove_option", block="one_of", body="option_0")
     assert len(weights()) == 2
     for _ in range(4):
         ask(model, "undo")
@@ -198,10 +198,10 @@ def test_one_of_several_is_made_weighed_and_extended(make: Make) -> None:
 
 def test_a_body_is_named_and_the_name_undone(branched: Ready) -> None:
     model, screen = branched
-    edit(model, "name_body", region="branch", body="then", title=" a  turn ")
+    edit(model, "name_body", block="branch", body="then", title=" a  turn ")
     assert [body["title"] for body in screen.node("branch")["bodies"]] == ["a turn", ""]
     assert screen["bar", "undo_label"] == "name branch.then a turn"
-    edit(model, "name_body", region="branch", body="else", title="a turn")
+    edit(model, "name_body", block="branch", body="else", title="a turn")
     assert "is called 'a turn' too" in screen["bar", "message"]
     ask(model, "undo")
     assert model.graph == BRANCHED
@@ -211,7 +211,7 @@ def test_some_of_several_is_made_counted_and_shuffled(make: Make) -> None:
     model, screen = make(graph=JITTER)
     ask(model, "wrap", nodes=["rotate", "color"], op="some_of")
     assert screen.node("some_of")["title"] == "some_of 1 of 2"
-    edit(model, "add_option", region="some_of")
+    edit(model, "add_option", block="some_of")
     assert screen["inspector", "node"]["numbered"]
     edit(model, "set", node="some_of", arg="count", value=2)
     edit(model, "set", node="some_of", arg="shuffled", value=True)
@@ -221,13 +221,13 @@ def test_some_of_several_is_made_counted_and_shuffled(make: Make) -> None:
     assert "4 bodies are to run, and it has 3" in str(screen["bar", "faults"])
     ask(model, "undo")
     before = model.graph.node("some_of").bodies["option_1"].nodes
-    edit(model, "move_option", region="some_of", body="option_1", by=-1)
+    edit(model, "move_option", block="some_of", body="option_1", by=-1)
     assert [n.id for n in model.graph.node("some_of").bodies["option_0"].nodes] == [
         n.id for n in before
     ]
-    edit(model, "move_option", region="some_of", body="option_0", by=-1)
+    edit(model, "move_option", block="some_of", body="option_0", by=-1)
     assert "no body -1 from 'option_0'" in screen["bar", "message"]
-    edit(model, "remove_option", region="some_of", body="option_2")
+    edit(model, "remove_option", block="some_of", body="option_2")
     assert screen.node("some_of")["title"] == "some_of 2 of 2, in any order"
     assert not screen["bar", "faults"]
 
@@ -246,7 +246,7 @@ def test_what_is_repeated_is_counted_or_drawn(make: Make) -> None:
 
 
 def test_a_body_that_differs_from_the_others_is_marked(make: Make) -> None:
-    graph, _ = wrap_in_region(chain_graph("resize", "cast", "flip"), CATALOG, ["cast"])
+    graph, _ = wrap_in_block(chain_graph("resize", "cast", "flip"), CATALOG, ["cast"])
     _, screen = make(graph=set_arg(graph, CATALOG, "cast", "dtype", "FLOAT"))
     card = screen.node("branch")
     assert card["fault"].startswith("branch.then gives FLOAT and branch.else UINT8")
@@ -280,7 +280,7 @@ def test_a_scope_that_is_not_there_is_told(branched: Ready, scope: str) -> None:
     assert breadcrumb(screen) == []
 
 
-def test_the_preview_of_a_region_runs(branched: Ready) -> None:
+def test_the_preview_of_a_block_runs(branched: Ready) -> None:
     _, screen = branched
     screen.wait_ready()
     assert screen["bar", "faults"] == []
@@ -305,7 +305,7 @@ def test_a_body_drawn_in_a_frame_keeps_its_own_places(branched: Ready) -> None:
     assert screen["canvas", "positions"] == places
 
 
-# The body of a region that is opened: what it shows, and edits in it.
+# The body of a block that is opened: what it shows, and edits in it.
 
 
 @pytest.fixture
@@ -331,7 +331,7 @@ def test_opening_shows_the_body_with_what_it_takes_in_and_gives(opened: Ready) -
     assert screen.row("angle")["mode"] == "random"
 
 
-def test_going_out_selects_the_region(opened: Ready) -> None:
+def test_going_out_selects_the_block(opened: Ready) -> None:
     model, screen = opened
     ask(model, "open_scope", scope="")
     assert breadcrumb(screen) == []
@@ -442,7 +442,7 @@ def test_another_graph_is_shown_from_outside(opened: Ready) -> None:
 @pytest.fixture
 def inspected_if(make: Make) -> Ready:
     model, screen = make(graph=BRANCHED)
-    model.receive("canvas", "selected", [REGION])
+    model.receive("canvas", "selected", [BLOCK])
     return model, screen
 
 
@@ -455,29 +455,29 @@ def test_each_kind_is_chosen_with_its_usual_values_and_undone(inspected_if: Read
     model, screen = inspected_if
     assert asks(screen)["kind"] == "chance"
     assert asks(screen)["sources"]["size"] == ["decode.output", "resize.output"]
-    edit(model, "set_condition", region=REGION, kind="size")
+    edit(model, "set_condition", block=BLOCK, kind="size")
     assert (asks(screen)["measure"], asks(screen)["value"]) == ("longer side", 500)
     assert asks(screen)["source"] == "decode.output"
-    assert screen.node(REGION)["title"] == "if longer side > 500"
+    assert screen.node(BLOCK)["title"] == "if longer side > 500"
     assert screen["inspector", "node"]["probability"] is None
     assert screen["bar", "undo_label"] == "condition of branch"
-    edit(model, "set_condition", region=REGION, kind="size", measure="aspect", comparison="<")
+    edit(model, "set_condition", block=BLOCK, kind="size", measure="aspect", comparison="<")
     assert (asks(screen)["comparison"], asks(screen)["value"]) == ("<", 1)
-    edit(model, "set_condition", region=REGION, kind="label", classes=[2, 5])
+    edit(model, "set_condition", block=BLOCK, kind="label", classes=[2, 5])
     assert (asks(screen)["classes"], asks(screen)["source"]) == ([2, 5], "reader.labels")
     screen.wait(lambda s: s["inspector", "classes"], "the names of the classes")
     names = screen["inspector", "classes"]
-    assert screen.node(REGION)["title"] == f"if label {names[2]} or {names[5]}"
+    assert screen.node(BLOCK)["title"] == f"if label {names[2]} or {names[5]}"
     assert screen["inspector", "node"]["condition"] == f"label {names[2]} or {names[5]}"
-    edit(model, "set_condition", region=REGION, kind="label", classes=[2, 500])
-    assert screen.node(REGION)["title"] == f"if label {names[2]} or 500"
-    edit(model, "set_condition", region=REGION, kind="comparison", source="hue.output", value=4)
-    assert screen.node(REGION)["title"] == "if hue > 4"
-    edit(model, "set_condition", region=REGION, kind="chance")
+    edit(model, "set_condition", block=BLOCK, kind="label", classes=[2, 500])
+    assert screen.node(BLOCK)["title"] == f"if label {names[2]} or 500"
+    edit(model, "set_condition", block=BLOCK, kind="comparison", source="hue.output", value=4)
+    assert screen.node(BLOCK)["title"] == "if hue > 4"
+    edit(model, "set_condition", block=BLOCK, kind="chance")
     assert screen["inspector", "node"]["probability"] == 0.5
     for _ in range(6):
         edit(model, "undo")
-        assert screen["canvas", "selected"] == [REGION]
+        assert screen["canvas", "selected"] == [BLOCK]
     assert model.graph == BRANCHED
 
 
@@ -501,27 +501,27 @@ def test_what_cannot_be_asked_is_said(
     inspected_if: Ready, given: dict[str, Any], words: str
 ) -> None:
     model, screen = inspected_if
-    edit(model, "set_condition", region=REGION, **given)
+    edit(model, "set_condition", block=BLOCK, **given)
     assert words in screen["bar", "message"]
     assert model.graph == BRANCHED
 
 
 def test_what_is_connected_otherwise_is_left(make: Make) -> None:
-    graph = connect(BRANCHED, CATALOG, Port("reader", "labels"), REGION, CONDITION)
+    graph = connect(BRANCHED, CATALOG, Port("reader", "labels"), BLOCK, CONDITION)
     model, screen = make(graph=graph)
-    model.receive("canvas", "selected", [REGION])
+    model.receive("canvas", "selected", [BLOCK])
     assert asks(screen)["kind"] == "other"
 
 
 def test_an_elif_is_added_from_the_inspector_and_the_canvas(inspected_if: Ready) -> None:
     model, screen = inspected_if
-    edit(model, "add_elif", node=REGION)
+    edit(model, "add_elif", node=BLOCK)
     assert screen["bar", "undo_label"] == "elif of branch"
     assert screen["canvas", "selected"] == ["branch_2"]
     assert model.graph.scope_of("branch_2") == "branch.else"
-    edit(model, "set_condition", region="branch_2", kind="label", classes=[1])
+    edit(model, "set_condition", block="branch_2", kind="label", classes=[1])
     assert asks(screen)["kind"] == "label"
-    ask(model, "add_elif", node=REGION)
+    ask(model, "add_elif", node=BLOCK)
     assert model.graph.scope_of("branch_3") == "branch_2.else"
     for _ in range(3):
         edit(model, "undo")

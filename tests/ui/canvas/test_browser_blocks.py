@@ -1,4 +1,4 @@
-"""Regions in both hosts: opened, edited inside, drawn as frames, and what an if asks."""
+"""Blocks in both hosts: opened, edited inside, drawn as frames, and what an if asks."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests.ui.hosts import (
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, Settings, load_recipe
 from workbench.graph.control_flow.options import add_option, fit_generator
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 
 pytestmark = pytest.mark.browser
 
 
-# A region in a real JupyterLab and a real Panel app: opened, edited inside, left again.
+# A block in a real JupyterLab and a real Panel app: opened, edited inside, left again.
 
-BRANCHED, REGION = wrap_in_region(small(), load_catalog(), ["rotate"])
+BRANCHED, BLOCK = wrap_in_block(small(), load_catalog(), ["rotate"])
 LEAST = 24
 """Pixels of a control's side (WCAG 2.5.8)."""
 
@@ -45,7 +45,7 @@ def shown(page: Page, scope: str) -> Locator:
 
 
 @pytest.mark.thorough
-def test_a_region_is_opened_edited_inside_and_left(host: Host, photos: Path) -> None:
+def test_a_block_is_opened_edited_inside_and_left(host: Host, photos: Path) -> None:
     page = open_page(host, photos, BRANCHED)
     expect(card(page, "rotate")).to_be_visible()
     button = part(page, "canvas").get_by_role("button", name="Open then of branch")
@@ -83,12 +83,12 @@ def test_a_region_is_opened_edited_inside_and_left(host: Host, photos: Path) -> 
     expect(card(page, "branch")).to_have_attribute("aria-current", "true")
     expect(part(page, "canvas").locator("[data-wb=breadcrumb]")).to_have_count(0)
     expect(card(page, "rotate_2")).to_contain_text("nothing feeds it")
-    region = part(page, "inspector").locator("[data-wb=region]")
-    expect(region).to_contain_text("0.5 yes, from chance")
+    block = part(page, "inspector").locator("[data-wb=block]")
+    expect(block).to_contain_text("0.5 yes, from chance")
 
 
 @pytest.mark.thorough
-def test_a_region_is_made_and_left_by_keyboard(host: Host, photos: Path) -> None:
+def test_a_block_is_made_and_left_by_keyboard(host: Host, photos: Path) -> None:
     page = open_page(host, photos, small())
     card(page, "rotate").click()
     page.keyboard.press("i")
@@ -202,7 +202,7 @@ def test_some_of_and_repeat_are_made_by_keyboard(host: Host, photos: Path) -> No
     expect(card(page, "repeat")).to_contain_text("repeat 2 times", timeout=PATIENCE)
 
 
-# Regions as frames in a real JupyterLab and a real Panel app: nested, lit, edited, collapsed.
+# Blocks as frames in a real JupyterLab and a real Panel app: nested, lit, edited, collapsed.
 
 
 def nested() -> Graph:
@@ -336,22 +336,22 @@ def test_a_card_is_moved_within_its_frame(panel: PanelHost, photos: Path) -> Non
     expect(placed).to_have_css("transform", transform)
 
 
-# Bodies of a region in both hosts: all that ran are lit, named by hand, and counted.
+# Bodies of a block in both hosts: all that ran are lit, named by hand, and counted.
 
 
 @pytest.mark.thorough
 def test_bodies_are_lit_named_and_counted(host: Host, photos: Path) -> None:
-    graph, region = wrap_as_options(
+    graph, block = wrap_as_options(
         load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], "some_of"
     )
-    graph = fit_generator(add_option(graph, CATALOG, region), CATALOG, region)
-    graph = set_count(graph, CATALOG, region, 2, shuffled=True)
+    graph = fit_generator(add_option(graph, CATALOG, block), CATALOG, block)
+    graph = set_count(graph, CATALOG, block, 2, shuffled=True)
     page = open_page(host, photos, replace(graph, settings=replace(Settings(), batch_size=4)))
     canvas, inspector = part(page, "canvas"), part(page, "inspector")
     lit = canvas.locator(".wb-body-bar[data-ran=ran]")
     expect(lit).to_have_count(2, timeout=PATIENCE)
 
-    canvas.locator("[data-node=some_of] .wb-region-title").click()
+    canvas.locator("[data-node=some_of] .wb-block-title").click()
     name = inspector.locator("[data-wb=body-title]").nth(1)
     name.fill("stronger")
     name.press("Enter")
@@ -374,7 +374,7 @@ ASKS = "[node.op for node in model.graph.nodes if node.op.startswith('math.')]"
 @pytest.mark.thorough
 def test_a_class_is_chosen_by_name_and_an_elif_added(host: Host, photos: Path) -> None:
     page = open_page(host, photos, BRANCHED)
-    card(page, REGION).click(position={"x": 20, "y": 12})
+    card(page, BLOCK).click(position={"x": 20, "y": 12})
     inspector = part(page, "inspector")
     kind = inspector.get_by_role("combobox", name="when of branch")
     expect(kind).to_have_value("chance")
@@ -419,7 +419,7 @@ def test_so_it_is_by_keyboard(host: Host, photos: Path) -> None:
     )
     page.keyboard.press("Control+z")
     await_python(host, "model.graph.node('gt').args['right']", lambda found: found == 500)
-    card(page, REGION).focus()
+    card(page, BLOCK).focus()
     page.keyboard.press("Control+k")
     search.fill("add an elif")
     search.press("Enter")
@@ -428,14 +428,14 @@ def test_so_it_is_by_keyboard(host: Host, photos: Path) -> None:
 
 @pytest.mark.thorough
 def test_one_operator_is_offered_measured_and_used(host: Host, photos: Path) -> None:
-    graph, region = wrap_in_region(small(), load_catalog(), ["rotate"])
+    graph, block = wrap_in_block(small(), load_catalog(), ["rotate"])
     page = open_page(host, photos, graph)
-    card(page, region).click(position={"x": 20, "y": 12})
+    card(page, block).click(position={"x": 20, "y": 12})
     inspector = part(page, "inspector")
     inspector.get_by_role("button", name="Measure both").click()
     figures = inspector.locator("[data-wb=fused-figures]")
     expect(figures).to_contain_text("× the if", timeout=120_000)
     expect(figures.locator("small")).to_have_count(2)
     inspector.get_by_role("button", name="Use rotate alone").press("Enter")
-    await_python(host, f"model.graph.has('{region}')", lambda found: not found)
+    await_python(host, f"model.graph.has('{block}')", lambda found: not found)
     await_picture(page)

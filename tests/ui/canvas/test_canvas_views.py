@@ -301,7 +301,7 @@ def test_a_damaged_file_hides_no_other(state: ViewState) -> None:
     assert [snippet.name for snippet in saved_snippets()] == [NAME]
 
 
-def test_a_region_is_put_in_again_renamed_and_comes_back_from_its_code(tmp_path: Path) -> None:
+def test_a_block_is_put_in_again_renamed_and_comes_back_from_its_code(tmp_path: Path) -> None:
     graph = chain_graph("resize").with_p(0.3, lambda x: x.rotate(angle=5).saturation(saturation=2))
     state = ViewState(check_before_run(graph, CATALOG, describe_machine()))
     save(state, NAME, "branch")
@@ -316,12 +316,12 @@ def test_a_region_is_put_in_again_renamed_and_comes_back_from_its_code(tmp_path:
     other, _ = apply_insertion(
         Document(OTHER), CATALOG, msgspec.structs.replace(action, after="resize")
     )
-    for made, regions in ((twice, ["branch", "branch_2", "last"]), (other.graph, ["branch"])):
+    for made, blocks in ((twice, ["branch", "branch_2", "last"]), (other.graph, ["branch"])):
         assert check_graph(made, CATALOG) == ()
-        assert [node.id for node in made.nodes if node.bodies] == regions
+        assert [node.id for node in made.nodes if node.bodies] == blocks
         draws = [node for node in made.walk() if node.op == "random.coin_flip"]
-        assert [draw.args["probability"] for draw in draws] == [0.3] * len(regions)
-        assert len({draw.seed for draw in draws}) == len(regions), "each draws by itself"
+        assert [draw.args["probability"] for draw in draws] == [0.3] * len(blocks)
+        assert len({draw.seed for draw in draws}) == len(blocks), "each draws by itself"
         script = emit_script(made, CATALOG).text
         (tmp_path / "script.py").write_text(script)
         again = from_file(tmp_path / "script.py").graph

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.block_graphs import CATALOG, REGION_GRAPHS
+from tests.block_graphs import BLOCK_GRAPHS, CATALOG
 from tests.thorough import examples
 from tests.ui.frontend_module import run_module
 from workbench.graph import Graph
@@ -43,7 +43,7 @@ def test_boxes_are_put_in_line_and_apart() -> None:
     assert down == [[0, 0], [30, 130], [200, 260]]
 
 
-# Where edges run: on the canvas and inside the frames of regions.
+# Where edges run: on the canvas and inside the frames of blocks.
 
 Box = Mapping[str, Any]
 ROUTES = """
@@ -86,11 +86,11 @@ def views(graph: Graph, *, unfolds: bool) -> dict[str, Any]:
     }
 
 
-def regions_around(scope: str, boxes: Mapping[str, Box]) -> Iterator[str]:
-    """The regions in which a body lies, the innermost first."""
-    while region := scope.rpartition(".")[0]:
-        yield region
-        scope = boxes[region]["scope"]
+def blocks_around(scope: str, boxes: Mapping[str, Box]) -> Iterator[str]:
+    """The blocks in which a body lies, the innermost first."""
+    while block := scope.rpartition(".")[0]:
+        yield block
+        scope = boxes[block]["scope"]
 
 
 def holds(box: Box, x: float, y: float, rim: float = 0) -> bool:
@@ -104,7 +104,7 @@ def overlap(a: Box, b: Box) -> bool:
 
 
 @examples(quick=1, thorough=6)
-@given(st.lists(st.tuples(REGION_GRAPHS, st.booleans()), min_size=4, max_size=12))
+@given(st.lists(st.tuples(BLOCK_GRAPHS, st.booleans()), min_size=4, max_size=12))
 def test_boxes_and_edges_cover_nothing_also_in_frames(drawn: list[tuple[Graph, bool]]) -> None:
     for found in run_module(ROUTES, [views(graph, unfolds=each) for graph, each in drawn]):
         boxes: dict[str, Box] = {box["id"]: box for box in found["boxes"]}
@@ -112,18 +112,18 @@ def test_boxes_and_edges_cover_nothing_also_in_frames(drawn: list[tuple[Graph, b
             if a["scope"] == b["scope"]:
                 assert not overlap(a, b), f"{a['id']} lies upon {b['id']}"
         for box in boxes.values():
-            for region in regions_around(box["scope"], boxes):
+            for block in blocks_around(box["scope"], boxes):
                 right, bottom = box["x"] + box["width"], box["y"] + box["height"]
-                assert holds(boxes[region], box["x"], box["y"]), f"{box['id']} leaves {region}"
-                assert holds(boxes[region], right, bottom), f"{box['id']} leaves {region}"
+                assert holds(boxes[block], box["x"], box["y"]), f"{box['id']} leaves {block}"
+                assert holds(boxes[block], right, bottom), f"{box['id']} leaves {block}"
         for route in found["routes"]:
-            regions = list(regions_around(route["scope"], boxes))
-            others = [box for key, box in boxes.items() if key not in regions]
+            blocks = list(blocks_around(route["scope"], boxes))
+            others = [box for key, box in boxes.items() if key not in blocks]
             for point in route["along"]:
                 at = point["x"], point["y"]
                 through = [box["id"] for box in others if holds(box, *at, rim=-1)]
                 assert not through, f"{route['id']} runs through {through[0]} at {at}"
-                left = [region for region in regions if not holds(boxes[region], *at)]
+                left = [block for block in blocks if not holds(boxes[block], *at)]
                 assert not left, f"{route['id']} leaves {left[0]} at {at}"
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.ui.frontend_module import run_module
 from tests.ui.screen import Make
 from workbench.catalog import load_catalog
-from workbench.catalog.own_operators.blocks import REGIONS
+from workbench.catalog.own_operators.blocks import BLOCKS
 from workbench.catalog.templates import load_templates
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_setting
@@ -278,7 +278,7 @@ import { rank } from "./src/lib/ranking";
 import {
   operatorItems,
   recipeItems,
-  regionItems,
+  blockItems,
   templateItems,
 } from "./src/canvas/search/searchItems";
 
@@ -289,7 +289,7 @@ function answer({ entries, places }) {
       ...operatorItems(entries.operators, compatible, at),
       ...(empty ? recipeItems(entries.recipes) : []),
       ...templateItems(entries.templates, compatible, at),
-      ...(empty ? [] : regionItems(entries.regions, ["resize"])),
+      ...(empty ? [] : blockItems(entries.blocks, ["resize"])),
     ].sort((a, b) => b.weight - a.weight);
     return terms.map((term) => {
       const [first] = rank(items, term);
@@ -303,7 +303,7 @@ function answer({ entries, places }) {
 def entries() -> dict[str, Any]:
     return {
         "operators": operator_entries(load_catalog().values()),
-        "regions": operator_entries(REGIONS.values()),
+        "blocks": operator_entries(BLOCKS.values()),
         "templates": template_entries(load_templates().values()),
         "recipes": recipe_lines(recipe_entries()),
     }

@@ -18,7 +18,7 @@ from workbench.catalog.own_operators.auto_augment import learnt_policies
 from workbench.errors import DataError
 from workbench.graph import load_recipe
 from workbench.graph.control_flow.options import set_probability
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.ui.inspector.random_views import json_value
 from workbench.ui.jobs import fused_speed_job
@@ -28,9 +28,7 @@ from workbench.ui.jobs.fused_speed_job import FusedSpeed
 
 CATALOG = load_catalog()
 JITTER = set_setting(load_recipe("rotate-jitter"), batch_size=4)
-FLIPPED, REGION = wrap_in_region(
-    set_arg(JITTER, CATALOG, "flip", "horizontal", 1), CATALOG, ["flip"]
-)
+FLIPPED, BLOCK = wrap_in_block(set_arg(JITTER, CATALOG, "flip", "horizontal", 1), CATALOG, ["flip"])
 DONE = report(
     measured(100.0, "with the if"),
     measured(150.0, "fused"),
@@ -55,7 +53,7 @@ def test_figures_come_with_their_spread(
     changed = threading.Semaphore(0)
     speed = FusedSpeed(threading.RLock(), changed.release)
     assert speed.entry(FLIPPED, {})["state"] == "none"
-    speed.start(REGION, FLIPPED, {})
+    speed.start(BLOCK, FLIPPED, {})
     assert changed.acquire(timeout=30)
     assert speed._job is not None
     running: Any = speed._job.measurement
@@ -67,7 +65,7 @@ def test_figures_come_with_their_spread(
     while speed.entry(FLIPPED, {})["state"] == "running":
         assert changed.acquire(timeout=30)
     entry = speed.entry(FLIPPED, {})
-    assert (entry["state"], entry["region"], entry["text"]) == (state, REGION, text)
+    assert (entry["state"], entry["block"], entry["text"]) == (state, BLOCK, text)
     assert not entry["stale"]
     assert speed.entry(JITTER, {})["stale"]
     if outcome is DONE:
@@ -78,25 +76,25 @@ def test_figures_come_with_their_spread(
 
 def test_it_is_offered_used_and_undone(make: Make) -> None:
     model, screen = make(graph=FLIPPED)
-    model.receive("canvas", "selected", [REGION])
+    model.receive("canvas", "selected", [BLOCK])
     assert screen["inspector", "node"]["asks"]["fused"] == "flip"
     assert screen["inspector", "fused_speed"]["state"] == "none"
-    model.act("inspector", {"do": "fuse", "node": REGION})
-    assert not model.graph.has(REGION)
+    model.act("inspector", {"do": "fuse", "node": BLOCK})
+    assert not model.graph.has(BLOCK)
     assert model.graph.node("flip").inputs["horizontal"].node == "chance"
     assert screen["canvas", "selected"] == ["flip"]
-    assert screen["bar", "undo_label"] == f"fuse {REGION}"
+    assert screen["bar", "undo_label"] == f"fuse {BLOCK}"
     model.act("inspector", {"do": "undo"})
     assert model.graph == FLIPPED
 
 
-def test_it_is_not_offered_where_the_region_holds_more(make: Make) -> None:
-    graph, region = wrap_in_region(JITTER, CATALOG, ["rotate", "color"])
-    graph = set_probability(graph, CATALOG, region, 0.2)
+def test_it_is_not_offered_where_the_block_holds_more(make: Make) -> None:
+    graph, block = wrap_in_block(JITTER, CATALOG, ["rotate", "color"])
+    graph = set_probability(graph, CATALOG, block, 0.2)
     model, screen = make(graph=graph)
-    model.receive("canvas", "selected", [region])
+    model.receive("canvas", "selected", [block])
     assert screen["inspector", "node"]["asks"]["fused"] == ""
-    model.act("inspector", {"do": "fuse", "node": region})
+    model.act("inspector", {"do": "fuse", "node": block})
     assert "it holds 2 operators" in screen["bar", "message"]
     assert model.graph == graph
 
@@ -140,7 +138,7 @@ def test_the_rows_on_the_screen_are_pictured_and_follow(make: Make, photos: Path
 
 
 def test_while_augmentations_are_built_it_is_said_which(make: Make, photos: Path) -> None:
-    graph, _ = wrap_in_region(GRAPH, CATALOG, ["auto_augment"])
+    graph, _ = wrap_in_block(GRAPH, CATALOG, ["auto_augment"])
     _, screen = make(photos, graph)
     screen.wait(lambda s: "building " in s["bar", "status"]["text"], "progress")
     assert screen["bar", "status"]["text"].endswith(" of auto_augment")

@@ -263,7 +263,7 @@ def test_only_tiles_of_a_branch_are_asked_for_and_the_next_batch_with_one(
     assert screen["preview", "shown_branches"] == ["inner.then"]
 
 
-def test_the_inspector_tells_the_shares_of_its_region(make: Make, photos: Path) -> None:
+def test_the_inspector_tells_the_shares_of_its_block(make: Make, photos: Path) -> None:
     model, screen = make(photos, BRANCHING)
     screen.wait_ready()
     model.receive("canvas", "selected", ["inner"])
@@ -282,8 +282,8 @@ def test_the_inspector_tells_the_shares_of_its_region(make: Make, photos: Path) 
     assert screen["inspector", "shares"]["shown"] == {}
     with model.lock:  # before the picture with it comes
         model.act("canvas", {"do": "wrap", "nodes": ["resize"], "op": "if"})
-        (region,) = screen["canvas", "selected"]
-        assert model.graph.node(region).bodies
+        (block,) = screen["canvas", "selected"]
+        assert model.graph.node(block).bodies
         assert screen["inspector", "shares"]["shown"] == {}, "none ran yet, and not 0 of all"
     screen.wait(lambda s: s["inspector", "shares"]["shown"], "how often it ran")
 
@@ -294,16 +294,16 @@ def test_shares_are_counted_while_the_statistics_are_shown(make: Make, photos: P
     assert shares(screen) == {}
     model.receive("preview", "show_statistics", True)
     found = wait_counted(screen, USUAL_BATCHES)
-    assert [region["region"] for region in found["regions"]] == ["outer", "inner"]
-    assert found["samples"] == 4 * USUAL_BATCHES == found["regions"][0]["samples"]
-    for region in found["regions"]:
-        for body in region["bodies"]:
+    assert [block["block"] for block in found["blocks"]] == ["outer", "inner"]
+    assert found["samples"] == 4 * USUAL_BATCHES == found["blocks"][0]["samples"]
+    for block in found["blocks"]:
+        for body in block["bodies"]:
             assert body["low"] < body["share"] < body["high"]
             assert (body["asked"], body["agrees"]) == (0.5, True)
 
     model.set_graph(set_probability(BRANCHING, CATALOG, "outer", 0.2))
-    screen.wait(lambda s: shares(s)["regions"][0]["bodies"][0]["asked"] == 0.2, "those of 0.2")
-    (then, _) = wait_counted(screen, USUAL_BATCHES)["regions"][0]["bodies"]
+    screen.wait(lambda s: shares(s)["blocks"][0]["bodies"][0]["asked"] == 0.2, "those of 0.2")
+    (then, _) = wait_counted(screen, USUAL_BATCHES)["blocks"][0]["bodies"]
     assert then["low"] < 0.2 < then["high"]
 
     model.act("preview", {"do": "count_branches", "batches": 1500})
@@ -320,6 +320,6 @@ def test_what_data_decide_is_counted_on_only_when_asked(make: Make, photos: Path
     model.receive("preview", "show_statistics", True)
     screen.wait(lambda s: shares(s).get("reads") and not shares(s)["counting"], "the first counts")
     first = shares(screen)["batches"]
-    assert shares(screen)["regions"][0]["bodies"][0]["asked"] is None
+    assert shares(screen)["blocks"][0]["bodies"][0]["asked"] is None
     model.act("preview", {"do": "count_branches", "batches": first + 1})
     wait_counted(screen, first + 1)

@@ -19,9 +19,9 @@ BRANCHED, FUSED = "with the if", "fused"
 
 
 class FusedSpeedExperiment(InterleavedExperiment):
-    """imgs/s of a graph as it is, and with one of its regions as one operator.
+    """imgs/s of a graph as it is, and with one of its blocks as one operator.
 
-    Raises GraphEditError where the region cannot be one operator.
+    Raises GraphEditError where the block cannot be one operator.
     """
 
     kind = "fused"
@@ -30,22 +30,22 @@ class FusedSpeedExperiment(InterleavedExperiment):
         self,
         graph: Graph,
         data: Data,
-        region: str,
+        block: str,
         **options: Unpack[Options],
     ) -> None:
         super().__init__(graph, data, **options)
-        self.region = region
+        self.block = block
 
     def entries(self) -> list[ConfigJobs]:
         """Both graphs, with the settings of the first."""
-        other, _ = fuse(self.graph, self.resolved.catalog, self.region)
+        other, _ = fuse(self.graph, self.resolved.catalog, self.block)
         config = config_of(self.graph)
         self.require_measurable(config)
         return [self.entry(config, BRANCHED), self.entry(config, FUSED, other)]
 
     def conclusions(self, rows: Sequence[Measurement]) -> dict[str, Any]:
         """The ratio of both speeds and its interval."""
-        found: dict[str, Any] = {"region": self.region}
+        found: dict[str, Any] = {"block": self.block}
         if all(row.rounds for row in rows):
             times = ratio(rows[1].imgs_per_s, rows[0].imgs_per_s)
             found["fused_over_if"] = [times.median, times.low, times.high]

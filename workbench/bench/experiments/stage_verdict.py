@@ -253,7 +253,7 @@ def bottleneck_advice(
 
 
 def function_nodes(graph: Graph) -> list[Node]:
-    """The nodes that call a function of the user, those inside regions too."""
+    """The nodes that call a function of the user, those inside blocks too."""
     return [node for node in graph.walk() if node.op in OWN_CODE]
 
 

@@ -45,7 +45,7 @@ from workbench.catalog import load_catalog
 from workbench.emit.core.code import Code
 from workbench.emit.preview.preview_stage import SAMPLE, emit_stage
 from workbench.emit.script import script_of
-from workbench.emit.templates.template_parts import has_regions
+from workbench.emit.templates.template_parts import has_blocks
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.protocol.registry import sendable, task
 from workbench.engine.run.runner import Runner
@@ -227,7 +227,7 @@ class _CachedWorkload:
         made = emit_stage(resolved, nodes, taps, {p: kept[p].device for p in feeds})
         self._compiled = CompiledSource(made.code)
         self._fed = {str(port): kept[port].data for port in made.feeds}
-        if has_regions([graph.node(node) for node in nodes]):
+        if has_blocks([graph.node(node) for node in nodes]):
             self._fed[str(SAMPLE)] = np.arange(settings.batch_size, dtype=np.int32)
         self._size = settings.batch_size
         uses_gpu = any(resolved.devices[node] != "cpu" for node in nodes)

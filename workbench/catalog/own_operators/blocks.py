@@ -1,4 +1,4 @@
-"""Regions: nodes that own bodies of other nodes. Python statements, not operators of DALI.
+"""Blocks: nodes that own bodies of other nodes. Python statements, not operators of DALI.
 
 Each is an ``OpSpec`` with ``bodies``. Its inputs are those that decide what runs; whatever else a
 node of it takes in goes to the bodies by name, and its outputs are those of its bodies. How it is
@@ -16,7 +16,7 @@ _UNLIMITED = 99
 MOST_TURNS = 32
 """Of a body that is repeated: each is built as operators of its own."""
 
-REGIONS: Mapping[str, OpSpec] = {
+BLOCKS: Mapping[str, OpSpec] = {
     spec.name: spec
     for spec in (
         OpSpec(
@@ -28,7 +28,7 @@ REGIONS: Mapping[str, OpSpec] = {
             bodies=("then", "else"),
             doc="For each sample one of two bodies, by a truth value.",
             summary="For each sample one of two bodies, by a truth value.",
-            category="region",
+            category="block",
             label="If",
             synonyms=(
                 *("RandomApply", "Sometimes", "apply with p", "with probability", "condition"),
@@ -45,7 +45,7 @@ REGIONS: Mapping[str, OpSpec] = {
             numbered_bodies=True,
             doc="For each sample one of several bodies, by a number: the last one for all others.",
             summary="For each sample one of several bodies, by a number.",
-            category="region",
+            category="block",
             label="One of",
             synonyms=(
                 *("OneOf", "RandomChoice", "random choice", "one of several", "weights"),
@@ -82,7 +82,7 @@ REGIONS: Mapping[str, OpSpec] = {
             consecutive=True,
             doc="For each sample some of several bodies, one after another.",
             summary="For each sample some of several bodies, one after another.",
-            category="region",
+            category="block",
             label="Some of",
             synonyms=(
                 *("SomeOf", "RandomOrder", "RandomChoices", "k of n", "subset", "shuffled order"),
@@ -123,7 +123,7 @@ REGIONS: Mapping[str, OpSpec] = {
             consecutive=True,
             doc="The body again and again, each time on what it gave before.",
             summary="The body again and again, each time on what it gave before.",
-            category="region",
+            category="block",
             label="Repeat",
             synonyms=("loop", "for", "n times", "again", "iterate", "region"),
         ),

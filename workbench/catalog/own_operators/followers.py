@@ -155,7 +155,7 @@ def _carrier(
     start: tuple[PortSpec, ...] = (),
     args: Mapping[str, ArgSpec] | None = None,
 ) -> OpSpec:
-    doc = "Brings what becomes of a target to, or through, the body of a region."
+    doc = "Brings what becomes of a target to, or through, the body of a block."
     again = tuple(PortSpec(port.name, port.kind, optional=True) for port in state)
     carried = (*(port.name for port in start), state[0].name)
     return OpSpec(
@@ -212,4 +212,4 @@ CARRIERS: Mapping[str, OpSpec] = {
         ),
     )
 }
-"""What followers become where their image comes through regions: no person places these."""
+"""What followers become where their image comes through blocks: no person places these."""

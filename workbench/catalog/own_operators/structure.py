@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.catalog.own_operators.blocks import REGIONS
+from workbench.catalog.own_operators.blocks import BLOCKS
 from workbench.catalog.own_operators.followers import CARRIERS, FOLLOWERS
 from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.catalog.spec import OpSpec
 
-STRUCTURE: Mapping[str, OpSpec] = {**REGIONS, **OWN_CODE, **FOLLOWERS, **CARRIERS}
+STRUCTURE: Mapping[str, OpSpec] = {**BLOCKS, **OWN_CODE, **FOLLOWERS, **CARRIERS}
 """By name."""

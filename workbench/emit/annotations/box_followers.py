@@ -3,7 +3,7 @@
 Where the whole image is there in the end, boxes in shares of its sides are mirrored at most: DALI's
 ``bb_flip``. Else they go as their four corners through one matrix; the upright boxes around these
 are taken once, at the end. Where an operator could bring back into sight what an earlier one cut
-off, boxes that lie partly outside are clipped to the image first. Through regions go the corners
+off, boxes that lie partly outside are clipped to the image first. Through blocks go the corners
 (``carry_boxes``).
 """
 

@@ -26,7 +26,7 @@ def written_in_place(
 ) -> Mapping[str, str]:
     """Nodes whose expression stands in the condition of an ``if``, and the id of that ``if``.
 
-    Those that nothing else reads, on the CPU, at any depth of regions; ``devices`` are those of
+    Those that nothing else reads, on the CPU, at any depth of blocks; ``devices`` are those of
     mixed decoding, with which every script must run.
     """
     readers: dict[Port, list[tuple[str, str]]] = {port: [] for port in body.outputs.values()}
@@ -36,11 +36,11 @@ def written_in_place(
         readers.setdefault(edge.source, []).append((edge.target, edge.input))
     nodes = {node.id: node for node in body.nodes}
     found: dict[str, str] = {}
-    for region in body.nodes:
-        for inner in region.bodies.values():
+    for block in body.nodes:
+        for inner in block.bodies.values():
             found |= written_in_place(inner, catalog, devices)
-        kind = kind_of(region)
-        control = region.inputs.get(kind.control) if kind.decides_in_place else None
+        kind = kind_of(block)
+        control = block.inputs.get(kind.control) if kind.decides_in_place else None
         waiting = [control] if control else []
         while waiting:
             port = waiting.pop()
@@ -50,7 +50,7 @@ def written_in_place(
             if node.device is None and catalog[node.op].expression:
                 sources = [p for p in node.inputs.values() if node.op != "shape"]
                 if all(device_of(devices, each) == "cpu" for each in (port, *sources)):
-                    found[node.id] = region.id
+                    found[node.id] = block.id
                     waiting += node.inputs.values()
     return found
 

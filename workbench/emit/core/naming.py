@@ -75,7 +75,7 @@ def name_outputs(
     """A variable for every output of the nodes, which stand in running order, and of those inside.
 
     What a body takes in has the name that it has outside. ``taken`` are names that the source uses
-    otherwise, besides ``RESERVED``; nodes that are written ``in_place`` of a region's condition get
+    otherwise, besides ``RESERVED``; nodes that are written ``in_place`` of a block's condition get
     none, and what they read is needed until there. ``reads`` are the ports whose variables a node
     reads, where it depends on more.
     """
@@ -185,7 +185,7 @@ class _Namer:
                 given = (PortSpec(node.gives, "image"),)
             for output in given:
                 port = Port(node.id, output.name)
-                if port in self.names:  # written before the region in which it stands
+                if port in self.names:  # written before the block in which it stands
                     continue
                 ends = {wanted[end] for end in reached.get(port, ())}
                 name = self._usual(node, output, len(given), ends, port in last_use)
@@ -257,16 +257,16 @@ class _Namer:
 
 
 def hoisted_generators(node: Node, catalog: Catalog) -> list[Node]:
-    """The generators inside a region that are written before it.
+    """The generators inside a block that are written before it.
 
     Those that nothing feeds: they draw for the whole batch wherever they stand, and before the
-    region they are plain to see.
+    block they are plain to see.
     """
     return [generator for generator, _ in hoisted_with_turns(node, catalog)]
 
 
 def hoisted_with_turns(node: Node, catalog: Catalog) -> list[tuple[Node, tuple[int, ...]]]:
-    """The same, each with how often the regions around it repeat it, the outermost first."""
+    """The same, each with how often the blocks around it repeat it, the outermost first."""
     repetitions = kind_of(node).repetitions(node)
     turns = () if repetitions is None else (repetitions,)
     found = []
@@ -292,7 +292,7 @@ def _hoisted(node: Node, catalog: Catalog) -> Iterator[Port]:
 
 
 def _read_throughout(node: Node, spec: OpSpec) -> list[Port]:
-    """What feeds a region and is not changed from one of its bodies to the next."""
+    """What feeds a block and is not changed from one of its bodies to the next."""
     given = {output.name for output in outputs_of(node, spec)}
     return [port for name, port in node.inputs.items() if name not in given]
 

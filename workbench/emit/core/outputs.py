@@ -137,7 +137,7 @@ def first_reader(nodes: Sequence[Node]) -> Node:
     )
 
 
-def require_no_regions(nodes: Sequence[Node], target: str) -> None:
+def require_no_blocks(nodes: Sequence[Node], target: str) -> None:
     """Raise GraphExportError for a target that cannot choose sample by sample what runs."""
     for node in nodes:
         if node.bodies or node.op in AUTO_AUGMENT:

@@ -65,7 +65,7 @@ def pipeline_seed_is_enough(graph: Graph, catalog: Catalog, nodes: Sequence[Node
     and keep them. Were they DALI's, an operator that is added, muted or fed otherwise would change
     the draws of all that DALI holds after it, in the preview and in every exported program.
 
-    With regions, automatic augmentation and targets that follow it holds further operators, and
+    With blocks, automatic augmentation and targets that follow it holds further operators, and
     with several pipelines their seeds would not be those of the preview.
     """
     specs = [catalog[node.op] for node in nodes]

@@ -7,7 +7,7 @@ built for batch 7 draws what the script draws in batch 7.
 Operators that draw inside a body see only the samples that came to it, and advance by their number:
 they start at ``positions[scope]``, the number of those in all batches before.
 
-Where there are regions, numbers stand outside the function, in ``VALUES``: DALI translates its code
+Where there are blocks, numbers stand outside the function, in ``VALUES``: DALI translates its code
 once (60 ms) and takes the same translation again as long as the code is the same, whatever the
 values are. Nor does automatic augmentation stand in it where the engine applies it by itself: the
 code calls functions in ``AUTOMATIC``, one for each time that a node is called, which get the images
@@ -29,7 +29,7 @@ from workbench.emit.core.python import INDENT, call, literal, signature
 from workbench.emit.emitter import Emitter, turn_variable
 from workbench.emit.preview.tap_names import in_turn
 from workbench.emit.templates.automatic_draws import IMPORTS, RANDOM_STATE, Draws, draw_text
-from workbench.emit.templates.template_parts import has_regions, pipeline_decorator, policy_imports
+from workbench.emit.templates.template_parts import has_blocks, pipeline_decorator, policy_imports
 from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Node, Port
 from workbench.graph.model.node_order import topological
@@ -37,7 +37,7 @@ from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph
 
 SAMPLE = Port("", "sample")
-"""What is fed with the place of each sample in the batch, for parts with regions."""
+"""What is fed with the place of each sample in the batch, for parts with blocks."""
 
 _NAME = re.compile(r"\w+")
 _PARAMETERS = "device: str, base_seed: int, position: int, positions: dict[str, int]"
@@ -53,7 +53,7 @@ class StageCode:
 
     code: Code
     outputs: tuple[Port, ...]
-    """What the pipeline gives, in order: the taps, then what runs inside regions, each with the
+    """What the pipeline gives, in order: the taps, then what runs inside blocks, each with the
     samples that came there alone. ``Port(scope, "")`` gives their places in the batch."""
     feeds: tuple[Port, ...] = ()
     """What it takes in, of what was offered: DALI knows no input that nothing reads."""
@@ -75,12 +75,12 @@ def emit_stage(
 
     ``taps`` are the outputs it gives, in order; ``feeds`` are the outputs of other nodes that it
     takes in, each through an external source named ``node.output`` on that device; where there are
-    regions also ``SAMPLE``. ``positioned`` is for stages that begin at any batch. With ``applied``
-    automatic augmentation inside regions calls ``AUTOMATIC``.
+    blocks also ``SAMPLE``. ``positioned`` is for stages that begin at any batch. With ``applied``
+    automatic augmentation inside blocks calls ``AUTOMATIC``.
     """
     running, _ = topological(resolved.graph)
     ordered = [node for node in running if node.id in nodes]
-    conditional = has_regions(ordered)
+    conditional = has_blocks(ordered)
     emitter = _StageEmitter(resolved, running, draws or {}, positioned, conditional)
     if applied and conditional:
         emitter.apply_automatic()
@@ -113,7 +113,7 @@ def emit_stage(
 
 
 class _StageEmitter(Emitter):
-    """Taps every output inside the regions."""
+    """Taps every output inside the blocks."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class _StageEmitter(Emitter):
         return [f"{self.indent}with handing_in({', '.join(handed)}):", *inside]
 
     def drawn_before(self, node: Node) -> Lines:
-        """What an automatic augmentation draws: for all samples, so outside every region."""
+        """What an automatic augmentation draws: for all samples, so outside every block."""
         made = [f"{self.indent}{_draws_name(node)} = ["]
         for called in self._draws[node.id]:
             drawn = (draw_text(each, self.positioned) for each in called)
@@ -201,9 +201,9 @@ class _StageEmitter(Emitter):
             made.text += [self._tap(port) for port in ports]
         return made
 
-    def written_before(self, region: Node) -> Lines:
-        made = super().written_before(region)
-        for node, turns in [] if self.scope else hoisted_with_turns(region, self.catalog):
+    def written_before(self, block: Node) -> Lines:
+        made = super().written_before(block)
+        for node, turns in [] if self.scope else hoisted_with_turns(block, self.catalog):
             for port in output_ports(node, self.catalog[node.op]):
                 self.tapped.append(port)
                 first = "[0]" * len(turns)

@@ -12,7 +12,7 @@ from workbench.catalog.spec import ArgSpec, OpSpec, Value
 from workbench.emit.core.code import Code
 from workbench.emit.core.epoch_shuffle import require_checkpointing
 from workbench.emit.core.expressions import constant_type, number_of, plain_constant
-from workbench.emit.core.outputs import first_reader, require_no_regions
+from workbench.emit.core.outputs import first_reader, require_no_blocks
 from workbench.emit.core.own_code import require_no_own_code
 from workbench.emit.core.python import INDENT, LINE, call, identifier, literal, signature
 from workbench.emit.emitter import Emitter
@@ -233,7 +233,7 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
             "one already. Export the graph as a script."
         )
     require_no_own_code(nodes, "DALI's dynamic mode has no Python functions")
-    require_no_regions(nodes, "DALI's dynamic mode")
+    require_no_blocks(nodes, "DALI's dynamic mode")
     require_checkpointing(nodes, "DALI's dynamic mode")
     for node in nodes:
         if node.op in FOLLOWERS:

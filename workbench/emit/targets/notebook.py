@@ -11,7 +11,7 @@ from typing import Any
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.epoch_shuffle import require_checkpointing, shuffles_after_epoch
-from workbench.emit.core.outputs import require_no_regions
+from workbench.emit.core.outputs import require_no_blocks
 from workbench.emit.core.python import literal
 from workbench.emit.emitter import Emitter
 from workbench.emit.targets import Target
@@ -38,7 +38,7 @@ _TAKEN = (
 def emit_notebook(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The notebook ``pipeline.ipynb``."""
     graph, catalog, nodes = resolved.graph, resolved.catalog, resolved.nodes
-    require_no_regions(nodes, "a notebook, whose cells call DALI without a function,")
+    require_no_blocks(nodes, "a notebook, whose cells call DALI without a function,")
     emitter = Emitter(resolved, nodes, lift=True, taken=_TAKEN)
     emitter.seed_name = "seed"
     require_checkpointing(nodes)

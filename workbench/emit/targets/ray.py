@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.emit.core.code import Code
-from workbench.emit.core.outputs import require_next_shard, require_no_regions
+from workbench.emit.core.outputs import require_next_shard, require_no_blocks
 from workbench.emit.targets import Target
 from workbench.emit.templates.loader_module import sharded_module
 from workbench.graph.resolved import ResolvedGraph
@@ -16,7 +16,7 @@ def emit_ray(resolved: ResolvedGraph) -> Mapping[str, Code]:
     module = sharded_module(resolved, "ray")
     # DALI makes conditions from a function's source, which Ray's actors do not have: the function
     # is sent to them without its module.
-    require_no_regions(module.nodes, "an actor of Ray, which gets the pipeline without its source,")
+    require_no_blocks(module.nodes, "an actor of Ray, which gets the pipeline without its source,")
     require_next_shard(module.nodes, "ray")
     return {"augment.py": module.render("ray.py.j2")}
 

@@ -187,14 +187,14 @@ def body_of(
     return made.text, made.shifted(first)
 
 
-def has_regions(nodes: Sequence[Node]) -> bool:
+def has_blocks(nodes: Sequence[Node]) -> bool:
     """Whether some of the nodes own bodies."""
     return any(node.bodies for node in nodes)
 
 
 def needs_conditionals(nodes: Sequence[Node]) -> bool:
-    """Whether what runs is chosen for each sample: in a region, or inside a function of DALI."""
-    return has_regions(nodes) or any(node.op in AUTO_AUGMENT for node in nodes)
+    """Whether what runs is chosen for each sample: in a block, or inside a function of DALI."""
+    return has_blocks(nodes) or any(node.op in AUTO_AUGMENT for node in nodes)
 
 
 def pipeline_decorator(nodes: Sequence[Node]) -> str:

@@ -37,7 +37,7 @@ _KEPT_PIPELINES = 64
 _KEPT_DRAWS = 64
 
 Turns = tuple[tuple[tuple[Augmented, ...], ...], ...]
-"""What an automatic augmentation does, turn by turn of the regions around it, to each sample."""
+"""What an automatic augmentation does, turn by turn of the blocks around it, to each sample."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 At a source, which runs by itself so that bad files can be told apart; at a decoder, because
 building a mixed one costs 1.6 s (measured with 2.4.0) and it can stay built while the others
-change; at a region, whose pipeline DALI makes from its Python source (38 ms); and at an automatic
+change; at a block, whose pipeline DALI makes from its Python source (38 ms); and at an automatic
 augmentation, which runs without one (``augmenter.py``). What lies between runs as one.
 """
 
@@ -16,7 +16,7 @@ from workbench.catalog.spec import Catalog
 from workbench.graph.model import Node, Source
 from workbench.graph.types.devices import decodes, is_decoder
 
-PartKind = Literal["source", "decoder", "region", "automatic", "operators"]
+PartKind = Literal["source", "decoder", "block", "automatic", "operators"]
 
 
 def kind_of(node: Node, catalog: Catalog) -> PartKind:
@@ -24,7 +24,7 @@ def kind_of(node: Node, catalog: Catalog) -> PartKind:
     if isinstance(node, Source):
         return "source"
     if node.bodies:
-        return "region"
+        return "block"
     if node.op in AUTO_AUGMENT:
         return "automatic"
     spec = catalog[node.op]
@@ -35,7 +35,7 @@ def kind_of(node: Node, catalog: Catalog) -> PartKind:
 def partition(nodes: Sequence[Node], catalog: Catalog) -> tuple[tuple[Node, ...], ...]:
     """Nodes in running order, as parts in running order: each needs only those before it.
 
-    Decoders that can run together do, and so do operators; a source, a region or an automatic
+    Decoders that can run together do, and so do operators; a source, a block or an automatic
     augmentation is alone. An operator waits for the part in which it is first needed.
     """
     kinds = {node.id: kind_of(node, catalog) for node in nodes}
@@ -59,7 +59,7 @@ def partition(nodes: Sequence[Node], catalog: Catalog) -> tuple[tuple[Node, ...]
     parts: dict[tuple[int, str, str], list[Node]] = {}
     for node in nodes:
         kind = kinds[node.id]
-        alone = node.id if kind in ("source", "region", "automatic") else ""
+        alone = node.id if kind in ("source", "block", "automatic") else ""
         parts.setdefault((level[node.id], kind, alone), []).append(node)
     ordered = sorted(parts.items(), key=lambda item: item[0][0])
     return tuple(tuple(part) for _, part in ordered)

@@ -100,22 +100,22 @@ class CompiledSource:
         reason = reason or function_failure(str(error), self.filename, self.source.text)
         return PipelineError(where + (reason or plain_reason(error)), node)
 
-    def _differing(self, region: str, what: str, found: str) -> PipelineError:
+    def _differing(self, block: str, what: str, found: str) -> PipelineError:
         """Branches that cannot be merged: only what a function of the user gives is not known."""
-        around = self.source.lines[region]
+        around = self.source.lines[block]
         functions = [
             node
             for node, lines in self.source.lines.items()
-            if node != region
+            if node != block
             and set(lines) <= set(around)
             and _OWN.search(self.source.excerpt([node]))
         ]
         if len(functions) != 1:
-            words = f"{region}: its branches differ in {what}: {found}. Wanted is the same in all"
-            return PipelineError(words, region)
+            words = f"{block}: its branches differ in {what}: {found}. Wanted is the same in all"
+            return PipelineError(words, block)
         return PipelineError(
             f"{functions[0]}: its function gives another {what.removesuffix('s')} than the other "
-            f"branch of {region}: {found}. Wanted is the same in all",
+            f"branch of {block}: {found}. Wanted is the same in all",
             functions[0],
         )
 
@@ -189,7 +189,7 @@ _DIMENSIONS = "All samples in the batch should have the same number of dimension
 _LONGEST = 600
 _MISUSED = re.compile(rf"^(?:\w+\.)*{FunctionMisuseError.__name__}: ")
 _OURS = re.compile(rf"^(?:\w+\.)*{PipelineError.__name__}: (?:\w+: )?")
-"""What the engine's own function raised, with its node: automatic augmentation in a region."""
+"""What the engine's own function raised, with its node: automatic augmentation in a block."""
 
 
 def function_failure(message: str, filename: str, text: str) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.emit.preview.preview_stage import SAMPLE, emit_stage
-from workbench.emit.templates.template_parts import has_regions
+from workbench.emit.templates.template_parts import has_blocks
 from workbench.engine.build.function_checks import FunctionChecks
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.build.plan import Plan, draws_random_numbers
@@ -42,7 +42,7 @@ class Stage:
 
         ``positions`` says for each scope how many samples came to it in earlier batches. Without
         ``threads`` it has as many as suit a preview. ``apply`` is ``Augmenter.function``, where
-        automatic augmentation in regions is not to be built as part of the pipeline.
+        automatic augmentation in blocks is not to be built as part of the pipeline.
         """
         inside, catalog = {node.id for node in nodes}, plan.resolved.catalog
         fed = [port for node in nodes for port in used_inputs(node, catalog)]
@@ -51,7 +51,7 @@ class Stage:
         taps = [port for node in nodes for port in output_ports(node, catalog[node.op])]
         self._plan = plan
         self._positions = dict(positions or {})
-        self._has_regions = has_regions(nodes)
+        self._has_blocks = has_blocks(nodes)
         fed_from_gpu = any(known[port].device == "gpu" for port in self.feeds)
         self._uses_gpu = fed_from_gpu or any(plan.devices[node.id] != "cpu" for node in nodes)
         works_on_gpu = all(plan.devices[n.id] == "gpu" or not n.inputs for n in nodes)
@@ -126,7 +126,7 @@ class Stage:
         with self._blaming():
             for port in self.feeds:
                 self._pipe.feed_input(str(port), known[port].data)
-            if self._has_regions:
+            if self._has_blocks:
                 self._pipe.feed_input(str(SAMPLE), np.arange(self._plan.count, dtype=np.int32))
 
     def run(self) -> dict[Port, Batch]:

@@ -21,26 +21,26 @@ from workbench.graph.model import Node
 _KEPT = 8
 
 
-def draws_inside(region: Node, catalog: Catalog) -> bool:
-    """Whether an operator that is fed draws in one of a region's bodies."""
+def draws_inside(block: Node, catalog: Catalog) -> bool:
+    """Whether an operator that is fed draws in one of a block's bodies."""
     return any(
         (catalog[node.op].seeded and node.inputs) or draws_inside(node, catalog)
-        for body in region.bodies.values()
+        for body in block.bodies.values()
         for node in body.nodes
     )
 
 
 class BranchCounts:
-    """The counts of some regions, each found once for each batch."""
+    """The counts of some blocks, each found once for each batch."""
 
     def __init__(self) -> None:
         self._counters: OrderedDict[str, BranchCounter] = OrderedDict()
 
-    def before(self, plan: Plan, region: Node) -> Mapping[str, int]:
-        """For each scope in a region of the graph, the samples before the plan's batch."""
-        if plan.batch == 0 or not draws_inside(region, plan.resolved.catalog):
+    def before(self, plan: Plan, block: Node) -> Mapping[str, int]:
+        """For each scope in a block of the graph, the samples before the plan's batch."""
+        if plan.batch == 0 or not draws_inside(block, plan.resolved.catalog):
             return {}
-        counter = BranchCounter(BranchPlaces(plan, [region]))
+        counter = BranchCounter(BranchPlaces(plan, [block]))
         counter = self._counters.setdefault(counter.key, counter)
         self._counters.move_to_end(counter.key)
         while len(self._counters) > _KEPT:
@@ -75,7 +75,7 @@ class BranchCounter:
         """
         began, first = time.monotonic(), self.counted
         while self.counted < batch:
-            way = "what is drawn inside a region depends on all batches before it"
+            way = "what is drawn inside a block depends on all batches before it"
             require_near(batch, batch, self.counted, first, time.monotonic() - began, way)
             sums = dict(self._counts[-1])
             for name, places in self.places.run().items():

@@ -1,4 +1,4 @@
-"""Which samples come to each body of some regions: what decides, run alone, batch after batch.
+"""Which samples come to each body of some blocks: what decides, run alone, batch after batch.
 
 Nothing else of the graph runs: where only draws decide, nothing is read or decoded, and a batch
 takes 0.2 ms.
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.catalog.own_operators.blocks import REGIONS
+from workbench.catalog.own_operators.blocks import BLOCKS
 from workbench.emit.preview.preview_stage import SAMPLE, StageCode, emit_stage
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.build.plan import Plan
@@ -23,24 +23,24 @@ from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Body, Graph, Node, Source
 from workbench.graph.model.node_order import ancestors
 
-_CONSECUTIVE = frozenset(name for name, spec in REGIONS.items() if spec.consecutive)
+_CONSECUTIVE = frozenset(name for name, spec in BLOCKS.items() if spec.consecutive)
 
 
 class BranchPlaces:
-    """What decides in regions of a plan's graph, from batch 0 on.
+    """What decides in blocks of a plan's graph, from batch 0 on.
 
     ``key`` is the same for those that give the same; ``reads`` says whether data are read for it.
     """
 
-    def __init__(self, plan: Plan, regions: Sequence[Node]) -> None:
-        ids = {region.id for region in regions}
-        alone = [_deciding(region) for region in regions]
-        fed = [port for region in alone for port in region.inputs.values()]
-        others = ancestors(plan.graph, fed)  # a region on which another depends stays whole
+    def __init__(self, plan: Plan, blocks: Sequence[Node]) -> None:
+        ids = {block.id for block in blocks}
+        alone = [_deciding(block) for block in blocks]
+        fed = [port for block in alone for port in block.inputs.values()]
+        others = ancestors(plan.graph, fed)  # a block on which another depends stays whole
         deciding = plan.graph
-        for region in alone:
-            if region.id not in others:
-                deciding = deciding.replace_node(region)
+        for block in alone:
+            if block.id not in others:
+                deciding = deciding.replace_node(block)
         fed = [port for id in ids for port in deciding.node(id).inputs.values()]
         needed = ancestors(deciding, fed) | ids
         nodes = [node for node in deciding.nodes if node.id in needed]
@@ -103,22 +103,22 @@ class PlacesInTurns:
         return next(self._turns).run()
 
 
-def _deciding(region: Node) -> Node:
-    """A region with what decides inside it alone: nested regions, and what they depend on."""
-    bodies = {name: _deciding_body(body) for name, body in region.bodies.items()}
-    if region.op in _CONSECUTIVE and any(body.inputs for body in bodies.values()):
-        return region  # what decides later depends on what was done before
+def _deciding(block: Node) -> Node:
+    """A block with what decides inside it alone: nested blocks, and what they depend on."""
+    bodies = {name: _deciding_body(body) for name, body in block.bodies.items()}
+    if block.op in _CONSECUTIVE and any(body.inputs for body in bodies.values()):
+        return block  # what decides later depends on what was done before
     taken = {name for body in bodies.values() for name in body.inputs}
-    controls = set(region.inputs) - {n for body in region.bodies.values() for n in body.inputs}
-    inputs = {name: port for name, port in region.inputs.items() if name in taken | controls}
-    return replace(region, inputs=inputs, bodies=bodies)
+    controls = set(block.inputs) - {n for body in block.bodies.values() for n in body.inputs}
+    inputs = {name: port for name, port in block.inputs.items() if name in taken | controls}
+    return replace(block, inputs=inputs, bodies=bodies)
 
 
 def _deciding_body(body: Body) -> Body:
-    regions = {node.id: _deciding(node) for node in body.nodes if node.bodies}
-    inner = Graph(nodes=tuple(regions.get(node.id, node) for node in body.nodes))
-    ports = [port for region in regions.values() for port in region.inputs.values()]
-    needed = ancestors(inner, ports) | set(regions)
+    blocks = {node.id: _deciding(node) for node in body.nodes if node.bodies}
+    inner = Graph(nodes=tuple(blocks.get(node.id, node) for node in body.nodes))
+    ports = [port for block in blocks.values() for port in block.inputs.values()]
+    needed = ancestors(inner, ports) | set(blocks)
     nodes = tuple(node for node in inner.nodes if node.id in needed)
     used = {port for node in nodes for port in node.inputs.values()}
     taken = tuple(

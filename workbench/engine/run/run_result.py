@@ -20,7 +20,7 @@ class Result:
     """What a run gave.
 
     ``plan`` is what was run, ``batches`` has the wanted outputs, ``samples`` one entry for each
-    sample, ``reran`` the ids of the nodes that were not kept from before. An output inside a region
+    sample, ``reran`` the ids of the nodes that were not kept from before. An output inside a block
     has the samples alone that came there: ``places`` says for its scope which, of a body that runs
     again in the first turn; ``came`` says it of any turn. Generators that nothing feeds draw for
     all samples also there.

@@ -43,7 +43,7 @@ from workbench.engine.run.run_result import KeptOutput, Result
 from workbench.errors import PipelineError
 from workbench.graph.execution.dataset_parameters import parameter_of, read_as, with_datasets
 from workbench.graph.execution.pipelines import pipeline_of_batch, single_pipelines
-from workbench.graph.model import Graph, Node, Port, Source, region_of
+from workbench.graph.model import Graph, Node, Port, Source, block_of
 from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import Data, Datasets, open_datasets
@@ -182,7 +182,7 @@ class Runner:
         elif kind == "decoder":
             self._decode(job, nodes)
         else:
-            self._stage(job, nodes, keep_built=kind == "region")
+            self._stage(job, nodes, keep_built=kind == "block")
 
     def _plan(
         self, graph: Graph, data: Datasets, batch: int, count: int, taps: Sequence[Port],
@@ -332,15 +332,15 @@ class Runner:
         found.adopt(stage)
         return found
 
-    def branch_places(self, graph: Graph, data: Data, regions: Sequence[Node]) -> PlacesInTurns:
-        """What decides in some of a sound graph's own regions, from batch 0 on."""
+    def branch_places(self, graph: Graph, data: Data, blocks: Sequence[Node]) -> PlacesInTurns:
+        """What decides in some of a sound graph's own blocks, from batch 0 on."""
         datasets = open_datasets(data)
-        taps = [port for region in regions for port in self._ports(region)]
+        taps = [port for block in blocks for port in self._ports(block)]
         plans = [
             self._plan(with_datasets(each, datasets), datasets, 0, 1, taps, None)
             for each in single_pipelines(graph)
         ]
-        return PlacesInTurns([BranchPlaces(plan, regions) for plan in plans])
+        return PlacesInTurns([BranchPlaces(plan, blocks) for plan in plans])
 
     def augmented(
         self, graph: Graph, data: Data, nodes: Sequence[str], batch: int, count: int
@@ -384,5 +384,5 @@ class Runner:
 
 def _stands_in(graph: Graph, port: Port, node: Node) -> bool:
     """Whether a port is one of the node's own, or of what stands inside it."""
-    place = port.node if graph.has(port.node) else region_of(port.node)
+    place = port.node if graph.has(port.node) else block_of(port.node)
     return graph.outermost(place) == node.id

@@ -22,7 +22,7 @@ _THROUGH = "through_"
 def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
     """The graph in which each follower also takes in what tells how its target moves.
 
-    Where its image came through regions, the target does so too: carriers before and in them bring
+    Where its image came through blocks, the target does so too: carriers before and in them bring
     it to where the follower goes on.
     """
     followers = [node for node in graph.walk() if follows(node)]
@@ -30,7 +30,7 @@ def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
         return graph
     for node in followers:
         own = graph.at_scope(graph.scope_of(node.id))
-        graph = through_regions(graph, catalog, node, path_of(own, catalog, node))
+        graph = through_blocks(graph, catalog, node, path_of(own, catalog, node))
     for node in graph.walk():
         if follows(node) or node.op in CARRIERS:
             own = graph.at_scope(graph.scope_of(node.id))
@@ -65,16 +65,16 @@ _STATES: Mapping[str, tuple[str, ...]] = {
     "follow_points": ("at", "seen"),
     "follow_masks": ("moved",),
 }
-"""What of a follower comes through a region, as outputs of its carriers."""
+"""What of a follower comes through a block, as outputs of its carriers."""
 _WARPED = ("map",)
 """The same of masks that go by one map at the end."""
 _WARPED_AND_CUT = ("map", "seen")
 CARRIED_INPUTS = frozenset(name for state in (*_STATES.values(), _WARPED_AND_CUT) for name in state)
-"""Inputs of a follower whose image came through a region: what came through with it."""
+"""Inputs of a follower whose image came through a block: what came through with it."""
 
 
-def through_regions(graph: Graph, catalog: Catalog, node: Node, path: GeometryPath | None) -> Graph:
-    """The graph in which what becomes of a follower's target goes through regions on its path."""
+def through_blocks(graph: Graph, catalog: Catalog, node: Node, path: GeometryPath | None) -> Graph:
+    """The graph in which what becomes of a follower's target goes through blocks on its path."""
     scope = graph.scope_of(node.id)
     name = FOLLOWERS[node.op].inputs[0].name
     if path is None or path.blocked or name not in node.inputs:
@@ -92,7 +92,7 @@ def through_regions(graph: Graph, catalog: Catalog, node: Node, path: GeometryPa
 
 
 class _Carried:
-    """Brings what becomes of a target through regions."""
+    """Brings what becomes of a target through blocks."""
 
     def __init__(
         self, graph: Graph, catalog: Catalog, follower: Node, state: tuple[str, ...]
@@ -105,7 +105,7 @@ class _Carried:
     def through(
         self, scope: str, path: GeometryPath, given: Mapping[str, Port], before: Port
     ) -> tuple[Mapping[str, Port], Port]:
-        """What is known of the target behind the last region of a path, and the image there."""
+        """What is known of the target behind the last block of a path, and the image there."""
         pending = given.keys() != set(self.state)
         for step in path.steps:
             if not step.bodies:
@@ -113,7 +113,7 @@ class _Carried:
                 continue
             if pending:
                 given = self.carrier(f"to_{step.node.id}", scope, given, before, step.before)
-            given, before, pending = self.region(step, given), step.after, False
+            given, before, pending = self.block(step, given), step.after, False
         return given, before
 
     def carrier(
@@ -130,8 +130,8 @@ class _Carried:
         self.graph = self.graph.replace_body(scope, replace(body, nodes=(*body.nodes, node)))
         return {name: Port(node.id, name) for name in self.state}
 
-    def region(self, step: GeometryStep, given: Mapping[str, Port]) -> Mapping[str, Port]:
-        """The same, through the bodies of a region."""
+    def block(self, step: GeometryStep, given: Mapping[str, Port]) -> Mapping[str, Port]:
+        """The same, through the bodies of a block."""
         names = {name: f"{self.follower.id}_{name}" for name in self.state}
         for body_name, path in step.bodies.items():
             scope = step.node.scope(body_name)
@@ -144,7 +144,7 @@ class _Carried:
             outputs = {**body.outputs, **{names[name]: ends[name] for name in self.state}}
             body = replace(body, outputs=outputs, inputs=(*body.inputs, *names.values()))
             self.graph = self.graph.replace_body(scope, body)
-        region = self.graph.node(step.node.id)
-        inputs = {**region.inputs, **{names[name]: given[name] for name in self.state}}
-        self.graph = self.graph.replace_node(replace(region, inputs=inputs))
-        return {name: Port(region.id, names[name]) for name in self.state}
+        block = self.graph.node(step.node.id)
+        inputs = {**block.inputs, **{names[name]: given[name] for name in self.state}}
+        self.graph = self.graph.replace_node(replace(block, inputs=inputs))
+        return {name: Port(block.id, names[name]) for name in self.state}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.catalog.own_operators.followers import CARRIERS, FOLLOWERS
-from workbench.graph.model import Graph, Node, Port, Source, region_of
+from workbench.graph.model import Graph, Node, Port, Source, block_of
 from workbench.sources import load_source
 
 BOX_CROP = "random_bbox_crop"
@@ -67,11 +67,11 @@ def is_relative(graph: Graph, node: Node) -> bool:
 def _giver(graph: Graph, port: Port | None) -> Node | None:
     """The node that gives a port; of what a body takes in the one outside."""
     graph = graph.whole
-    seen: set[Port] = set()  # a faulty region may be fed from its own body
+    seen: set[Port] = set()  # a faulty block may be fed from its own body
     while port is not None and not graph.has(port.node):
         if port in seen:
             return None
         seen.add(port)
-        region = region_of(port.node)
-        port = graph.node(region).inputs.get(port.output) if graph.has(region) else None
+        block = block_of(port.node)
+        port = graph.node(block).inputs.get(port.output) if graph.has(block) else None
     return graph.node(port.node) if port is not None else None

@@ -13,15 +13,15 @@ from workbench.catalog.geometry import GeometryRule, geometry_rules
 from workbench.catalog.spec import Catalog, OpSpec, Value
 from workbench.graph.annotations.mixes import Mix, mix_of
 from workbench.graph.control_flow.kinds import kind_of
-from workbench.graph.model import Graph, Node, Port, region_of
+from workbench.graph.model import Graph, Node, Port, block_of
 from workbench.graph.types.devices import decodes, is_decoder, port_kind
 
 
 @dataclass(frozen=True, slots=True)
 class GeometryStep:
-    """One operator that moves pixels, and the rule by which targets follow it; or a region.
+    """One operator that moves pixels, and the rule by which targets follow it; or a block.
 
-    The rule of a region says what any of its bodies does.
+    The rule of a block says what any of its bodies does.
     """
 
     node: Node
@@ -31,7 +31,7 @@ class GeometryStep:
     rule: GeometryRule
     decodes: bool = False
     bodies: Mapping[str, GeometryPath] = field(default_factory=dict)
-    """Of a region: what moves pixels in each of its bodies."""
+    """Of a block: what moves pixels in each of its bodies."""
     mix: Mix | None = None
     """Of a sum of two images of a batch: what tells how targets of both lie on it."""
 
@@ -69,7 +69,7 @@ class GeometryPath:
         return self.steps[0].before if crops else self.root
 
     def walk(self) -> Iterator[GeometryStep]:
-        """Every step, also those inside regions."""
+        """Every step, also those inside blocks."""
         for step in self.steps:
             yield step
             for path in step.bodies.values():
@@ -147,7 +147,7 @@ def geometry_path(
         if spec is None:
             break
         if node.bodies:
-            through = _through_region(graph, catalog, node, image)
+            through = _through_block(graph, catalog, node, image)
             if isinstance(through, GeometryPath):
                 return GeometryPath(image, tuple(steps), through.blocked, through.reason)
             if through.bodies:
@@ -240,14 +240,14 @@ def _others(graph: Graph, catalog: Catalog, node: Node, source: Port) -> list[Po
     ]
 
 
-def _through_region(
-    graph: Graph, catalog: Catalog, region: Node, image: Port
+def _through_block(
+    graph: Graph, catalog: Catalog, block: Node, image: Port
 ) -> GeometryStep | GeometryPath:
-    """A region as one step, without bodies where none moves pixels; or what is in the way."""
+    """A block as one step, without bodies where none moves pixels; or what is in the way."""
     paths: dict[str, GeometryPath] = {}
     found: set[str] = set()
-    for name, body in region.bodies.items():
-        scope = region.scope(name)
+    for name, body in block.bodies.items():
+        scope = block.scope(name)
         given = body.outputs.get(image.output)
         path = geometry_path(graph.at_scope(scope), catalog, given) if given is not None else None
         if path is not None and path.blocked:
@@ -255,27 +255,27 @@ def _through_region(
         mixed = next((step for step in path.walk() if step.mix), None) if path else None
         if mixed is not None:
             return _blocked(image, [], mixed.node, _MIXED_INSIDE)
-        if path is None or path.root.node != scope or path.root.output not in region.inputs:
-            return _blocked(image, [], region, _OTHER_IMAGE)
+        if path is None or path.root.node != scope or path.root.output not in block.inputs:
+            return _blocked(image, [], block, _OTHER_IMAGE)
         paths[name] = path
         found.add(path.root.output)
     taken = found.pop()
-    if found or (catalog[region.op].consecutive and taken != image.output):
-        return _blocked(image, [], region, _OTHER_IMAGE)
+    if found or (catalog[block.op].consecutive and taken != image.output):
+        return _blocked(image, [], block, _OTHER_IMAGE)
     inner = [step.rule for path in paths.values() for step in path.steps]
     rule = GeometryRule(
         cuts=any(rule.cuts for rule in inner), reveals=any(rule.reveals for rule in inner)
     )
-    return GeometryStep(region, region.inputs[taken], image, rule, bodies=paths if inner else {})
+    return GeometryStep(block, block.inputs[taken], image, rule, bodies=paths if inner else {})
 
 
 def cut_before(graph: Graph, catalog: Catalog, image: Port) -> bool:
     """Whether an operator may have cut off parts of an image on its way."""
     graph = graph.whole
     if not graph.has(image.node):  # what a body takes in; of others in turn what another gave
-        region = graph.node(region_of(image.node))
-        given = Port(region.id, image.output)
-        outer = given if catalog[region.op].consecutive else region.inputs[image.output]
+        block = graph.node(block_of(image.node))
+        given = Port(block.id, image.output)
+        outer = given if catalog[block.op].consecutive else block.inputs[image.output]
         return cut_before(graph, catalog, outer)
     path = geometry_path(graph, catalog, image)
     inside = "." in path.root.node and cut_before(graph, catalog, path.root)
@@ -289,7 +289,7 @@ _OTHER_IMAGE = (
     "give the same image to all of its bodies"
 )
 _MIXED_INSIDE = (
-    "it mixes images of a part of the batch, inside a region. Mix the images outside of it"
+    "it mixes images of a part of the batch, inside a block. Mix the images outside of it"
 )
 
 

@@ -137,7 +137,7 @@ def why_not(path: GeometryPath, target: PortKind) -> tuple[str, str]:
 
 
 _MIXED_BEFORE = (
-    "images were mixed before it, and a region does not know of targets of two images. "
+    "images were mixed before it, and a block does not know of targets of two images. "
     "Mix the images behind it"
 )
 _POINTS_MIXED = (

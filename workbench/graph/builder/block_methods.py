@@ -1,4 +1,4 @@
-"""Regions round what a graph does to a sample: with p, if, one of, some of, repeat."""
+"""Blocks round what a graph does to a sample: with p, if, one of, some of, repeat."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.arguments import APPLY, checked, shown
 from workbench.catalog import load_catalog
-from workbench.catalog.own_operators.blocks import REGIONS
+from workbench.catalog.own_operators.blocks import BLOCKS
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
 from workbench.graph.annotations.follower_edits import with_followers
@@ -36,7 +36,7 @@ from workbench.graph.model import Body, Graph, Node, Port
 from workbench.graph.types.devices import port_kind
 
 Apply = Callable[[Graph], Graph | DataNode]
-"""What a region does to a sample: takes a graph and gives the one that goes on from it."""
+"""What a block does to a sample: takes a graph and gives the one that goes on from it."""
 
 
 @checked(apply=APPLY)
@@ -119,8 +119,8 @@ def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -
             "options."
         )
     args = {"count": count, "shuffled": shuffled}
-    region = Node("", SOME_OF.op, args, bodies={str(i): Body() for i in range(len(options))})
-    orders = SOME_OF.order_count(region)
+    block = Node("", SOME_OF.op, args, bodies={str(i): Body() for i in range(len(options))})
+    orders = SOME_OF.order_count(block)
     if orders > MOST_ORDERS:
         raise GraphEditError(
             f"There are {orders:,} orders of {count} of {len(options)}, and {MOST_ORDERS:,} at "
@@ -152,7 +152,7 @@ def block_method(kind: BlockKind) -> Callable[..., Graph]:
     """
 
     def make(graph: Graph, *options: Apply, **args: Any) -> Graph:
-        names = REGIONS[kind.op].body_names(len(options))
+        names = BLOCKS[kind.op].body_names(len(options))
         if len(options) != len(names):
             raise GraphEditError(
                 f"{kind.op} has {len(options)} functions. Give {len(names)}: {', '.join(names)}."
@@ -162,7 +162,7 @@ def block_method(kind: BlockKind) -> Callable[..., Graph]:
         plain = {name: plain_value(value) for name, value in args.items()}
         return _block(graph, kind, options, decides, plain)
 
-    make.__name__, make.__doc__ = kind.op, REGIONS[kind.op].summary
+    make.__name__, make.__doc__ = kind.op, BLOCKS[kind.op].summary
     return make
 
 
@@ -181,21 +181,21 @@ def _block(
     name, start = flow(graph, catalog)
     spec = catalog[kind.op]
     taken = kind_name(port_kind(graph, catalog, start.port))
-    region = replace(new_node(graph, catalog, kind.op), args=args, inputs={taken: start.port})
+    block = replace(new_node(graph, catalog, kind.op), args=args, inputs={taken: start.port})
     bodies = {}
     for body in spec.body_names(len(options)):
-        bodies[body] = Body((), {taken: Port(region.scope(body), taken)}, (taken,))
-    region = replace(region, bodies=bodies)
-    edited = replace(graph, nodes=(*graph.nodes, region))
+        bodies[body] = Body((), {taken: Port(block.scope(body), taken)}, (taken,))
+    block = replace(block, bodies=bodies)
+    edited = replace(graph, nodes=(*graph.nodes, block))
     for body, apply in zip(bodies, options, strict=True):
         if apply is not None:
-            edited = _applied(edited, region.scope(body), taken, apply, catalog)
+            edited = _applied(edited, block.scope(body), taken, apply, catalog)
     edited = edited.at_scope(graph.scope)
-    made = edited.node(region.id)
+    made = edited.node(block.id)
     port = None
     if isinstance(decides, DataNode):
         edited, port = joined(edited, catalog, decides, kind.control)
-        made = edited.node(region.id)
+        made = edited.node(block.id)
     elif generator := kind.new_generator(edited, catalog, made, decides):
         port = Port(generator.id, "output")
         edited = replace(edited, nodes=(*edited.nodes, generator))

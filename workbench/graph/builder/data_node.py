@@ -22,7 +22,7 @@ from workbench.errors import GraphEditError, GraphFaultsError
 from workbench.graph.checks.check import check_graph
 from workbench.graph.edits.edit import free_id, free_seed, usual_id
 from workbench.graph.edits.merge import merged
-from workbench.graph.model import Graph, Node, Port, is_name, region_of
+from workbench.graph.model import Graph, Node, Port, block_of, is_name
 from workbench.graph.model.operators import Operators
 from workbench.graph.model.ports import output_ports
 from workbench.graph.model.subscript_index import index_text
@@ -239,8 +239,8 @@ def _common_graph(graphs: Sequence[Graph]) -> Graph:
     inner = max(graphs, key=lambda each: each.scope.count("."), default=Graph())
     if inner.scope:
         others = [each for each in graphs if each.scope != inner.scope]
-        if any(each.whole.has(region_of(inner.scope)) for each in others):
-            return graphs[0]  # the region is done, and gives what its bodies give
+        if any(each.whole.has(block_of(inner.scope)) for each in others):
+            return graphs[0]  # the block is done, and gives what its bodies give
     return inner
 
 

@@ -204,7 +204,7 @@ def node(
     ``"package.module:invert"``.
 
     Its source travels with the graph, never an object: what it uses from outside must be modules
-    that it imports. ``outputs`` is how many arrays it returns, ``layouts`` theirs; inside regions
+    that it imports. ``outputs`` is how many arrays it returns, ``layouts`` theirs; inside blocks
     DALI must be told. With ``batch_processing`` it is given lists of all samples of a batch.
     ``library`` says what its arrays are: those of NumPy on the CPU; of CuPy or tensors of torch on
     the GPU. For numba there is ``numba_node``.

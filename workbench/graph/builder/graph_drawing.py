@@ -19,12 +19,12 @@ _LONGEST = 26
 """Characters of a line in a box."""
 _ROLES = {
     "source": "#7c6f9f", "decode": "#4f7cac", "geometry": "#3c8d6e", "crop": "#3c8d6e",
-    "colour": "#b3702d", "arithmetic": "#8a8a8a", "region": "#a05070", "random": "#9a8c2e",
+    "colour": "#b3702d", "arithmetic": "#8a8a8a", "block": "#a05070", "random": "#9a8c2e",
 }  # fmt: skip
 
 
 def graph_text(graph: Graph) -> str:
-    """The nodes in running order, a line each, those inside regions further in."""
+    """The nodes in running order, a line each, those inside blocks further in."""
     gives = ", ".join(f"{name} = {port}" for name, port in graph.outputs.items()) or "nothing"
     count = sum(1 for _ in graph.walk())
     lines = [f"{graph.name}: {count} nodes"]
@@ -64,11 +64,11 @@ class _Box:
     width: float = _WIDTH
     height: float = _HEIGHT
     bodies: list[tuple[str, str, list[_Box], float, float]] = field(default_factory=list)
-    """Of a region: title, scope, boxes, and where the body begins and how wide it is."""
+    """Of a block: title, scope, boxes, and where the body begins and how wide it is."""
 
 
 def graph_svg(graph: Graph) -> str:
-    """The graph downwards, coloured by role, regions as frames.
+    """The graph downwards, coloured by role, blocks as frames.
 
     Of more nodes than 400 it is a line that says so.
     """

@@ -1,6 +1,6 @@
 """What a graph can do in code: operators, methods, nodes by id. Each method gives a new graph.
 
-Those that make regions are ``block_methods``.
+Those that make blocks are ``block_methods``.
 """
 
 from __future__ import annotations

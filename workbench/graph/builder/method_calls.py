@@ -1,6 +1,6 @@
 """A graph as the method calls that a person would write: ``wb.read("photos").decode().flip()``.
 
-What goes along the image is a chain of calls; what is used twice, or stands inside a region, gets a
+What goes along the image is a chain of calls; what is used twice, or stands inside a block, gets a
 name first. ``code_of`` reads the text back and compares the graph that it builds.
 """
 
@@ -103,7 +103,7 @@ class _Block:
         node = self.nodes[port.node]
         ports = output_ports(node, self.catalog[node.op])
         used = sum(self.uses[each] for each in ports)
-        text = self.region_value(node) if node.bodies else self.call(node)
+        text = self.block_value(node) if node.bodies else self.call(node)
         long = "\n" in text or len(text) > _LONGEST
         if used < 2 and len(ports) == 1 and port not in self.led_in and not long:
             return text
@@ -112,9 +112,9 @@ class _Block:
         self.lines.append(f"{', '.join(called)} = {text}")
         return self.names[port]
 
-    def named(self, region: Node, inner: Port) -> str:
-        """What a body takes in, by its name around the region."""
-        return self.value(region.inputs[inner.output])
+    def named(self, block: Node, inner: Port) -> str:
+        """What a body takes in, by its name around the block."""
+        return self.value(block.inputs[inner.output])
 
     def call(self, node: Node) -> str:
         """A node as a method of its first input, or as a function where it has none."""
@@ -166,18 +166,18 @@ class _Block:
             written.append(f"seed={literal(node.seed)}")
         return written
 
-    def region_value(self, node: Node) -> str:
-        """A region off the chain: it needs a graph around its image."""
+    def block_value(self, node: Node) -> str:
+        """A block off the chain: it needs a graph around its image."""
         taken = _taken(node, self.catalog[node.op])
         image = self.value(node.inputs[taken])
-        return f"wb.outputs({taken}={image}){self.region(node)}.{taken}"
+        return f"wb.outputs({taken}={image}){self.block(node)}.{taken}"
 
     # The chain along the image
 
     def step(self, node: Node) -> str:
         """A node of the chain as a method of the graph."""
         if node.bodies:
-            return self.region(node)
+            return self.block(node)
         others = _places(node, self.catalog[node.op])[1:]
         method = "decode" if node.op == "decoders.image" else node.op
         return method_call(method, self.arguments(node, others))
@@ -287,9 +287,9 @@ class _Block:
             self.lines.append(statement("graph", "graph", more))
         return self.lines
 
-    def option(self, region: Node, name: str) -> str:
-        """A body of a region as a function: a lambda, or one with statements before."""
-        scope, taken = region.scope(name), _taken(region, self.catalog[region.op])
+    def option(self, block: Node, name: str) -> str:
+        """A body of a block as a function: a lambda, or one with statements before."""
+        scope, taken = block.scope(name), _taken(block, self.catalog[block.op])
         depth = scope_depth(self.graph, scope)
         head = _ONE_IMAGE if depth == 1 else f"{_ONE_IMAGE}{depth}"
         start = Port(scope, taken)
@@ -297,7 +297,7 @@ class _Block:
         inner.names[start] = f"{head}.{taken}"
         if set(inner.body.outputs) != {taken} or inner.body.title:
             raise NotWritableError(
-                f"{region.id} gives more than one value, or its bodies have titles"
+                f"{block.id} gives more than one value, or its bodies have titles"
             )
         end = inner.body.outputs[taken]
         nodes = inner.chain(start, [end])
@@ -308,13 +308,13 @@ class _Block:
             text = inner.value(end)
         if not inner.lines:
             return f"lambda {head}: {text}"
-        called = f"{region.id}_{name}"
+        called = f"{block.id}_{name}"
         lines = [*inner.lines, f"return {text}"]
         self.lines.append(f"\ndef {called}({head}):\n{indent(chr(10).join(lines), '    ')}\n")
         return called
 
-    def region(self, node: Node) -> str:
-        """A region as a method of the graph."""
+    def block(self, node: Node) -> str:
+        """A block as a method of the graph."""
         options = {name: self.option(node, name) for name in node.bodies}
         if node.op not in KINDS:
             raise NotWritableError(f"{node.id} is {node.op}, which no method makes")
@@ -330,9 +330,7 @@ class _Block:
         more = [f"{name}={_keyword(name, value)}" for name, value in made.more.items()]
         return method_call(made.method, [*first, *bodies, *more])
 
-    def own_generator(
-        self, kind: BlockKind, region: Node, port: Port
-    ) -> Mapping[str, Value] | None:
+    def own_generator(self, kind: BlockKind, block: Node, port: Port) -> Mapping[str, Value] | None:
         """The arguments of the generator that decides, if the method makes such a one itself."""
         node = self.nodes.get(port.node)
         if node is None or node.op != kind.random_op or node.inputs or self.uses[port] > 1:
@@ -342,7 +340,7 @@ class _Block:
         if kind is IF and {node.id} & {*self.spelled.names, *self.spelled.seeds}:
             return None  # if_else takes a generator with any id and seed
         start = new_node(Graph(), self.catalog, node.op).args
-        return node.args if node.args == {**start, **kind.random_args(region, node.args)} else None
+        return node.args if node.args == {**start, **kind.random_args(block, node.args)} else None
 
 
 def _keyword(name: str, value: Value) -> str:
@@ -350,7 +348,7 @@ def _keyword(name: str, value: Value) -> str:
 
 
 def scope_depth(graph: Graph, scope: str) -> int:
-    """How many regions a body stands in."""
+    """How many blocks a body stands in."""
     depth = 0
     while scope:
         scope, depth = graph.scope_of(scope.rpartition(".")[0]), depth + 1
@@ -392,12 +390,12 @@ def _has_sign(node: Node) -> bool:
 
 
 def _own_inputs(node: Node, spec: OpSpec) -> tuple[str, ...]:
-    """What a region itself reads: what decides, and its image."""
+    """What a block itself reads: what decides, and its image."""
     return (*(port.name for port in spec.inputs), *spec.args, _taken(node, spec))
 
 
 def _taken(node: Node, spec: OpSpec) -> str:
-    """The image that a region is a step of: of the name that its bodies give."""
+    """The image that a block is a step of: of the name that its bodies give."""
     first = next(iter(node.bodies.values()))
     given = list(first.outputs)
     if len(given) != 1 or given[0] not in node.inputs:

@@ -12,7 +12,7 @@ from workbench.catalog.familiar_names import nearest_operators
 from workbench.catalog.spec import CATALOG, OPAQUE, Catalog, OpSpec, Value
 from workbench.errors import GraphFaultsError
 from workbench.graph.annotations.followers import follower_faults, unmoved_faults
-from workbench.graph.checks.check_blocks import region_faults
+from workbench.graph.checks.check_blocks import block_faults
 from workbench.graph.checks.check_nodes import (
     argument_faults,
     auto_augment_faults,
@@ -106,7 +106,7 @@ def _faults_of(typed: TypedGraph) -> tuple[Fault, ...]:
         if spec.unusable:
             faults.append(_unusable(node, spec))
         if spec.bodies or node.bodies:
-            faults += region_faults(typed, node, spec)
+            faults += block_faults(typed, node, spec)
         if spec.module:
             data = node.inputs.get("data")
             on_gpu = data is not None and device_of(devices, data) == "gpu"

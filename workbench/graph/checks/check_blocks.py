@@ -1,4 +1,4 @@
-"""Faults of regions: what their bodies take in and give, and whether that goes together."""
+"""Faults of blocks: what their bodies take in and give, and whether that goes together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from workbench.catalog.spec import OpSpec
 from workbench.graph.checks.check_nodes import port_problem
 from workbench.graph.control_flow.kinds import kind_of
-from workbench.graph.model import Graph, Node, Port, is_name, region_of
+from workbench.graph.model import Graph, Node, Port, block_of, is_name
 from workbench.graph.model.bounds import MOST_NESTED, MOST_TURNS_IN_ALL
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import running_order
@@ -18,8 +18,8 @@ COLOURS = {1: "GRAY", 3: "RGB"}
 """Channels -> what images of so many are taken for."""
 
 
-def region_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]:
-    """All of them for one region; those of the nodes in it are told apart from these."""
+def block_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]:
+    """All of them for one block; those of the nodes in it are told apart from these."""
     graph, types = typed.graph, typed.types
     if not spec.bodies:
         yield Fault(node.id, "", f"{node.op} owns no bodies", "Remove them.", "bodies")
@@ -38,10 +38,10 @@ def region_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault
     depth = 0
     scope = graph.scope_of(node.id)
     while scope:
-        depth, scope = depth + 1, graph.scope_of(region_of(scope))
+        depth, scope = depth + 1, graph.scope_of(block_of(scope))
     if depth == MOST_NESTED:
         yield Fault(
-            node.id, "", f"it stands {depth} regions deep", "Put fewer into each other.", "bodies"
+            node.id, "", f"it stands {depth} blocks deep", "Put fewer into each other.", "bodies"
         )
     yield from _too_many_turns(node, graph)
     for port in spec.inputs:
@@ -55,18 +55,18 @@ def region_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault
 
 
 def _too_many_turns(node: Node, graph: Graph) -> Iterator[Fault]:
-    """That of the outermost region in which so many turns come together."""
+    """That of the outermost block in which so many turns come together."""
     around, scope = 1, graph.scope_of(node.id)
     while scope:
-        region = graph.node(region_of(scope))
-        around *= kind_of(region).iterations(region)
-        scope = graph.scope_of(region_of(scope))
+        block = graph.node(block_of(scope))
+        around *= kind_of(block).iterations(block)
+        scope = graph.scope_of(block_of(scope))
     turns = around * kind_of(node).iterations(node)
     if turns > MOST_TURNS_IN_ALL >= around:
         yield Fault(
             node.id,
             "",
-            f"what stands in it runs in {turns} turns, with those of the regions around it",
+            f"what stands in it runs in {turns} turns, with those of the blocks around it",
             f"There may be {MOST_TURNS_IN_ALL}: repeat it, or what is around it, less often.",
             "bodies",
         )
@@ -106,7 +106,7 @@ def _body(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iterator[Fa
                 inner.id,
                 "",
                 f"it reads, and stands in {scope}: DALI reads whole batches only",
-                "Take it out of the region and lead what it reads in.",
+                "Take it out of the block and lead what it reads in.",
                 "bodies",
             )
     for output, port in body.outputs.items():
@@ -155,7 +155,7 @@ def _outputs(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iter
 
 
 def _unlike(node: Node, output: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """The bodies whose output is not as that of most; of two, not as what the region takes in."""
+    """The bodies whose output is not as that of most; of two, not as what the block takes in."""
     found = {
         name: given
         for name, body in node.bodies.items()
@@ -183,7 +183,7 @@ def _unlike(node: Node, output: str, types: Mapping[Port, TensorType]) -> Iterat
 
 
 def _passed_on(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """What bodies that run one after another give begins as what the region takes in."""
+    """What bodies that run one after another give begins as what the block takes in."""
     decide = {*spec.args, *(port.name for port in spec.inputs)}
     for name, body in node.bodies.items():
         for output, port in body.outputs.items():

@@ -16,7 +16,7 @@ from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.catalog.spec import OpSpec, kind_fits
 from workbench.graph.edits.edit import free_seed
 from workbench.graph.execution.dataset_parameters import found_by_source
-from workbench.graph.model import Body, Graph, Node, Port, region_of
+from workbench.graph.model import Body, Graph, Node, Port, block_of
 from workbench.graph.model.bounds import LARGEST_SEED
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.policy import bins_of, policy_fault
@@ -36,7 +36,7 @@ def port_problem(typed: TypedGraph, port: Port, scope: str = "") -> tuple[str, s
         return _body_input_problem(port, graph, scope)
     if graph.scope_of(port.node) != scope:
         inside = f"outside {scope}" if scope else f"inside {graph.scope_of(port.node)}"
-        return f"which stands {inside}", "Take it in through the region's inputs and outputs."
+        return f"which stands {inside}", "Take it in through the block's inputs and outputs."
     node = graph.node(port.node)
     spec = typed.catalog.find(node.op)
     if spec is not None:
@@ -53,11 +53,11 @@ def port_problem(typed: TypedGraph, port: Port, scope: str = "") -> tuple[str, s
 def _body_input_problem(port: Port, graph: Graph, scope: str) -> tuple[str, str] | None:
     if not scope or port.node != scope:
         words = "which does not exist"
-        if port.node and graph.has(region_of(port.node)):
+        if port.node and graph.has(block_of(port.node)):
             words = f"which only the nodes of {port.node} have"
         return words, "Connect it to a node that stands beside it."
-    region, _, name = scope.rpartition(".")
-    taken = graph.node(region).bodies.get(name, Body()).inputs  # none where two have one id
+    block, _, name = scope.rpartition(".")
+    taken = graph.node(block).bodies.get(name, Body()).inputs  # none where two have one id
     if port.output not in taken:
         return f"but {scope} takes in {', '.join(taken) or 'nothing'}", "Choose one of these."
     return None

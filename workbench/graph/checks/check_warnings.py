@@ -185,11 +185,11 @@ def _range_of(typed: TypedGraph, port: Port, known: dict[Port, float | None]) ->
     graph = typed.graph
     if not graph.has(port.node):
         outer = graph.whole
-        region = port.node.rpartition(".")[0]
-        if not outer.has(region) or port.output not in outer.node(region).inputs:
+        block = port.node.rpartition(".")[0]
+        if not outer.has(block) or port.output not in outer.node(block).inputs:
             return None
-        scope = typed.whole.at_scope(outer.scope_of(region))
-        return _range(scope, outer.node(region).inputs[port.output], known)
+        scope = typed.whole.at_scope(outer.scope_of(block))
+        return _range(scope, outer.node(block).inputs[port.output], known)
     node = graph.node(port.node)
     spec = typed.catalog.find(node.op)
     if spec is None:

@@ -29,7 +29,7 @@ from workbench.graph.control_flow.kinds import CONDITION, IF
 from workbench.graph.control_flow.wrap import passing_input
 from workbench.graph.edits.edit import NewNodes, new_node, without_idle_generators
 from workbench.graph.edits.lead_in import lead_in, origin_of
-from workbench.graph.model import Body, Graph, Node, Port, region_of
+from workbench.graph.model import Body, Graph, Node, Port, block_of
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.model.ports import output_ports
 from workbench.graph.types.devices import device_of
@@ -42,7 +42,7 @@ _WHOLE = frozenset(
 
 
 def set_condition(
-    graph: Graph, catalog: Catalog, region: str, condition: Condition, source: Port | None = None
+    graph: Graph, catalog: Catalog, block: str, condition: Condition, source: Port | None = None
 ) -> Graph:
     """Let an ``if`` ask something else; the nodes of what it asked go, if nothing reads them.
 
@@ -51,20 +51,20 @@ def set_condition(
     sample can have, and where there is nothing to ask it of.
     """
     graph = graph.whole
-    node = graph.node(region)
+    node = graph.node(block)
     if node.op != IF.op:
-        raise GraphEditError(f"{region} is no if ({node.op}). Only an if has a condition.")
-    require_sound(region, condition)
-    scope = graph.scope_of(region)
+        raise GraphEditError(f"{block} is no if ({node.op}). Only an if has a condition.")
+    require_sound(block, condition)
+    scope = graph.scope_of(block)
     before = condition_of(TypedGraph(graph.at_scope(scope), catalog), node)
     if isinstance(condition, Chance):
         if before is not None and before[0] == condition:
             return graph
     else:
-        source = _source_for(graph, catalog, region, condition, source, before)
+        source = _source_for(graph, catalog, block, condition, source, before)
         graph, source = lead_in(graph, catalog, source, scope)
     body = graph.at_scope(scope)
-    node = body.node(region)
+    node = body.node(block)
     if before is not None and isinstance(condition, Chance) and isinstance(before[0], Chance):
         coin = IF.generator_of(body, node)
         if coin is not None:
@@ -75,7 +75,7 @@ def set_condition(
     # ids of nodes that go are free again, so that a changed value renames nothing
     made = _made(kept, catalog, condition, source)
     fed = node.fed({CONDITION: Port(made[-1].id, "output")})
-    kept = kept.put(region, *made, fed)
+    kept = kept.put(block, *made, fed)
     for gone in old:
         kept = without_idle_generators(kept, catalog, body.node(gone))
     return _without_unread_inputs(kept.whole, catalog, scope)
@@ -84,7 +84,7 @@ def set_condition(
 def _source_for(
     graph: Graph,
     catalog: Catalog,
-    region: str,
+    block: str,
     condition: Condition,
     source: Port | None,
     before: tuple[Condition, Port | None] | None,
@@ -93,15 +93,15 @@ def _source_for(
     old = origin_of(graph, catalog, before[1]) if before and before[1] else None
     if source is None and before is not None and type(before[0]) is type(condition):
         source = old
-    found = condition_sources(TypedGraph(graph, catalog), region)[kind]
+    found = condition_sources(TypedGraph(graph, catalog), block)[kind]
     if source is not None:
         if source in found or source == old:
             return source
         names = ", ".join(map(str, found)) or "nothing"
-        raise GraphEditError(f"{region} cannot ask this of {source}. It can of: {names}.")
+        raise GraphEditError(f"{block} cannot ask this of {source}. It can of: {names}.")
     if not found:
         what = {"label": "labels", "size": "an image", "comparison": "one number for each sample"}
-        raise GraphEditError(f"Nothing before {region} gives {what[kind]} that could decide.")
+        raise GraphEditError(f"Nothing before {block} gives {what[kind]} that could decide.")
     return found[0]
 
 
@@ -160,24 +160,24 @@ class _Maker(NewNodes):
 def _without_unread_inputs(graph: Graph, catalog: Catalog, scope: str) -> Graph:
     """Without what a body, and those around it, take in and nothing inside reads."""
     while scope:
-        body, region = graph.body_at(scope), graph.node(region_of(scope))
+        body, block = graph.body_at(scope), graph.node(block_of(scope))
         name = scope.rpartition(".")[2]
         read = {port for node in body.nodes for port in node.inputs.values()}
         read |= set(body.outputs.values())
         kept = tuple(each for each in body.inputs if Port(scope, each) in read)
-        spec = catalog[region.op]
+        spec = catalog[block.op]
         if spec.consecutive:
             kept = tuple(each for each in body.inputs if each in kept or each in body.outputs)
-        bodies = {**region.bodies, name: replace(body, inputs=kept)}
+        bodies = {**block.bodies, name: replace(body, inputs=kept)}
         dropped = set(body.inputs) - set(kept)
         still = {each for inner in bodies.values() for each in inner.inputs}
-        inputs = {n: p for n, p in region.inputs.items() if n not in dropped or n in still}
-        graph = graph.replace_node(replace(region, bodies=bodies, inputs=inputs))
-        scope = graph.scope_of(region.id)
+        inputs = {n: p for n, p in block.inputs.items() if n not in dropped or n in still}
+        graph = graph.replace_node(replace(block, bodies=bodies, inputs=inputs))
+        scope = graph.scope_of(block.id)
     return graph
 
 
-def condition_sources(typed: TypedGraph, region: str) -> dict[Kind, list[Port]]:
+def condition_sources(typed: TypedGraph, block: str) -> dict[Kind, list[Port]]:
     """For each kind of condition the ports of which an ``if`` may ask it, the usual one first.
 
     Those around the body in which it stands, too: from there they are led in. Of what a body takes
@@ -186,9 +186,9 @@ def condition_sources(typed: TypedGraph, region: str) -> dict[Kind, list[Port]]:
     typed = typed.whole
     whole, flows = typed.graph, typed.types
     found: dict[Kind, list[Port]] = {"chance": [], "label": [], "size": [], "comparison": []}
-    own = condition_nodes(typed.at_scope(whole.scope_of(region)), whole.node(region))
+    own = condition_nodes(typed.at_scope(whole.scope_of(block)), whole.node(block))
     before = dict.fromkeys(
-        origin_of(whole, typed.catalog, port) for port in _ports_before(typed, region)
+        origin_of(whole, typed.catalog, port) for port in _ports_before(typed, block)
     )
     for port in before:
         kind, flow = typed.kind(port), flows.get(port, UNKNOWN)
@@ -211,14 +211,14 @@ def _is_fixed(flow: TensorType) -> bool:
     return flow.shape is not None and None not in flow.shape[:2]
 
 
-def _ports_before(typed: TypedGraph, region: str) -> Iterator[Port]:
-    """What does not wait for a region, from its own body outwards, what is nearest first."""
+def _ports_before(typed: TypedGraph, block: str) -> Iterator[Port]:
+    """What does not wait for a block, from its own body outwards, what is nearest first."""
     graph = typed.graph
-    scope = graph.scope_of(region)
+    scope = graph.scope_of(block)
     while True:
         body = graph.at_scope(scope)
-        before = ancestors(graph, list(graph.node(region).inputs.values()))
-        after = _behind(body, region)
+        before = ancestors(graph, list(graph.node(block).inputs.values()))
+        after = _behind(body, block)
         near = [node for node in body.nodes if node.id in before]
         others = [node for node in body.nodes if node.id not in before and node.id not in after]
         if scope:
@@ -228,13 +228,13 @@ def _ports_before(typed: TypedGraph, region: str) -> Iterator[Port]:
             yield from output_ports(node, spec) if spec else ()
         if not scope:
             return
-        region = region_of(scope)
-        scope = graph.scope_of(region)
+        block = block_of(scope)
+        scope = graph.scope_of(block)
 
 
-def _behind(body: Graph, region: str) -> set[str]:
-    """The region, and the nodes that wait for it."""
-    found, waiting = {region}, [region]
+def _behind(body: Graph, block: str) -> set[str]:
+    """The block, and the nodes that wait for it."""
+    found, waiting = {block}, [block]
     while waiting:
         for edge in body.consumers(waiting.pop()):
             if edge.target not in found:
@@ -246,7 +246,7 @@ def _behind(body: Graph, region: str) -> set[str]:
 ELSE = "else"
 
 
-def add_elif(graph: Graph, catalog: Catalog, region: str) -> tuple[Graph, str]:
+def add_elif(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
     """Ask a second condition where the first one does not hold: a coin flip, to be changed.
 
     It stands behind those of an ``elif`` that is there. Where it holds nothing is changed yet, and
@@ -255,9 +255,9 @@ def add_elif(graph: Graph, catalog: Catalog, region: str) -> tuple[Graph, str]:
     kind could pass.
     """
     graph = graph.whole
-    node = graph.node(region)
+    node = graph.node(block)
     if node.op != IF.op:
-        raise GraphEditError(f"{region} is no if ({node.op}). Only an if has an elif.")
+        raise GraphEditError(f"{block} is no if ({node.op}). Only an if has an elif.")
     while (inner := elif_of(node)) is not None:
         node = inner
     scope = node.scope(ELSE)
@@ -289,9 +289,9 @@ def add_elif(graph: Graph, catalog: Catalog, region: str) -> tuple[Graph, str]:
     return graph, fresh.id
 
 
-def elif_of(region: Node) -> Node | None:
+def elif_of(block: Node) -> Node | None:
     """The ``if`` that is all of what an ``if`` does otherwise: its ``elif``; None without one."""
-    body = region.bodies.get(ELSE)
+    body = block.bodies.get(ELSE)
     inner = [node for node in body.nodes if node.bodies] if body is not None else []
     if body is None or len(inner) != 1 or inner[0].op != IF.op:
         return None

@@ -78,19 +78,19 @@ KINDS: Mapping[Kind, type[Condition]] = {
 }
 
 
-def condition_of(typed: TypedGraph, region: Node) -> tuple[Condition, Port | None] | None:
+def condition_of(typed: TypedGraph, block: Node) -> tuple[Condition, Port | None] | None:
     """What an ``if`` asks, and of which port of its body; None where that is something else.
 
-    ``typed`` is the body in which the region stands.
+    ``typed`` is the body in which the block stands.
     """
     graph = typed.graph
-    if region.op != IF.op:
+    if block.op != IF.op:
         return None
-    coin = IF.generator_of(graph, region)
+    coin = IF.generator_of(graph, block)
     if coin is not None:
         probability = coin.args.get("probability", 0.5)
         return (Chance(float(probability)), None) if isinstance(probability, int | float) else None
-    made = maker_of(graph, region.inputs.get(CONDITION))
+    made = maker_of(graph, block.inputs.get(CONDITION))
     if made is None:
         return None
     if (classes := _classes(typed, made)) is not None:
@@ -169,12 +169,12 @@ def _side(graph: Graph, port: Port | None) -> tuple[Measure, Port] | None:
     return measure, shape.inputs["data"]
 
 
-def condition_nodes(typed: TypedGraph, region: Node) -> set[str]:
+def condition_nodes(typed: TypedGraph, block: Node) -> set[str]:
     """Ids of the nodes of which a condition is made, and that nothing else reads."""
     body = typed.graph
     given = {port.node for port in body.outputs.values()}
-    gone = {region.id}
-    waiting = [region.inputs.get(CONDITION)]
+    gone = {block.id}
+    waiting = [block.inputs.get(CONDITION)]
     while waiting:
         port = waiting.pop(0)
         node = maker_of(body, port)
@@ -183,46 +183,45 @@ def condition_nodes(typed: TypedGraph, region: Node) -> set[str]:
             continue
         own = {edge.target for edge in body.consumers(node.id)} <= gone
         if own and (spec.expression or (is_generator(spec) and not node.inputs)):
-            inside = spec.expression or port == region.inputs.get(CONDITION)
+            inside = spec.expression or port == block.inputs.get(CONDITION)
             if inside:
                 gone.add(node.id)
                 waiting += node.inputs.values()
-    return gone - {region.id}
+    return gone - {block.id}
 
 
-def require_sound(region: str, condition: Condition) -> None:
-    """Raise GraphEditError for a condition of ``region`` that no sample can meet or miss."""
+def require_sound(block: str, condition: Condition) -> None:
+    """Raise GraphEditError for a condition of ``block`` that no sample can meet or miss."""
     match condition:
         case Chance(probability) if not 0 <= probability <= 1:
             raise GraphEditError(
-                f"The probability of {region} is {probability:g}. Give a number from 0 to 1."
+                f"The probability of {block} is {probability:g}. Give a number from 0 to 1."
             )
         case LabelIs(classes) if absent := [n for n in classes if not 0 <= n <= LARGEST_CLASS]:
             raise GraphEditError(
-                f"The condition of {region} names class {absent[0]}. "
+                f"The condition of {block} names class {absent[0]}. "
                 f"Classes are numbered from 0 to {LARGEST_CLASS}."
             )
         case LabelIs(classes) if not 0 < len(set(classes)) <= MOST_CLASSES:
             raise GraphEditError(
-                f"The condition of {region} names {len(set(classes))} classes. "
+                f"The condition of {block} names {len(set(classes))} classes. "
                 f"Choose 1 to {MOST_CLASSES}."
             )
         case SizeIs(measure) if measure not in MEASURES:
             raise GraphEditError(
-                f"The condition of {region} measures {measure!r}. "
-                f"A size has: {', '.join(MEASURES)}."
+                f"The condition of {block} measures {measure!r}. A size has: {', '.join(MEASURES)}."
             )
         case SizeIs(comparison=sign) | NumberIs(comparison=sign) if sign not in COMPARISONS:
             raise GraphEditError(
-                f"The condition of {region} compares with {sign!r}. "
+                f"The condition of {block} compares with {sign!r}. "
                 f"Give one of {' '.join(COMPARISONS)}."
             )
         case SizeIs(_, _, value) if not 0 < value < 1e6:
             raise GraphEditError(
-                f"The condition of {region} compares a size with {value:g}. "
+                f"The condition of {block} compares a size with {value:g}. "
                 "Give a number above 0, in pixels or as width over height."
             )
         case NumberIs(_, value) if not abs(value) < 1e30:
             raise GraphEditError(
-                f"The condition of {region} compares with {value:g}. Give a finite number."
+                f"The condition of {block} compares with {value:g}. Give a finite number."
             )

@@ -14,7 +14,7 @@ from itertools import combinations, islice, permutations
 from math import comb, perm
 from numbers import Real
 
-from workbench.catalog.own_operators.blocks import REGIONS
+from workbench.catalog.own_operators.blocks import BLOCKS
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
 from workbench.graph.edits.edit import new_node
@@ -327,7 +327,7 @@ class Repeat(BlockKind):
 
     def repetitions(self, block: Node) -> int:
         name = "most" if TIMES in block.inputs else TIMES
-        given = block.args.get(name, REGIONS[self.op].args[name].default)
+        given = block.args.get(name, BLOCKS[self.op].args[name].default)
         return given if type(given) is int else 1
 
     def may_skip(self, block: Node) -> bool:

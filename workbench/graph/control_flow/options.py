@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from workbench.catalog.own_operators.blocks import REGIONS
+from workbench.catalog.own_operators.blocks import BLOCKS
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
 from workbench.graph.control_flow.kinds import (
@@ -23,72 +23,72 @@ from workbench.graph.model import Body, Graph, Node, Port
 from workbench.graph.model.scoped import scoped
 
 
-@scoped("region")
-def set_probability(graph: Graph, catalog: Catalog, region: str, probability: float) -> Graph:
+@scoped("block")
+def set_probability(graph: Graph, catalog: Catalog, block: str, probability: float) -> Graph:
     """Let the first body of an ``if`` run with a probability.
 
     Raises GraphEditError for a probability outside 0 to 1, and where something else than a coin
     flip decides.
     """
-    node = graph.node(region)
+    node = graph.node(block)
     coin = IF.generator_of(graph, node)
     if coin is None:
         source = node.inputs.get(CONDITION)
         raise GraphEditError(
-            f"{source or 'Nothing'} decides in {region}. Feed {CONDITION} from {IF.random_op} for "
+            f"{source or 'Nothing'} decides in {block}. Feed {CONDITION} from {IF.random_op} for "
             "a probability."
         )
     if not 0 <= probability <= 1:
         raise GraphEditError(
-            f"The probability of {region} is {probability:g}. Give a number from 0 to 1."
+            f"The probability of {block} is {probability:g}. Give a number from 0 to 1."
         )
     return graph.replace_node(coin.with_args({"probability": probability}))
 
 
-@scoped("region")
-def fit_generator(graph: Graph, catalog: Catalog, region: str) -> Graph:
-    """Set the range of the generator that decides in a region to what the region has.
+@scoped("block")
+def fit_generator(graph: Graph, catalog: Catalog, block: str) -> Graph:
+    """Set the range of the generator that decides in a block to what the block has.
 
-    Nothing changes if something else decides, or if the region has no or too many orders.
+    Nothing changes if something else decides, or if the block has no or too many orders.
     """
-    node = graph.node(region)
+    node = graph.node(block)
     draw = kind_of(node).generator_of(graph, node)
     return graph if draw is None else graph.replace_node(_fitted(node, draw, draw.args))
 
 
-def _fitted(region: Node, draw: Node, chances: Mapping[str, Value]) -> Node:
-    """The generator with a range that fits the region, and these chances if they fit too."""
-    fitting = kind_of(region).random_args(region, chances)
+def _fitted(block: Node, draw: Node, chances: Mapping[str, Value]) -> Node:
+    """The generator with a range that fits the block, and these chances if they fit too."""
+    fitting = kind_of(block).random_args(block, chances)
     if not fitting:
         return draw
     args = {name: value for name, value in draw.args.items() if name != "p"}
     return replace(draw, args={**args, **fitting})
 
 
-@scoped("region")
-def set_weights(graph: Graph, catalog: Catalog, region: str, weights: Sequence[float]) -> Graph:
+@scoped("block")
+def set_weights(graph: Graph, catalog: Catalog, block: str, weights: Sequence[float]) -> Graph:
     """Let each body run with a probability in the proportion of its weight.
 
     Raises GraphEditError for another number of weights than of bodies, for weights below 0 or all
     of them 0, and where something else than a draw decides.
     """
-    node, draw = _weighed(graph, region)
+    node, draw = _weighed(graph, block)
     if not kind_of(node).weighted:
-        raise GraphEditError(f"{region} is {node.op}, whose bodies run equally often.")
+        raise GraphEditError(f"{block} is {node.op}, whose bodies run equally often.")
     if len(weights) != len(node.bodies):
         raise GraphEditError(
-            f"{region} has {len(node.bodies)} bodies, and {len(weights)} weights were given. "
+            f"{block} has {len(node.bodies)} bodies, and {len(weights)} weights were given. "
             f"Give one for each: {', '.join(node.bodies)}."
         )
     return graph.replace_node(_fitted(node, draw, weight_args(weights)))
 
 
-@scoped("region")
-def add_option(graph: Graph, catalog: Catalog, region: str) -> Graph:
+@scoped("block")
+def add_option(graph: Graph, catalog: Catalog, block: str) -> Graph:
     """Add a body that passes on what the first one changes; it runs as often as the others do."""
-    node, draw = _weighed(graph, region)
+    node, draw = _weighed(graph, block)
     if len(node.bodies) >= MOST_OPTIONS:
-        raise GraphEditError(f"{region} has {MOST_OPTIONS} bodies, which is the most.")
+        raise GraphEditError(f"{block} has {MOST_OPTIONS} bodies, which is the most.")
     name = catalog[node.op].body_names(len(node.bodies) + 1)[-1]
     outputs, taken = {}, []
     for output in next(iter(node.bodies.values())).outputs:
@@ -102,18 +102,18 @@ def add_option(graph: Graph, catalog: Catalog, region: str) -> Graph:
     return graph.replace_node(made).replace_node(draw)
 
 
-@scoped("region")
-def remove_option(graph: Graph, catalog: Catalog, region: str, body: str) -> Graph:
+@scoped("block")
+def remove_option(graph: Graph, catalog: Catalog, block: str, body: str) -> Graph:
     """Remove a body; the others keep the proportions of their weights, and move up.
 
     Raises GraphEditError where two are left, for they are the least.
     """
-    node, draw = _weighed(graph, region)
+    node, draw = _weighed(graph, block)
     names = catalog[node.op].body_names(len(node.bodies))
     if body not in node.bodies:
-        raise GraphEditError(f"{region} has no body {body!r}. It has: {', '.join(names)}.")
+        raise GraphEditError(f"{block} has no body {body!r}. It has: {', '.join(names)}.")
     if len(names) == 2:
-        raise GraphEditError(f"{region} has two bodies, which is the least. Keep only one of them.")
+        raise GraphEditError(f"{block} has two bodies, which is the least. Keep only one of them.")
     left = [name for name in names if name != body]
     before = kind_of(node).weights(graph, node) or even(len(names))
     kept = [before[names.index(name)] for name in left]
@@ -125,16 +125,16 @@ def remove_option(graph: Graph, catalog: Catalog, region: str, body: str) -> Gra
     return graph.replace_node(made).replace_node(draw)
 
 
-@scoped("region")
-def move_option(graph: Graph, catalog: Catalog, region: str, body: str, by: int) -> Graph:
+@scoped("block")
+def move_option(graph: Graph, catalog: Catalog, block: str, body: str, by: int) -> Graph:
     """Let a body change places with the one before (-1) or behind it (1), with its weight.
 
     Raises GraphEditError where there is none.
     """
-    node = graph.node(region)
+    node = graph.node(block)
     names = list(node.bodies)
     if body not in names or not 0 <= names.index(body) + by < len(names) or abs(by) != 1:
-        raise GraphEditError(f"{region} has no body {by:+d} from {body[:40]!r}.")
+        raise GraphEditError(f"{block} has no body {by:+d} from {body[:40]!r}.")
     other = names[names.index(body) + by]
     bodies = dict(node.bodies)
     bodies[other], bodies[body] = _moved(node, body, other), _moved(node, other, body)
@@ -149,28 +149,28 @@ def move_option(graph: Graph, catalog: Catalog, region: str, body: str, by: int)
     return graph.replace_node(replace(draw, args=args))
 
 
-def _moved(region: Node, old: str, new: str) -> Body:
+def _moved(block: Node, old: str, new: str) -> Body:
     """A body under another name, which is that of its scope too."""
-    return region.bodies[old].renamed(region.scope(old), region.scope(new))
+    return block.bodies[old].renamed(block.scope(old), block.scope(new))
 
 
-def _weighed(graph: Graph, region: str) -> tuple[Node, Node]:
-    """A region that has options, and the generator that decides in it."""
-    node = graph.node(region)
-    spec = REGIONS.get(node.op)
+def _weighed(graph: Graph, block: str) -> tuple[Node, Node]:
+    """A block that has options, and the generator that decides in it."""
+    node = graph.node(block)
+    spec = BLOCKS.get(node.op)
     if spec is None or not spec.numbered_bodies:
-        raise GraphEditError(f"{region} is {node.op}, and only {ONE_OF.op} has options.")
+        raise GraphEditError(f"{block} is {node.op}, and only {ONE_OF.op} has options.")
     names = spec.body_names(len(node.bodies))
     if {*names} != {*node.bodies}:
         raise GraphEditError(
-            f"{region} has the bodies {', '.join(node.bodies)}, and {node.op} has "
-            f"{', '.join(names)}. Copy their nodes into a new region."
+            f"{block} has the bodies {', '.join(node.bodies)}, and {node.op} has "
+            f"{', '.join(names)}. Copy their nodes into a new block."
         )
     draw = kind_of(node).generator_of(graph, node)
     if draw is None:
         source = node.inputs.get(CHOICE)
         raise GraphEditError(
-            f"{source or 'Nothing'} decides in {region}. Feed {CHOICE} from {ONE_OF.random_op} for "
+            f"{source or 'Nothing'} decides in {block}. Feed {CHOICE} from {ONE_OF.random_op} for "
             "weights."
         )
     return node, draw

@@ -19,19 +19,19 @@ from workbench.graph.types.devices import port_kind
 from workbench.names import free_name
 
 
-def wrap_in_region(
+def wrap_in_block(
     graph: Graph,
     catalog: Catalog,
     nodes: Collection[str],
     op: str = "if",
     passing: Mapping[Port, Port] | None = None,
 ) -> tuple[Graph, str]:
-    """Put nodes of one body into the first body of a new region; the others change nothing.
+    """Put nodes of one body into the first body of a new block; the others change nothing.
 
-    Generators that feed only these nodes come along. Where the region has an input that decides, a
-    new generator with equal chances feeds it. ``passing`` maps each output of the region to the
-    input that passes in its place; without it the region gives what is used around the nodes, and
-    in its place passes what that is made of. Returns the graph and the region's id.
+    Generators that feed only these nodes come along. Where the block has an input that decides, a
+    new generator with equal chances feeds it. ``passing`` maps each output of the block to the
+    input that passes in its place; without it the block gives what is used around the nodes, and
+    in its place passes what that is made of. Returns the graph and the block's id.
 
     Raises GraphEditError where the nodes stand in several bodies, read, are not connected to what
     is around them, have other nodes between them, or give something of which nothing of the same
@@ -49,36 +49,36 @@ def wrap_in_region(
         given = _given(body, catalog, inside, taken)
     else:
         given = {taken[passes]: (port, passes) for port, passes in passing.items()}
-    region = new_node(body, catalog, op)
+    block = new_node(body, catalog, op)
     first, *others = catalog[op].bodies
-    scope = region.scope(first)
+    scope = block.scope(first)
     fed = {port: Port(scope, name) for port, name in taken.items()}
     outputs = {name: port for name, (port, _) in given.items()}
     fed_nodes = tuple(node.rewire(fed) for node in inside)
     bodies = {first: Body(fed_nodes, outputs, tuple(taken.values()))}
     for name in others:
         passed = {output: passes for output, (_, passes) in given.items()}
-        inner = {output: Port(region.scope(name), taken[port]) for output, port in passed.items()}
+        inner = {output: Port(block.scope(name), taken[port]) for output, port in passed.items()}
         used = tuple(taken[port] for port in taken if port in passed.values())
         bodies[name] = Body((), inner, used)
     inputs = {name: port for port, name in taken.items()}
-    region = replace(region, inputs=inputs, bodies=bodies)
-    moved = {port: Port(region.id, name) for name, (port, _) in given.items()}
-    return _with_region(body, catalog, region, moved).whole, region.id
+    block = replace(block, inputs=inputs, bodies=bodies)
+    moved = {port: Port(block.id, name) for name, (port, _) in given.items()}
+    return _with_block(body, catalog, block, moved).whole, block.id
 
 
-def _with_region(graph: Graph, catalog: Catalog, region: Node, moved: Mapping[Port, Port]) -> Graph:
-    """The graph with a region in place of the nodes in it, and a generator that decides in it.
+def _with_block(graph: Graph, catalog: Catalog, block: Node, moved: Mapping[Port, Port]) -> Graph:
+    """The graph with a block in place of the nodes in it, and a generator that decides in it.
 
-    ``moved`` maps what these nodes gave to what the region gives.
+    ``moved`` maps what these nodes gave to what the block gives.
     """
-    kind = KINDS[region.op]
-    generator = kind.new_generator(graph, catalog, region)
-    made = [region]
+    kind = KINDS[block.op]
+    generator = kind.new_generator(graph, catalog, block)
+    made = [block]
     if generator is not None:
-        inputs = {kind.control: Port(generator.id, "output"), **region.inputs}
-        made = [generator, replace(region, inputs=inputs)]
-    gone = {node.id for body in region.bodies.values() for node in body.nodes}
+        inputs = {kind.control: Port(generator.id, "output"), **block.inputs}
+        made = [generator, replace(block, inputs=inputs)]
+    gone = {node.id for body in block.bodies.values() for node in body.nodes}
     last = max(index for index, node in enumerate(graph.nodes) if node.id in gone)
     before = [node for node in graph.nodes[:last] if node.id not in gone]
     around = replace(graph, nodes=(*before, *graph.nodes[last + 1 :])).rewire(moved)
@@ -97,10 +97,10 @@ def _require_no_source(nodes: Iterable[Node]) -> None:
 def wrap_as_options(
     graph: Graph, catalog: Catalog, nodes: Collection[str], op: str = "one_of"
 ) -> tuple[Graph, str]:
-    """Put nodes of a chain side by side into a new region: each is a body, which is an option.
+    """Put nodes of a chain side by side into a new block: each is a body, which is an option.
 
     A single node gets a second option that changes nothing. Generators that feed only one of the
-    nodes come along. A new generator decides with equal chances. Returns the graph and the region's
+    nodes come along. A new generator decides with equal chances. Returns the graph and the block's
     id. Raises GraphEditError if the nodes are no chain in which each node is fed by the one before,
     and for more than ``MOST_OPTIONS``.
     """
@@ -116,13 +116,13 @@ def wrap_as_options(
     start, end = links[0][0], links[-1][1]
     name = kind_name(port_kind(body, catalog, start))
     count = max(2, len(chosen))
-    region = new_node(body, catalog, op)
-    region = region.with_args(KINDS[op].start_args(count))
+    block = new_node(body, catalog, op)
+    block = block.with_args(KINDS[op].start_args(count))
     options = [(node, into) for node, (_, _, into) in zip(chosen, links, strict=True)]
     inputs, bodies = {name: start}, {}
     reserved = {KINDS[op].control, *catalog[op].args}
     for number, body_name in enumerate(catalog[op].body_names(count)):
-        scope = region.scope(body_name)
+        scope = block.scope(body_name)
         if number >= len(options):
             bodies[body_name] = Body((), {name: Port(scope, name)}, (name,))
             continue
@@ -132,8 +132,8 @@ def wrap_as_options(
         fed, taken = _taken_in(inside, node, into, name, scope, inputs, reserved)
         given = {name: links[number][1]}
         bodies[body_name] = Body(tuple(fed), given, tuple(taken))
-    region = replace(region, inputs=inputs, bodies=bodies)
-    return _with_region(body, catalog, region, {end: Port(region.id, name)}).whole, region.id
+    block = replace(block, inputs=inputs, bodies=bodies)
+    return _with_block(body, catalog, block, {end: Port(block.id, name)}).whole, block.id
 
 
 def _draws(node: Node) -> bool:
@@ -250,7 +250,7 @@ def _taken(
 ) -> dict[Port, str]:
     """Each port around the nodes that feeds them, and the name under which it is taken in.
 
-    ``reserved`` are names that mean something else to the region.
+    ``reserved`` are names that mean something else to the block.
     """
     inside = list(inside)
     ids = {node.id for node in inside}
@@ -307,42 +307,42 @@ def _origin(graph: Graph, catalog: Catalog, port: Port, taken: Mapping[Port, str
     return port if port in taken else None
 
 
-def passing_input(graph: Graph, catalog: Catalog, region: Node, output: str) -> str:
-    """The input of a region that can pass in place of an output: of its name, else of its kind.
+def passing_input(graph: Graph, catalog: Catalog, block: Node, output: str) -> str:
+    """The input of a block that can pass in place of an output: of its name, else of its kind.
 
-    ``graph`` is the body in which the region is, or the whole. Raises GraphEditError if there is
+    ``graph`` is the body in which the block is, or the whole. Raises GraphEditError if there is
     none.
     """
-    kind = port_kind(graph, catalog, Port(region.id, output))
-    control = KINDS[region.op].control
-    fed = {name: port for name, port in region.inputs.items() if name != control}
+    kind = port_kind(graph, catalog, Port(block.id, output))
+    control = KINDS[block.op].control
+    fed = {name: port for name, port in block.inputs.items() if name != control}
     alike = [name for name, port in fed.items() if port_kind(graph, catalog, port) == kind]
     if not alike:
         raise GraphEditError(
-            f"{region.id} takes in no {kind} that could pass in the place of {output}. Connect one."
+            f"{block.id} takes in no {kind} that could pass in the place of {output}. Connect one."
         )
     return output if output in alike else alike[0]
 
 
-@scoped("region")
-def unwrap_region(
-    graph: Graph, catalog: Catalog, region: str, body: str
+@scoped("block")
+def unwrap_block(
+    graph: Graph, catalog: Catalog, block: str, body: str
 ) -> tuple[Graph, tuple[str, ...]]:
-    """Replace a region by the nodes of one of its bodies. A draw that only decided goes too.
+    """Replace a block by the nodes of one of its bodies. A draw that only decided goes too.
 
-    Returns the graph and the ids of these nodes. Raises GraphEditError for what is no region, has
+    Returns the graph and the ids of these nodes. Raises GraphEditError for what is no block, has
     no such body, or whose body lacks an output that is used.
     """
-    node = graph.node(region)
+    node = graph.node(block)
     inner = node.bodies.get(body)
     if inner is None:
         names = ", ".join(node.bodies) or "none"
-        raise GraphEditError(f"{region} has no body {body!r}. It has: {names}.")
+        raise GraphEditError(f"{block} has no body {body!r}. It has: {names}.")
     fed = {Port(node.scope(body), name): port for name, port in node.inputs.items()}
-    given = {Port(region, name): fed.get(port, port) for name, port in inner.outputs.items()}
-    used = [edge.source for edge in graph.consumers(region)] + list(graph.outputs.values())
+    given = {Port(block, name): fed.get(port, port) for name, port in inner.outputs.items()}
+    used = [edge.source for edge in graph.consumers(block)] + list(graph.outputs.values())
     for port in used:
-        if port.node == region and port not in given:
+        if port.node == block and port not in given:
             raise GraphEditError(f"{node.scope(body)} does not give {port.output}, which is used.")
     at = graph.nodes.index(node)
     nodes = (

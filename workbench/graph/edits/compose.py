@@ -137,12 +137,12 @@ def insert_before(
 def splice_node(graph: Graph, catalog: Catalog, node_id: str, edge: str) -> Graph:
     """Take a node out of where it stands, heal the place, and put it into an edge.
 
-    Raises GraphEditError where it does not fit there, and for a region.
+    Raises GraphEditError where it does not fit there, and for a block.
     """
     node = graph.node(node_id)
     if node.bodies:
         raise GraphEditError(
-            f"{node_id} is a region, which may have several inputs: connect its ports one by one."
+            f"{node_id} is a block, which may have several inputs: connect its ports one by one."
         )
     spec = usable_spec(catalog, node.op)
     source, target, _ = find_edge(graph, edge)

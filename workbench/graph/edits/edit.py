@@ -103,7 +103,7 @@ def chain(graph: Graph, catalog: Catalog) -> list[Node]:
 def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Graph, str]:
     """Put a new node of ``op`` behind the node ``after``: it takes all that left that node's port.
 
-    Inside a region ``after`` may be the body's scope: behind what the body takes in.
+    Inside a block ``after`` may be the body's scope: behind what the body takes in.
 
     Returns the graph and the new node's id. Raises CatalogError for an unknown operator and
     GraphEditError where the operator does not fit there.
@@ -142,7 +142,7 @@ def ports_at(graph: Graph, catalog: Catalog, place: str) -> list[Port]:
 
 
 def is_movable(node: Node, catalog: Catalog) -> bool:
-    """Whether a node may change places with a neighbour: a reader, decoder or region may not."""
+    """Whether a node may change places with a neighbour: a reader, decoder or block may not."""
     if node.bodies:
         return False
     if node.op not in catalog:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph.edits.edit import free_id, free_seed
 from workbench.graph.edits.rename import renamed_nodes
-from workbench.graph.model import Graph, Node, Port, region_of
+from workbench.graph.model import Graph, Node, Port, block_of
 from workbench.graph.storage.io import dump_graph, load_graph
 
 
@@ -60,8 +60,8 @@ def paste_fragment(graph: Graph, text: str, scope: str = "") -> tuple[Graph, tup
         raise GraphFormatError("The text holds no nodes: there is nothing to paste.")
     if scope and part.sources:
         raise GraphEditError(
-            f"{part.sources[0].id} reads, and a reader stands outside all regions. Paste it beside "
-            f"{region_of(scope)}, and lead what it reads in."
+            f"{part.sources[0].id} reads, and a reader stands outside all blocks. Paste it beside "
+            f"{block_of(scope)}, and lead what it reads in."
         )
     graph, renamed = add_nodes(graph.at_scope(scope), part)
     return graph.whole, tuple(renamed.values())

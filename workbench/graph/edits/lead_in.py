@@ -1,4 +1,4 @@
-"""An output led into a body, through the inputs of the regions around it."""
+"""An output led into a body, through the inputs of the blocks around it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.edits.compose import kind_name
-from workbench.graph.model import Body, Graph, Port, region_of
+from workbench.graph.model import Body, Graph, Port, block_of
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.devices import port_kind
 from workbench.names import free_name
@@ -25,18 +25,18 @@ def origin_of(graph: Graph, catalog: Catalog, port: Port, *, through_changes: bo
     followed further, unless ``through_changes``.
     """
     graph = graph.whole
-    seen: set[Port] = set()  # a faulty region may be fed from its own body
+    seen: set[Port] = set()  # a faulty block may be fed from its own body
     while not graph.has(port.node) and port not in seen:
         seen.add(port)
-        if not graph.has(region_of(port.node)):
+        if not graph.has(block_of(port.node)):
             return port
-        region = graph.node(region_of(port.node))
-        spec = catalog.find(region.op)
-        first: Body = next(iter(region.bodies.values()), Body())
+        block = graph.node(block_of(port.node))
+        spec = catalog.find(block.op)
+        first: Body = next(iter(block.bodies.values()), Body())
         changed = spec is not None and spec.consecutive and port.output in first.outputs
-        if (changed and not through_changes) or port.output not in region.inputs:
+        if (changed and not through_changes) or port.output not in block.inputs:
             return port
-        port = region.inputs[port.output]
+        port = block.inputs[port.output]
     return port
 
 
@@ -44,18 +44,18 @@ def lead_in(graph: Graph, catalog: Catalog, port: Port, scope: str) -> tuple[Gra
     """The whole graph with a port taken into the body ``scope``, and the port there.
 
     What is taken in already is taken as it is. Raises GraphEditError for a port that stands in
-    another body, and for one that waits for the region.
+    another body, and for one that waits for the block.
     """
     graph = graph.whole
     if scope_of_port(graph, port) == scope:
         return graph, port
-    region = region_of(scope)
-    if not region:
+    block = block_of(scope)
+    if not block:
         raise GraphEditError(f"{port} stands in another body, which gives it to nothing outside.")
-    graph, outer = lead_in(graph, catalog, port, graph.scope_of(region))
-    if region in ancestors(graph, [outer]):
-        raise GraphEditError(f"{port} is made behind {region}, and could not feed what is in it.")
-    node, name = graph.node(region), scope.rpartition(".")[2]
+    graph, outer = lead_in(graph, catalog, port, graph.scope_of(block))
+    if block in ancestors(graph, [outer]):
+        raise GraphEditError(f"{port} is made behind {block}, and could not feed what is in it.")
+    node, name = graph.node(block), scope.rpartition(".")[2]
     spec = catalog[node.op]
     reserved = {*(each.name for each in spec.inputs), *spec.args}
     taken = next(

@@ -14,7 +14,7 @@ from workbench.errors import GraphEditError
 from workbench.graph.edits.edit import usual_id
 from workbench.graph.edits.fragment import add_nodes
 from workbench.graph.edits.lead_in import lead_in, origin_of
-from workbench.graph.model import Graph, Node, Port, region_of
+from workbench.graph.model import Graph, Node, Port, block_of
 from workbench.graph.types.devices import is_generator
 
 
@@ -24,9 +24,9 @@ def merged(
     """The graph with all that a port of another depends on, and that port there.
 
     A draw that is new to the graph and has no name of its own is called ``wanted``, after the
-    argument that it feeds; its seed stays where no other node has it. What stands around a region
+    argument that it feeds; its seed stays where no other node has it. What stands around a block
     is led into it. Raises GraphEditError for what is made inside another
-    region.
+    block.
     """
     if other is graph:
         return graph, port
@@ -59,7 +59,7 @@ class _Merger:
 
     def _outer(self, port: Port) -> Port:
         """What feeds that which a body of the other graph takes in."""
-        outer = self._other.node(region_of(port.node)).inputs.get(port.output)
+        outer = self._other.node(block_of(port.node)).inputs.get(port.output)
         if outer is None:
             raise GraphEditError(f"{port} changes from turn to turn, and can be used there alone.")
         return outer
@@ -96,7 +96,7 @@ class _Merger:
         return True
 
     def _outermost(self, graph: Graph, port: Port) -> Port:
-        """The port outside all regions around of which a body takes in a port."""
+        """The port outside all blocks around of which a body takes in a port."""
         return origin_of(graph, self._catalog, port, through_changes=True)
 
     def _add(self, node: Node, scope: str, wanted: str) -> str:
@@ -108,8 +108,8 @@ class _Merger:
         place = there if self._other.sources else scope
         if not _encloses(self.whole, place, scope):
             raise GraphEditError(
-                f"{node.id} is made inside {region_of(there)}, which alone can use it. Take what "
-                "the region gives."
+                f"{node.id} is made inside {block_of(there)}, which alone can use it. Take what "
+                "the block gives."
             )
         spec = self._catalog.find(node.op)
         unnamed = node.id.rstrip("0123456789_") == usual_id(node.op)
@@ -137,5 +137,5 @@ def origin(graph: Graph, node_id: str) -> Node:
 def _encloses(graph: Graph, place: str, scope: str) -> bool:
     """Whether the body ``place`` is the body ``scope`` or holds it, at any depth."""
     while scope != place and scope:
-        scope = graph.scope_of(region_of(scope))
+        scope = graph.scope_of(block_of(scope))
     return scope == place

@@ -52,7 +52,7 @@ def bypass_node(graph: Graph, catalog: Catalog, node: Node) -> Graph:
 
 
 def _feeding(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
-    """By input what a node works on: not what feeds an argument, or decides in a region."""
+    """By input what a node works on: not what feeds an argument, or decides in a block."""
     spec = catalog.find(node.op)
     others = {*spec.args, *(port.name for port in spec.inputs if node.bodies)} if spec else set()
     return {
@@ -61,7 +61,7 @@ def _feeding(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
 
 
 def _passing_first(node: Node, output: str, feeding: Mapping[str, Port]) -> list[Port]:
-    """What feeds a node, first that which a body of a region passes on as this output."""
+    """What feeds a node, first that which a body of a block passes on as this output."""
     passed = [
         port.output
         for name, body in node.bodies.items()

@@ -22,7 +22,7 @@ def rename_node(graph: Graph, old: str, new: str) -> Graph:
 
 
 def renamed_nodes(nodes: Sequence[Node], names: Mapping[str, str]) -> tuple[Node, ...]:
-    """Nodes with other ids, old -> new, also those inside regions and wherever ids are named."""
+    """Nodes with other ids, old -> new, also those inside blocks and wherever ids are named."""
     return tuple(
         replace(
             node,
@@ -45,8 +45,8 @@ def renamed_ports(ports: Mapping[str, Port], names: Mapping[str, str]) -> dict[s
     """Ports of nodes and scopes, with the nodes' other ids."""
 
     def renamed(place: str) -> str:
-        region, dot, body = place.rpartition(".")
-        return f"{names.get(region, region)}.{body}" if dot else names.get(place, place)
+        block, dot, body = place.rpartition(".")
+        return f"{names.get(block, block)}.{body}" if dot else names.get(place, place)
 
     return {key: Port(renamed(port.node), port.output) for key, port in ports.items()}
 

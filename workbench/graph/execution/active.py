@@ -74,8 +74,8 @@ def set_muted(graph: Graph, nodes: Collection[str], muted: bool) -> Graph:
 
 
 def _has_body(graph: Graph, scope: str) -> bool:
-    region, _, name = scope.rpartition(".")
-    return not scope or (graph.has(region) and name in graph.node(region).bodies)
+    block, _, name = scope.rpartition(".")
+    return not scope or (graph.has(block) and name in graph.node(block).bodies)
 
 
 def _reached(nodes: tuple[Node, ...], outputs: Collection[Port]) -> tuple[Node, ...]:

@@ -32,7 +32,7 @@ _TAKEN = frozenset(
         *("augment", "trainer", "lightning", "pipeline_def", "time", "types"),
         *("kwargs", "num_workers", "seed_transforms", "seed_worker", "torch", "transform"),
         *("decode_with_pillow", "read_photo"),
-        "dict",  # with regions AutoGraph writes a call of it for **
+        "dict",  # with blocks AutoGraph writes a call of it for **
     }
 )
 """Names that an exported program uses otherwise, besides those in capitals and in sources."""

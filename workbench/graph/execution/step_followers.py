@@ -15,7 +15,7 @@ from workbench.graph.model import Graph
 def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
     """What of a graph runs, with each target of a follower on every image that this came through.
 
-    No output depends on what is added. Not behind regions: what comes out of one would be made
+    No output depends on what is added. Not behind blocks: what comes out of one would be made
     another time for it.
     """
     graph = without_loose(without_muted(graph, catalog))

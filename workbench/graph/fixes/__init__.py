@@ -10,7 +10,7 @@ from workbench.errors import GraphEditError
 from workbench.graph.checks.check import check_graph
 from workbench.graph.fixes import argument_fixes, block_fixes, flow_fixes, graph_fixes
 from workbench.graph.fixes.case import REMEDIES, Case, Fix, FixCandidate, Remedies
-from workbench.graph.model import Graph, region_of
+from workbench.graph.model import Graph, block_of
 from workbench.graph.model.faults import WARNINGS, Fault
 from workbench.graph.resolved import ResolvedGraph
 
@@ -33,14 +33,14 @@ def fixes(resolved: ResolvedGraph, fault: Fault) -> tuple[Fix, ...]:
     if fault.code not in REMEDIES or not known:
         return ()
     if fault.code != "duplicate_id":
-        # Whose fault it is cannot be told while nodes share the id, or regions around them do.
+        # Whose fault it is cannot be told while nodes share the id, or blocks around them do.
         for shared in _shared_ids(resolved.graph, fault.node):
             duplicate = Case(resolved, replace(fault, node=shared))
             apart = _tried(duplicate, graph_fixes.fix_duplicate_id, fault)
             if apart:
                 return apart
             resolved = resolved.of(graph_fixes.with_own_ids(resolved.graph, shared))
-    # What stands inside a region is mended in its body.
+    # What stands inside a block is mended in its body.
     graph = resolved.graph
     body = resolved.at_scope(graph.scope_of(fault.node) if graph.has(fault.node) else "")
     found = _tried(Case(body, fault), REMEDIES[fault.code])
@@ -50,12 +50,12 @@ def fixes(resolved: ResolvedGraph, fault: Fault) -> tuple[Fix, ...]:
 
 
 def _shared_ids(graph: Graph, node_id: str) -> Iterator[str]:
-    """Of a node and the regions around it the ids that several nodes have, the node's own first."""
+    """Of a node and the blocks around it the ids that several nodes have, the node's own first."""
     counts = Counter(node.id for node in graph.walk())
     while node_id:
         if counts[node_id] > 1:
             yield node_id
-        node_id = region_of(graph.scope_of(node_id)) if graph.has(node_id) else ""
+        node_id = block_of(graph.scope_of(node_id)) if graph.has(node_id) else ""
 
 
 def _tried(case: Case, remedies: Remedies, fault: Fault | None = None) -> tuple[Fix, ...]:

@@ -9,7 +9,7 @@ from itertools import islice
 
 from workbench.catalog.spec import Catalog, OpSpec, kind_fits
 from workbench.graph.edits.edit import new_node, set_arg, set_setting
-from workbench.graph.fixes.block_fixes import fix_region
+from workbench.graph.fixes.block_fixes import fix_block
 from workbench.graph.fixes.case import Case, FixCandidate, remedy
 from workbench.graph.fixes.unfed_inputs import feed_from_new, feed_input, feed_of, fitting_ports
 from workbench.graph.model import Graph, Node, Port
@@ -35,7 +35,7 @@ def fix_missing_source(case: Case) -> Iterator[FixCandidate]:
     node = case.node
     gone = node.inputs.get(case.arg)
     if gone is None:  # a body gives it, not the node
-        yield from fix_region(case)
+        yield from fix_block(case)
         return
     spec = case.spec
     if case.graph.has(gone.node):

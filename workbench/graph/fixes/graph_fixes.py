@@ -272,7 +272,7 @@ def fix_unreadable_source(case: Case) -> Iterator[FixCandidate]:
 def _read_in_place(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
     """With ``readers.file`` and a decoder, of which the image and a label are taken.
 
-    None where more is asked of it, or it stands in a region.
+    None where more is asked of it, or it stands in a block.
     """
     if node not in graph.nodes:
         return None

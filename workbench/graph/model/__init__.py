@@ -12,10 +12,10 @@ from workbench.graph.model.graph import (
     Port,
     Settings,
     Source,
+    block_of,
     edges_of,
     is_name,
     is_text,
-    region_of,
 )
 
 __all__ = [
@@ -30,8 +30,8 @@ __all__ = [
     "Port",
     "Settings",
     "Source",
+    "block_of",
     "edges_of",
     "is_name",
     "is_text",
-    "region_of",
 ]

@@ -26,7 +26,7 @@ MOST_CANVAS_NODES = 1000
 MOST_NESTED = 16
 """Bodies inside each other (DALI splits the batch anew in each), and lists in a graph file."""
 MOST_TURNS_IN_ALL = 1024
-"""Of a body that repeated regions around it repeat too: DALI builds each turn (some 2 ms)."""
+"""Of a body that repeated blocks around it repeat too: DALI builds each turn (some 2 ms)."""
 MOST_PAGE_CHARACTERS = 4_000_000
 """Of a graph file that a page opens, a link included: 1,000 nodes with every argument have 1.5
 million."""

@@ -5,11 +5,11 @@ not change, so undo is a list of graphs.
 
     Graph     sources and other nodes, what they give out by name, and how to run them
     Source    a node that reads: which kind of data, under which parameter
-    Node      one call of one operator; a region where it owns bodies
-    Body      the nodes inside a region, the ports it takes in, the outputs it gives
+    Node      one call of one operator; a block where it owns bodies
+    Body      the nodes inside a block, the ports it takes in, the outputs it gives
 
 Ids are unique over the whole graph, whatever stands inside what. A *scope* names a body:
-``if.then`` is the body ``then`` of the region ``if``, and the empty scope the graph itself. Nodes
+``if.then`` is the body ``then`` of the block ``if``, and the empty scope the graph itself. Nodes
 of a body take from each other and from what the body takes in, ``Port("if.then", "images")``, and
 from nothing outside.
 """
@@ -80,16 +80,16 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Nodes inside a region.
+    """Nodes inside a block.
 
     Parameters
     ----------
     nodes:
-        In any order; regions among them own bodies of their own.
+        In any order; blocks among them own bodies of their own.
     outputs:
         What the body gives by name, each from one of its nodes or from what it takes in.
     inputs:
-        Names of what it takes in: those of the region's inputs that it uses.
+        Names of what it takes in: those of the block's inputs that it uses.
     title:
         What a person calls it; empty: no more than its name. It identifies nothing.
     """
@@ -125,14 +125,14 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One call of one operator, or a region.
+    """One call of one operator, or a block.
 
     Parameters
     ----------
     id:
         Unique in the graph, a Python identifier: it may become a variable in the exported code.
     op:
-        DALI's name, for example ``random_resized_crop``; of a region its kind, for example ``if``.
+        DALI's name, for example ``random_resized_crop``; of a block its kind, for example ``if``.
     args:
         Fixed values by argument name. An argument that is neither here nor in ``inputs`` has
         DALI's default.
@@ -144,7 +144,7 @@ class Node:
         For operators that draw: added to the graph's seed. Kept for life, so that adding or
         removing another node does not change what this one draws.
     bodies:
-        Of a region, by name; they give outputs of the same names, which are the region's.
+        Of a block, by name; they give outputs of the same names, which are the block's.
     muted:
         Whether it is left out of what runs, as if it were removed (``graph.active``).
 
@@ -188,7 +188,7 @@ class Node:
         return replace(self, inputs=_rewired(self.inputs, ports))
 
     def scope(self, body: str) -> str:
-        """The scope of one of the region's bodies."""
+        """The scope of one of the block's bodies."""
         return f"{self.id}.{body}"
 
 
@@ -329,7 +329,7 @@ class Graph(GraphMethods):
             ]
 
     def walk(self) -> Iterator[Node]:
-        """Every node, also those inside regions.
+        """Every node, also those inside blocks.
 
         ::
 
@@ -382,12 +382,12 @@ class Graph(GraphMethods):
     def outermost(self, node_id: str) -> str:
         """The id of the graph's own node in which a node stands: itself, where it is in none."""
         while (scope := self.scope_of(node_id)) != "":
-            node_id = region_of(scope)
+            node_id = block_of(scope)
         return node_id
 
     @property
     def edges(self) -> Iterator[Edge]:
-        """Every edge outside the regions, in the order of the nodes they lead to."""
+        """Every edge outside the blocks, in the order of the nodes they lead to."""
         return edges_of(self.nodes)
 
     def consumers(self, node_id: str) -> list[Edge]:
@@ -410,7 +410,7 @@ class Graph(GraphMethods):
     def rewire(self, ports: Mapping[Port, Port]) -> Graph:
         """The graph whose nodes and outputs take from other ports: each key becomes its value.
 
-        What is inside regions is left as it is.
+        What is inside blocks is left as it is.
         """
         body = self.body.rewire(ports)
         return replace(self, nodes=body.nodes, outputs=body.outputs)
@@ -419,8 +419,8 @@ class Graph(GraphMethods):
         """The body of that scope. Raises GraphEditError where there is none."""
         if not scope:
             return self.body
-        region, _, name = scope.rpartition(".")
-        found = self.node(region).bodies.get(name)
+        block, _, name = scope.rpartition(".")
+        found = self.node(block).bodies.get(name)
         if found is None:
             raise GraphEditError(f"There is no body {scope!r}.")
         return found
@@ -429,8 +429,8 @@ class Graph(GraphMethods):
         """The graph with one body exchanged."""
         if not scope:
             return replace(self, nodes=body.nodes, outputs=body.outputs)
-        region, _, name = scope.rpartition(".")
-        owner = self.node(region)
+        block, _, name = scope.rpartition(".")
+        owner = self.node(block)
         return self.replace_node(replace(owner, bodies={**owner.bodies, name: body}))
 
     def at_scope(self, scope: str) -> Graph:
@@ -474,8 +474,8 @@ def _as_source(node: Node) -> Node:
     return Source(**given, kind=kind_of_reader(node.op))
 
 
-def region_of(scope: str) -> str:
-    """The id of the region that a scope names a body of."""
+def block_of(scope: str) -> str:
+    """The id of the block that a scope names a body of."""
     return scope.rpartition(".")[0]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-from workbench.graph.model import Graph, Node, Port, region_of
+from workbench.graph.model import Graph, Node, Port, block_of
 
 
 def topological(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
@@ -55,7 +55,7 @@ def _in_order(nodes: tuple[Node, ...], known: set[str]) -> bool:
 def ancestors(graph: Graph, ports: list[Port]) -> set[str]:
     """Ids of the nodes that the given outputs depend on, themselves included.
 
-    For an output inside a region those inside that it depends on, and the region with all that
+    For an output inside a block those inside that it depends on, and the block with all that
     feeds it.
     """
     found: set[str] = set()
@@ -67,5 +67,5 @@ def ancestors(graph: Graph, ports: list[Port]) -> set[str]:
         found.add(node_id)
         waiting.extend(port.node for port in graph.node(node_id).inputs.values())
         if scope := graph.scope_of(node_id):
-            waiting.append(region_of(scope))
+            waiting.append(block_of(scope))
     return found

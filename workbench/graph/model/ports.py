@@ -1,4 +1,4 @@
-"""The ports of a node: those of its operator, or of a region those of its bodies."""
+"""The ports of a node: those of its operator, or of a block those of its bodies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.graph.model import Node, Port
 
 
 def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
-    """What a node gives. Of a region: what its bodies give, by the names in the first one."""
+    """What a node gives. Of a block: what its bodies give, by the names in the first one."""
     if spec.counted_outputs:
         count = node.args.get(spec.counted_outputs, 1)
         if not isinstance(count, int) or not 1 < count <= MOST_OUTPUTS:
@@ -43,7 +43,7 @@ def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:
 
 
 def body_inputs(node: Node) -> list[tuple[Port, Port]]:
-    """For a region, each port that a body takes in, and the port outside that feeds it."""
+    """For a block, each port that a body takes in, and the port outside that feeds it."""
     return [
         (Port(node.scope(name), taken), node.inputs[taken])
         for name, body in node.bodies.items()
@@ -53,9 +53,9 @@ def body_inputs(node: Node) -> list[tuple[Port, Port]]:
 
 
 def variables_read(node: Node, spec: OpSpec) -> list[tuple[Port, Port]]:
-    """For a region, each port that a body takes in, and that in whose variable it finds it.
+    """For a block, each port that a body takes in, and that in whose variable it finds it.
 
-    Where bodies run one after another that is what the region gives, changed from one to the next.
+    Where bodies run one after another that is what the block gives, changed from one to the next.
     """
     given = {output.name for output in outputs_of(node, spec)} if spec.consecutive else set()
     return [
@@ -65,7 +65,7 @@ def variables_read(node: Node, spec: OpSpec) -> list[tuple[Port, Port]]:
 
 
 def used_inputs(node: Node, catalog: Catalog) -> list[Port]:
-    """What feeds a node; of a region, what decides or is used inside it."""
+    """What feeds a node; of a block, what decides or is used inside it."""
     if not node.bodies:
         return list(node.inputs.values())
     spec = catalog[node.op]

@@ -1,4 +1,4 @@
-"""Edits inside regions: done in the body in which a node stands, and put back into the graph."""
+"""Edits inside blocks: done in the body in which a node stands, and put back into the graph."""
 
 from __future__ import annotations
 

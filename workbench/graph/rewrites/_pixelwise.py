@@ -39,7 +39,7 @@ def is_pixelwise(typed: TypedGraph, node: Node) -> bool:
     """Whether a node gives for each pixel a function of it and of numbers of the sample.
 
     ``contrast`` counts: its centre is an argument. What draws for each pixel (noise) or looks at
-    others (``equalize``, blur) does not. A region counts in which all that works on the image does.
+    others (``equalize``, blur) does not. A block counts in which all that works on the image does.
     """
     if node.muted:
         return False
@@ -110,19 +110,17 @@ def _flips(typed: TypedGraph, node: Node) -> bool:
     return (node.op == "flip" or bool(node.bodies)) and chooses_pixels(typed, node)
 
 
-def leads_through(
-    typed: TypedGraph, region: Node, test: Callable[[TypedGraph, Node], bool]
-) -> bool:
-    """Whether a region gives one value, and each body leads it through nodes that pass a test.
+def leads_through(typed: TypedGraph, block: Node, test: Callable[[TypedGraph, Node], bool]) -> bool:
+    """Whether a block gives one value, and each body leads it through nodes that pass a test.
 
     Nothing else inside may look at it on the way.
     """
-    name = data_name(typed, region)
-    if name not in region.inputs or any({*b.outputs} != {name} for b in region.bodies.values()):
+    name = data_name(typed, block)
+    if name not in block.inputs or any({*b.outputs} != {name} for b in block.bodies.values()):
         return False
     return all(
-        _leads(typed.at_scope(region.scope(key)), Port(region.scope(key), name), test)
-        for key in region.bodies
+        _leads(typed.at_scope(block.scope(key)), Port(block.scope(key), name), test)
+        for key in block.bodies
     )
 
 

@@ -56,7 +56,7 @@ def _given(graph: Graph) -> set[str]:
 
 
 def data_name(typed: TypedGraph, node: Node) -> str:
-    """The input that has what a node works on; of a region what it changes and gives again.
+    """The input that has what a node works on; of a block what it changes and gives again.
 
     Empty where there is none.
     """

@@ -31,35 +31,35 @@ from workbench.graph.types.typed_graph import TypedGraph
 def dead_nodes(typed: TypedGraph) -> Iterator[Graph]:
     """What no output depends on is taken out.
 
-    Loose nodes, which no run holds anyway, and what a region gives and nothing takes, which DALI
+    Loose nodes, which no run holds anyway, and what a block gives and nothing takes, which DALI
     computes in every branch. Exact: each node draws from a seed of its own, so the others draw as
     before.
     """
     graph = typed.graph
-    for region in graph.nodes:
-        if region.bodies and not region.muted and not typed.spec(region).consecutive:
-            needed = _read_outputs(graph, region)
-            given = {name for body in region.bodies.values() for name in body.outputs}
+    for block in graph.nodes:
+        if block.bodies and not block.muted and not typed.spec(block).consecutive:
+            needed = _read_outputs(graph, block)
+            given = {name for body in block.bodies.values() for name in body.outputs}
             if needed and given - needed:
-                yield graph.replace_node(_with_outputs(region, needed))
+                yield graph.replace_node(_with_outputs(block, needed))
     if not graph.scope:
         left = without_loose(graph)
         if left is not graph:
             yield left
 
 
-def _read_outputs(graph: Graph, region: Node) -> set[str]:
-    """The names of a region's outputs that something takes."""
-    ports = [edge.source for edge in graph.consumers(region.id)]
-    return {port.output for port in (*ports, *graph.outputs.values()) if port.node == region.id}
+def _read_outputs(graph: Graph, block: Node) -> set[str]:
+    """The names of a block's outputs that something takes."""
+    ports = [edge.source for edge in graph.consumers(block.id)]
+    return {port.output for port in (*ports, *graph.outputs.values()) if port.node == block.id}
 
 
-def _with_outputs(region: Node, names: set[str]) -> Node:
+def _with_outputs(block: Node, names: set[str]) -> Node:
     bodies = {
         key: replace(body, outputs={n: p for n, p in body.outputs.items() if n in names})
-        for key, body in region.bodies.items()
+        for key, body in block.bodies.items()
     }
-    return replace(region, bodies=bodies)
+    return replace(block, bodies=bodies)
 
 
 @rewrite("Equal nodes computed once", exact_on=EVERYWHERE)

@@ -38,7 +38,7 @@ def colour_after_crop(typed: TypedGraph) -> Iterator[Graph]:
     function of that pixel and of numbers of the sample, and a crop, a slice or a flip gives pixels
     as they are, so it does not matter which comes first. Not where a crop may reach beyond the
     image, for it fills with a colour of its own, nor where it changes the element type. A flip is
-    passed only on the way to something that cuts. A region in which nothing but colour works on the
+    passed only on the way to something that cuts. A block in which nothing but colour works on the
     image moves as a whole: what decides, and what is drawn inside, does not look at the image.
     """
     for node in typed.graph.nodes:
@@ -59,7 +59,7 @@ def colour_after_resize(typed: TypedGraph) -> Iterator[Graph]:
 
     ``resize(colour(x))`` becomes ``colour(resize(x))``, for ``random_resized_crop`` too, which
     draws from its seed and the size alone. Near: colour is rounded and cut to its range once more,
-    before or behind the mean of pixels. Not for tables, whose values have no mean. Regions of
+    before or behind the mean of pixels. Not for tables, whose values have no mean. Blocks of
     nothing else (an ``if`` around colour) move as a whole.
     """
     for resize in typed.graph.nodes:

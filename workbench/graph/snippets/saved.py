@@ -1,6 +1,6 @@
 """Snippets: some nodes of a graph under a name, to be put into others.
 
-A snippet is fed by one image and gives one. It is kept as a graph file, so that regions, draws and
+A snippet is fed by one image and gives one. It is kept as a graph file, so that blocks, draws and
 settings of its nodes come along.
 """
 

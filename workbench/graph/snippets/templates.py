@@ -9,7 +9,7 @@ from workbench.catalog.spec import Catalog
 from workbench.catalog.templates import PLACE, Template, TemplateNode
 from workbench.errors import GraphEditError
 from workbench.graph.control_flow.options import set_probability
-from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.compose import find_edge, with_outputs
 from workbench.graph.edits.connect import connect, set_output
 from workbench.graph.edits.edit import free_id, free_seed, ports_at
@@ -92,9 +92,9 @@ def branch_template(
     if template.probability is None:
         return graph, end.node
     added = [node.id for node in graph.nodes if not before.has(node.id)]
-    whole, region = wrap_in_region(graph, catalog, added, passing={end: source})
-    whole = set_probability(whole, catalog, region, template.probability)
-    return whole.at_scope(graph.scope), region
+    whole, block = wrap_in_block(graph, catalog, added, passing={end: source})
+    whole = set_probability(whole, catalog, block, template.probability)
+    return whole.at_scope(graph.scope), block
 
 
 def _behind(graph: Graph, made: Node) -> tuple[Node, ...]:

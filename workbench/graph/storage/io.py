@@ -11,7 +11,7 @@
                 "inputs": {"data": "decode.output"}}],
      "outputs": {"images": "resize.output", "labels": "reader.labels"}}
 
-A region has its bodies, each as the graph itself::
+A block has its bodies, each as the graph itself::
 
     {"id": "if", "op": "if", "inputs": {"condition": "coin.output", "images": "resize.output"},
      "bodies": {"then": {"inputs": ["images"], "nodes": [...], "outputs": {"images": ...}},
@@ -21,7 +21,7 @@ A region has its bodies, each as the graph itself::
 A body that a person has named has a ``"title"``.
 A node with ``"muted": true`` is left out of what runs.
 
-Version 1 had neither regions nor sources of their own: a reader stood among the nodes. Up to
+Version 1 had neither blocks nor sources of their own: a reader stood among the nodes. Up to
 version 2 a graph ran as one pipeline, and had no ``"pipelines"``.
 
 ``"executor"`` stands there where it is not ``dynamic``.
@@ -321,7 +321,7 @@ class _Reader:
         found = {}
         entries = self.expect(data, dict, path, "an object")
         if entries and depth > MOST_NESTED:
-            self.faults.append(f"{path}: regions stand more than {MOST_NESTED} deep in each other.")
+            self.faults.append(f"{path}: blocks stand more than {MOST_NESTED} deep in each other.")
             return {}
         for name, entry in entries.items():
             at = f"{path}.{name}"

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.graph.model import Graph, is_name, is_text, region_of
+from workbench.graph.model import Graph, block_of, is_name, is_text
 from workbench.graph.storage.io import dump_json, graph_from_json, graph_to_json, parse_json
 from workbench.graph.storage.saved_draws import SavedDraw, draws_from_json, draws_to_json
 from workbench.names import free_name
@@ -64,7 +64,7 @@ class Layout:
     unfolded: frozenset[str] = frozenset()
     """Generators drawn as nodes of their own though they feed one argument only."""
     collapsed: frozenset[str] = frozenset()
-    """Regions drawn as a card instead of a frame with what stands in them."""
+    """Blocks drawn as a card instead of a frame with what stands in them."""
     frames: Mapping[str, Frame] = field(default_factory=dict)
     """By an id of its own."""
     notes: Mapping[str, Note] = field(default_factory=dict)
@@ -137,7 +137,7 @@ class Layout:
     def drawn(self, graph: Graph) -> dict[str, Position]:
         """The places in one body as ``shown`` gives them, and in the bodies of what stands there.
 
-        Of the latter, outputs go by ``region.body:name``.
+        Of the latter, outputs go by ``block.body:name``.
         """
         if not self.positions:
             return {}
@@ -166,7 +166,7 @@ def _scopes_inside(graph: Graph) -> set[str]:
     whole = graph.whole
     inside = {graph.scope}
     for scope, _ in whole.bodies():  # from outside in
-        if scope and whole.scope_of(region_of(scope)) in inside:
+        if scope and whole.scope_of(block_of(scope)) in inside:
             inside.add(scope)
     return inside - {graph.scope}
 

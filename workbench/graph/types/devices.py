@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from workbench.catalog.spec import SHOWN_KINDS, Catalog, Device, OpSpec, PortDevice, PortKind
-from workbench.graph.model import Graph, Node, Port, Source, region_of
+from workbench.graph.model import Graph, Node, Port, Source, block_of
 from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import body_inputs, outputs_of
 from workbench.sources import load_source
@@ -38,7 +38,7 @@ def gives_pixels(node: Node, catalog: Catalog) -> bool:
 def infer_devices(graph: Graph, catalog: Catalog) -> Mapping[str, Device]:
     """Device of every node by id; nodes of unknown operators count as CPU.
 
-    What a body takes in and a region gives have entries by the port's text: ask ``device_of``.
+    What a body takes in and a block gives have entries by the port's text: ask ``device_of``.
     A node's own ``device`` wins; a decoder follows the graph's setting; any other operator goes to
     the GPU as soon as data that it works on come from there, as DALI does. An input of which it
     only asks the shape or type does not take it there.
@@ -146,9 +146,9 @@ def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
             continue
         seen.add(port)
         if not graph.has(port.node):
-            region = region_of(port.node)
-            if graph.has(region) and port.output in graph.node(region).inputs:
-                waiting.append(graph.node(region).inputs[port.output])
+            block = block_of(port.node)
+            if graph.has(block) and port.output in graph.node(block).inputs:
+                waiting.append(graph.node(block).inputs[port.output])
             continue
         node = graph.node(port.node)
         if node.bodies:

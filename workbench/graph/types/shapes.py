@@ -52,7 +52,7 @@ def _infer(nodes: tuple[Node, ...], catalog: Catalog, types: dict[Port, TensorTy
         if spec is None:
             continue
         if spec.bodies:
-            _infer_region(node, catalog, types)
+            _infer_block(node, catalog, types)
             continue
         fed = {name: types.get(port, _NOTHING) for name, port in node.inputs.items()}
         call = TypedCall(node, spec, fed)
@@ -64,7 +64,7 @@ def _infer(nodes: tuple[Node, ...], catalog: Catalog, types: dict[Port, TensorTy
             types[Port(node.id, output.name)] = TensorType(kind=output.kind)
 
 
-def _infer_region(node: Node, catalog: Catalog, types: dict[Port, TensorType]) -> None:
+def _infer_block(node: Node, catalog: Catalog, types: dict[Port, TensorType]) -> None:
     for inner, outer in body_inputs(node):
         types[inner] = types.get(outer, _NOTHING)
     for body in node.bodies.values():

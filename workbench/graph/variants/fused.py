@@ -29,30 +29,30 @@ class _Parts:
     data: str
     """The input of the node through which what is passed on goes."""
     output: str
-    """The region's only output."""
+    """The block's only output."""
     fed: Mapping[Port, Port]
     """What the first body takes in, and the port outside."""
     generators: tuple[Node, ...]
 
 
-def fused_refusal(graph: Graph, catalog: Catalog, region: str) -> str:
+def fused_refusal(graph: Graph, catalog: Catalog, block: str) -> str:
     """Why an ``if`` cannot be one operator; empty where it can."""
     try:
-        fuse(graph, catalog, region)
+        fuse(graph, catalog, block)
     except GraphEditError as error:
         return str(error)
     return ""
 
 
-def fuse(graph: Graph, catalog: Catalog, region: str) -> tuple[Graph, str]:
+def fuse(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
     """Replace an ``if`` by the one operator in it, which runs on every sample from then on.
 
     The pixels stay, bit for bit. Returns the whole graph and the id of the operator. Raises
-    GraphEditError where the region holds more, or something that no argument makes neutral.
+    GraphEditError where the block holds more, or something that no argument makes neutral.
     """
     graph = graph.whole
-    body = graph.at_scope(graph.scope_of(region))
-    parts = _parts(body, catalog, body.node(region))
+    body = graph.at_scope(graph.scope_of(block))
+    parts = _parts(body, catalog, body.node(block))
     spec, form = catalog[parts.node.op], FUSED_FORMS[parts.node.op]
     _require_exact(body, catalog, parts, form)
     args = dict(parts.node.args)
@@ -73,30 +73,30 @@ def fuse(graph: Graph, catalog: Catalog, region: str) -> tuple[Graph, str]:
     node = replace(parts.node, args=args, inputs=inputs)
     coin_args = {name: value for name, value in parts.coin.args.items() if name != "dtype"}
     coin = replace(parts.coin, args=coin_args)
-    old, new = Port(region, parts.output), Port(node.id, spec.outputs[0].name)
-    put = body.put(region, *parts.generators, *maker.nodes, node).replace_node(coin)
+    old, new = Port(block, parts.output), Port(node.id, spec.outputs[0].name)
+    put = body.put(block, *parts.generators, *maker.nodes, node).replace_node(coin)
     fused = put.rewire({old: new}).whole
     known = {(fault.node, fault.arg, fault.code) for fault in check_graph(graph, catalog)}
     for fault in check_graph(fused, catalog):
         if (fault.node, fault.arg, fault.code) not in known:
-            raise GraphEditError(f"{region} cannot be one {node.op}: {fault.message}.")
+            raise GraphEditError(f"{block} cannot be one {node.op}: {fault.message}.")
     return fused, node.id
 
 
-def _parts(body: Graph, catalog: Catalog, region: Node) -> _Parts:
+def _parts(body: Graph, catalog: Catalog, block: Node) -> _Parts:
     def refused(why: str) -> GraphEditError:
-        return GraphEditError(f"{region.id} cannot be one operator: {why}.")
+        return GraphEditError(f"{block.id} cannot be one operator: {why}.")
 
-    coin = IF.generator_of(body, region)
-    if region.op != IF.op or coin is None:
+    coin = IF.generator_of(body, block)
+    if block.op != IF.op or coin is None:
         raise refused("no coin flip decides in it")
-    inside = {region.id, *(node.id for body in region.bodies.values() for node in body.nodes)}
+    inside = {block.id, *(node.id for body in block.bodies.values() for node in body.nodes)}
     if any(fault.node in inside for fault in check_graph(body.whole, catalog)):
         raise refused("it has faults")
     readers = body.consumers(coin.id)
     if len(readers) != 1 or any(port.node == coin.id for port in body.outputs.values()):
         raise refused(f"{coin.id} feeds other nodes too")
-    then, otherwise = region.bodies["then"], region.bodies["else"]
+    then, otherwise = block.bodies["then"], block.bodies["else"]
     known = [node for node in then.nodes if node.op in catalog]
     drawn = [node for node in known if is_generator(catalog[node.op]) and not node.inputs]
     others = [node for node in then.nodes if node not in drawn]
@@ -115,13 +115,13 @@ def _parts(body: Graph, catalog: Catalog, region: Node) -> _Parts:
         given.node == node.id
         and source is not None
         and passed is not None
-        and source.node == region.scope("then")
-        and passed.node == region.scope("else")
-        and region.inputs.get(source.output) == region.inputs.get(passed.output)
+        and source.node == block.scope("then")
+        and passed.node == block.scope("else")
+        and block.inputs.get(source.output) == block.inputs.get(passed.output)
     )
     if not same or node.muted:
         raise refused(f"what passes otherwise is not what {node.id} takes in")
-    fed = {Port(region.scope("then"), taken): region.inputs[taken] for taken in then.inputs}
+    fed = {Port(block.scope("then"), taken): block.inputs[taken] for taken in then.inputs}
     return _Parts(coin, node, data, name, fed, tuple(drawn))
 
 

@@ -54,7 +54,7 @@ _CENTRED = frozenset({"crop_pos_x", "crop_pos_y", "crop_pos_z", "mirror"})
 
 
 def _drawn_inputs(graph: Graph, catalog: Catalog, node: Node) -> set[str]:
-    """The arguments, and what decides in a region, that come from a draw alone."""
+    """The arguments, and what decides in a block, that come from a draw alone."""
     arguments = set(node.inputs) & {*catalog[node.op].args, "condition", "choice"}
     return {name for name in arguments if _is_drawn(graph, catalog, node, name)}
 

@@ -1,4 +1,4 @@
-"""How often each body of the regions runs, over many batches of the exported program.
+"""How often each body of the blocks runs, over many batches of the exported program.
 
 Only what decides is run: where draws decide, nothing is read or decoded.
 
@@ -18,7 +18,7 @@ from workbench.engine.protocol.registry import task
 from workbench.engine.run.branch_counts import BranchCounter
 from workbench.engine.run.worker import Worker
 from workbench.graph.control_flow.kinds import kind_of
-from workbench.graph.model import Graph, Node, region_of
+from workbench.graph.model import Graph, Node, block_of
 from workbench.preview.facts.branches import branches_of
 from workbench.preview.request import PreviewRequest, running_part
 
@@ -38,16 +38,16 @@ class BodyShare:
 
 
 @dataclass(frozen=True, slots=True)
-class RegionShares:
-    """A region: how many samples came to it, and to each of its bodies.
+class BlockShares:
+    """A block: how many samples came to it, and to each of its bodies.
 
     Where it stands in a body that runs again and again (``in_turns``), a sample counts in each
     turn: it draws anew there.
     """
 
-    region: str
+    block: str
     scope: str
-    """Of the body in which the region stands; empty: of none."""
+    """Of the body in which the block stands; empty: of none."""
     samples: int
     bodies: tuple[BodyShare, ...]
     in_turns: bool = False
@@ -55,29 +55,29 @@ class RegionShares:
 
 @dataclass(frozen=True, slots=True)
 class BranchShares:
-    """What was counted in the first ``batches`` batches, an entry for each region.
+    """What was counted in the first ``batches`` batches, an entry for each block.
 
     ``reads`` says whether data have to be read for it, so that a batch takes as long as decoding.
     """
 
     batches: int
-    regions: tuple[RegionShares, ...]
+    blocks: tuple[BlockShares, ...]
     reads: bool
 
 
 @task
 def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> BranchShares:
-    """Task: the regions that the outputs depend on, over ``batches`` batches from 0 on.
+    """Task: the blocks that the outputs depend on, over ``batches`` batches from 0 on.
 
-    Goes on where the call before of the same regions stopped, and stops after 0.2 s at the next
+    Goes on where the call before of the same blocks stopped, and stops after 0.2 s at the next
     batch: called until it has counted as many. Raises as ``render``.
     """
     resolved = running_part(worker, request)
     graph = resolved.graph
-    regions = [node for node in resolved.nodes if node.bodies]
-    if not regions:
+    blocks = [node for node in resolved.nodes if node.bodies]
+    if not blocks:
         return BranchShares(0, (), False)
-    places = worker.runner.branch_places(graph, request.data, regions)
+    places = worker.runner.branch_places(graph, request.data, blocks)
     counter: BranchCounter | None = worker.kept.get(("branch shares",))
     if counter is None or counter.key != places.key:
         counter = worker.kept[("branch shares",)] = BranchCounter(places)
@@ -89,24 +89,24 @@ def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> Bra
     counts = {"": done * places.batch_size, **counter.before(done)}
     texts = {branch.scope: branch.text for branch in branches_of(resolved)}
     found = []
-    for region in _with_nested(regions):
-        names = list(region.bodies)
-        asked = kind_of(region).shares(graph, region) or (None,) * len(names)
+    for block in _with_nested(blocks):
+        names = list(block.bodies)
+        asked = kind_of(block).shares(graph, block) or (None,) * len(names)
         bodies = tuple(
-            BodyShare(name, texts[region.scope(name)], _samples_of(counts, region, name), share)
+            BodyShare(name, texts[block.scope(name)], _samples_of(counts, block, name), share)
             for name, share in zip(names, asked, strict=True)
         )
-        scope = graph.scope_of(region.id)
+        scope = graph.scope_of(block.id)
         came = sum(_of_turns(counts, scope).values())
-        found.append(RegionShares(region.id, scope, came, bodies, _turns_around(graph, scope)))
+        found.append(BlockShares(block.id, scope, came, bodies, _turns_around(graph, scope)))
     return BranchShares(done, tuple(found), places.reads)
 
 
-def _samples_of(counts: Mapping[str, int], region: Node, body: str) -> int:
-    """How many samples came to a body, in any of the region's own turns."""
-    found = _of_turns(counts, region.scope(body))
+def _samples_of(counts: Mapping[str, int], block: Node, body: str) -> int:
+    """How many samples came to a body, in any of the block's own turns."""
+    found = _of_turns(counts, block.scope(body))
     if (
-        kind_of(region).repetitions(region) is not None
+        kind_of(block).repetitions(block) is not None
     ):  # what takes part in any turn does in the first
         return sum(count for name, count in found.items() if name.endswith("#0"))
     return sum(found.values())
@@ -119,17 +119,17 @@ def _of_turns(counts: Mapping[str, int], scope: str) -> dict[str, int]:
 def _turns_around(graph: Graph, scope: str) -> bool:
     """Whether a body runs more than once for a sample, by itself or by what it stands in."""
     while scope:
-        region = graph.node(region_of(scope))
-        if (kind_of(region).repetitions(region) or 1) > 1:
+        block = graph.node(block_of(scope))
+        if (kind_of(block).repetitions(block) or 1) > 1:
             return True
-        scope = graph.scope_of(region.id)
+        scope = graph.scope_of(block.id)
     return False
 
 
-def _with_nested(regions: Sequence[Node]) -> Iterator[Node]:
-    for region in regions:
-        yield region
-        for body in region.bodies.values():
+def _with_nested(blocks: Sequence[Node]) -> Iterator[Node]:
+    for block in blocks:
+        yield block
+        for body in block.bodies.values():
             yield from _with_nested([node for node in body.nodes if node.bodies])
 
 

@@ -1,4 +1,4 @@
-"""Which bodies of its regions ran for each sample of a batch.
+"""Which bodies of its blocks ran for each sample of a batch.
 
 Runs inside the worker process only, but for its records.
 """
@@ -22,19 +22,19 @@ _NAMED = 2
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A body of a region.
+    """A body of a block.
 
     ``text`` is ``branch: then``, ``one_of: option_1 (rotate)``; or its name, ``one_of: stronger``.
     """
 
     scope: str
-    region: str
+    block: str
     body: str
     text: str
 
 
 def branches_of(resolved: ResolvedGraph) -> tuple[Branch, ...]:
-    """All bodies of all regions of a graph, those of a nested region behind its own."""
+    """All bodies of all blocks of a graph, those of a nested block behind its own."""
     return tuple(_branches(resolved.graph.nodes, resolved.catalog))
 
 

@@ -14,7 +14,7 @@ from workbench.engine.protocol.call_handle import Caller
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
-from workbench.graph.model import Graph, region_of
+from workbench.graph.model import Graph, block_of
 from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.facts.target_texts import names_of_labels
 from workbench.preview.facts.value_text import label_port, labels_of
@@ -23,9 +23,9 @@ from workbench.preview.request import GraphRun, PreviewRequest, running_part
 
 @dataclass(frozen=True, slots=True)
 class SampleFilter:
-    """Samples of one of the ``classes``, for which of each region one of the ``branches`` ran.
+    """Samples of one of the ``classes``, for which of each block one of the ``branches`` ran.
 
-    Branches are scopes, ``region.body``; of each automatic augmentation that is named a sample got
+    Branches are scopes, ``block.body``; of each automatic augmentation that is named a sample got
     one of the ``augmentations``, ``node.name``. What is empty does not matter.
     """
 
@@ -33,11 +33,11 @@ class SampleFilter:
     branches: tuple[str, ...] = ()
     augmentations: tuple[str, ...] = ()
 
-    def by_region(self) -> dict[str, set[str]]:
-        """The branches of each region that is named."""
+    def by_block(self) -> dict[str, set[str]]:
+        """The branches of each block that is named."""
         found: dict[str, set[str]] = {}
         for scope in self.branches:
-            found.setdefault(region_of(scope), set()).add(scope)
+            found.setdefault(block_of(scope), set()).add(scope)
         return found
 
     def by_node(self) -> dict[str, set[str]]:
@@ -55,7 +55,7 @@ def find_batch(
     """The nearest batch after the request's, or before it, with such a sample.
 
     Looked for among the first ``request.tiles`` samples of each batch, up to batch ``most``.
-    Nothing is decoded but for what decides in a region. None where there is none; raises GraphError
+    Nothing is decoded but for what decides in a block. None where there is none; raises GraphError
     where nothing gives labels, and as ``preview_batch``.
     """
     found: int | None = engine.call(search, request, wanted, back, most)
@@ -97,16 +97,16 @@ def _came(
     """For each batch from 0 on the samples that came to the branches and got the augmentations."""
     count = min(request.tiles, graph.settings.batch_size)
     shown = frozenset(range(count))
-    regions, augmented = wanted.by_region(), wanted.by_node()
+    blocks, augmented = wanted.by_block(), wanted.by_node()
     within = {node: scope for node in augmented if (scope := graph.scope_of(node))}
-    deciding = [*regions, *map(region_of, within.values())]
-    outer = dict.fromkeys(graph.outermost(region) for region in deciding)
-    nodes = [graph.node(region) for region in outer]
+    deciding = [*blocks, *map(block_of, within.values())]
+    outer = dict.fromkeys(graph.outermost(block) for block in deciding)
+    nodes = [graph.node(block) for block in outer]
     places = worker.runner.branch_places(graph, request.data, nodes) if nodes else None
     for batch in itertools.count():
         found = shown
         came = places.run() if places else {}
-        for scopes in regions.values():  # in any turn of a body that runs again
+        for scopes in blocks.values():  # in any turn of a body that runs again
             found &= _places(each for name, each in came.items() if scope_of(name) in scopes)
         if found and augmented:
             got = worker.runner.augmented(graph, request.data, list(augmented), batch, count)

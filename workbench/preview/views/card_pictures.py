@@ -43,7 +43,7 @@ class CardPicture:
 
     ``box`` is the place of its first picture in the sheet, None where it gives none: then ``text``
     has the values of its first output, where they are few. ``draws`` is what feeds its arguments;
-    ``branches`` names the bodies of a region that ran for the sample, in any turn.
+    ``branches`` names the bodies of a block that ran for the sample, in any turn.
     """
 
     node: str
@@ -57,7 +57,7 @@ class CardPicture:
 class CardPictures:
     """The cards of all nodes that the outputs depend on and the sample comes to.
 
-    In running order, those inside regions behind the others.
+    In running order, those inside blocks behind the others.
 
     ``image`` is a JPEG of ``size`` (width, height), empty where no node gives a picture. ``index``
     is the sample's place in the batch, of which ``samples`` are shown. Of a sample with an error
@@ -133,7 +133,7 @@ def _sheet(
 def _cards(
     worker: Worker, run: GraphRun, index: int
 ) -> list[tuple[CardPicture, NDArray[np.uint8] | None]]:
-    """Those of all nodes that the sample comes to, also inside regions."""
+    """Those of all nodes that the sample comes to, also inside blocks."""
     nodes = (*run.nodes, *run.inner_nodes)
     places = [(node, run.place(run.graph.scope_of(node.id), index)) for node in nodes]
     return [_card(worker, run, node, index, at) for node, at in places if at is not None]

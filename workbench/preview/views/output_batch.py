@@ -101,7 +101,7 @@ class OutputBatch(Mapping[str, Any]):
         Why a file cannot be used, by its name; another stands in its place.
     draws:
         What was drawn for each sample, by the node's id: numbers, None where a sample did not come
-        to a draw inside a region; of automatic augmentation what it did, ``rotate -27, equalize``.
+        to a draw inside a block; of automatic augmentation what it did, ``rotate -27, equalize``.
     folder:
         Another text after a change of the data.
 

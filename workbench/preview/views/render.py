@@ -73,7 +73,7 @@ class Tile:
     ``draws`` has a text for each generator, ``angle -7.24``; ``notes`` says what else is to be
     known of the tile: that it is one draw of many, how large its difference is. ``class_name`` is
     what the label stands for, or the label where it has no name. ``branches`` are the scopes of the
-    bodies of regions that ran for it, ``augmentations`` the keys of what it got where automatic
+    bodies of blocks that ran for it, ``augmentations`` the keys of what it got where automatic
     augmentation chose, ``applied`` the same in words, ``rotate -27, equalize``, for each node.
     """
 
@@ -103,7 +103,7 @@ class PreviewResult:
     what each node gave, ``224×224×3 u8``; ``reran`` names the nodes that had to run;
     ``milliseconds`` is the time in the worker; ``baseline`` names, for a difference, the step that
     each output is compared with; ``folder`` is another text after a change of the data folder;
-    ``branches`` are all bodies of the graph's regions, ``augmentations`` all that its automatic
+    ``branches`` are all bodies of the graph's blocks, ``augmentations`` all that its automatic
     augmentations may choose.
 
     ::

@@ -276,7 +276,7 @@ def _time(worker: Worker, run: GraphRun, node_id: str) -> NodeTime:
     times: dict[str, NodeTime] = worker.kept.setdefault(("times",), {})
     if run.graph.scope_of(node_id):
         return NodeTime(
-            None, reason="It runs inside a region, whose card has the time of the whole."
+            None, reason="It runs inside a block, whose card has the time of the whole."
         )
     key = run.result.keys[node_id]
     if key not in times:

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.catalog.overlay import CATEGORIES
 from workbench.catalog.own_operators.auto_augment import NAMED, POLICIES
-from workbench.catalog.own_operators.blocks import REGIONS
+from workbench.catalog.own_operators.blocks import BLOCKS
 from workbench.catalog.spec import Catalog, Device
 from workbench.catalog.templates import load_templates
 from workbench.engine.resources.machine import Machine
@@ -69,7 +69,7 @@ def constant_fields(catalog: Catalog, machine: Machine, roots: Roots | None = No
         "canvas": {
             "categories": list(CATEGORIES),
             "operators": operator_entries(catalog.values()),
-            "regions": operator_entries(REGIONS.values()),
+            "blocks": operator_entries(BLOCKS.values()),
             "templates": template_entries(load_templates().values()),
             "recipes": recipe_lines(presenters.recipe_entries()),
         },

@@ -181,7 +181,7 @@ def _carried_out(
             graph = apply_inspector_edit(document.graph, catalog, action)
             label = ""
             if isinstance(action, inspector.SetCondition):
-                label = f"condition of {action.region}"
+                label = f"condition of {action.block}"
             edited = document.with_graph(graph)
             return Edited(edited, group=getattr(action, "group", ""), label=label)
         case canvas.AddElif() | canvas.Fuse():
@@ -208,7 +208,7 @@ def _body_of_selection(document: Document, state: ViewState, action: canvas.Past
     """The scope in which all that is selected stands, into which a text is pasted.
 
     That of the body that is shown where the selection stands in several, and for a text with a
-    reader, which no region may hold.
+    reader, which no block may hold.
     """
     scopes = {scope_of(document.graph, key, state.scope) for key in state.selected}
     if len(scopes) != 1 or load_graph(action.text).sources:

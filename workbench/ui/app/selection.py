@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from workbench.catalog.spec import Catalog
 from workbench.graph.control_flow.kinds import CONDITION
-from workbench.graph.model import Graph, region_of
+from workbench.graph.model import Graph, block_of
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.storage.layout import Document
 from workbench.ui.canvas.canvas_actions import all_folded_generators
@@ -23,10 +23,10 @@ def select_node(state: ViewState, document: Document, node: str) -> None:
 
 
 def open_scope(state: ViewState, graph: Graph, catalog: Catalog, scope: str) -> None:
-    """Show another body; out of a region, that is selected. Raises GraphEditError."""
+    """Show another body; out of a block, that is selected. Raises GraphEditError."""
     graph.body_at(scope)
     body = graph.at_scope(scope)
-    left = drawn_around(body, region_of(state.scope)) if state.scope else ""
+    left = drawn_around(body, block_of(state.scope)) if state.scope else ""
     state.scope = scope
     state.selected = [left] if left else initial_selection(body, catalog)
 

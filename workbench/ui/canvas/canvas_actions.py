@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from workbench.catalog.own_operators.blocks import REGIONS
+from workbench.catalog.own_operators.blocks import BLOCKS
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.control_flow.condition_edits import add_elif, set_condition
-from workbench.graph.control_flow.wrap import unwrap_region, wrap_as_options, wrap_in_region
+from workbench.graph.control_flow.wrap import unwrap_block, wrap_as_options, wrap_in_block
 from workbench.graph.edits import compose
 from workbench.graph.edits.connect import connect, disconnect, port_taken_reason, set_output
 from workbench.graph.edits.edit import chain, move_node
@@ -160,19 +160,19 @@ def _place(document: Document, catalog: Catalog, action: canvas.SetPositions) ->
 
 def _wrap(document: Document, catalog: Catalog, action: canvas.Wrap) -> Edited:
     graph = document.graph
-    if action.op not in REGIONS:
-        raise GraphEditError(f"{action.op[:40]!r} is no region. There is {', '.join(REGIONS)}.")
+    if action.op not in BLOCKS:
+        raise GraphEditError(f"{action.op[:40]!r} is no block. There is {', '.join(BLOCKS)}.")
     nodes = _own(graph, action.nodes)
-    side_by_side = REGIONS[action.op].numbered_bodies and not action.together
-    wrap = wrap_as_options if side_by_side else wrap_in_region
-    whole, region = wrap(graph.whole, catalog, nodes, action.op)
+    side_by_side = BLOCKS[action.op].numbered_bodies and not action.together
+    wrap = wrap_as_options if side_by_side else wrap_in_block
+    whole, block = wrap(graph.whole, catalog, nodes, action.op)
     if action.condition:
-        whole = set_condition(whole, catalog, region, usual_condition(action.condition))
-    return within_limit(document, whole.at_scope(graph.scope)), [region]
+        whole = set_condition(whole, catalog, block, usual_condition(action.condition))
+    return within_limit(document, whole.at_scope(graph.scope)), [block]
 
 
 def _unwrap(document: Document, catalog: Catalog, action: canvas.Unwrap) -> Edited:
-    graph, nodes = unwrap_region(document.graph, catalog, action.node, action.body)
+    graph, nodes = unwrap_block(document.graph, catalog, action.node, action.body)
     drawn = _drawn(graph, catalog, nodes)
     return document.with_graph(graph), drawn
 
@@ -207,7 +207,7 @@ def _fold(document: Document, catalog: Catalog, action: canvas.Fold) -> Edited:
 def _collapse(document: Document, catalog: Catalog, action: canvas.Collapse) -> Edited:
     node, layout = document.graph.node(action.node), document.layout
     if not node.bodies:
-        raise GraphEditError(f"{node.id} is no region: there is nothing in it to show or to hide.")
+        raise GraphEditError(f"{node.id} is no block: there is nothing in it to show or to hide.")
     chosen = {node.id}
     collapsed = layout.collapsed | chosen if action.collapsed else layout.collapsed - chosen
     return replace(document, layout=replace(layout, collapsed=collapsed)), [node.id]
@@ -316,7 +316,7 @@ def folded_generators_in_scope(
 def all_folded_generators(
     graph: Graph, catalog: Catalog, layout: Layout
 ) -> dict[str, tuple[str, str]]:
-    """The same for a whole graph, with all that stands inside its regions."""
+    """The same for a whole graph, with all that stands inside its blocks."""
     found: dict[str, tuple[str, str]] = {}
     for scope, _ in graph.bodies():
         found |= folded_generators_in_scope(graph.at_scope(scope), catalog, layout)

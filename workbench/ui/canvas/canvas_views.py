@@ -53,7 +53,7 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 
 def operator_entries(specs: Iterable[OpSpec]) -> list[OperatorEntry]:
-    """Operators, usable or not, or regions."""
+    """Operators, usable or not, or blocks."""
     return [
         {
             "name": spec.name,
@@ -103,7 +103,7 @@ def node_entries(
 ) -> list[NodeEntry]:
     """The drawn nodes in running order; of a body first what it takes in.
 
-    Those in the bodies of a region that is no card follow it. ``facts`` is what each gave when it
+    Those in the bodies of a block that is no card follow it. ``facts`` is what each gave when it
     last ran, by id; ``flows`` what each port will give as far as it is known without running;
     ``classes`` are the names of the data's classes.
     """
@@ -254,7 +254,7 @@ def _inputs(
 
 
 def _decides(spec: OpSpec | None, into: str) -> bool:
-    """Whether an input of a region decides what runs: it is drawn as an argument is."""
+    """Whether an input of a block decides what runs: it is drawn as an argument is."""
     return spec is not None and bool(spec.bodies) and any(p.name == into for p in spec.inputs)
 
 

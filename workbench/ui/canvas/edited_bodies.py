@@ -1,6 +1,6 @@
 """In which bodies an action of the canvas works: those of what it names.
 
-The canvas draws the bodies of regions inside the one that it shows, and names what stands in them
+The canvas draws the bodies of blocks inside the one that it shows, and names what stands in them
 without opening them first.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from workbench.errors import GraphEditError
-from workbench.graph.model import Graph, region_of
+from workbench.graph.model import Graph, block_of
 from workbench.ui.contract.actions import canvas
 from workbench.ui.contract.actions.base import Action
 
@@ -34,7 +34,7 @@ def split_by_body(graph: Graph, action: A, shown: str) -> list[tuple[str, A]]:
         names = ", ".join(sorted(scope or "the graph" for scope in scopes))
         raise GraphEditError(
             f"These stand in several bodies ({names}). Choose what stands in one; a body is fed "
-            "through the inputs of its region."
+            "through the inputs of its block."
         )
     if isinstance(action, canvas.Remove):
         gone = set(action.nodes)
@@ -79,13 +79,13 @@ def _part(graph: Graph, action: A, scope: str, shown: str) -> A:
 def _depth(graph: Graph, scope: str) -> int:
     depth = 0
     while scope:
-        scope, depth = graph.scope_of(region_of(scope)), depth + 1
+        scope, depth = graph.scope_of(block_of(scope)), depth + 1
     return depth
 
 
-def _stands_inside(graph: Graph, scope: str, regions: set[str]) -> bool:
-    while scope and graph.has(region_of(scope)):
-        if region_of(scope) in regions:
+def _stands_inside(graph: Graph, scope: str, blocks: set[str]) -> bool:
+    while scope and graph.has(block_of(scope)):
+        if block_of(scope) in blocks:
             return True
-        scope = graph.scope_of(region_of(scope))
+        scope = graph.scope_of(block_of(scope))
     return False

@@ -130,9 +130,9 @@ class InspectorView(TypedDict):
     """Words for what rows name in ``links``: ``the draw of rotate.angle``."""
     rows: list[ArgRow]
     condition: str
-    """Of a region what decides: ``0.5 yes``; else empty."""
+    """Of a block what decides: ``0.5 yes``; else empty."""
     control: str
-    """The input of a region that decides: ``condition``."""
+    """The input of a block that decides: ``condition``."""
     condition_node: str
     """The node that feeds it; empty where nothing does."""
     asks: ConditionEntry | None
@@ -144,4 +144,4 @@ class InspectorView(TypedDict):
     weights: list[float]
     """The probability of each body, where a draw chooses one of several; else empty."""
     bodies: list[BodyEntry]
-    """Of a region, each to be opened."""
+    """Of a block, each to be opened."""

@@ -9,10 +9,10 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class BranchEntry(TypedDict):
-    """A body of a region."""
+    """A body of a block."""
 
     scope: str
-    region: str
+    block: str
     body: str
     text: str
     """``branch: then``, ``one_of: option_1 (rotate)``."""
@@ -70,7 +70,7 @@ class TileEntry(TypedDict):
     notes: list[str]
     """What else is to be known: that it is one draw of many, how large its difference is."""
     branches: list[str]
-    """The scopes of the bodies of regions that ran for it."""
+    """The scopes of the bodies of blocks that ran for it."""
     augmentations: list[str]
     """The keys of what it got where automatic augmentation chose."""
     applied: list[str]
@@ -123,7 +123,7 @@ class SheetHeader(TypedDict):
     tile: int
     """Side of a tile in pixels."""
     branches: list[BranchEntry]
-    """All bodies of the graph's regions, those of a nested region behind its own."""
+    """All bodies of the graph's blocks, those of a nested block behind its own."""
     augmentations: list[AugmentationEntry]
     """All that the graph's automatic augmentations may choose."""
     memory: NotRequired[MemoryEntry]
@@ -220,14 +220,14 @@ class StatisticsEntry(TypedDict):
 
 
 class BodyShareEntry(TypedDict):
-    """How often a body of a region ran."""
+    """How often a body of a block ran."""
 
     body: str
     text: str
     """As of a ``BranchEntry``."""
     count: int
     share: float | None
-    """Of the samples that came to the region; None where none did."""
+    """Of the samples that came to the block; None where none did."""
     low: float
     high: float
     """The ends of its 99 % interval."""
@@ -237,10 +237,10 @@ class BodyShareEntry(TypedDict):
     """Whether the interval holds what was asked for."""
 
 
-class RegionSharesEntry(TypedDict):
-    """A region, and how many samples came to it."""
+class BlockSharesEntry(TypedDict):
+    """A block, and how many samples came to it."""
 
-    region: str
+    block: str
     scope: str
     """Of the body in which it stands; empty: of none."""
     samples: int
@@ -250,12 +250,12 @@ class RegionSharesEntry(TypedDict):
 
 
 class InspectedSharesEntry(TypedDict):
-    """How often each body of the inspected region ran."""
+    """How often each body of the inspected block ran."""
 
     shown: dict[str, int]
     """Of each body the samples of the shown batch that came to it."""
     shown_of: int
-    """Samples of the shown batch that came to the region."""
+    """Samples of the shown batch that came to the block."""
     counted: list[BodyShareEntry]
     """Over many batches; empty while none were counted."""
     batches: int
@@ -265,7 +265,7 @@ class InspectedSharesEntry(TypedDict):
 class BranchSharesEntry(TypedDict):
     """What was counted over many batches, from 0 on."""
 
-    regions: list[RegionSharesEntry]
+    blocks: list[BlockSharesEntry]
     batches: int
     samples: int
     """In these batches."""
@@ -376,7 +376,7 @@ class CardEntry(TypedDict):
     draws: list[str]
     """``angle -7.24``"""
     branches: list[str]
-    """The bodies of a region that ran for the sample, in any turn."""
+    """The bodies of a block that ran for the sample, in any turn."""
 
 
 class CardsHeader(TypedDict):

@@ -294,7 +294,7 @@ class FusedSpeedEntry(TypedDict):
 
     state: str
     """none, running, done, failed, stopped."""
-    region: str
+    block: str
     text: str
     share: float
     rows: list[FusedRow]

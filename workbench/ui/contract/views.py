@@ -148,7 +148,7 @@ class DrawEntry(TypedDict):
 
 
 class BodyEntry(TypedDict):
-    """One body of a region."""
+    """One body of a block."""
 
     name: str
     """``then``"""
@@ -163,7 +163,7 @@ class BodyEntry(TypedDict):
 
 
 class ScopeBody(TypedDict):
-    """One body of a region on the way into the body that is shown."""
+    """One body of a block on the way into the body that is shown."""
 
     name: str
     title: str
@@ -174,9 +174,9 @@ class ScopeBody(TypedDict):
 
 
 class ScopeEntry(TypedDict):
-    """One region on the way from the graph into the body that is shown."""
+    """One block on the way from the graph into the body that is shown."""
 
-    region: str
+    block: str
     op: str
     bodies: list[ScopeBody]
 
@@ -195,7 +195,7 @@ class NodeEntry(TypedDict):
     op: str
     """Empty for what a body takes in."""
     title: str
-    """What its card says: the operator, the call that an opaque node stands for, or of a region
+    """What its card says: the operator, the call that an opaque node stands for, or of a block
     what decides."""
     label: str
     role: Role
@@ -228,7 +228,7 @@ class NodeEntry(TypedDict):
     loose: bool
     """Whether no output depends on it, so that it does not run."""
     bodies: list[BodyEntry]
-    """Of a region, each to be opened."""
+    """Of a block, each to be opened."""
     expanded: bool
     """Whether what stands in its bodies is drawn too, in a frame: those nodes follow it."""
 

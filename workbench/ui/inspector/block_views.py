@@ -1,4 +1,4 @@
-"""Regions as the canvas and the inspector show them: what decides, their bodies, the breadcrumb."""
+"""Blocks as the canvas and the inspector show them: what decides, their bodies, the breadcrumb."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from workbench.graph.checks.check import Fault
 from workbench.graph.control_flow.kinds import kind_of
-from workbench.graph.model import Body, Graph, Node, Port, region_of
+from workbench.graph.model import Body, Graph, Node, Port, block_of
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.contract.views import BodyEntry, ScopeBody, ScopeEntry
@@ -15,7 +15,7 @@ from workbench.ui.inspector.random_views import distribution, random_view
 
 
 def drawn_around(graph: Graph, node_id: str) -> str:
-    """What stands for a node in the body that is drawn: itself, or the region around it.
+    """What stands for a node in the body that is drawn: itself, or the block around it.
 
     Empty where it stands outside.
     """
@@ -26,12 +26,12 @@ def drawn_around(graph: Graph, node_id: str) -> str:
             return node_id
         if not scope:
             break
-        node_id = region_of(scope)
+        node_id = block_of(scope)
     return ""
 
 
 def expanded_bodies(graph: Graph, node: Node, layout: Layout) -> list[Graph]:
-    """The bodies of a region that are drawn where it stands: none of one that is a card."""
+    """The bodies of a block that are drawn where it stands: none of one that is a card."""
     if node.id in layout.collapsed:
         return []
     return [graph.whole.at_scope(node.scope(name)) for name in node.bodies]
@@ -41,14 +41,14 @@ def is_drawn(graph: Graph, layout: Layout, node_id: str, shown: str) -> bool:
     """Whether a node stands in the shown body, or in one that is drawn in it."""
     scope = graph.scope_of(node_id)
     while scope and scope != shown:
-        if region_of(scope) in layout.collapsed:
+        if block_of(scope) in layout.collapsed:
             return False
-        scope = graph.scope_of(region_of(scope))
+        scope = graph.scope_of(block_of(scope))
     return scope == shown
 
 
 def body_entries(node: Node, faulty: Collection[str]) -> list[BodyEntry]:
-    """The bodies of a region, to be opened; ``faulty`` are the scopes in which something is."""
+    """The bodies of a block, to be opened; ``faulty`` are the scopes in which something is."""
     return [
         {
             "name": name,
@@ -64,19 +64,19 @@ def body_entries(node: Node, faulty: Collection[str]) -> list[BodyEntry]:
 
 
 def _is_inside(body: Body, scope: str) -> bool:
-    """Whether a scope is that of a region of a body, at any depth."""
+    """Whether a scope is that of a block of a body, at any depth."""
     return any(
-        node.id == region_of(scope) or any(_is_inside(b, scope) for b in node.bodies.values())
+        node.id == block_of(scope) or any(_is_inside(b, scope) for b in node.bodies.values())
         for node in body.nodes
     )
 
 
 def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
-    """The breadcrumb from the graph into a body: at each region its bodies, one of them shown."""
+    """The breadcrumb from the graph into a body: at each block its bodies, one of them shown."""
     breadcrumb: list[ScopeEntry] = []
     while scope:
-        region, _, shown = scope.rpartition(".")
-        node = graph.node(region)
+        block, _, shown = scope.rpartition(".")
+        node = graph.node(block)
         names: list[ScopeBody] = [
             {
                 "name": name,
@@ -86,13 +86,13 @@ def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
             }
             for name, body in node.bodies.items()
         ]
-        breadcrumb.insert(0, {"region": region, "op": node.op, "bodies": names})
-        scope = graph.scope_of(region)
+        breadcrumb.insert(0, {"block": block, "op": node.op, "bodies": names})
+        scope = graph.scope_of(block)
     return breadcrumb
 
 
 def condition_of(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> str:
-    """What decides in a region: what a generator draws, else the output that feeds it.
+    """What decides in a block: what a generator draws, else the output that feeds it.
 
     ``classes`` are the names of the data's classes.
     """
@@ -105,16 +105,16 @@ def condition_of(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> 
 
 
 def condition_port(typed: TypedGraph, node: Node) -> Port | None:
-    """What feeds the input of a region that decides; None for what is no region."""
+    """What feeds the input of a block that decides; None for what is no block."""
     spec = typed.catalog.find(node.op)
     return node.inputs.get(spec.inputs[0].name) if spec and spec.bodies and spec.inputs else None
 
 
 def faulty_scopes(graph: Graph, faults: Sequence[Fault]) -> set[str]:
-    """The scopes of the nodes that are at fault, and of the bodies that a region's fault names."""
+    """The scopes of the nodes that are at fault, and of the bodies that a block's fault names."""
     whole = graph.whole
     found = [fault for fault in faults if whole.has(fault.node)]
-    named = {fault.about for fault in found if region_of(fault.about) == fault.node}
+    named = {fault.about for fault in found if block_of(fault.about) == fault.node}
     return named.union(whole.scope_of(fault.node) for fault in found)
 
 
@@ -124,8 +124,8 @@ def nearest_existing_scope(graph: Graph, before: Graph, scope: str) -> str:
     ``before`` is a graph that had it.
     """
     while scope:
-        region, _, body = scope.rpartition(".")
-        if graph.has(region) and body in graph.node(region).bodies:
+        block, _, body = scope.rpartition(".")
+        if graph.has(block) and body in graph.node(block).bodies:
             return scope
-        scope = before.scope_of(region) if before.has(region) else ""
+        scope = before.scope_of(block) if before.has(block) else ""
     return ""

@@ -78,10 +78,10 @@ def condition_entry(typed: TypedGraph, node: Node) -> ConditionEntry | None:
     return entry
 
 
-def _operator_in(typed: TypedGraph, region: Node) -> str:
-    """The operator that a region on a coin flip holds, by its name in the code."""
+def _operator_in(typed: TypedGraph, block: Node) -> str:
+    """The operator that a block on a coin flip holds, by its name in the code."""
     return next(
-        node.op for node in region.bodies["then"].nodes if not is_generator(typed.spec(node))
+        node.op for node in block.bodies["then"].nodes if not is_generator(typed.spec(node))
     )
 
 
@@ -116,7 +116,7 @@ def usual_condition(kind: str) -> Condition:
 def ask_condition(graph: Graph, catalog: Catalog, action: SetCondition) -> Graph:
     """The graph after the action. Raises GraphEditError for values that there are not."""
     condition = usual_condition(action.kind)
-    node = graph.node(action.region)
+    node = graph.node(action.block)
     before = condition_of(TypedGraph(graph.at_scope(graph.scope_of(node.id)), catalog), node)
     if before is not None and isinstance(before[0], type(condition)):
         condition = before[0]

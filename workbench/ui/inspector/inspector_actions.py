@@ -37,24 +37,24 @@ def apply_inspector_edit(graph: Graph, catalog: Catalog, action: inspector.Inspe
             return of_argument.set_generator(graph, catalog, action)
         case inspector.SetProbability():
             probability = _number(action.probability, "a number from 0 to 1")
-            return options.set_probability(graph, catalog, action.region, probability)
+            return options.set_probability(graph, catalog, action.block, probability)
         case inspector.SetCondition():
             return ask_condition(graph, catalog, action)
         case inspector.SetWeights():
             return options.set_weights(
                 graph,
                 catalog,
-                action.region,
+                action.block,
                 [_number(each, "numbers, 0 or more") for each in action.weights],
             )
         case inspector.AddOption():
-            return options.add_option(graph, catalog, action.region)
+            return options.add_option(graph, catalog, action.block)
         case inspector.RemoveOption():
-            return options.remove_option(graph, catalog, action.region, action.body)
+            return options.remove_option(graph, catalog, action.block, action.body)
         case inspector.MoveOption():
-            return options.move_option(graph, catalog, action.region, action.body, action.by)
+            return options.move_option(graph, catalog, action.block, action.body, action.by)
         case inspector.NameBody():
-            return set_body_title(graph, catalog, action.region, action.body, action.title)
+            return set_body_title(graph, catalog, action.block, action.body, action.title)
         case inspector.OwnPolicy():
             return own_policy(graph, catalog, action.node, action.name)
         case inspector.SetDevice():

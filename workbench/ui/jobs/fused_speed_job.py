@@ -18,7 +18,7 @@ from workbench.ui.jobs.measurement_queue import SHARED_QUEUE, MeasurementQueue
 
 NOTHING: FusedSpeedEntry = {
     "state": "none",
-    "region": "",
+    "block": "",
     "text": "",
     "share": 0.0,
     "rows": [],
@@ -46,13 +46,13 @@ class FusedSpeed:
         self._job: MeasurementJob[Report] | None = None
         self._of: tuple[Graph, Datasets, str] | None = None
 
-    def start(self, region: str, graph: Graph, data: Datasets) -> None:
+    def start(self, block: str, graph: Graph, data: Datasets) -> None:
         """Measure a sound graph on these data, unless that is being done."""
         if self._job is not None and self._job.outcome is None:
             return
-        experiment = FusedSpeedExperiment(graph, data, region, measurement_config=QUICK_CONFIG)
+        experiment = FusedSpeedExperiment(graph, data, block, measurement_config=QUICK_CONFIG)
         experiment.usable.roots = self._roots
-        self._of = _unnamed(graph), data, region
+        self._of = _unnamed(graph), data, block
         self._job = MeasurementJob(experiment, self._listener, self._queue)
         self._job.start()
 
@@ -67,7 +67,7 @@ class FusedSpeed:
         if job is None or self._of is None:
             return NOTHING
         stale = (_unnamed(graph), data) != self._of[:2]
-        base: FusedSpeedEntry = {**NOTHING, "region": self._of[2], "stale": stale}
+        base: FusedSpeedEntry = {**NOTHING, "block": self._of[2], "stale": stale}
         if job.outcome is None:
             return {**base, "state": "running", "text": job.text, "share": job.share}
         found, wrong = job.outcome

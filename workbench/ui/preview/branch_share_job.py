@@ -1,4 +1,4 @@
-"""Counts how often each body of the regions runs, for the statistics and the inspector.
+"""Counts how often each body of the blocks runs, for the statistics and the inspector.
 
 In calls of a fifth of a second, between which what was counted so far is shown.
 """
@@ -11,18 +11,18 @@ from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.preview import PreviewRequest, preview_branch_shares
-from workbench.preview.facts.branch_shares import BranchShares, RegionShares, wilson_interval
+from workbench.preview.facts.branch_shares import BlockShares, BranchShares, wilson_interval
 from workbench.ui.contract.preview_views import (
+    BlockSharesEntry,
     BranchSharesEntry,
     InspectedSharesEntry,
-    RegionSharesEntry,
 )
 from workbench.ui.jobs.background_results import BackgroundResults
 from workbench.ui.state.view_state import ViewState
 
 NAME = "branch_shares"
 USUAL_BATCHES = 1000
-"""Some 0.2 s for a region where draws decide. Where data decide, this is only done when asked."""
+"""Some 0.2 s for a block where draws decide. Where data decide, this is only done when asked."""
 _NONE = BranchShares(0, (), False)
 
 
@@ -84,7 +84,7 @@ class BranchShareJob:
         if self._of is None or self._of != self._wanted:
             return False
         shares, asked = self._shares, state.branch_batches
-        if self._error or not shares.regions or (shares.reads and asked is None):
+        if self._error or not shares.blocks or (shares.reads and asked is None):
             return True
         return shares.batches >= (asked or USUAL_BATCHES)
 
@@ -92,7 +92,7 @@ class BranchShareJob:
         shares = self._shares
         size = state.checked.active.settings.batch_size
         return {
-            "regions": [_region(region) for region in shares.regions],
+            "blocks": [_block(block) for block in shares.blocks],
             "batches": shares.batches,
             "samples": shares.batches * size,
             "wanted": state.branch_batches or USUAL_BATCHES,
@@ -102,16 +102,16 @@ class BranchShareJob:
         }
 
 
-def _region(region: RegionShares) -> RegionSharesEntry:
-    total = region.samples
-    made: RegionSharesEntry = {
-        "region": region.region,
-        "scope": region.scope,
+def _block(block: BlockShares) -> BlockSharesEntry:
+    total = block.samples
+    made: BlockSharesEntry = {
+        "block": block.block,
+        "scope": block.scope,
         "samples": total,
         "bodies": [],
-        "in_turns": region.in_turns,
+        "in_turns": block.in_turns,
     }
-    for body in region.bodies:
+    for body in block.bodies:
         low, high = wilson_interval(body.count, total)
         agrees = body.asked is None or low <= body.asked <= high
         made["bodies"].append(
@@ -130,7 +130,7 @@ def _region(region: RegionShares) -> RegionSharesEntry:
 
 
 def inspected_shares(state: ViewState, counted: BranchSharesEntry) -> InspectedSharesEntry:
-    """Those of the region whose arguments are shown; without bodies where none is."""
+    """Those of the block whose arguments are shown; without bodies where none is."""
     made: InspectedSharesEntry = {
         "shown": {},
         "shown_of": 0,
@@ -138,12 +138,12 @@ def inspected_shares(state: ViewState, counted: BranchSharesEntry) -> InspectedS
         "batches": counted["batches"],
         "counting": counted["counting"],
     }
-    graph, region = state.checked.active, state.inspected
-    if state.preview is None or not graph.has(region) or not graph.node(region).bodies:
+    graph, block = state.checked.active, state.inspected
+    if state.preview is None or not graph.has(block) or not graph.node(block).bodies:
         return made
-    if region not in {branch.region for branch in state.preview.branches}:
+    if block not in {branch.block for branch in state.preview.branches}:
         return made  # the picture is of a graph before it, or under another name
-    node, scope = graph.node(region), graph.scope_of(region)
+    node, scope = graph.node(block), graph.scope_of(block)
     came = [
         tile.branches
         for tile in state.preview.tiles
@@ -153,7 +153,7 @@ def inspected_shares(state: ViewState, counted: BranchSharesEntry) -> InspectedS
     made["shown"] = {
         name: sum(node.scope(name) in branches for branches in came) for name in node.bodies
     }
-    for each in counted["regions"]:
-        if each["region"] == region:
+    for each in counted["blocks"]:
+        if each["block"] == block:
             made["counted"] = each["bodies"]
     return made

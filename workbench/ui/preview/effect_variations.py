@@ -94,7 +94,7 @@ def effect_remark(
         )
     if node.bodies:
         return (
-            "A region's values decide for which samples its nodes run. Choose a node in it to vary "
+            "A block's values decide for which samples its nodes run. Choose a node in it to vary "
             "a value."
         )
     said = []

@@ -91,7 +91,7 @@ def _policy_of(graph: Graph, node_id: str) -> tuple[Value, ...] | None:
 def _pictured(graph: Graph, node_id: str, sub_policy: Value) -> Graph:
     """The graph up to the node, of which every sample gets this sub-policy, all of it.
 
-    Of a node inside a region the whole graph: what is inside one is no output.
+    Of a node inside a block the whole graph: what is inside one is no output.
     """
     node = graph.node(node_id)
     made = graph.replace_node(replace(node, args={**node.args, "policy": forced(sub_policy)}))

@@ -77,7 +77,7 @@ def picture_bytes(preview: PreviewResult, request: PreviewRequest) -> bytes:
         "reran": list(preview.reran),
         "tile": request.tile_size,
         "branches": [
-            {"scope": each.scope, "region": each.region, "body": each.body, "text": each.text}
+            {"scope": each.scope, "block": each.block, "body": each.body, "text": each.text}
             for each in preview.branches
         ],
         "augmentations": [

@@ -208,7 +208,7 @@ class SpeedPanel:
                 part = "scaling" if what in ("threads", "pipelines", "workers") else what
                 return self._start(part, lambda: self._experiment(what, graph, data, peers))
             case speed.MeasureFused():
-                self.fused.start(action.region, graph, data)
+                self.fused.start(action.block, graph, data)
                 return None
             case speed.StopFused():
                 self.fused.cancel()

@@ -64,7 +64,7 @@ def _graph_changes(old: Graph, new: Graph) -> Iterator[str]:
         yield f"open {new.name}"
     if len(added) == len(removed) == 1 and replace(added[0], id=removed[0].id) == removed[0]:
         yield f"rename {removed[0].id} to {added[0].id}"
-    yield from _regions(added, removed)
+    yield from _blocks(added, removed)
     changed = [(ours[key], node) for key, node in theirs.items() if ours.get(key, node) != node]
     changed.sort(key=lambda pair: bool(pair[0].bodies))  # what is inside changes what is around
     for one, other in changed:
@@ -89,11 +89,11 @@ def _graph_changes(old: Graph, new: Graph) -> Iterator[str]:
     yield "order of the nodes"
 
 
-def _regions(added: Collection[Node], removed: Collection[Node]) -> Iterator[str]:
+def _blocks(added: Collection[Node], removed: Collection[Node]) -> Iterator[str]:
     for word, nodes in (("put into", added), ("take apart", removed)):
-        region = next((node for node in nodes if node.bodies), None)
-        if region is not None and len(_drawn(nodes)) == 1:
-            yield f"{word} {region.id}"
+        block = next((node for node in nodes if node.bodies), None)
+        if block is not None and len(_drawn(nodes)) == 1:
+            yield f"{word} {block.id}"
 
 
 def _values(

@@ -16,7 +16,7 @@ from workbench.engine.resources.root_guard import NAMED_IN_DATA, located_paths
 from workbench.errors import OUTSIDE, DataError, WorkbenchError, WorkerLostError
 from workbench.graph.edits.edit import chain, is_movable, set_arg
 from workbench.graph.fixes import Fix, fixes
-from workbench.graph.model import Graph, Port, region_of
+from workbench.graph.model import Graph, Port, block_of
 from workbench.graph.model.faults import DATA_WARNINGS, Fault
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.resolved import ResolvedGraph
@@ -210,8 +210,8 @@ class ViewState:
         return tuple(
             scope
             for scope in self.shown_branches
-            if whole.has(region := region_of(scope))
-            and scope.removeprefix(f"{region}.") in whole.node(region).bodies
+            if whole.has(block := block_of(scope))
+            and scope.removeprefix(f"{block}.") in whole.node(block).bodies
         )
 
     @property

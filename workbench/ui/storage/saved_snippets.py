@@ -94,7 +94,7 @@ def snippet_entries(snippets: Iterable[Snippet]) -> list[TemplateEntry]:
 
 
 def _told(snippet: Snippet) -> str:
-    """Its operators and regions, those inside these too; draws only where there is nothing else."""
+    """Its operators and blocks, those inside these too; draws only where there is nothing else."""
     ops = list(dict.fromkeys(node.op for node in snippet.part.walk()))
     return ", ".join([op for op in ops if not op.startswith("random.")] or ops)
 

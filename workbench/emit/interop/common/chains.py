@@ -166,38 +166,38 @@ class Reading:
             weights *= len(chains)
         return Choice(node, chains, tuple(float(str(each)) for each in weights)), source
 
-    def _deciding(self, region: Node, name: str) -> Node:
-        port = region.inputs[name]
+    def _deciding(self, block: Node, name: str) -> Node:
+        port = block.inputs[name]
         node = self.graph.node(port.node)
-        self._claim(node, region.id)
+        self._claim(node, block.id)
         if node.op != "random.choice":
             raise GraphExportError(
-                f"{region.id}.{name}: {self.target} draws what runs, and {node.id} ({node.op}) "
+                f"{block.id}.{name}: {self.target} draws what runs, and {node.id} ({node.op}) "
                 f"decides here. {OTHERWISE}"
             )
         return node
 
-    def _probability(self, region: Node, name: str) -> float:
-        node = self.graph.node(region.inputs[name].node)
+    def _probability(self, block: Node, name: str) -> float:
+        node = self.graph.node(block.inputs[name].node)
         if node.op == "random.coin_flip":
-            self._claim(node, region.id)
+            self._claim(node, block.id)
             return float(str(node.args.get("probability", 0.5)))
         below = node.op in ("math.lt", "math.le") and "right" in node.args
-        if below and (drawn := self._drawn(node.inputs["data"], region.id)) is not None:
+        if below and (drawn := self._drawn(node.inputs["data"], block.id)) is not None:
             limit = float(str(node.args["right"]))
             if drawn.low == drawn.high:
                 return float(drawn.low < limit or (node.op == "math.le" and drawn.low == limit))
             return min(max((limit - drawn.low) / (drawn.high - drawn.low), 0.0), 1.0)
         raise GraphExportError(
-            f"{region.id}.{name}: {self.target} decides by a probability, and {node.id} "
+            f"{block.id}.{name}: {self.target} decides by a probability, and {node.id} "
             f"({node.op}) decides here. {OTHERWISE}"
         )
 
-    def _times(self, region: Node) -> tuple[int, int]:
-        most = REPEAT.repetitions(region)
-        if TIMES not in region.inputs:
+    def _times(self, block: Node) -> tuple[int, int]:
+        most = REPEAT.repetitions(block)
+        if TIMES not in block.inputs:
             return most, most
-        drawn = self.drawn(region, TIMES)
+        drawn = self.drawn(block, TIMES)
         if not isinstance(drawn, Drawn):
             fixed = min(max(0, math.floor(drawn)), most)
             return fixed, fixed

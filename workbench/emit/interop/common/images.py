@@ -141,14 +141,14 @@ class Images:
         if p >= 1:
             step()
         elif p > 0:
-            self._region(lambda inner: self.graph.with_p(p, inner[0]), [step])
+            self._block(lambda inner: self.graph.with_p(p, inner[0]), [step])
 
     def one_of(self, steps: Sequence[ImageStep], weights: Sequence[float] | None = None) -> None:
         """Take one of several steps for each sample."""
         if len(steps) == 1:
             steps[0]()
         elif steps:
-            self._region(lambda inner: self.graph.one_of(*inner, weights=weights), steps)
+            self._block(lambda inner: self.graph.one_of(*inner, weights=weights), steps)
 
     def some_of(self, count: int, steps: Sequence[ImageStep], *, shuffled: bool) -> None:
         """Take so many of several steps for each sample."""
@@ -156,7 +156,7 @@ class Images:
             for step in steps:
                 step()
         elif steps:
-            self._region(lambda inner: self.graph.some_of(count, *inner, shuffled=shuffled), steps)
+            self._block(lambda inner: self.graph.some_of(count, *inner, shuffled=shuffled), steps)
 
     def repeat(self, low: int, high: int, step: ImageStep) -> None:
         """Take a step a drawn number of times, each time with draws of its own."""
@@ -164,9 +164,9 @@ class Images:
             step()
             return
         times = uniform_whole(low, high)
-        self._region(lambda inner: self.graph.repeat(times, inner[0], most=high), [step])
+        self._block(lambda inner: self.graph.repeat(times, inner[0], most=high), [step])
 
-    def _region(
+    def _block(
         self, make: Callable[[list[Callable[[Graph], Graph]]], Graph], steps: Sequence[ImageStep]
     ) -> None:
         did_something = False

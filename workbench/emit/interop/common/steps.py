@@ -116,7 +116,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Choice:
-    """A region: for each image some of several chains, one after another.
+    """A block: for each image some of several chains, one after another.
 
     ``weights`` are those of each where one of them runs; else ``count`` of them run, in any order
     where it is ``shuffled``. Of a single chain ``times`` says how often it runs at least and most.
@@ -143,7 +143,7 @@ class View:
 
 
 def walk(choice: Choice) -> Iterator[Step | Choice]:
-    """Every step inside a region."""
+    """Every step inside a block."""
     for option in choice.options:
         for step in option:
             yield step

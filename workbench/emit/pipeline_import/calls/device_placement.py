@@ -69,7 +69,7 @@ def _placed(graph: Graph, catalog: Catalog, devices: Mapping[str, Device]) -> Gr
 
 
 def _running(nodes: tuple[Node, ...]) -> Iterator[Node]:
-    """The nodes in running order, and at each region those in it."""
+    """The nodes in running order, and at each block those in it."""
     for node in running_order(nodes)[0]:
         yield node
         for body in node.bodies.values():

@@ -44,7 +44,7 @@ class Call:
     opaque: str | None = None
     """Why the graph cannot hold the call, or None where it can."""
     bodies: Mapping[str, BodyCalls] = field(default_factory=dict)
-    """Of a region."""
+    """Of a block."""
     folder: str | None = None
     """What a reader read, which a graph leaves to whoever runs it."""
     source: tuple[str, str] | None = None
@@ -55,7 +55,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class BodyCalls:
-    """What stands in one body of a region."""
+    """What stands in one body of a block."""
 
     made: Sequence[tuple[TracedOp, Call]] = ()
     takes: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""``if`` statements -> regions of the graph to be, still without ids."""
+"""``if`` statements -> blocks of the graph to be, still without ids."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class BlockConverter:
         for op in block.ops:
             statement = block.statements.get(op.name)
             if statement is not None:
-                made.append((op, self._region(op, statement)))
+                made.append((op, self._block(op, statement)))
                 continue
             call = self._make(op)
             made.append((op, call))
@@ -66,7 +66,7 @@ class BlockConverter:
         given = [edge.edge for edge in gives]
         return self._finish(merge_choices(made, given, self._makers), given)
 
-    def _region(self, op: TracedOp, statement: Statement) -> Call:
+    def _block(self, op: TracedOp, statement: Statement) -> Call:
         inputs = {_CONDITION: statement.condition}
         names: dict[TracedInput, str] = {}
         taken = {_CONDITION}

@@ -1,4 +1,4 @@
-"""``if pick == 0``, ``elif pick == 1`` and so on -> one region with a body for each number.
+"""``if pick == 0``, ``elif pick == 1`` and so on -> one block with a body for each number.
 
 DALI makes an ``if`` in the ``else`` of another of each ``elif``; so does the import at first.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from workbench.catalog.own_operators.blocks import REGIONS
+from workbench.catalog.own_operators.blocks import BLOCKS
 from workbench.emit.pipeline_import.calls.nodes import BodyCalls, Call
 from workbench.emit.pipeline_import.ids import Made
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
@@ -18,7 +18,7 @@ _EQUAL = "math.eq"
 
 
 def merge_choices(made: Made, gives: Sequence[str], known: Mapping[str, Call]) -> Made:
-    """The calls with each chain of comparisons with 0, 1, ... as one region.
+    """The calls with each chain of comparisons with 0, 1, ... as one block.
 
     ``gives`` are the edges that leave the block, ``known`` what makes each edge, also one that the
     block takes in. A chain has as many branches as the draw that decides has
@@ -58,8 +58,8 @@ def _merged(call: Call, makers: Mapping[str, Call], known: Mapping[str, Call]) -
             _passing(last, number) for number in range(len(bodies), min(population, MOST_OPTIONS))
         ]
     if population != len(bodies) and (len(bodies) < 3 or isinstance(population, int)):
-        return None  # a draw has as many numbers as the region has bodies
-    named = dict(zip(REGIONS[ONE_OF.op].body_names(len(bodies)), bodies, strict=True))
+        return None  # a draw has as many numbers as the block has bodies
+    named = dict(zip(BLOCKS[ONE_OF.op].body_names(len(bodies)), bodies, strict=True))
     taken = {name for body in bodies for name in body.takes}
     inputs = {name: edge for name, edge in call.inputs.items() if name in taken}
     return replace(call, op=ONE_OF.op, inputs={CHOICE: choice, **inputs}, bodies=named)
@@ -80,10 +80,10 @@ def _next(
     choice: str,
     number: int,
 ) -> tuple[Call, dict[str, str]] | None:
-    """The region in a body that holds no more than it, and the outer names of what it takes in.
+    """The block in a body that holds no more than it, and the outer names of what it takes in.
 
     ``names`` are the outer names of what the body takes in, ``outer`` the edges behind them. None
-    where the body holds something else, or its region decides by something else.
+    where the body holds something else, or its block decides by something else.
     """
     if len(body.made) != 2:
         return None
@@ -117,7 +117,7 @@ def _giving(
     places: Mapping[str, str],
     word: str,
 ) -> BodyCalls:
-    """A body of the inner region with what the body around it gives, also what only passes."""
+    """A body of the inner block with what the body around it gives, also what only passes."""
     takes, given = dict(body.takes), {}
     for name, edge in gives.items():
         if edge.edge in made:

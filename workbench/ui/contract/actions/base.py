@@ -50,7 +50,7 @@ class SelectNode(Action, tag="select", frozen=True):
 
 
 class OpenScope(Action, tag="open_scope", frozen=True):
-    """Show a body of a region in place of the graph."""
+    """Show a body of a block in place of the graph."""
 
     scope: str
     """``branch.then``; empty for the graph itself."""

@@ -143,17 +143,17 @@ class SetPositions(Action, tag="place", frozen=True):
     """Take the places of all that stands in one body, or in several."""
 
     positions: dict[str, list[float]]
-    """Of nodes, of outputs by ``:name``; in a body drawn inside by ``region.body:name``."""
+    """Of nodes, of outputs by ``:name``; in a body drawn inside by ``block.body:name``."""
     aligned: str = ""
     """How some of them were aligned, one of ``ALIGNMENTS``; empty where they were moved."""
 
 
 class Wrap(Action, tag="wrap", frozen=True):
-    """Put nodes into a new region, so that they run for some samples only."""
+    """Put nodes into a new block, so that they run for some samples only."""
 
     nodes: list[str]
     op: str
-    """The kind of region: ``if``."""
+    """The kind of block: ``if``."""
     together: bool = False
     """Whether they are one option of it; else each is one."""
     condition: str = ""
@@ -161,7 +161,7 @@ class Wrap(Action, tag="wrap", frozen=True):
 
 
 class Unwrap(Action, tag="unwrap", frozen=True):
-    """Replace a region by what stands in one of its bodies."""
+    """Replace a block by what stands in one of its bodies."""
 
     node: str
     body: str
@@ -210,7 +210,7 @@ class SetNote(Action, tag="note", frozen=True):
 
 
 class Collapse(Action, tag="collapse", frozen=True):
-    """Draw a region as a card, or again as a frame with what stands in it."""
+    """Draw a block as a card, or again as a frame with what stands in it."""
 
     node: str
     collapsed: bool

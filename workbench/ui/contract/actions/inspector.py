@@ -84,7 +84,7 @@ class SetGeneratorArgument(Action, tag="set_random", frozen=True):
 class SetProbability(Action, tag="set_probability", frozen=True):
     """Say with which probability the first body of an ``if`` runs."""
 
-    region: str
+    block: str
     probability: float | str
     """Words are refused."""
     group: str = ""
@@ -94,7 +94,7 @@ class SetProbability(Action, tag="set_probability", frozen=True):
 class SetCondition(Action, tag="set_condition", frozen=True):
     """Say of what an ``if`` asks each sample. What is left out stays as it is, or is as usual."""
 
-    region: str
+    block: str
     kind: str
     """``chance``, ``label``, ``size`` or ``comparison``."""
     classes: list[int | str] | None = None
@@ -112,39 +112,39 @@ class SetCondition(Action, tag="set_condition", frozen=True):
 
 
 class SetWeights(Action, tag="set_weights", frozen=True):
-    """Say in which proportion the bodies of a region run."""
+    """Say in which proportion the bodies of a block run."""
 
-    region: str
+    block: str
     weights: list[float | str]
     """Words are refused."""
 
 
 class AddOption(Action, tag="add_option", frozen=True):
-    """Give a region another body, which passes on what it takes in."""
+    """Give a block another body, which passes on what it takes in."""
 
-    region: str
+    block: str
 
 
 class RemoveOption(Action, tag="remove_option", frozen=True):
-    """Take a body away from a region, with what stands in it."""
+    """Take a body away from a block, with what stands in it."""
 
-    region: str
+    block: str
     body: str
 
 
 class MoveOption(Action, tag="move_option", frozen=True):
-    """Let a body of a region change places with its neighbour; its weight goes along."""
+    """Let a body of a block change places with its neighbour; its weight goes along."""
 
-    region: str
+    block: str
     body: str
     by: int
     """-1 or 1."""
 
 
 class NameBody(Action, tag="name_body", frozen=True):
-    """Call a body of a region by a name of the person's own."""
+    """Call a body of a block by a name of the person's own."""
 
-    region: str
+    block: str
     body: str
     title: str
     """Empty: no more than ``option_1``."""

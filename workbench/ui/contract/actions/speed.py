@@ -19,7 +19,7 @@ class Measure(Action, tag="measure", frozen=True):
 class MeasureFused(Action, tag="measure_fused", frozen=True):
     """Measure an ``if`` against the one operator that does the same."""
 
-    region: str
+    block: str
 
 
 class StopFused(Action, tag="stop_fused", frozen=True):

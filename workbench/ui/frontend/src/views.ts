@@ -94,7 +94,7 @@ export interface DrawEntry {
   text: string;
 }
 
-/** One body of a region. */
+/** One body of a block. */
 export interface BodyEntry {
   name: string;
   title: string;
@@ -103,7 +103,7 @@ export interface BodyEntry {
   faulty: boolean;
 }
 
-/** One body of a region on the way into the body that is shown. */
+/** One body of a block on the way into the body that is shown. */
 export interface ScopeBody {
   name: string;
   title: string;
@@ -111,9 +111,9 @@ export interface ScopeBody {
   shown: boolean;
 }
 
-/** One region on the way from the graph into the body that is shown. */
+/** One block on the way from the graph into the body that is shown. */
 export interface ScopeEntry {
-  region: string;
+  block: string;
   op: string;
   bodies: ScopeBody[];
 }
@@ -419,10 +419,10 @@ export interface OtherReading {
   about: string;
 }
 
-/** A body of a region. */
+/** A body of a block. */
 export interface BranchEntry {
   scope: string;
-  region: string;
+  block: string;
   body: string;
   text: string;
 }
@@ -566,7 +566,7 @@ export interface StatisticsEntry {
   hint: string;
 }
 
-/** How often a body of a region ran. */
+/** How often a body of a block ran. */
 export interface BodyShareEntry {
   body: string;
   text: string;
@@ -578,16 +578,16 @@ export interface BodyShareEntry {
   agrees: boolean;
 }
 
-/** A region, and how many samples came to it. */
-export interface RegionSharesEntry {
-  region: string;
+/** A block, and how many samples came to it. */
+export interface BlockSharesEntry {
+  block: string;
   scope: string;
   samples: number;
   bodies: BodyShareEntry[];
   in_turns: boolean;
 }
 
-/** How often each body of the inspected region ran. */
+/** How often each body of the inspected block ran. */
 export interface InspectedSharesEntry {
   shown: Record<string, number>;
   shown_of: number;
@@ -598,7 +598,7 @@ export interface InspectedSharesEntry {
 
 /** What was counted over many batches, from 0 on. */
 export interface BranchSharesEntry {
-  regions: RegionSharesEntry[];
+  blocks: BlockSharesEntry[];
   batches: number;
   samples: number;
   wanted: number;
@@ -951,7 +951,7 @@ export interface FusedRow {
 /** An ``if`` measured against the one operator that does the same. */
 export interface FusedSpeedEntry {
   state: string;
-  region: string;
+  block: string;
   text: string;
   share: number;
   rows: FusedRow[];
@@ -1054,7 +1054,7 @@ export interface CanvasFields {
   frames: FrameEntry[];
   notes: NoteEntry[];
   operators: OperatorEntry[];
-  regions: OperatorEntry[];
+  blocks: OperatorEntry[];
   categories: string[];
   templates: TemplateEntry[];
   snippets: TemplateEntry[];
@@ -1146,20 +1146,20 @@ export interface InspectorActions {
   own: { node: string; arg: string };
   fix: { node: string; arg: string };
   set_random: { node: string; arg: string; key: string; value: Json; group?: string };
-  set_probability: { region: string; probability: number | string; group?: string };
-  set_condition: { region: string; kind: string; classes?: (number | string)[] | null; measure?: string; comparison?: string; value?: number | string | null; source?: string; group?: string };
-  set_weights: { region: string; weights: (number | string)[] };
-  add_option: { region: string };
-  remove_option: { region: string; body: string };
-  move_option: { region: string; body: string; by: number };
-  name_body: { region: string; body: string; title: string };
+  set_probability: { block: string; probability: number | string; group?: string };
+  set_condition: { block: string; kind: string; classes?: (number | string)[] | null; measure?: string; comparison?: string; value?: number | string | null; source?: string; group?: string };
+  set_weights: { block: string; weights: (number | string)[] };
+  add_option: { block: string };
+  remove_option: { block: string; body: string };
+  move_option: { block: string; body: string; by: number };
+  name_body: { block: string; body: string; title: string };
   own_policy: { node: string; name: string };
   count_branches: { batches: number };
   mute: { nodes: string[]; muted: boolean };
   unwrap: { node: string; body: string };
   add_elif: { node: string };
   fuse: { node: string };
-  measure_fused: { region: string };
+  measure_fused: { block: string };
   stop_fused: {};
   open_scope: { scope: string };
   select: { node: string };

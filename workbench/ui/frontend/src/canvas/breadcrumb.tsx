@@ -1,4 +1,4 @@
-// Breadcrumb: from the graph into the body of a region that is shown, and back.
+// Breadcrumb: from the graph into the body of a block that is shown, and back.
 
 import { Fragment } from "preact/compat";
 import { openScope } from "./state/actions";
@@ -23,17 +23,17 @@ export function Breadcrumb() {
     </button>
   );
   return (
-    <nav className="wb-breadcrumb nopan" aria-label="Path into the region" data-wb="breadcrumb">
+    <nav className="wb-breadcrumb nopan" aria-label="Path into the block" data-wb="breadcrumb">
       {button("", "graph", "Back to the graph", false)}
-      {breadcrumb.map(({ region, op, bodies }) => (
-        <Fragment key={region}>
+      {breadcrumb.map(({ block, op, bodies }) => (
+        <Fragment key={block}>
           <Icon name="right" size={11} />
-          <span className="wb-breadcrumb-region">
-            {op} <b>{region}</b>
+          <span className="wb-breadcrumb-block">
+            {op} <b>{block}</b>
           </span>
-          <span className="wb-breadcrumb-bodies" role="group" aria-label={`Bodies of ${region}`}>
+          <span className="wb-breadcrumb-bodies" role="group" aria-label={`Bodies of ${block}`}>
             {bodies.map(({ scope, name, title, shown }) =>
-              button(scope, title || name, `${title || name} of ${region}`, shown),
+              button(scope, title || name, `${title || name} of ${block}`, shown),
             )}
           </span>
         </Fragment>

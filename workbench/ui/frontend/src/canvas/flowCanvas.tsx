@@ -31,12 +31,12 @@ import { Popups } from "./menus/popups";
 import { Footer } from "./footer";
 import { Frames, Notes } from "./nodes/remarks";
 import { SelectionToolbar } from "./menus/selectionToolbar";
-import { BodyBar, RegionFrame } from "./nodes/blockFrame";
+import { BodyBar, BlockFrame } from "./nodes/blockFrame";
 import { Toolbar } from "./menus/toolbar";
 import { Breadcrumb } from "./breadcrumb";
 import { useSize, useView } from "./viewport";
 
-const NODES = { op: Card, draw: Generator, out: Output, region: RegionFrame, body: BodyBar };
+const NODES = { op: Card, draw: Generator, out: Output, block: BlockFrame, body: BodyBar };
 const EDGES = { line: EdgeLine };
 const PRO = { hideAttribution: true };
 const MULTI = ["Control", "Meta", "Shift"];

@@ -1,4 +1,4 @@
-// What the inspector says of a region: what decides and how often, and its bodies to be opened or
+// What the inspector says of a block: what decides and how often, and its bodies to be opened or
 // kept.
 
 import { useRef } from "preact/hooks";
@@ -20,15 +20,15 @@ interface Props {
   guard: InteractionGuard;
 }
 
-export function Region({ link, view, guard }: Props) {
+export function Block({ link, view, guard }: Props) {
   const { bodies = [], condition = "", condition_node: node = "", id = "" } = view;
   const add = useRef<HTMLButtonElement>(null);
   const classes = useField(link, "classes", []);
   const { asks = null } = view;
   const { control = "", probability = null, weights = [], numbered = false } = view;
   return (
-    <div class="wb-region" data-wb="region" hidden={!bodies.length}>
-      <div class="wb-region-condition">
+    <div class="wb-block" data-wb="block" hidden={!bodies.length}>
+      <div class="wb-block-condition">
         <b>{control}</b>
         <span>{condition ? `${condition}${node && `, from ${node}`}` : "fed by nothing"}</span>
         <button
@@ -41,22 +41,22 @@ export function Region({ link, view, guard }: Props) {
           Show
         </button>
       </div>
-      {asks && <Condition key={`asks ${id}`} {...{ link, guard, asks, classes }} region={id} />}
+      {asks && <Condition key={`asks ${id}`} {...{ link, guard, asks, classes }} block={id} />}
       {probability !== null && (
-        <Probability key={id} {...{ link, guard, probability }} region={id} />
+        <Probability key={id} {...{ link, guard, probability }} block={id} />
       )}
-      {weights.length > 0 && <Weights key={id} {...{ link, guard, weights }} region={id} />}
-      {asks?.fused && <Fused link={link} region={id} op={asks.fused} />}
-      <div class="wb-region-bodies">
+      {weights.length > 0 && <Weights key={id} {...{ link, guard, weights }} block={id} />}
+      {asks?.fused && <Fused link={link} block={id} op={asks.fused} />}
+      <div class="wb-block-bodies">
         {bodies.map(({ name, title, scope, nodes, faulty }, at) => (
           <div
             key={scope}
-            class="wb-region-body"
+            class="wb-block-body"
             role="group"
             aria-label={`${name} of ${id}`}
           >
             <b>{name}</b>
-            {bodies.length > 1 && <BodyTitle {...{ link, guard, name, title }} region={id} />}
+            {bodies.length > 1 && <BodyTitle {...{ link, guard, name, title }} block={id} />}
             {weights[at] !== undefined && <span data-wb="share">{percent(weights[at])}</span>}
             {faulty ? (
               <span class="wb-arg-error">
@@ -86,11 +86,11 @@ export function Region({ link, view, guard }: Props) {
             >
               Keep only
             </button>
-            <div class="wb-region-row">
+            <div class="wb-block-row">
               <BodyShare link={link} body={name} />
               {numbered && (
-                <span class="wb-region-order">
-                  <Mover {...{ link, at, name }} count={bodies.length} region={id} />
+                <span class="wb-block-order">
+                  <Mover {...{ link, at, name }} count={bodies.length} block={id} />
                   {bodies.length > 2 && (
                     <button
                       class="wb-quiet"
@@ -99,7 +99,7 @@ export function Region({ link, view, guard }: Props) {
                       data-tip="Remove"
                       aria-label={`Remove ${name} of ${id}`}
                       onClick={() => {
-                        link.ask("remove_option", { region: id, body: name });
+                        link.ask("remove_option", { block: id, body: name });
                         add.current?.focus(); // this button goes, and keys would go to the host
                       }}
                     >
@@ -130,7 +130,7 @@ export function Region({ link, view, guard }: Props) {
           class="wb-quiet"
           type="button"
           data-wb="add-option"
-          onClick={() => link.ask("add_option", { region: id })}
+          onClick={() => link.ask("add_option", { block: id })}
         >
           Add an option
         </button>
@@ -144,19 +144,19 @@ interface MoverProps {
   at: number;
   count: number;
   name: string;
-  region: string;
+  block: string;
 }
 
-function Mover({ link, at, count, name, region }: MoverProps) {
+function Mover({ link, at, count, name, block }: MoverProps) {
   const button = (by: -1 | 1, word: string, end: boolean) => (
     <button
       class="wb-quiet"
       type="button"
       data-wb={`move-option-${word}`}
-      aria-label={`Move ${name} of ${region} ${word}`}
+      aria-label={`Move ${name} of ${block} ${word}`}
       data-tip={`Move ${word}, with its weight`}
       disabled={end}
-      onClick={() => link.ask("move_option", { region, body: name, by })}
+      onClick={() => link.ask("move_option", { block, body: name, by })}
     >
       <Icon name={by < 0 ? "up" : "down"} size={12} />
     </button>

@@ -1,4 +1,4 @@
-// How often a body of a region ran: in the shown batch, and over as many batches as were counted.
+// How often a body of a block ran: in the shown batch, and over as many batches as were counted.
 
 import { useField } from "../lib/hooks";
 import type { Link } from "../lib/link";
@@ -14,7 +14,7 @@ export function BodyShare({ link, body }: { link: Link<"inspector">; body: strin
   const share = counted.find((each) => each.body === body);
   if (came === undefined || !of) return null;
   return (
-    <span class="wb-region-share" data-wb="body-share">
+    <span class="wb-block-share" data-wb="body-share">
       <span class="wb-muted">{`${came} of ${of} in this batch`}</span>
       {share && share.share !== null && (
         <span data-wb="counted-share" data-agrees={String(share.agrees)}>
@@ -31,7 +31,7 @@ export function CountShares({ link }: { link: Link<"inspector"> }) {
   const { batches = 0, counting = false, counted = [], shown_of: of = 0 } = shares;
   if (!of) return null;
   return (
-    <span class="wb-region-share">
+    <span class="wb-block-share">
       <button
         class="wb-quiet"
         type="button"

@@ -1,4 +1,4 @@
-// What a person calls a body of a region: `option_1` may be "stronger".
+// What a person calls a body of a block: `option_1` may be "stronger".
 
 import type { Link } from "../lib/link";
 import { Held } from "./chance";
@@ -7,12 +7,12 @@ import type { InteractionGuard } from "./interactionGuard";
 interface Props {
   link: Link<"inspector">;
   guard: InteractionGuard;
-  region: string;
+  block: string;
   name: string;
   title: string;
 }
 
-export function BodyTitle({ link, guard, region, name, title }: Props) {
+export function BodyTitle({ link, guard, block, name, title }: Props) {
   return (
     <Held guard={guard}>
       <input
@@ -22,13 +22,13 @@ export function BodyTitle({ link, guard, region, name, title }: Props) {
         autocomplete="off"
         maxLength={60}
         placeholder="name"
-        aria-label={`Name of ${name} of ${region}`}
+        aria-label={`Name of ${name} of ${block}`}
         data-wb="body-title"
         data-tip="Stands on the frame, at the tiles and as a comment in the code"
         value={title}
         onChange={({ currentTarget: { value } }) => {
           if (value.trim() === title) return;
-          link.ask("name_body", { region, body: name, title: value });
+          link.ask("name_body", { block, body: name, title: value });
         }}
       />
     </Held>

@@ -1,4 +1,4 @@
-// How often the bodies of a region run.
+// How often the bodies of a block run.
 
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
@@ -9,30 +9,30 @@ import type { InteractionGuard } from "./interactionGuard";
 interface Props {
   link: Link<"inspector">;
   guard: InteractionGuard;
-  region: string;
+  block: string;
 }
 
 /** Of an `if` that a coin flip decides. */
-export function Probability({ link, guard, region, probability }: Props & { probability: number }) {
+export function Probability({ link, guard, block, probability }: Props & { probability: number }) {
   return (
     <Held guard={guard}>
       <span>probability</span>
       <SliderField
-        name={`probability of ${region}`}
+        name={`probability of ${block}`}
         limits={SHARE}
         at={probability}
         value={asField(probability)}
         send={(value, from) => {
           const group = guard.group(from);
-          link.ask("set_probability", { region, probability: value, group }, true);
+          link.ask("set_probability", { block, probability: value, group }, true);
         }}
       />
     </Held>
   );
 }
 
-/** Of a region with one body of several: any numbers, in whose proportion its bodies run. */
-export function Weights({ link, guard, region, weights }: Props & { weights: readonly number[] }) {
+/** Of a block with one body of several: any numbers, in whose proportion its bodies run. */
+export function Weights({ link, guard, block, weights }: Props & { weights: readonly number[] }) {
   const text = weights.map(asField).join(", ");
   return (
     <Held guard={guard}>
@@ -42,7 +42,7 @@ export function Weights({ link, guard, region, weights }: Props & { weights: rea
         type="text"
         spellcheck={false}
         autocomplete="off"
-        aria-label={`weights of ${region}`}
+        aria-label={`weights of ${block}`}
         data-wb="weights"
         data-tip="One number for each body, such as 3, 2, 1: they are scaled to 100 %"
         value={text}
@@ -50,7 +50,7 @@ export function Weights({ link, guard, region, weights }: Props & { weights: rea
           if (el.value === text) return; // put back after a refusal
           const words = el.value.split(/[,:;\s]+/).filter(Boolean);
           const numbers = words.map((word) => (Number.isFinite(Number(word)) ? Number(word) : word));
-          link.ask("set_weights", { region, weights: numbers }, true);
+          link.ask("set_weights", { block, weights: numbers }, true);
         }}
       />
     </Held>
@@ -64,7 +64,7 @@ export function Held({ guard, children }: { guard: InteractionGuard; children: C
   // Preact leaves a component alone whose element is the one of before, but no plain element.
   if (!slot.current || !guard.holds(slot.current)) shown.current = <Controls>{children}</Controls>;
   return (
-    <div class="wb-region-chance" ref={slot}>
+    <div class="wb-block-chance" ref={slot}>
       {shown.current}
     </div>
   );

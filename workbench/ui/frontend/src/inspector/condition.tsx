@@ -23,25 +23,25 @@ const NUMBER = { ...UNBOUNDED, low: 0, high: 1, step: 0.1 };
 interface Props {
   link: Link<"inspector">;
   guard: InteractionGuard;
-  region: string;
+  block: string;
   asks: ConditionEntry;
   /** Names of the classes of the data; empty where they have none. */
   classes: readonly string[];
 }
 
-type Change = Partial<Omit<InspectorActions["set_condition"], "region" | "kind">>;
+type Change = Partial<Omit<InspectorActions["set_condition"], "block" | "kind">>;
 
-export function Condition({ link, guard, region, asks, classes }: Props) {
+export function Condition({ link, guard, block, asks, classes }: Props) {
   const { kind, sources } = asks;
   const ask = (to: string, change: Change = {}): void => {
-    link.ask("set_condition", { region, kind: to, ...change });
+    link.ask("set_condition", { block, kind: to, ...change });
   };
   return (
-    <div class="wb-region-asks" data-wb="asks" role="group" aria-label={`When ${region} runs`}>
+    <div class="wb-block-asks" data-wb="asks" role="group" aria-label={`When ${block} runs`}>
       <label>
         when{" "}
         <select
-          aria-label={`when of ${region}`}
+          aria-label={`when of ${block}`}
           data-wb="asks-kind"
           value={kind}
           onChange={({ currentTarget: { value } }) => ask(value)}
@@ -63,34 +63,34 @@ export function Condition({ link, guard, region, asks, classes }: Props) {
         </select>
       </label>
       {kind === "label" && (
-        <Classes {...{ region, classes }} chosen={asks.classes} choose={(to) => ask(kind, { classes: to })} />
+        <Classes {...{ block, classes }} chosen={asks.classes} choose={(to) => ask(kind, { classes: to })} />
       )}
       {kind === "size" && (
         <Choice
-          name={`measure of ${region}`}
+          name={`measure of ${block}`}
           options={MEASURES.map((each) => [each, each])}
           value={asks.measure}
           choose={(measure) => ask(kind, { measure })}
         />
       )}
-      {kind === "comparison" && <Source {...{ region, asks, ask }} />}
+      {kind === "comparison" && <Source {...{ block, asks, ask }} />}
       {(kind === "size" || kind === "comparison") && (
         <>
           <Choice
-            name={`comparison of ${region}`}
+            name={`comparison of ${block}`}
             options={Object.entries(SIGNS)}
             value={asks.comparison}
             choose={(comparison) => ask(kind, { comparison })}
           />
           <Held guard={guard}>
             <NumberField
-              name={`value of ${region}`}
+              name={`value of ${block}`}
               data-wb="asks-value"
               limits={kind === "comparison" ? NUMBER : asks.measure === "aspect" ? ASPECT : SIDE}
               value={asField(asks.value)}
               send={(value, from) => {
                 const group = guard.group(from);
-                link.ask("set_condition", { region, kind, value, group }, true);
+                link.ask("set_condition", { block, kind, value, group }, true);
               }}
             />
           </Held>
@@ -99,7 +99,7 @@ export function Condition({ link, guard, region, asks, classes }: Props) {
       {kind === "size" && (
         <>
           <span class="wb-muted">{asks.measure === "aspect" ? "width / height, of" : "px, of"}</span>
-          <Source {...{ region, asks, ask }} />
+          <Source {...{ block, asks, ask }} />
         </>
       )}
     </div>
@@ -130,18 +130,18 @@ function Choice({ name, options, value, choose }: ChoiceProps) {
 }
 
 interface SourceProps {
-  region: string;
+  block: string;
   asks: ConditionEntry;
   ask: (kind: string, change: Change) => void;
 }
 
 /** Of which output it is asked. */
-function Source({ region, asks: { kind, source, sources }, ask }: SourceProps) {
+function Source({ block, asks: { kind, source, sources }, ask }: SourceProps) {
   const all = sources[kind] ?? [];
   const ports = all.includes(source) ? all : [source, ...all];
   return (
     <Choice
-      name={`source of ${region}`}
+      name={`source of ${block}`}
       options={ports.map((port) => [port, port.replace(/\.output$/, "")])}
       value={source}
       choose={(to) => ask(kind, { source: to })}
@@ -150,7 +150,7 @@ function Source({ region, asks: { kind, source, sources }, ask }: SourceProps) {
 }
 
 interface ClassesProps {
-  region: string;
+  block: string;
   classes: readonly string[];
   chosen: number[];
   /** Words go to Python too, which refuses them with the reason. */
@@ -158,8 +158,8 @@ interface ClassesProps {
 }
 
 /** By name; by number where the data have no names. */
-function Classes({ region, classes, chosen, choose }: ClassesProps) {
-  const name = `classes of ${region}`;
+function Classes({ block, classes, chosen, choose }: ClassesProps) {
+  const name = `classes of ${block}`;
   if (!classes.length) {
     return (
       <input

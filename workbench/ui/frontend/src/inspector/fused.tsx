@@ -7,17 +7,17 @@ import type { FusedSpeedEntry } from "../views";
 
 interface Props {
   link: Link<"inspector">;
-  region: string;
+  block: string;
   /** The operator. */
   op: string;
 }
 
-export function Fused({ link, region, op }: Props) {
+export function Fused({ link, block, op }: Props) {
   const speed: Partial<FusedSpeedEntry> = useField(link, "fused_speed", {});
-  const own = speed.region === region;
+  const own = speed.block === block;
   const running = own && speed.state === "running";
   return (
-    <div class="wb-region-fused" data-wb="fused" role="group" aria-label={`${op} without ${region}`}>
+    <div class="wb-block-fused" data-wb="fused" role="group" aria-label={`${op} without ${block}`}>
       <p>
         <b>{op}</b> alone gives the same pixels: the coin feeds its arguments, and all draws stay. It
         then runs on every sample, not on those alone that the coin chooses.
@@ -27,7 +27,7 @@ export function Fused({ link, region, op }: Props) {
           class="wb-quiet"
           type="button"
           data-wb="fuse"
-          onClick={() => link.ask("fuse", { node: region })}
+          onClick={() => link.ask("fuse", { node: block })}
         >
           Use {op} alone
         </button>
@@ -38,7 +38,7 @@ export function Fused({ link, region, op }: Props) {
           data-tip="The speed of both exported scripts, in turns, on your photos"
           onClick={() => {
             if (running) link.ask("stop_fused", {});
-            else link.ask("measure_fused", { region });
+            else link.ask("measure_fused", { block });
           }}
         >
           {running ? "Stop" : "Measure both"}

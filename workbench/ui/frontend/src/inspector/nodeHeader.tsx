@@ -4,7 +4,7 @@ import type { InspectorView } from "../views";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import type { InteractionGuard } from "./interactionGuard";
-import { Region } from "./block";
+import { Block } from "./block";
 
 const SIDES: Record<string, string> = { cpu: "CPU", gpu: "GPU", mixed: "mixed (CPU and GPU)" };
 
@@ -38,7 +38,7 @@ export function NodeHeader({ link, view, guard }: Props & { guard: InteractionGu
         <Icon name="warn" size={12} />
         <span>{caution}</span>
       </p>
-      <Region link={link} view={view} guard={guard} />
+      <Block link={link} view={view} guard={guard} />
       <Device link={link} view={view} />
       <ul class="wb-inspector-errors">
         {errors.map((error) => (

@@ -1,11 +1,11 @@
-// How often each body of the regions ran, over many batches: its share, between which shares the
+// How often each body of the blocks ran, over many batches: its share, between which shares the
 // true one lies, and the share that was asked for.
 
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import { thousands } from "../lib/number";
-import type { BodyShareEntry, BranchSharesEntry, RegionSharesEntry } from "../views";
+import type { BodyShareEntry, BranchSharesEntry, BlockSharesEntry } from "../views";
 
 const HEADS = ["Body", "Share", "Found", "99 % interval", "Asked", "Samples"];
 const COUNTS = [100, 1_000, 10_000];
@@ -14,9 +14,9 @@ const TALL = 16;
 
 export function BranchShares({ link }: { link: Link<"preview"> }) {
   const found: Partial<BranchSharesEntry> = useField(link, "branch_shares", {});
-  const { regions = [], batches = 0, samples = 0, wanted = 0, reads = false } = found;
+  const { blocks = [], batches = 0, samples = 0, wanted = 0, reads = false } = found;
   const { counting = false, error = "" } = found;
-  if (!regions.length && !error) return null;
+  if (!blocks.length && !error) return null;
   const count = (to: number): void => {
     link.ask("count_branches", { batches: to });
   };
@@ -66,21 +66,21 @@ export function BranchShares({ link }: { link: Link<"preview"> }) {
         </p>
       )}
       <div class="wb-figures">
-        {regions.map((region) => (
-          <Region key={region.region} {...region} />
+        {blocks.map((block) => (
+          <Block key={block.block} {...block} />
         ))}
       </div>
     </section>
   );
 }
 
-function Region({ region, scope, samples, bodies, in_turns }: RegionSharesEntry) {
+function Block({ block, scope, samples, bodies, in_turns }: BlockSharesEntry) {
   const within = scope && ` that came to ${scope}${in_turns ? ", counted in each turn" : ""}`;
   const far = bodies.filter(({ agrees }) => !agrees);
   return (
     <div class="wb-figure wb-shares">
       <table>
-        <caption>{`${region}: ${thousands(samples)} samples${within}`}</caption>
+        <caption>{`${block}: ${thousands(samples)} samples${within}`}</caption>
         <thead>
           <tr>
             {HEADS.map((head) => (
@@ -92,7 +92,7 @@ function Region({ region, scope, samples, bodies, in_turns }: RegionSharesEntry)
         </thead>
         <tbody>
           {bodies.map((body) => (
-            <Body key={body.body} {...body} name={body.text.slice(region.length + 2)} />
+            <Body key={body.body} {...body} name={body.text.slice(block.length + 2)} />
           ))}
         </tbody>
       </table>

@@ -1,4 +1,4 @@
-// Which bodies of regions are shown: only the tiles of samples for which these ran are drawn.
+// Which bodies of blocks are shown: only the tiles of samples for which these ran are drawn.
 
 import { useField } from "../lib/hooks";
 import type { Link } from "../lib/link";
@@ -14,7 +14,7 @@ interface Props {
 
 const keysOf = ({ branches }: TileEntry): string[] => branches;
 
-/** The tiles for which of each region one of the chosen bodies ran; ``shown`` are scopes. */
+/** The tiles for which of each block one of the chosen bodies ran; ``shown`` are scopes. */
 export function ofBranches(tiles: TileEntry[], shown: string[]): TileEntry[] {
   return shown.length ? tiles.filter((tile) => passes(keysOf(tile), shown)) : tiles;
 }
@@ -33,10 +33,10 @@ export function BranchFilter({ link, header, tiles }: Props) {
       {...{ shown, header, tiles, keysOf }}
       noun="branches"
       name="branch"
-      choices={known.map(({ scope, region, text }) => ({
+      choices={known.map(({ scope, block, text }) => ({
         key: scope,
-        group: region,
-        label: text.slice(region.length + 2),
+        group: block,
+        label: text.slice(block.length + 2),
         text,
       }))}
       choose={(to) => link.set("shown_branches", to)}

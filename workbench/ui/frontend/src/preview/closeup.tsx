@@ -24,7 +24,7 @@ interface Props {
   closeup: Payload<CloseupHeader>;
   /** Those that may be looked at, in order. */
   tiles: TileEntry[];
-  /** All bodies of the graph's regions. */
+  /** All bodies of the graph's blocks. */
   branches: BranchEntry[];
   showingOriginal: boolean;
   split: Split;

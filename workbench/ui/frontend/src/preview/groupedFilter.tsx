@@ -1,4 +1,4 @@
-// A filter of the tiles by what is named in groups: the bodies of regions, what a node chose.
+// A filter of the tiles by what is named in groups: the bodies of blocks, what a node chose.
 
 import type { ComponentChild } from "preact";
 import { IconButton } from "../lib/button";
@@ -20,7 +20,7 @@ export function passes(keys: string[], shown: string[]): boolean {
   return [...groups(shown, groupOf).values()].every((any) => any.some((key) => keys.includes(key)));
 }
 
-/** The part before the last dot: the region of a scope, the node of an augmentation. */
+/** The part before the last dot: the block of a scope, the node of an augmentation. */
 function groupOf(key: string): string {
   return key.slice(0, key.lastIndexOf("."));
 }

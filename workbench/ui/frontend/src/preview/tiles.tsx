@@ -177,7 +177,7 @@ interface TileProps {
   split: Split;
   changed: boolean;
   stale: boolean;
-  /** All bodies of the graph's regions. */
+  /** All bodies of the graph's blocks. */
   known: BranchEntry[];
   marked: boolean;
   picked: boolean;
@@ -291,7 +291,7 @@ function MarkedPicture({ pixels, rect, marks }: MarkedProps) {
 interface CaptionProps {
   tile: TileEntry;
   distance: string;
-  /** What automatic augmentation chose, and which bodies of regions ran. */
+  /** What automatic augmentation chose, and which bodies of blocks ran. */
   fired: string[];
   /** Those that have no place on the picture. */
   targets: string[];

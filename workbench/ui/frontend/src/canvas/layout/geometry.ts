@@ -6,7 +6,7 @@ import { beside, drawWords } from "./nodeLabels";
 export const CARD = { width: 228, most: 340, height: 62, line: 114, fault: 18, bodies: 42 };
 export const DRAW = { height: 24, least: 84, most: 200, letter: 6.4 };
 export const PORT = { size: 11, gap: 24 };
-/** A region with what stands in it: room around the bodies, and above them for its title. */
+/** A block with what stands in it: room around the bodies, and above them for its title. */
 export const FRAME = { pad: 9, head: 32, button: 34 };
 /**
  * A body in it: its bar says what it takes in and whether it ran, its pills what it gives. `gap` is
@@ -46,7 +46,7 @@ export interface Socket extends Point {
   side: Side;
 }
 
-/** Of a region or a part of it: what depends on what stands in it. */
+/** Of a block or a part of it: what depends on what stands in it. */
 export interface Place extends Size {
   /** Where its first port sits. */
   line: number;

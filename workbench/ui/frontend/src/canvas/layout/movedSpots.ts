@@ -5,7 +5,7 @@ import type { LayoutCache } from "./layoutCache";
 
 type Spots = ReadonlyMap<string, Point>;
 
-const regionOf = (scope: string): string => scope.slice(0, scope.lastIndexOf("."));
+const blockOf = (scope: string): string => scope.slice(0, scope.lastIndexOf("."));
 
 /** Where one stands: what stands in a frame that was moved has gone with it. */
 export function spotWith(
@@ -16,11 +16,11 @@ export function spotWith(
 ): Point | undefined {
   const at = moved.get(id) ?? spots.get(id);
   if (!at || moved.has(id)) return at;
-  let region = regionOf(scopes.get(id) ?? "");
-  while (region) {
-    const [to, from] = [moved.get(region), spots.get(region)];
+  let block = blockOf(scopes.get(id) ?? "");
+  while (block) {
+    const [to, from] = [moved.get(block), spots.get(block)];
     if (to && from) return { x: at.x + to.x - from.x, y: at.y + to.y - from.y };
-    region = regionOf(scopes.get(region) ?? "");
+    block = blockOf(scopes.get(block) ?? "");
   }
   return at;
 }

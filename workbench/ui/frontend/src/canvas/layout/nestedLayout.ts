@@ -1,4 +1,4 @@
-// Regions laid out with what stands in them: each body by itself, one under the other in a frame.
+// Blocks laid out with what stands in them: each body by itself, one under the other in a frame.
 
 import type { EdgeEntry, NodeEntry, ScopeEntry } from "../../views";
 import { BODY, CARD, FRAME, titleWidth, type DrawnNode, type Place, type Point } from "./geometry";

@@ -184,7 +184,7 @@ function ofNode(store: CanvasStore, id: string): { label: string; entries: Entry
       },
     node.movable && { label: "Repeat", keys: "r", run: () => repeat(store) },
     node.op === "if" && { label: "Add an elif", run: () => addElif(store) },
-    !!body && { label: "Take out of the region", keys: "Shift I", run: () => unwrap(store) },
+    !!body && { label: "Take out of the block", keys: "Shift I", run: () => unwrap(store) },
     { label: "Rename", keys: "F2", run: () => store.set({ renaming: id }) },
     chosen.length > 1 && { label: "Align", keys: "a", run: () => chooseAlignment(store) },
     { label: "Copy as code", keys: "Shift C", run: () => copyCode(store) },

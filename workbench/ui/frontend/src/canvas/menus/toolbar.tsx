@@ -64,7 +64,7 @@ export const Toolbar = memo(function Toolbar({ places }: { places: LayoutCache }
       {wraps &&
         action("Apply with probability", "wrap", <Icon name="split" size={13} />, () => wrap(store))}
       {inner &&
-        action("Take out of the region", "unwrap", <Icon name="join" size={13} />, () => unwrap(store))}
+        action("Take out of the block", "unwrap", <Icon name="join" size={13} />, () => unwrap(store))}
       {action(node.muted ? "Unmute" : "Mute", "mute", <Icon name="mute" size={13} />, () =>
         mute(store),
       )}

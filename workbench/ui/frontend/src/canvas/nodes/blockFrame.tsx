@@ -1,4 +1,4 @@
-// A region as a frame around its bodies: what decides at its head, the branch that ran lit.
+// A block as a frame around its bodies: what decides at its head, the branch that ran lit.
 
 import type { NodeProps } from "@xyflow/react";
 import { memo } from "preact/compat";
@@ -13,7 +13,7 @@ import { RenameField } from "./renameField";
 
 const WORDS = { ran: "ran", not: "not this time", "": "" } as const;
 
-export const RegionFrame = memo(function RegionFrame({ data, selected }: NodeProps<OpFlow>) {
+export const BlockFrame = memo(function BlockFrame({ data, selected }: NodeProps<OpFlow>) {
   const store = useCanvasStore();
   const { entry } = data;
   const told = useHappened(entry.id);
@@ -23,14 +23,14 @@ export const RegionFrame = memo(function RegionFrame({ data, selected }: NodePro
   return (
     <>
       <div
-        className="wb-region"
+        className="wb-block"
         {...facts(data, selected, happened ? [happened] : [])}
         data-ran={outer || undefined}
       >
         {entry.place?.rects?.map(({ scope, x, y, width, height }) => (
           <BodyArea key={scope} scope={scope} at={{ left: x, top: y, width, height }} />
         ))}
-        <span className="wb-region-title">
+        <span className="wb-block-title">
           {entry.fault && <Icon name="warn" size={12} />}
           <b onDblClick={() => store.set({ renaming: entry.id })}>{entry.title}</b>
           {aside && <small> {aside}</small>}
@@ -39,7 +39,7 @@ export const RegionFrame = memo(function RegionFrame({ data, selected }: NodePro
       </div>
       <button
         type="button"
-        className="wb-region-collapse nodrag"
+        className="wb-block-collapse nodrag"
         tabIndex={-1}
         data-wb="collapse"
         aria-label={`Collapse ${entry.id} to a card`}
@@ -66,9 +66,9 @@ export const BodyBar = memo(function BodyBar({ data, selected }: NodeProps<OpFlo
   const store = useCanvasStore();
   const { entry } = data;
   const ran = useRan(entry.id);
-  const [region, id] = entry.id.split(".") as [string, string];
+  const [block, id] = entry.id.split(".") as [string, string];
   const body = useCanvasState(({ nodes }) =>
-    nodes.find(({ id }) => id === region)?.bodies.find(({ scope }) => scope === entry.id),
+    nodes.find(({ id }) => id === block)?.bodies.find(({ scope }) => scope === entry.id),
   );
   const name = body?.title || id;
   const count = `${body?.nodes ?? 0} ${body?.nodes === 1 ? "operator" : "operators"}`;
@@ -93,7 +93,7 @@ export const BodyBar = memo(function BodyBar({ data, selected }: NodeProps<OpFlo
         data-scope={entry.id}
         data-fault={body?.faulty || undefined}
         data-ran={ran ? ran === "ran" : undefined}
-        aria-label={`Open ${name} of ${region}, ${count}`}
+        aria-label={`Open ${name} of ${block}, ${count}`}
         data-tip={`Open ${name} alone`}
         onClick={(event) => {
           event.stopPropagation(); // what is opened says what is selected

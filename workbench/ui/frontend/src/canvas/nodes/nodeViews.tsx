@@ -40,7 +40,7 @@ export function Ports({ node }: { node: DrawnNode }) {
   );
 }
 
-/** Opens the bodies of a region. */
+/** Opens the bodies of a block. */
 function Bodies({ node }: { node: NodeEntry }) {
   const store = useCanvasStore();
   const branches = useCanvasState(({ cards }) => cards.get(node.id)?.branches);
@@ -118,7 +118,7 @@ export const Card = memo(function Card({ data, selected }: NodeProps<OpFlow>) {
       <div
         className="wb-card"
         {...facts(data, selected, said)}
-        data-region={entry.bodies.length > 0 || undefined}
+        data-block={entry.bodies.length > 0 || undefined}
         data-taken={!entry.op || undefined}
         data-ran={ran || undefined}
         onDblClick={() => entry.bodies.length && collapse(store, entry, false)}

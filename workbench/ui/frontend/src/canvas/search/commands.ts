@@ -238,9 +238,9 @@ const COMMANDS: readonly Run[] = [
   },
   {
     id: "unwrap",
-    name: "Take out of the region",
+    name: "Take out of the block",
     keys: "Shift I",
-    note: "In place of the region, what stands in it",
+    note: "In place of the block, what stands in it",
     synonyms: ["unwrap", "dissolve"],
     selected: 1,
     run: unwrap,

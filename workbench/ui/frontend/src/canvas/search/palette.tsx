@@ -48,7 +48,7 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
   const categories = useCanvasState((state) => state.categories);
   const templates = useCanvasState((state) => state.templates);
   const snippets = useCanvasState((state) => state.snippets);
-  const regions = useCanvasState((state) => state.regions);
+  const blocks = useCanvasState((state) => state.blocks);
   const recipes = useCanvasState((state) => state.recipes);
   const selected = useCanvasState((state) => state.selected);
   useCanvasState((state) => state.picked);
@@ -60,8 +60,8 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
     // Not where it is open since the page was loaded.
     if (store.dom.root.matches(":focus-within")) column.current?.querySelector("input")?.focus();
   }, []);
-  const all = { operators, categories, templates, snippets, regions, recipes, selected };
-  const known = [operators, categories, templates, snippets, regions, recipes, selected];
+  const all = { operators, categories, templates, snippets, blocks, recipes, selected };
+  const known = [operators, categories, templates, snippets, blocks, recipes, selected];
   const groups = useMemo(() => paletteGroups(all), known);
   const wanted = query.trim();
   const finds = useMemo(() => (wanted ? paletteFinds(all, wanted).slice(0, FOUND) : []), [wanted, ...known]);
@@ -80,7 +80,7 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
     setDragged(null);
     store.set({ hovered: "" });
     if (!drop || item.reason) return;
-    if ([PREFIXES.region, PREFIXES.recipe].some((prefix) => item.id.startsWith(prefix))) return take(item);
+    if ([PREFIXES.block, PREFIXES.recipe].some((prefix) => item.id.startsWith(prefix))) return take(item);
     addDropped(store, item, drop);
     store.say(`${item.name} ${foretellDrop(store, item, drop)}`);
   };

@@ -48,7 +48,7 @@ function portAt(node: NodeEntry, { x, y }: Point): Drop | null {
 /** What the words beside the pointer say of a drop. */
 export function foretellDrop(store: CanvasStore, { id }: Item, drop: Drop): string {
   if (id.startsWith(PREFIXES.recipe)) return "opens the recipe";
-  if (id.startsWith(PREFIXES.region)) return "around the selected nodes";
+  if (id.startsWith(PREFIXES.block)) return "around the selected nodes";
   if (drop.do === "add_into") return `into ${drop.node}.${drop.input}`;
   if (isLoose(drop) && id.startsWith(PREFIXES.template)) return "at the end";
   return wherePlaced(store, drop);

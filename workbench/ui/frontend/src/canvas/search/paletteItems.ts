@@ -1,9 +1,9 @@
-// What the palette lists: operators by category, then templates, regions and recipes. Pure: tested
+// What the palette lists: operators by category, then templates, blocks and recipes. Pure: tested
 // outside of a browser.
 
 import { rank } from "../../lib/ranking";
 import type { State } from "../state/canvasState";
-import { operatorItems, recipeItems, regionItems, snippetItems, templateItems, type Item } from "./searchItems";
+import { operatorItems, recipeItems, blockItems, snippetItems, templateItems, type Item } from "./searchItems";
 
 export interface PaletteGroup {
   name: string;
@@ -12,7 +12,7 @@ export interface PaletteGroup {
 
 export type PaletteState = Pick<
   State,
-  "operators" | "categories" | "templates" | "snippets" | "regions" | "recipes" | "selected"
+  "operators" | "categories" | "templates" | "snippets" | "blocks" | "recipes" | "selected"
 >;
 
 const EVERYWHERE = {};
@@ -28,7 +28,7 @@ function byName(items: readonly Item[]): Item[] {
 
 /** Without what cannot be used here: only a filter finds that, with the reason. */
 export function paletteGroups(state: PaletteState): PaletteGroup[] {
-  const { operators, categories, templates, snippets, regions, recipes, selected } = state;
+  const { operators, categories, templates, snippets, blocks, recipes, selected } = state;
   const usable = operators.filter((op) => !op.unusable);
   const names = [...new Set([...categories, ...usable.map((op) => op.category)])];
   const groups = names.map((name) => ({
@@ -39,20 +39,20 @@ export function paletteGroups(state: PaletteState): PaletteGroup[] {
     ...groups,
     { name: "Snippets", items: snippetItems(snippets) },
     { name: "Templates", items: byName(templateItems(templates, EVERYWHERE, "")) },
-    { name: "Regions", items: regionItems(regions, selected) },
+    { name: "Blocks", items: blockItems(blocks, selected) },
     { name: "Recipes", items: recipeItems(recipes) },
   ].filter(({ items }) => items.length > 0);
 }
 
 /** What a query finds among all of it, best first. */
 export function paletteFinds(state: PaletteState, query: string): Item[] {
-  const { operators, templates, snippets, regions, recipes, selected } = state;
+  const { operators, templates, snippets, blocks, recipes, selected } = state;
   return rank(
     [
       ...operatorItems(operators, EVERYWHERE, ""),
       ...templateItems(templates, EVERYWHERE, ""),
       ...snippetItems(snippets),
-      ...regionItems(regions, selected),
+      ...blockItems(blocks, selected),
       ...recipeItems(recipes),
     ],
     query,

@@ -15,7 +15,7 @@ import {
   operatorItems,
   PREFIXES,
   recipeItems,
-  regionItems,
+  blockItems,
   templateItems,
   type Item,
 } from "./searchItems";
@@ -25,7 +25,7 @@ export const SOURCES = [
   "operators",
   "templates",
   "snippets",
-  "regions",
+  "blocks",
   "recipes",
   "nodes",
   "arguments",
@@ -43,10 +43,10 @@ export function searchItems(
   everything: boolean,
   asked: string,
 ): Item[] {
-  const { operators, templates, snippets, regions, recipes, nodes, selected } = sources;
+  const { operators, templates, snippets, blocks, recipes, nodes, selected } = sources;
   const compatibleOps = sources.compatible_ops;
   const empty = !nodes.length;
-  const wrapped = place.do === "add" && !empty ? regionItems(regions, selected) : [];
+  const wrapped = place.do === "add" && !empty ? blockItems(blocks, selected) : [];
   const fitting = [
     ...operatorItems(operators, compatibleOps, asked),
     ...(place.do === "add" || empty ? recipeItems(recipes, empty) : []),
@@ -74,7 +74,7 @@ export function insertedName({ id, reason }: Item): string | null {
 export function chooseFound(store: CanvasStore, place: Place, item: Item): void {
   const { id } = item;
   const after = (prefix: string): string => id.slice(prefix.length);
-  if (id.startsWith(PREFIXES.region)) wrap(store, after(PREFIXES.region));
+  if (id.startsWith(PREFIXES.block)) wrap(store, after(PREFIXES.block));
   else if (id.startsWith(PREFIXES.argument)) editArgument(store, after(PREFIXES.argument));
   else if (id.startsWith(PREFIXES.command)) runCommand(store, after(PREFIXES.command));
   else if (id.startsWith(PREFIXES.recipe)) store.link.ask("recipe", { name: after(PREFIXES.recipe) });

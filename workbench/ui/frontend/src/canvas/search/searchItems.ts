@@ -21,8 +21,8 @@ export interface Item extends Searchable {
 }
 
 export const PREFIXES = {
-  /** What puts the selected nodes into a region. */
-  region: ":",
+  /** What puts the selected nodes into a block. */
+  block: ":",
   template: "template:",
   argument: "argument:",
   recipe: "recipe:",
@@ -112,17 +112,17 @@ export function snippetItems(snippets: readonly TemplateEntry[]): Item[] {
 }
 
 /** What can be made of the selected nodes. */
-export function regionItems(regions: readonly OperatorEntry[], selected: readonly string[]): Item[] {
-  return regions.map((region) => ({
-    id: PREFIXES.region + region.name,
-    name: region.name,
-    label: region.label,
-    synonyms: region.synonyms,
-    prose: region.summary,
+export function blockItems(blocks: readonly OperatorEntry[], selected: readonly string[]): Item[] {
+  return blocks.map((block) => ({
+    id: PREFIXES.block + block.name,
+    name: block.name,
+    label: block.label,
+    synonyms: block.synonyms,
+    prose: block.summary,
     weight: WEIGHTS.operator,
-    chips: ["region"],
-    note: `Put ${selected.join(", ")} into ${region.name}. ${region.summary}`,
-    group: selected.length ? "Region" : MISFIT,
+    chips: ["block"],
+    note: `Put ${selected.join(", ")} into ${block.name}. ${block.summary}`,
+    group: selected.length ? "Block" : MISFIT,
     reason: selected.length ? "" : "select what is to run for some samples only",
   }));
 }

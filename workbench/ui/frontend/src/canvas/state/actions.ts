@@ -54,20 +54,20 @@ export function duplicate(store: CanvasStore): void {
   if (selected.length) store.link.ask("duplicate", { nodes: [...selected] });
 }
 
-/** Shows a body of a region; empty: the graph itself. */
+/** Shows a body of a block; empty: the graph itself. */
 export function openScope(store: CanvasStore, scope: string): void {
   if (scope === store.scope) return;
   store.link.ask("open_scope", { scope });
   store.say(scope ? `inside ${scope}` : "the graph");
 }
 
-/** Draws a region as a card, or as a frame with what stands in it. */
+/** Draws a block as a card, or as a frame with what stands in it. */
 export function collapse(store: CanvasStore, node: NodeEntry, collapsed: boolean): void {
   store.link.ask("collapse", { node: node.id, collapsed });
   store.say(`${node.id} ${collapsed ? "collapsed" : "expanded"}`);
 }
 
-/** Opens the first body of the inspected region. Returns whether it is one. */
+/** Opens the first body of the inspected block. Returns whether it is one. */
 export function enter(store: CanvasStore): boolean {
   const first = store.node(store.inspected)?.bodies[0];
   if (first) openScope(store, first.scope);
@@ -110,7 +110,7 @@ export function note(store: CanvasStore, { x, y }: Point): void {
   if (store.link.ask("note", { text: "Note", ...at, note: "" })) store.set({ renaming: NEW.note });
 }
 
-/** Puts the selected nodes into a region: an `if` on a coin flip or a `condition`, or as options. */
+/** Puts the selected nodes into a block: an `if` on a coin flip or a `condition`, or as options. */
 export function wrap(store: CanvasStore, op = "if", together = false, condition = ""): void {
   const { selected } = store.get();
   if (!selected.length) return store.say("Select what is to run for some samples only");
@@ -145,7 +145,7 @@ export function repeat(store: CanvasStore): void {
   wrap(store, "repeat");
 }
 
-/** Replaces the inspected region by what stands in its first body. */
+/** Replaces the inspected block by what stands in its first body. */
 export function unwrap(store: CanvasStore): void {
   const node = store.node(store.inspected);
   if (!node?.bodies[0]) return;

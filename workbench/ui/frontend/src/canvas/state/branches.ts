@@ -1,4 +1,4 @@
-// Which bodies of the regions the chosen sample came to.
+// Which bodies of the blocks the chosen sample came to.
 
 import { useCanvasState } from "./context";
 import type { State } from "./canvasState";
@@ -7,11 +7,11 @@ import { shownScope } from "../layout/nestedLayout";
 /** `ran`, `not`, or nothing where that is not known or the body is not in a frame. */
 export type Ran = "" | "ran" | "not";
 
-/** What ran of a region for the chosen sample: `option_0, option_2 ran`; empty: not known. */
-export function useHappened(region: string): string {
+/** What ran of a block for the chosen sample: `option_0, option_2 ran`; empty: not known. */
+export function useHappened(block: string): string {
   return useCanvasState(({ cards, nodes }) => {
-    const branches = cards.get(region)?.branches;
-    const bodies = nodes.find(({ id }) => id === region)?.bodies;
+    const branches = cards.get(block)?.branches;
+    const bodies = nodes.find(({ id }) => id === block)?.bodies;
     if (!branches || !bodies?.length) return "";
     const named = bodies.filter(({ name }) => branches.includes(name));
     return `${named.map(({ name, title }) => title || name).join(", ") || "nothing"} ran`;
@@ -22,11 +22,11 @@ export function ranIn(state: State, scope: string): Ran {
   const shown = shownScope(state.breadcrumb);
   let found: Ran = "";
   while (scope && scope !== shown) {
-    const [region, body] = scope.split(".") as [string, string];
-    const branches = state.cards.get(region)?.branches;
+    const [block, body] = scope.split(".") as [string, string];
+    const branches = state.cards.get(block)?.branches;
     if (branches && !branches.includes(body)) return "not";
     if (branches) found ||= "ran";
-    scope = state.nodes.find(({ id }) => id === region)?.scope ?? "";
+    scope = state.nodes.find(({ id }) => id === block)?.scope ?? "";
   }
   return found;
 }

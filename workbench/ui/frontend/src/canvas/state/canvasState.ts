@@ -40,7 +40,7 @@ export type Popup = (
 export const FIELDS = {
   nodes: [],
   edges: [],
-  /** The regions around the body that is shown, from outside in; empty for the graph itself. */
+  /** The blocks around the body that is shown, from outside in; empty for the graph itself. */
   breadcrumb: [],
   positions: {},
   frames: [],
@@ -48,7 +48,7 @@ export const FIELDS = {
   operators: [],
   /** Of operators, in the order of a palette. */
   categories: [],
-  regions: [],
+  blocks: [],
   templates: [],
   /** Templates that the person saved. */
   snippets: [],

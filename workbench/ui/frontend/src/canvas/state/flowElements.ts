@@ -28,7 +28,7 @@ export interface OpData extends Record<string, unknown> {
   /** Whether it stands on the other side of the line between the devices. */
   strays: boolean;
 }
-export type OpFlow = Node<OpData, "op" | "draw" | "region" | "body">;
+export type OpFlow = Node<OpData, "op" | "draw" | "block" | "body">;
 export type OutFlow = Node<{ edge: EdgeEntry; reached: boolean }, "out">;
 export type BoxFlow = OpFlow | OutFlow;
 
@@ -179,9 +179,9 @@ export class Flow {
   }
 }
 
-function typeOf(entry: DrawnNode): "op" | "draw" | "region" | "body" {
+function typeOf(entry: DrawnNode): "op" | "draw" | "block" | "body" {
   if (entry.generator) return "draw";
-  if (entry.place) return entry.op ? "region" : "body";
+  if (entry.place) return entry.op ? "block" : "body";
   return "op";
 }
 
