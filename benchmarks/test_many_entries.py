@@ -33,7 +33,7 @@ from workbench.graph.model import Source
 from workbench.preview import PreviewRequest
 from workbench.preview.views.render import render
 from workbench.sources import load_source
-from workbench.sources.kinds.memory.memory import open_images
+from workbench.sources.kinds.memory import open_images
 from workbench.ui.data.data_panel import DataPanel
 import nvidia.dali
 

@@ -17,7 +17,7 @@ from workbench.emit import emit_script
 from workbench.errors import DataError, EngineError
 from workbench.graph import load_recipe
 from workbench.sources import open_datasets
-from workbench.sources.kinds.sequences import video
+from workbench.sources.kinds import video
 
 
 def meta(size: int, shards: int = 1, shard: int = 0, pad: bool = True, stick: bool = False):

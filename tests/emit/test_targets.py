@@ -37,7 +37,7 @@ from workbench.errors import GraphExportError, SaveError
 from workbench.graph import Graph, load_recipe, load_recipes
 from workbench.graph.edits.edit import set_arg
 from workbench.sources import load_source
-from workbench.sources.common.class_folders import FIND_CLASS_FILES
+from workbench.sources.class_folders import FIND_CLASS_FILES
 
 GOLDEN = Path(__file__).parent / "golden"
 

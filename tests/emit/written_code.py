@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.helpers import CATALOG
 from workbench.emit.templates.template_parts import function_name
 from workbench.graph import Graph
-from workbench.sources.kinds.images.folder import SOURCE
+from workbench.sources.kinds.folder import SOURCE
 
 ENVELOPE = {
     "argparse.ArgumentParser": 1,

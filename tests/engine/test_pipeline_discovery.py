@@ -22,7 +22,7 @@ from workbench.engine.script_import.pipeline_discovery import (
     name_of,
 )
 from workbench.errors import ImportFailedError
-from workbench.sources.kinds.images.file_list import read_list
+from workbench.sources.kinds.file_list import read_list
 
 MODULE = "imported_source"
 

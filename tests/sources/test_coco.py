@@ -28,7 +28,7 @@ from workbench.sources import (
     open_dataset,
     require_dataset,
 )
-from workbench.sources.kinds.annotated.coco import find_annotations
+from workbench.sources.kinds.coco import find_annotations
 
 
 @pytest.fixture

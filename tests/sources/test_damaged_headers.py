@@ -13,9 +13,9 @@ from tests.thorough import one_in
 from workbench.errors import DataError
 from workbench.health import check_folder
 from workbench.sources import list_samples, open_dataset, require_dataset
+from workbench.sources.kinds.numpy_files import SOURCE, array_axes
 from workbench.sources.kinds.records.record_io import scan_record_file
 from workbench.sources.kinds.records.tfrecord import scan_records
-from workbench.sources.kinds.sequences.numpy_files import SOURCE, array_axes
 
 
 def test_no_damaged_byte_of_an_array_header_raises(tmp_path: Path) -> None:

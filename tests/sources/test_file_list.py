@@ -21,7 +21,7 @@ from workbench.sources import (
     open_dataset,
     require_dataset,
 )
-from workbench.sources.kinds.images.file_list import is_numbered, read_list
+from workbench.sources.kinds.file_list import is_numbered, read_list
 
 
 def written(path: Path, text: str | bytes) -> str:

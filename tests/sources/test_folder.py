@@ -26,8 +26,8 @@ from workbench.sources import (
     require_dataset,
     unreadable_reason,
 )
-from workbench.sources.common.class_folders import IMAGES
-from workbench.sources.kinds.images.folder import SOUNDS, find_files
+from workbench.sources.class_folders import IMAGES
+from workbench.sources.kinds.folder import SOUNDS, find_files
 
 
 def listed(data: Path) -> list[tuple[str, int]]:

@@ -31,7 +31,7 @@ from workbench.sources import (
     require_dataset,
     write_without,
 )
-from workbench.sources.kinds.images.image_masks import mask_numbers
+from workbench.sources.kinds.image_masks import mask_numbers
 from workbench.ui.data.data_texts import fault_text
 
 COUNT = 4

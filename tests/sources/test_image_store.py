@@ -16,7 +16,7 @@ from workbench.engine import Engine
 from workbench.engine.run.runner import Runner
 from workbench.errors import DataError
 from workbench.sources import Dataset, list_samples, open_dataset, require_dataset
-from workbench.sources.kinds.memory._image_store import _remove_abandoned
+from workbench.sources.kinds._image_store import _remove_abandoned
 
 
 def test_nothing_is_read_before_it_is_wanted(engine: Engine) -> None:

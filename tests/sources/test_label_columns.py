@@ -15,7 +15,7 @@ from PIL import Image
 import workbench as wb
 from workbench.errors import DataError
 from workbench.sources import class_names, list_samples, open_dataset, open_datasets
-from workbench.sources.common.tables import NumberedPairs
+from workbench.sources.tables import NumberedPairs
 
 TEXTS = ["dog", "dog", "ant", "ant"]
 
@@ -85,7 +85,7 @@ def test_so_have_lists_of_arrays_and_videos(suffix: str) -> None:
     dataset = open_dataset([f"/a/dog/0{suffix}", f"/a/ant/0{suffix}"])
     assert class_names(dataset) == ["ant", "dog"]
     from workbench.sources import load_source
-    from workbench.sources.common.class_folders import files_of
+    from workbench.sources.class_folders import files_of
 
     assert load_source(dataset.kind).suffixes == (suffix,) or suffix == ".avi"
     assert files_of(dataset.argument, (suffix,))[1] == [1, 0]

@@ -13,8 +13,8 @@ from PIL import Image
 from tests.sources.in_memory import PIXELS, Photos, png
 from workbench.errors import DataError
 from workbench.sources import list_samples, open_dataset
-from workbench.sources.common.python_data import facts_of
-from workbench.sources.kinds.memory.memory import split_row
+from workbench.sources.kinds.memory import split_row
+from workbench.sources.python_data import facts_of
 
 
 class Stream:

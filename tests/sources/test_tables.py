@@ -13,7 +13,7 @@ from tests.sources.in_memory import COUNT, PIXELS, png
 from tests.sources.written import write_parquet
 from workbench.errors import DataError
 from workbench.sources import list_samples, open_dataset, require_dataset
-from workbench.sources.common.tables import TableRows
+from workbench.sources.tables import TableRows
 
 
 def test_a_parquet_file_shows_no_other_file(tmp_path: Path) -> None:

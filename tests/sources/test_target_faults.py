@@ -21,7 +21,7 @@ from workbench.health import check_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verification.verify import Verifier
 from workbench.sources import open_datasets, require_dataset
-from workbench.sources.common.target_faults import box_fault, outline_fault
+from workbench.sources.target_faults import box_fault, outline_fault
 
 TRIANGLE = [[1, 2, 9, 2, 9, 12]]
 BOX = [1.0, 2.0, 10.0, 20.0]

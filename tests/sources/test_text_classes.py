@@ -15,8 +15,8 @@ from workbench.health import scan_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verification.verify import Verifier
 from workbench.sources import class_names, list_samples, open_dataset
-from workbench.sources.common.tables import NumberedClasses
-from workbench.sources.kinds.memory.memory import open_images, split_row
+from workbench.sources.kinds.memory import open_images, split_row
+from workbench.sources.tables import NumberedClasses
 
 NAMES = ["bird", "cat", "dog"]
 TEXTS = [NAMES[2 - number % 3] for number in range(COUNT)]

@@ -28,8 +28,8 @@ from workbench.preview.verification.verify import Verifier
 from workbench.preview.views.render import render
 from workbench.samples.targets import avi
 from workbench.sources import list_samples, open_dataset, require_dataset
-from workbench.sources.kinds.sequences import video
-from workbench.sources.kinds.sequences.video import codec_of, refusal
+from workbench.sources.kinds import video
+from workbench.sources.kinds.video import codec_of, refusal
 
 LENGTH, STRIDE = 4, 2
 GOLDEN = Path(__file__).with_name("golden")

@@ -16,7 +16,7 @@ from workbench.health import check_folder
 from workbench.preview import preview_batch
 from workbench.preview.request import PreviewRequest
 from workbench.sources import Dataset, list_samples, open_dataset
-from workbench.sources.kinds.sequences import video
+from workbench.sources.kinds import video
 
 
 def _with_vp9_matrix(number: int) -> bytes:

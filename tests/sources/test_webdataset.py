@@ -29,10 +29,9 @@ from workbench.sources import (
     require_dataset,
     write_without,
 )
-from workbench.sources.kinds.records import _record_index
-from workbench.sources.kinds.tar import _tar_samples
-from workbench.sources.kinds.tar._tar_files import TarDamage, TarFile, files_in_tar
-from workbench.sources.kinds.tar._tar_samples import with_component
+from workbench.sources.kinds.records import _record_index, _tar_samples
+from workbench.sources.kinds.records._tar_files import TarDamage, TarFile, files_in_tar
+from workbench.sources.kinds.records._tar_samples import with_component
 
 JPEG = b"\xff\xd8\xff\xd9"
 

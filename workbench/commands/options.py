@@ -173,7 +173,7 @@ def _names_factory(text: str) -> bool:
 
 def _factory_data(text: str) -> Dataset:
     """What the factory gives, which is called here: only who types a command names one."""
-    from workbench.sources.kinds.memory.memory import keep_images, open_images
+    from workbench.sources.kinds.memory import keep_images, open_images
 
     sys.path.insert(0, os.getcwd())  # as of a program that lies here
     try:

@@ -15,7 +15,7 @@ from workbench.graph.execution.dataset_parameters import read_as, with_datasets
 from workbench.graph.model import GRAPH, Graph
 from workbench.health.check import FolderCheck, check_folder
 from workbench.sources import Data, DataFacts, Dataset, Datasets, open_datasets
-from workbench.sources.common.good_data import GoodData
+from workbench.sources.good_data import GoodData
 
 
 @checked(graph=GRAPH, target=TEXT, catalog=CATALOG, with_=TEXT, skip_bad=FLAG)

@@ -18,28 +18,28 @@ from functools import cache
 from pathlib import Path
 
 from workbench.errors import DataError
-from workbench.sources.common.data_facts import NO_FACTS as NO_FACTS
-from workbench.sources.common.data_facts import DataFacts as DataFacts
-from workbench.sources.common.data_facts import data_facts as data_facts
-from workbench.sources.common.data_frames import choose_columns as choose_columns
-from workbench.sources.common.dataset import Dataset as Dataset
-from workbench.sources.common.dataset import Datasets as Datasets
-from workbench.sources.common.dataset import load_source as load_source
-from workbench.sources.common.dataset import source_kinds as source_kinds
-from workbench.sources.common.float_wav import decodes_to_silence as decodes_to_silence
-from workbench.sources.common.image_sides import orientation as orientation
-from workbench.sources.common.image_sides import upright_size as upright_size
-from workbench.sources.common.opening import PARAMETER as PARAMETER
-from workbench.sources.common.opening import Data as Data
-from workbench.sources.common.opening import Location as Location
-from workbench.sources.common.opening import open_dataset as open_dataset
-from workbench.sources.common.opening import open_datasets as open_datasets
-from workbench.sources.common.source_kind import Header as Header
-from workbench.sources.common.source_kind import Sample as Sample
-from workbench.sources.common.source_kind import SourceKind as SourceKind
-from workbench.sources.common.source_kind import dump_file_list as dump_file_list
-from workbench.sources.common.source_kind import fits_list as fits_list
-from workbench.sources.common.source_kind import folder_of as folder_of
+from workbench.sources.data_facts import NO_FACTS as NO_FACTS
+from workbench.sources.data_facts import DataFacts as DataFacts
+from workbench.sources.data_facts import data_facts as data_facts
+from workbench.sources.data_frames import choose_columns as choose_columns
+from workbench.sources.dataset import Dataset as Dataset
+from workbench.sources.dataset import Datasets as Datasets
+from workbench.sources.dataset import load_source as load_source
+from workbench.sources.dataset import source_kinds as source_kinds
+from workbench.sources.float_wav import decodes_to_silence as decodes_to_silence
+from workbench.sources.image_sides import orientation as orientation
+from workbench.sources.image_sides import upright_size as upright_size
+from workbench.sources.opening import PARAMETER as PARAMETER
+from workbench.sources.opening import Data as Data
+from workbench.sources.opening import Location as Location
+from workbench.sources.opening import open_dataset as open_dataset
+from workbench.sources.opening import open_datasets as open_datasets
+from workbench.sources.source_kind import Header as Header
+from workbench.sources.source_kind import Sample as Sample
+from workbench.sources.source_kind import SourceKind as SourceKind
+from workbench.sources.source_kind import dump_file_list as dump_file_list
+from workbench.sources.source_kind import fits_list as fits_list
+from workbench.sources.source_kind import folder_of as folder_of
 
 _NO_FILES = ("No files found", "specified an empty list", "no video has as many")
 """What DALI says of a folder without images."""

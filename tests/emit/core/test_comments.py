@@ -136,7 +136,7 @@ def test_counts_of_the_first_samples_are_lower_bounds(
     listed.write_text("\n".join(["photos/bee/gone", *rows]))
     whole = wb.check_warnings(unshuffled(), facts={"data": data_facts(open_dataset(listed))})
     assert not any("first" in each.message for each in whole)
-    monkeypatch.setattr("workbench.sources.common.data_facts.MOST_READ", 15)
+    monkeypatch.setattr("workbench.sources.data_facts.MOST_READ", 15)
     facts = data_facts(open_dataset(listed), "another version")
     assert facts.more
     messages = [each.message for each in wb.check_warnings(unshuffled(), facts={"data": facts})]

@@ -25,7 +25,7 @@ from workbench.graph.fixes import fixes
 from workbench.graph.model import Source
 from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import open_datasets
-from workbench.sources.kinds.images.folder import LIST_IMAGES
+from workbench.sources.kinds.folder import LIST_IMAGES
 
 
 def with_second(dataset: str, kind: str = "folder") -> Graph:

@@ -38,7 +38,7 @@ from workbench.graph.storage.layout import Document, dump_document
 from workbench.graph.variants.samples import hidden_draws, with_samples
 from workbench.names import did_you_mean
 from workbench.sources import Data, DataFacts, Datasets, data_facts, load_source, open_datasets
-from workbench.sources.common.good_data import GoodData
+from workbench.sources.good_data import GoodData
 
 MOST_SHOWN = 80_000
 """Characters of what an export shows of itself."""

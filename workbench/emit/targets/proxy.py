@@ -32,7 +32,7 @@ from workbench.emit.templates.transform_module import require_folder
 from workbench.errors import GraphExportError
 from workbench.graph.model import Node, Port
 from workbench.graph.resolved import ResolvedGraph
-from workbench.sources.kinds.images.folder import LIST_IMAGES
+from workbench.sources.kinds.folder import LIST_IMAGES
 
 _TAKEN = ("Augmented", "Loader", "Photos", "build_pipeline", "make_loader", "np")
 """Names that the program uses otherwise."""

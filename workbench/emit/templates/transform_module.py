@@ -23,7 +23,7 @@ from workbench.graph.model import Graph, Node, Source
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import is_decoder
 from workbench.sources import load_source
-from workbench.sources.kinds.images.folder import LIST_IMAGES
+from workbench.sources.kinds.folder import LIST_IMAGES
 
 SHARED = "transform"
 """The variable of the only transform, or of what several views begin with."""

@@ -24,7 +24,7 @@ from workbench.engine.reading.encoded_images import (
     placeholder_jpeg,
     reject_reason,
 )
-from workbench.sources.kinds.sequences.sounds import SOUND_HEAD, silence_reason, sound_fault
+from workbench.sources.kinds.sounds import SOUND_HEAD, silence_reason, sound_fault
 
 AUDIO_DECODER = "decoders.audio"
 

@@ -24,7 +24,7 @@ from workbench.sources import (
     open_datasets,
     require_dataset,
 )
-from workbench.sources.kinds.images.file_list import require_files
+from workbench.sources.kinds.file_list import require_files
 
 if TYPE_CHECKING:
     from workbench.graph.builder.data_node import DataNode

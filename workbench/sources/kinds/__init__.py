@@ -1,1 +1,1 @@
-"""The kinds of sources, in groups. A module whose name begins with an underscore is no kind."""
+"""The kinds of sources: files and folders, video, sounds, arrays, and images in memory."""

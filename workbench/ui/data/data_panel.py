@@ -50,7 +50,7 @@ from workbench.sources import (
     require_dataset,
     taken_as,
 )
-from workbench.sources.common.good_data import GoodData
+from workbench.sources.good_data import GoodData
 from workbench.ui.contract.actions.panels import (
     BrowseFolders,
     CheckFolder,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from workbench.errors import DataError, WorkbenchError
 from workbench.roots import Roots
-from workbench.sources.common.class_folders import IMAGES
+from workbench.sources.class_folders import IMAGES
 from workbench.ui.contract.data_views import FolderEntry, FolderListing
 
 LISTED = 500

@@ -27,7 +27,7 @@ from workbench.graph.user_functions.own_code import trust_graph
 from workbench.names import did_you_mean
 from workbench.roots import Roots
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
-from workbench.sources.kinds.images.file_list import require_files
+from workbench.sources.kinds.file_list import require_files
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.contract.components import COMPONENTS, TABS
 from workbench.ui.export.exports import entry_names

@@ -1,1 +1,1 @@
-"""Records of several samples in a file: TFRecord, RecordIO, LMDB."""
+"""Kinds with several samples in a file: TFRecord, WebDataset, RecordIO, LMDB."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, folder_of
-from workbench.sources.common.compression import describe_compression
+from workbench.sources.compression import describe_compression
 from workbench.sources.kinds.records._example_records import (
     choose_features,
     fields_of,

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample
-from workbench.sources.common.annotated import AnnotatedBoxes, names_of_numbers
-from workbench.sources.common.target_faults import box_fault, box_remark
+from workbench.sources.annotated import AnnotatedBoxes, names_of_numbers
 from workbench.sources.kinds.records._example_records import (
     choose_features,
     first_record,
@@ -28,6 +27,7 @@ from workbench.sources.kinds.records._example_records import (
 )
 from workbench.sources.kinds.records._record_index import index_of
 from workbench.sources.kinds.records.tfrecord import TFRecord, find_records, list_records
+from workbench.sources.target_faults import box_fault, box_remark
 
 if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them

@@ -1,1 +1,0 @@
-"""What every kind of source shares: data sets, their opening, their facts, labels and tables."""

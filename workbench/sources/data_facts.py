@@ -1,0 +1,158 @@
+"""Facts of data that decide whether a graph fits them: order of labels, names, boxes outside."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+from workbench.errors import WorkbenchError
+from workbench.sources.dataset import Dataset, load_source
+from workbench.sources.float_wav import SOUND_HEAD, float_rate
+from workbench.sources.image_sides import ImageHeader, image_header
+from workbench.sources.source_kind import Sample
+from workbench.sources.target_faults import OVER_EDGE, WITHOUT_AREA
+
+MOST_READ = 20_000
+"""Samples whose labels are read, from the first one on."""
+_MOST_HEADS = 1_000
+"""Sounds and annotated images whose headers are read."""
+_MOST_CACHED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class DataFacts:
+    """What is known of the data that a graph reads.
+
+    ``labels`` are the class numbers in the order of the file or folder, at most 20,000, empty where
+    samples have no single class. ``names`` are the names of key points and of classes. ``outside``
+    counts the samples with a box over the edge of their image, ``without_area`` those with a box
+    that has no width or height; ``first_outside`` and ``first_without_area`` name the first box.
+    """
+
+    labels: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    outside: int = 0
+    unusable: int = 0
+    """Samples that no reader can use: at fault, or files that are empty or missing. A lower bound:
+    no file is opened."""
+    without_area: int = 0
+    first_outside: str = ""
+    first_without_area: str = ""
+    float_rates: tuple[int, ...] = ()
+    """Sample rates of the WAV files of floats among the first 1,000 sounds."""
+    turned: int = 0
+    """Images with annotations, of the first 1,000, that their EXIF orientation turns or mirrors."""
+    annotated: Literal["", "stored", "upright"] = ""
+    """Which of their sizes the annotations of turned images have: that before or after turning.
+    Empty where no annotation tells a size that differs, or where some tell one and some the other.
+    """
+    first_turned: str = ""
+    """The name of the first of these images."""
+    more: bool = False
+    """Whether the data have more samples than the 20,000 that were read."""
+
+    @property
+    def at_least(self) -> str:
+        """``"at least "`` if the counts are lower bounds."""
+        return "at least " if self.more else ""
+
+
+NO_FACTS = DataFacts()
+_cached: OrderedDict[tuple[Dataset, str], DataFacts] = OrderedDict()
+
+
+def data_facts(dataset: Dataset, version: str = "") -> DataFacts:
+    """The facts of a dataset; ``version`` changes whenever the files change.
+
+    Data that cannot be read have none: reading them reports why.
+    """
+    key = dataset, version
+    if key not in _cached:
+        try:
+            _cached[key] = _read(dataset)
+        except (WorkbenchError, OSError):
+            return NO_FACTS
+        while len(_cached) > _MOST_CACHED:
+            _cached.popitem(last=False)
+    return _cached[key]
+
+
+def _read(dataset: Dataset) -> DataFacts:
+    source = load_source(dataset.kind)
+    if not source.is_listed:
+        return NO_FACTS
+    counted = (each for each in source.list_samples(dataset) if each.counted)
+    samples = list(islice(counted, MOST_READ))
+    more = next(counted, None) is not None
+    on_disk = not dataset.in_memory
+    one_class_each = not source.targets
+    labels = tuple(each.label for each in samples) if one_class_each else ()
+    names = source.key_point_names(dataset)
+    class_names = source.class_names(dataset)
+    outside = [each for each in samples if each.remark.endswith(OVER_EDGE)]
+    turned = _turned(samples) if source.targets and on_disk else {}
+    without_area = [each for each in samples if f" {WITHOUT_AREA} " in each.remark]
+    return DataFacts(
+        labels if len({*labels}) > 1 else (),
+        (*names, *class_names),
+        len(outside),
+        sum(bool(each.fault) or (on_disk and _is_empty(each)) for each in samples),
+        len(without_area),
+        _first(outside),
+        _first(without_area),
+        float_rates=_float_rates(samples) if source.noun == "sound" else (),
+        turned=len(turned),
+        annotated=_annotated([*turned.items()]),
+        first_turned=next((each.name for each in turned), ""),
+        more=more,
+    )
+
+
+def _is_empty(sample: Sample) -> bool:
+    """Whether a sample is a file of its own that is empty or missing."""
+    try:
+        return sample.nbytes is None and sample.size == 0
+    except OSError:
+        return True
+
+
+def _first(samples: Sequence[Sample]) -> str:
+    return f"{samples[0].name}: {samples[0].remark}" if samples else ""
+
+
+def _turned(samples: Sequence[Sample]) -> dict[Sample, ImageHeader]:
+    """The samples whose EXIF orientation turns or mirrors them, with their headers."""
+    found = {}
+    for each in samples[:_MOST_HEADS]:
+        with suppress(OSError):  # its fault is reported elsewhere
+            header = None if each.fault else image_header(each)
+            if header and header.orientation != 1:
+                found[each] = header
+    return found
+
+
+def _annotated(turned: Sequence[tuple[Sample, ImageHeader]]) -> Literal["", "stored", "upright"]:
+    """See ``DataFacts.annotated``."""
+    telling = [(tuple(each.sides), header) for each, header in turned if each.sides]
+    telling = [(sides, header) for sides, header in telling if header.stored != header.upright]
+    if telling and all(sides == header.stored for sides, header in telling):
+        return "stored"
+    return "upright" if telling and all(s == h.upright for s, h in telling) else ""
+
+
+def _float_rates(samples: Sequence[Sample]) -> tuple[int, ...]:
+    heads = (_head(each.path) for each in samples[:_MOST_HEADS])
+    return tuple(rate for head in heads if (rate := float_rate(head)))
+
+
+def _head(path: str) -> bytes:
+    """The first bytes of a sound; empty for a file that cannot be read, which has a fault."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(SOUND_HEAD)
+    except OSError:
+        return b""

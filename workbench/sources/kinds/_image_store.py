@@ -1,0 +1,247 @@
+"""What a process keeps of its images for others: each is encoded once, when it is asked for first.
+
+A folder in shared memory, or where there is little of it a temporary one, holds the encoded images
+and an index (``_kept_images.py``, of which it has a copy). Others ask for what is not there yet
+through a socket in it; a thread here fetches that from the data set. The folder goes with the last
+``Dataset`` that names it, or with the process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from workbench.sources import Sample
+from workbench.sources.kinds import _kept_images as kept
+
+_PREFIX = "dali-workbench-images-"
+_SHARED = "/dev/shm"
+_ENOUGH = 2**30
+"""Bytes of shared memory that must be free: containers often have 64 MiB."""
+_SHARE = 0.5
+"""Of the place that was free: as much is taken at most."""
+_AT_ONCE = 64
+"""Images that are fetched while the lock is held: who asks for few does not wait for many."""
+PROGRAM, CLASSES = "images.py", "classes"
+
+_stores: weakref.WeakValueDictionary[str, ImageStore] = weakref.WeakValueDictionary()
+"""Those of this process, by folder."""
+
+
+class StorePlace(str):
+    """The folder of a store, which is there as long as a ``Dataset`` names it by this."""
+
+    store: ImageStore
+
+
+Fetch = Callable[[Sequence[int]], Iterable[tuple[Any, int] | Exception]]
+"""Gives for each index the encoded image (an array of bytes) and its label, or what went wrong."""
+
+
+class ImageStore:
+    """The images of this process that others may ask for.
+
+    Parameters
+    ----------
+    count:
+        How many there are.
+    fetch:
+        Called by one thread at a time.
+    classes:
+        The names of the labels, in order.
+    facts:
+        Gives what is known of an image that was not asked for yet: label and bytes, -1 for unknown.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        fetch: Fetch,
+        classes: Sequence[str] = (),
+        facts: Callable[[int], tuple[int, int]] = lambda _: (-1, -1),
+    ) -> None:
+        self.facts = facts
+        _remove_abandoned()
+        self._fetch = fetch
+        self._lock = threading.Lock()
+        self.folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_place())
+        shutil.copyfile(kept.__file__, os.path.join(self.folder, PROGRAM))
+        with open(os.path.join(self.folder, kept.INDEX), "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, max(1, count) * kept.RECORD.itemsize)
+            file.truncate(count * kept.RECORD.itemsize)
+        Path(self.folder, CLASSES).write_text(json.dumps(list(classes)), encoding="utf-8")
+        self._index = np.memmap(os.path.join(self.folder, kept.INDEX), kept.RECORD, "r+")
+        self._samples = open(os.path.join(self.folder, kept.SAMPLES), "wb")  # noqa: SIM115
+        self._room = _SHARE * shutil.disk_usage(self.folder).free
+        self._end = 0
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(os.path.join(self.folder, kept.SOCKET))
+        listener.listen()
+        thread = threading.Thread(
+            target=_listen, args=(listener, weakref.ref(self)), name="workbench-images", daemon=True
+        )
+        thread.start()
+        weakref.finalize(self, _drop, listener, self._samples, self.folder, os.getpid())
+        _stores[self.folder] = self
+
+    def have(self, indices: Sequence[int]) -> None:
+        """Put these there. Raises OSError where there is no room for them."""
+        for begin in range(0, len(indices), _AT_ONCE):
+            with self._lock:
+                part = [
+                    index
+                    for index in dict.fromkeys(map(int, indices[begin : begin + _AT_ONCE]))
+                    if self._index["state"][index] == kept.ABSENT
+                ]
+                for index, found in zip(part, self._fetch(part) if part else (), strict=True):
+                    self._put(index, found)
+
+    def _put(self, index: int, found: tuple[Any, int] | Exception) -> None:
+        if isinstance(found, Exception):
+            state, label = kept.FAULTY, 0
+            content = np.frombuffer((str(found) or type(found).__name__).encode(), np.uint8)
+        else:
+            state, (content, label) = kept.THERE, found
+        if self._end + content.nbytes > self._room:
+            raise OSError(
+                f"the images that were looked at take {self._end / 2**30:.1f} GiB, all that "
+                f"{os.path.dirname(self.folder)} may hold. Give fewer images, or smaller ones."
+            )
+        self._samples.write(np.ascontiguousarray(content).data)
+        self._samples.flush()
+        record = self._index[index]
+        record["offset"], record["nbytes"], record["label"] = self._end, content.nbytes, label
+        record["state"] = state  # last: who sees it reads the others
+        self._end += content.nbytes
+
+
+def _place() -> str | None:
+    try:
+        shared = os.access(_SHARED, os.W_OK) and shutil.disk_usage(_SHARED).free > _ENOUGH
+    except OSError:
+        shared = False
+    return _SHARED if shared else None
+
+
+def _remove_abandoned() -> None:
+    """Remove what processes left that were killed."""
+    for place in filter(None, (_place(), tempfile.gettempdir())):
+        for folder in Path(place).glob(f"{_PREFIX}*"):
+            found = re.match(r"\d+", folder.name.removeprefix(_PREFIX))
+            if found and not os.path.exists(f"/proc/{found[0]}") and os.path.exists("/proc"):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _drop(listener: socket.socket, samples: BinaryIO, folder: str, process: int) -> None:
+    if os.getpid() == process:  # not in a fork of it
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)  # wakes who waits in accept
+        listener.close()
+        samples.close()
+        shutil.rmtree(folder, ignore_errors=True)
+        _remove_abandoned()
+
+
+def _listen(listener: socket.socket, store: weakref.ref[ImageStore]) -> None:
+    while True:
+        try:
+            asked, _ = listener.accept()
+        except OSError:
+            return
+        threading.Thread(target=_answer, args=(asked, store), daemon=True).start()
+
+
+def _answer(asked: socket.socket, store: weakref.ref[ImageStore]) -> None:
+    """Nothing where all is there then, else why not."""
+    with asked:
+        try:
+            whole = b"".join(iter(lambda: asked.recv(65536), b""))
+            holder = store()
+            if holder is not None:
+                holder.have(np.frombuffer(whole[8:], "<i8"))  # type: ignore[arg-type]
+        except Exception as error:
+            asked.sendall((str(error) or type(error).__name__).encode())
+
+
+def place_of(store: ImageStore) -> StorePlace:
+    """Its folder, which keeps it."""
+    place = StorePlace(store.folder)
+    place.store = store
+    return place
+
+
+def program_in(folder: str) -> str:
+    """What an exported program is given to read the images of a folder, while they are kept."""
+    return f"{os.path.abspath(folder)}/{PROGRAM}:images"
+
+
+def part_without(folder: str, names: Collection[str], place: Path) -> Path:
+    """Make a new folder one of the same images without these, by number; no image is copied."""
+    whole = kept.KeptImages(folder)
+    left = [row for row in whole.rows if str(row) not in names]
+    np.array(left, np.int64).tofile(place / kept.ROWS)
+    (place / kept.ORIGIN).write_text(whole.folder, encoding="utf-8")
+    for name in (PROGRAM, CLASSES):
+        shutil.copyfile(os.path.join(folder, name), place / name)
+    return place
+
+
+class UnreadSample(Sample):
+    """One that was not asked for yet: ``offset`` is its number."""
+
+    __slots__ = ()
+
+    @property
+    def size(self) -> int:
+        """Its size in bytes. Raises OSError where only reading it tells."""
+        if self.nbytes is None or self.nbytes < 0:
+            raise OSError("it was not read yet")
+        return self.nbytes
+
+    def open(self) -> BinaryIO:
+        """Its bytes. Raises OSError."""
+        return self.placed().open()
+
+    def placed(self) -> Sample:
+        """It, with its place in the file."""
+        images = kept.KeptImages(os.path.dirname(self.path))
+        images.ask(np.array([self.offset]))
+        return _sample(images, self.offset)
+
+
+def _sample(images: kept.KeptImages, row: int) -> Sample:
+    record, path = images.index[row], os.path.join(images.folder, kept.SAMPLES)
+    if fault := images.fault(row):
+        return Sample(path, str(row), 0, 0, 0, fault)
+    offset, nbytes = int(record["offset"]), int(record["nbytes"])
+    return Sample(path, str(row), int(record["label"]), offset, nbytes)
+
+
+def samples_of(folder: str) -> Iterator[Sample]:
+    """Every image that a folder has, by its number; those that nobody asked for unread."""
+    images = kept.KeptImages(folder)
+    store, path = _stores.get(images.folder), os.path.join(images.folder, kept.SAMPLES)
+    for row in map(int, images.rows):
+        if images.index["state"][row] != kept.ABSENT:
+            yield _sample(images, row)
+            continue
+        label, size = (-1, -1) if store is None else store.facts(row)
+        yield UnreadSample(path, str(row), label, row, size)
+
+
+def told_by(folder: str, places: Sequence[int]) -> list[Sample]:
+    """Name, and fault where there is one, of the samples at some places."""
+    images = kept.KeptImages(folder)
+    return [Sample("", str(row), 0, fault=images.fault(row)) for row in images.rows[list(places)]]

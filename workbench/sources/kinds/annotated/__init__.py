@@ -1,1 +1,0 @@
-"""Images with annotations in a file of COCO."""

@@ -1,0 +1,402 @@
+"""A list of files with labels: a text or CSV file, or pairs in Python.
+
+Where labels are numbers, a text beside the list with the ending ``.names`` names the classes, one
+on each line, as Darknet has it.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Sample, SourceKind, load_source, name_with_ending
+from workbench.sources.tables import label_column
+
+_SUFFIXES = (".txt", ".csv", ".lst")
+_NAMES = ".names"
+_MANY = 10_000
+"""Files given in Python of which a list is written: else each call of the worker would carry them.
+"""
+
+
+def is_header(row: Any) -> bool:
+    """Whether the first row of a CSV file names columns: file_name, image_id; or a label."""
+    names = [name.strip().lower() for name in row]
+    if {".", "/"} & set(names[0]) or (len(names) > 1 and names[1].lstrip("+-").isdigit()):
+        return False
+    words = "path|file|image|img|photo|picture|name|id|s|_|-| "
+    labels = {"label", "class", "target", "category", "class_name"}
+    return bool(re.fullmatch(f"(?:{words})+", names[0]) or labels & {*names})
+
+
+def read_rows(data: Any, malformed: Any = None) -> Any:
+    """Path and label of each file in a list.
+
+    ``data`` is a text file of lines ``path label``, a CSV file whose first columns are
+    path and label, or pairs in Python. The first row of a CSV file is a header if its names
+    are known (``is_header``). A row without path and label raises ValueError, or is added to the
+    list ``malformed``: its number and what is wrong.
+    """
+    if not isinstance(data, str):
+        yield from ((os.path.abspath(path), str(label)) for path, label in data)
+        return
+    with open(data, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
+        is_csv = data.lower().endswith(".csv")
+        rows = csv.reader(file) if is_csv else (line.strip().rsplit(maxsplit=1) for line in file)
+        for number, row in enumerate(rows, start=1):
+            if not row or (is_csv and number == 1 and is_header(row)):
+                continue
+            if len(row) > 1 and row[0].strip() and row[1].strip() and "\0" not in row[0]:
+                yield row[0], row[1].strip()
+                continue
+            lacking = "with a NUL character" if "\0" in row[0] else "without a path or a label"
+            fault = f"row {number} is {str(row)[:80]}, {lacking}"
+            if malformed is None:
+                raise ValueError(f"{data}: {fault}")
+            malformed.append((number, fault))
+
+
+def numbered_paths(data: str) -> Iterator[tuple[int, str]]:
+    """Row number in a list and absolute path of each file; malformed rows are skipped."""
+    malformed: list[tuple[int, str]] = []
+    root = os.path.dirname(os.path.abspath(data))
+    paths = [os.path.join(root, path) for path, _ in read_rows(data, malformed)]
+    is_csv, skipped = data.lower().endswith(".csv"), {number for number, _ in malformed}
+    with open(data, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
+        rows = csv.reader(file) if is_csv else map(str.split, file)
+        filled = [
+            number
+            for number, row in enumerate(rows, start=1)
+            if row and not (is_csv and number == 1 and is_header(row))
+        ]
+    numbers = [each for each in filled if each not in skipped]
+    yield from zip(numbers, paths, strict=True)
+
+
+def is_numbered(data: Any) -> bool:
+    """Whether a list is a text of paths and numbers alone: DALI reads it by itself, faster."""
+    if not isinstance(data, str) or data.lower().endswith(".csv"):
+        return False
+    line = re.compile(rb"(?!\xef\xbb\xbf)[^\s\0](?:[^\0]*[^\s\0])? +\d{1,9}\r?\n?")
+    with open(data, "rb") as file:
+        return all(map(line.fullmatch, file))
+
+
+def write_numbered(files: Any, labels: Any) -> str:
+    """A list of paths and numbers in a temporary folder, or "" where no such list can hold them.
+
+    DALI reads a million of its lines in a third of a second, and takes 3 s for arguments.
+    """
+    text = "".join(f"{file} {label}\n" for file, label in zip(files, labels, strict=True))
+    odd = any(part in text for part in ("\0", "\r", "\t", "  ", "\n ")) or text[:1].isspace()
+    if odd or text.count("\n") != len(files) or not 0 <= min(labels) <= max(labels) < 10**9:
+        return ""
+    content = text.encode(errors="surrogateescape")
+    folder = os.path.join(tempfile.gettempdir(), f"file-lists-{os.getuid()}")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    if os.stat(folder).st_uid != os.getuid():
+        raise PermissionError(f"{folder} is another user's: set TMPDIR")
+    path = os.path.join(folder, f"{hashlib.sha256(content).hexdigest()[:32]}.txt")
+    if not os.path.isfile(path):
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+            file.write(content)
+        os.replace(file.name, path)
+    return path
+
+
+def read_list(data: Any) -> dict[str, Any]:
+    """Arguments of the file reader for a list of files with labels.
+
+    Paths are relative to the list. Labels that are no whole numbers are classes, which
+    are numbered in alphabetical order.
+    """
+    root = os.path.dirname(os.path.abspath(data)) if isinstance(data, str) else "/"
+    if is_numbered(data):
+        return {"file_root": root, "file_list": data}
+    rows = list(read_rows(data))
+    labels = [label for _, label in rows]
+    try:
+        numbers = [int(label) for label in labels]
+    except ValueError:
+        classes = {name: number for number, name in enumerate(sorted(set(labels)))}
+        numbers = [classes[label] for label in labels]
+    files = [path for path, _ in rows]
+    if len(files) >= 10_000 and (numbered := write_numbered(files, numbers)):
+        return {"file_root": root, "file_list": numbered}
+    return {"file_root": root, "files": files, "labels": numbers}
+
+
+@lru_cache(maxsize=8)
+def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
+    """Each version of a list is looked through once: a million rows take a second."""
+    path = Path(dataset.location)
+    try:
+        if is_numbered(dataset.argument):
+            return ()
+        return tuple(SOURCE._look_through(dataset))
+    except PermissionError:
+        raise DataError(f"The list {path} may not be read. Check its permissions.") from None
+    except ValueError as error:
+        form = "path,label" if dataset.location.lower().endswith(".csv") else "path label"
+        raise DataError(f"{error}. Write {form} in each row.") from None
+    except (OSError, csv.Error) as error:
+        raise DataError(f"{path} cannot be read as a list of files: {error}.") from None
+
+
+def _require_columns(path: Path) -> None:
+    """Raise DataError if rows have another separator, or it is unknown which column is what."""
+    is_csv = path.suffix.lower() == ".csv"
+    with open(path, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
+        rows = filter(None, csv.reader(file) if is_csv else (line.split() for line in file))
+        first, second = next(rows, []), next(rows, [])
+    _require_separator(path, first, "," if is_csv else " ")
+    if is_csv:
+        _require_label_column(path, first)
+    _require_path(path, first, second, is_csv)
+
+
+def _require_separator(path: Path, row: Sequence[str], wanted: str) -> None:
+    """Raise DataError if the first row is separated by something else than ``wanted``."""
+    separator = next((each for each in ";\t|," if each != wanted and each in "".join(row[:1])), "")
+    if separator and not os.path.exists(path.parent / row[0]):
+        form = wanted.join(("path", "label"))
+        raise DataError(
+            f"{path}: its rows are separated by {separator!r}, not by {wanted!r}. Write {form} in "
+            "each row."
+        )
+
+
+def _require_path(path: Path, first: Sequence[str], second: Sequence[str], is_csv: bool) -> None:
+    """Raise DataError if it is not certain whether the first row is a header or names a file."""
+    if not first or {".", "/"} & set(first[0]):
+        return
+    shown, is_file = repr(", ".join(first)[:80]), os.path.isfile(path.parent / first[0])
+    if is_header(first) and is_csv:
+        if is_file and not label_column(first[1:]):
+            raise DataError(
+                f"{path}: row 1 is {shown}, and a file {first[0]} exists. Add the header "
+                "path,label."
+            )
+    elif not is_file and is_header(first):
+        raise DataError(f"{path}: row 1 is {shown}, and a text list has no header. Remove row 1.")
+    elif not is_file and {".", "/"} & set("".join(second[:1])):
+        raise DataError(
+            f"{path}: row 1 is {shown}, neither a file nor known names of columns. "
+            f"{'Write the header path,label, or correct' if is_csv else 'Correct'} the path."
+        )
+
+
+def _require_label_column(path: Path, first: Sequence[str]) -> None:
+    """Raise DataError if a CSV file has more columns and its second may not be the label."""
+    names = [name.strip() for name in first]
+    if not names or label_column(names[1:2]):
+        return
+    if not is_header(first):
+        if any(names[2:]):
+            raise DataError(
+                f"{path} has no header and {len(names)} columns ({', '.join(names)[:80]}), so "
+                "which one is the label is unknown. Add the header path,label, with the label "
+                "second."
+            )
+    elif len(names) > 2 or label_column(names):
+        raise DataError(
+            f"{path}: its second column is {names[1]!r}, of {', '.join(names)[:120]}. Put the "
+            "label second and name it 'label'."
+        )
+
+
+def _is_fraction(label: str) -> bool:
+    """Whether a label is a number that is not whole, which is no name of a class."""
+    with suppress(ValueError):
+        return not float(label).is_integer() or not label.lstrip("+-").isdigit()
+    return False
+
+
+def listed(items: Sequence[tuple[str, int | str]], classes: Sequence[str] = ()) -> Dataset:
+    """The dataset of files given in Python: (path, label) for each.
+
+    ``classes`` are the names of labels that are numbers.
+    """
+    dataset = Dataset("file_list", items=tuple(items))
+    if len(items) < _MANY and not classes:
+        return dataset
+    files, labels = zip(*items, strict=True)
+    names = [*classes]
+    try:
+        labels = tuple(map(int, labels))
+    except ValueError:
+        labels = tuple(map(str, labels))
+        names = sorted({*labels})
+        numbers = {name: number for number, name in enumerate(names)}
+        labels = tuple(map(numbers.__getitem__, labels))
+    if any("\n" in name for name in names) or not (path := write_numbered(files, labels)):
+        return dataset
+    if names:
+        path = _with_names(Path(path), "\n".join(names))
+    return Dataset("file_list", path, title=str(dataset))
+
+
+def _with_names(path: Path, names: str) -> str:
+    """A copy of a list for these names, which stand beside it: others may have the same numbers."""
+    content = names.encode(errors="surrogateescape")
+    named = path.with_stem(f"{path.stem}-{hashlib.sha256(content).hexdigest()[:8]}")
+    if not named.exists():
+        shutil.copyfile(path, named)
+        named.with_suffix(_NAMES).write_bytes(content)
+    return str(named)
+
+
+def is_list(path: Path) -> bool:
+    """Whether a path is named as a list of files is."""
+    return path.suffix.lower() in _SUFFIXES and not os.path.isdir(path)
+
+
+def require_files(dataset: Dataset) -> None:
+    """Raise DataError if listed files do not exist, with their rows.
+
+    Rows of a list in Python are counted from 0, those of a text or CSV file from 1.
+    """
+    rows = list(SOURCE._listed_rows(dataset))
+    missing = [(row, path) for row, path in rows if not os.path.exists(path)]
+    if missing:
+        more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
+        name = name_with_ending(missing[0][1])
+        fix = f"{name} exists: add the ending" if name else "Correct these paths"
+        numbers = ", ".join(str(row) for row, _ in missing[:5])
+        holder = "" if dataset.title or not dataset.location else f" in {dataset.location}"
+        raise DataError(
+            f"{len(missing):,} of {len(rows):,} files{holder} are missing (rows {numbers}{more}); "
+            f"the first: {missing[0][1]}. {fix}, or leave the rows out."
+        )
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return False
+    except OSError:
+        return True  # what is wrong is told later
+    return True
+
+
+class FileList(SourceKind):
+    """Files with labels in a text or CSV file, or in a list of Python."""
+
+    about = "list of files with labels (.txt or .csv)"
+    op = "readers.file"
+    located_by = frozenset({"file_root", "files", "file_list"})
+    find = staticmethod(read_list)
+    helpers = (is_header, read_rows, is_numbered, write_numbered)
+    imports = ("csv", "hashlib", "os", "re", "tempfile")
+    precedence = 1
+
+    def require(self, dataset: Dataset) -> None:
+        self._labels(dataset)
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        """The names of the classes, in order. Raises DataError as ``_labels``."""
+        found = list(self._labels(dataset))
+        beside = os.path.splitext(dataset.location)[0] + _NAMES
+        if found or not dataset.location or not os.path.isfile(beside):
+            return found
+        try:
+            return Path(beside).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(f"{beside} cannot be read as names of classes: {error}.") from None
+
+    def _labels(self, dataset: Dataset) -> tuple[str, ...]:
+        """The labels in order; none where they are numbers. Raises DataError for a bad list."""
+        if not dataset.location:
+            return _labels_in(dataset, 0, 0)
+        path = Path(dataset.location)
+        if not os.path.exists(path):
+            raise DataError(f"There is no list of files {path}. Give a text or CSV file.")
+        if not os.path.isfile(path):
+            raise DataError(f"{path} is no file. Give a list of files that ends in .txt or .csv.")
+        found = os.stat(path)
+        return _labels_in(dataset, found.st_mtime_ns, found.st_size)
+
+    def _look_through(self, dataset: Dataset) -> list[str]:
+        path = Path(dataset.location)
+        if dataset.location:
+            _require_columns(path)
+        malformed: list[tuple[int, str]] = []
+        labels = {label for _, label in read_rows(dataset.argument, malformed)}
+        if malformed and not labels:
+            raise ValueError(f"{path}: {malformed[0][1]}")
+        if dataset.location.lower().endswith(".csv") and not _is_utf8(path):
+            raise DataError(
+                f"{path} is not UTF-8 text. Save it as UTF-8, or as a .txt list of lines 'path "
+                "label'."
+            )
+        try:
+            numbers = {int(label) for label in labels}
+        except ValueError:
+            if fraction := next(filter(_is_fraction, sorted(labels)), None):
+                raise DataError(
+                    f"{dataset}: the label {fraction!r} is not a whole number. Number the classes "
+                    "from 0, or give them names."
+                ) from None
+            return sorted(labels)
+        large = next((number for number in numbers if not -(2**31) <= number < 2**31), None)
+        if large is not None:  # DALI would drop its upper bits without a word
+            raise DataError(
+                f"{dataset}: the label {large} does not fit into 32 bits, as DALI's labels do. "
+                "Number the classes from 0, or give them names."
+            )
+        return []
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """In the order of the list. Last, at fault, are the rows that name no file."""
+        numbers = {name: number for number, name in enumerate(self._labels(dataset))}
+        root = self.root(dataset)
+        malformed: list[tuple[int, str]] = []
+        for name, label in read_rows(dataset.argument, malformed):
+            yield Sample(os.path.join(root, name), name, numbers[label] if numbers else int(label))
+        holder = os.path.basename(dataset.location)
+        for number, fault in malformed:
+            yield Sample(dataset.location, f"{holder}:{number}", -1, nbytes=0, fault=fault)
+
+    def root(self, dataset: Dataset) -> str:
+        return os.path.dirname(os.path.abspath(dataset.location)) if dataset.location else "/"
+
+    def _listed_rows(self, dataset: Dataset) -> Iterator[tuple[int, str]]:
+        """Row and path of each file of a list in Python or in a file; empty for other data."""
+        if not dataset.in_memory and dataset.items:
+            yield from enumerate(path for path, _ in dataset.items)
+        elif is_list(Path(dataset.location)) and os.path.isfile(dataset.location):
+            kind = load_source(dataset.kind)
+            if "file_list" in kind.located_by or kind.op == "request":
+                first = 0 if dataset.title else 1  # a title: ``listed`` wrote the list
+                for number, path in numbered_paths(dataset.location):
+                    yield number - 1 + first, path
+
+    def accepts(self, path: Path) -> bool:
+        """Only DALI itself reads a text whose names are not UTF-8: ``folder`` gives it to DALI."""
+        return is_list(path) and (path.suffix.lower() == ".csv" or _is_utf8(path))
+
+    def directly(self, dataset: Dataset | None) -> str:
+        listed = dataset is not None and os.path.isfile(dataset.location)
+        return "file_list" if listed and is_numbered(dataset.location) else ""  # type: ignore[union-attr]
+
+    def write_placeholder(self, folder: Path) -> Path:
+        path = folder / "list.txt"
+        path.write_text("image.jpg 0\n", encoding="utf-8")
+        return path
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return f"{dataset} names no file. Write 'path label' on each line."
+
+
+SOURCE = FileList()

@@ -1,1 +1,0 @@
-"""Image files: folders, lists, masks beside them, remote files, requests."""

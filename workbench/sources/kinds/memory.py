@@ -1,0 +1,429 @@
+"""Images that are no files: arrays, encoded bytes, PIL images, data sets of PyTorch and others.
+
+The exported program is told ``module:factory``, and calls the factory for the data set. In the
+workbench a process keeps the objects (``_image_store.py``); others read them through a file in
+memory, whose folder is such a module itself: one way for all.
+
+Pixels are given out as PNM, which DALI's decoders read, so that any graph takes them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources.kinds._image_store import (
+    CLASSES,
+    ImageStore,
+    part_without,
+    place_of,
+    program_in,
+    samples_of,
+    told_by,
+)
+from workbench.sources.kinds._kept_images import SAMPLES
+from workbench.sources.python_data import (
+    class_names_of,
+    describe,
+    facts_of,
+    require_images,
+    require_readable,
+)
+from workbench.sources.tables import (
+    BytesColumn,
+    NumberedClasses,
+    NumberedPairs,
+    TableRows,
+    categories_of,
+    label_column,
+    number_classes,
+    number_pairs,
+    read_parquet,
+    require_memory,
+)
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn  # the exported program has it
+
+
+WORKERS = 0
+_WORKERS = "WORKERS = 0  # processes that call the factory and read; 0: this one reads by itself\n"
+"""In an exported program, where another number may be written."""
+
+
+def open_images(data: Any) -> Any:
+    """The data set: what ``module:factory`` or ``file.py:factory`` gives, by index.
+
+    A Parquet file is one itself.
+    """
+    if isinstance(data, str) and data.lower().endswith(".parquet"):
+        data = read_parquet(data)
+    elif isinstance(data, str):
+        place, colon, factory = data.rpartition(":")
+        if not colon or not factory.isidentifier():
+            raise ValueError(f"{data!r} is no module:factory: name a function that gives the data")
+        if place.endswith(".py"):
+            spec: Any = importlib.util.spec_from_file_location("images", place)
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        else:
+            module = importlib.import_module(place)
+        data = getattr(module, factory)()
+    for name, feature in dict(getattr(data, "features", None) or {}).items():
+        if type(feature).__name__ == "Image":  # of Hugging Face: the bytes, not decoded
+            data = data.cast_column(name, type(feature)(decode=False))
+    is_table = hasattr(data, "to_pylist") or hasattr(data, "iloc") or hasattr(data, "to_dicts")
+    if is_table or hasattr(data, "cast_column"):
+        return number_classes(TableRows(data) if is_table else data, data)
+    if isinstance(data, tuple) and len(data) == 2 and getattr(data[0], "ndim", 0) == 4:
+        data = list(zip(*data, strict=True))  # as Keras gives images and labels
+    return number_pairs(data)
+
+
+def split_row(row: Any) -> tuple[Any, int]:
+    """The image and the label of ``data[i]``: a pair, a row by names, or an image alone."""
+    image, label = row, 0
+    if isinstance(row, dict) and not row.keys() <= {"bytes", "path"}:
+        known = {str(name).lower(): value for name, value in row.items()}
+        named = [
+            known[name] for name in ("image", "img", "bytes", "photo", "path") if name in known
+        ]
+        if not named:
+            raise ValueError(f"it has {', '.join(known)}, but no image: name that column image")
+        image = named[0]
+        column = label_column(row)
+        if column is None and len(row) > 1:
+            raise ValueError(
+                f"it has {', '.join(map(str, row))}, and none is named label: give "
+                "wb.read(data, label='COLUMN'), label='' for none, or rename that column label"
+            )
+        label = 0 if column is None else row[column]
+    elif isinstance(row, tuple | list):
+        if len(row) != 2:
+            parts = f"{len(row)} part{'s' * (len(row) != 1)}"
+            raise ValueError(f"it has {parts}: give an image, or an image and its label")
+        image, label = row
+    if isinstance(label, int) and -(2**31) <= label < 2**31:
+        return image, int(label)
+    number = np.asarray(label)
+    whole = number.dtype.kind in "iub" or (
+        number.dtype.kind == "f" and (number == np.trunc(number)).all()
+    )
+    if number.shape not in ((), (1,)) or not whole:  # pandas makes floats of a column with gaps
+        raise ValueError(f"its label is {str(label)[:60]!r}: number the classes from 0")
+    if not -(2**31) <= number < 2**31:
+        raise ValueError(f"its label is {label}, more than 32 bits hold: number the classes from 0")
+    return image, int(number.item())
+
+
+def encode_image(image: Any) -> Any:
+    """The image as bytes of a file: encoded ones as they are, pixels (H, W, C) as a PNM."""
+    if isinstance(image, dict):
+        image = image["path"] if image.get("bytes") is None else image["bytes"]
+    if image is None:
+        raise ValueError("it is None: give the bytes of an image, or its pixels")
+    if isinstance(image, str | os.PathLike):
+        return np.fromfile(image, np.uint8)
+    if isinstance(image, bytes | bytearray | memoryview):
+        return np.frombuffer(image, np.uint8)
+    if hasattr(image, "convert") and hasattr(image, "mode"):  # of Pillow
+        if image.format and "exif" in image.info:  # a file as it was opened
+            from PIL import ImageOps
+
+            image = ImageOps.exif_transpose(image)
+        deep = image.mode[0] in "IF"
+        image = image if deep or image.mode in ("L", "RGB") else image.convert("RGB")
+    pixels = np.asarray(image)
+    if pixels.dtype == np.uint8 and pixels.ndim == 1:
+        return pixels  # encoded
+    if pixels.ndim not in (2, 3) or not pixels.size:
+        raise ValueError(f"its shape is {pixels.shape}: give (height, width, 1 or 3 channels)")
+    ends = pixels.shape[0] in (1, 3), pixels.shape[-1] in (1, 3)
+    if type(image).__module__.startswith("torch") and pixels.ndim == 3 and ends == (True, False):
+        pixels = np.moveaxis(pixels, 0, 2)  # PyTorch keeps channels first
+    if pixels.dtype != np.uint8:
+        raise TypeError(f"its pixels are {pixels.dtype}: give uint8, 0 to 255")
+    shape = (*pixels.shape, 1)[:3]
+    if shape[2] not in (1, 3):
+        raise ValueError(f"its shape is {pixels.shape}: give (height, width, 1 or 3 channels)")
+    head = f"P{5 if shape[2] == 1 else 6}\n{shape[1]} {shape[0]}\n255\n".encode()
+    return np.concatenate([np.frombuffer(head, np.uint8), pixels.reshape(-1)])
+
+
+class ImageBatches:
+    """Batches of a data set in the order of DALI's readers, epoch after epoch.
+
+    The whole set is shuffled anew for each epoch, for all shards alike, and each shard by its
+    seed, for shards draw from seeds of their own; shards move on by one, and with
+    ``pad_last_batch`` an epoch ends with a batch that repeats its last sample.
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        batch_size: int,
+        options: dict[str, Any],
+    ) -> None:
+        self.data, self.rows = data, open_images(data)
+        self.size, self.batch_size = len(self.rows), batch_size
+        self.options, self.seed = options, options.get("seed", 0)
+        self.random_shuffle = options.get("random_shuffle", False)
+        self.pad_last_batch = options.get("pad_last_batch", False)
+        self.shard_id, self.num_shards = options.get("shard_id", 0), options.get("num_shards", 1)
+        self._orders: dict[tuple[int, int], Any] = {}
+        if not self.size:
+            raise ValueError("the data set is empty: give at least one image")
+        if self.size < self.num_shards:
+            raise ValueError(
+                f"it has {self.size} samples, and each of {self.num_shards} shards needs one"
+            )
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """As of ``Pipeline.reader_meta``, and what tells the samples of a batch."""
+        shard = -(-self.size // self.num_shards)
+        return {
+            "epoch_size": self.size,
+            "epoch_size_padded": shard * self.num_shards,
+            "number_of_shards": self.num_shards,
+            "shard_id": self.shard_id,
+            "pad_last_batch": int(self.pad_last_batch),
+            "stick_to_shard": 0,
+            "samples": self.indices,
+        }
+
+    def indices(self, batch: int) -> list[int]:
+        """Which samples a batch has, counted from 0."""
+        size, shards = self.size, self.num_shards
+        at = batch * self.batch_size + np.arange(self.batch_size)
+        if self.pad_last_batch:
+            whole = -(-size // shards)
+            epochs, at = np.divmod(at, -(-whole // self.batch_size) * self.batch_size)
+            shard = (self.shard_id + epochs) % shards
+            first, last = size * shard // shards, size * (shard + 1) // shards - 1
+            places = np.minimum(first + at, np.maximum(last, 0))
+        else:
+            rounds, at = np.divmod(at, size)
+            places = (size * self.shard_id // shards + at) % size
+            shard = ((places + 1) * shards - 1) // size
+            epochs = rounds * shards + (shard - self.shard_id) % shards
+        if self.random_shuffle:
+            found = zip(epochs, shard, places, strict=True)
+            places = [self._order(*which)[at - size * which[1] // shards] for *which, at in found]
+        return [int(place) for place in places]
+
+    def _order(self, epoch: int, shard: int) -> Any:
+        """The samples of a shard in an epoch."""
+        which = epoch, shard
+        if which not in self._orders:
+            first, end = (self.size * (shard + step) // self.num_shards for step in (0, 1))
+            whole = np.random.default_rng(epoch).permutation(self.size)[first:end]
+            order = np.random.default_rng([self.seed, epoch]).permutation(whole)
+            self._orders = {**dict([*self._orders.items()][-1:]), which: order}
+        return self._orders[which]
+
+    def __call__(self, batch: Any) -> tuple[list[Any], Any]:
+        if self.rows is None:  # in a process of its own
+            self.rows = open_images(self.data)
+        wanted = self.indices(batch.iteration)
+        many = getattr(self.rows, "__getitems__", None)
+        images, labels = [], []
+        found = many(wanted) if many else map(self.rows.__getitem__, wanted)
+        for at, row in zip(wanted, found, strict=True):
+            try:
+                image, label = split_row(row)
+                images.append(encode_image(image))
+                if not images[-1].size and not hasattr(self.rows, "fault"):
+                    raise ValueError("it is empty: give the bytes of an image, or its pixels")
+            except (OSError, TypeError, ValueError) as error:
+                raise ValueError(f"sample {at}: {error}") from None
+            labels.append(label)
+        return images, np.array(labels, np.int32)[:, None]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For further processes, each of which calls the factory."""
+        rows = None if isinstance(self.data, str) else self.rows
+        return {**vars(self), "rows": rows, "_orders": {}}
+
+
+def find_dataset(data: Any) -> dict[str, Any]:
+    """What ``read_images`` reads."""
+    return {"source": data}
+
+
+def read_images(source: Any, name: str, **options: Any) -> Any:
+    """Encoded images and labels of a data set; the pipeline tells of it as of DALI's readers."""
+    from nvidia.dali.pipeline import Pipeline
+
+    pipe: Any = Pipeline.current()
+    batches = ImageBatches(source, pipe.max_batch_size, options)
+    others = pipe.reader_meta
+
+    def reader_meta(wanted: str | None = None) -> Any:
+        if wanted is None:
+            return {**others(), name: batches.meta}
+        return batches.meta if wanted == name else others(wanted)
+
+    pipe.reader_meta = reader_meta
+    return fn.external_source(
+        batches,
+        num_outputs=2,
+        batch=True,
+        batch_info=True,
+        parallel=WORKERS > 0,
+        prefetch_queue_depth=WORKERS or None,
+    )
+
+
+def keep_images(data: Any) -> Dataset:
+    """The dataset of an object that holds images, of which this process keeps what is asked for.
+
+    Raises DataError for what is none.
+    """
+
+    def split_text(row: Any) -> tuple[Any, int]:
+        pair = isinstance(row, tuple | list) and len(row) == 2 and isinstance(row[1], str)
+        return split_row((row[0], 0) if pair else row)
+
+    of_texts = isinstance(data, tuple) or isinstance(number_pairs(data), NumberedPairs)
+    require_images(data, split_text if of_texts else split_row)
+    rows = open_images(data)
+    count = len(rows)
+
+    def read(at: int, row: Any) -> tuple[Any, int] | Exception:
+        try:
+            image, label = split_row(row)
+            content = encode_image(image)
+            return (content, label) if content.size else ValueError("it is empty: it has no bytes")
+        except Exception as error:  # whatever a data set of the user raises
+            return ValueError(_words(error))
+
+    def one(at: int) -> tuple[Any, int] | Exception:
+        try:
+            return read(at, rows[at])
+        except Exception as error:
+            return ValueError(_words(error))
+
+    def fetch(indices: Sequence[int]) -> Iterator[tuple[Any, int] | Exception]:
+        if hasattr(rows, "__getitems__"):
+            try:
+                found = rows.__getitems__(list(indices))
+            except Exception:
+                found = None  # one of them is at fault: they are asked for one by one
+            if found is not None:
+                return map(read, indices, found)
+        return map(one, indices)
+
+    require_readable(data, fetch(range(min(count, 3))))
+    made = ImageStore(
+        count,
+        fetch,
+        class_names_of(data) or class_names_of(rows),
+        facts_of(data, rows, split_row),
+    )
+    return Dataset("memory", items=((place_of(made), count),), title=describe(data, count))
+
+
+def _words(error: Exception) -> str:
+    own = isinstance(error, OSError | TypeError | ValueError) and str(error)
+    return own or f"{type(error).__name__}: {error}"
+
+
+@lru_cache(maxsize=4)
+def _parquet_store(path: str, time: int, size: int) -> Dataset:
+    """The images of a Parquet file, kept in this process."""
+    try:
+        require_memory(path)
+        return keep_images(read_parquet(path))
+    except DataError:
+        raise
+    except ImportError:
+        raise DataError(
+            f"{path}: pyarrow reads Parquet. Install it: pip install pyarrow."
+        ) from None
+    except Exception as error:
+        raise DataError(f"{path} cannot be read as Parquet: {error}.") from None
+
+
+class Memory(SourceKind):
+    """A data set in Python, whose images a process keeps."""
+
+    about = "data set in Python (module:factory) or Parquet"
+    op = "external_source"
+    located_by: frozenset[str] = frozenset()
+    find = staticmethod(find_dataset)
+    reader = staticmethod(read_images)
+    helpers = (
+        *(_WORKERS, label_column, categories_of, BytesColumn, TableRows, NumberedClasses),
+        *(number_classes, NumberedPairs, number_pairs, read_parquet, open_images),
+        *(split_row, encode_image, ImageBatches),
+    )
+    in_files = False
+    in_memory = True
+    pipeline_arguments = ("py_num_workers=WORKERS", 'py_start_method="spawn"')
+    metavar = "MODULE:FACTORY"
+    imports = ("importlib.util", "numpy as np", "os")
+    options = frozenset({"random_shuffle", "num_shards", "shard_id", "pad_last_batch"})
+
+    def root(self, dataset: Dataset) -> str:
+        """Where the images are kept. Raises DataError where they are no longer."""
+        place = dataset.location or str(dataset.items[0][0])
+        if self.accepts(Path(place)):
+            try:
+                found = os.stat(place)
+            except OSError as error:
+                raise DataError(f"{place} cannot be read: {error.strerror}.") from None
+            kept = _parquet_store(os.path.abspath(place), found.st_mtime_ns, found.st_size)
+            return str(kept.items[0][0])
+        if not os.path.isdir(place):
+            raise DataError(
+                f"{dataset}: the process that held these images has ended. Give them anew."
+            )
+        return place
+
+    def accepts(self, path: Path) -> bool:
+        return path.suffix.lower() == ".parquet" and not os.path.isdir(path)
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        names: list[str] = json.loads(Path(self.root(dataset), CLASSES).read_text(encoding="utf-8"))
+        return names
+
+    def require(self, dataset: Dataset) -> None:
+        self.root(dataset)
+
+    def write_placeholder(self, folder: Path) -> Path:
+        """A module whose data set has one image of no pixels."""
+        path = folder / "images.py"
+        path.write_text("def images():\n    return [b'\\xff\\xd8\\xff\\xd9']\n", encoding="utf-8")
+        return Path(f"{path}:images")
+
+    def holder(self, name: str) -> str:
+        return SAMPLES
+
+    def argument(self, dataset: Dataset) -> Any:
+        return program_in(self.root(dataset))
+
+    def told(self, dataset: Dataset, places: Sequence[int]) -> list[Sample]:
+        return told_by(self.root(dataset), places)
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        return samples_of(self.root(dataset))
+
+    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+        place.mkdir()
+        return part_without(self.root(dataset), names, place)
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return f"There is no image in {dataset}. Give at least one."
+
+
+SOURCE = Memory()

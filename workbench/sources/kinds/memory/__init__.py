@@ -1,1 +1,0 @@
-"""Images that Python gives: arrays, tensors, data sets, data frames."""

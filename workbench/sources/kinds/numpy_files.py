@@ -1,0 +1,233 @@
+"""NumPy files (.npy): arrays of pixels, which no decoder follows.
+
+A file, a folder of files, class folders of these, a text of lines ``path label``, or a list in
+Python. An array is a picture (rows, columns) or (rows, columns, up to 4 channels), or a volume
+(slices, rows, columns) or (slices, rows, columns, channels), which is a sequence of its slices:
+``readers.numpy`` reads a part of these where ``roi_axes``, ``roi_start`` and ``roi_shape`` say so.
+Each sample has a layout, HWC or FHWC. All arrays have the element type and the number of axes of
+the first, for DALI makes batches of them; what each has is found in its header.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Header, Sample, folder_of
+from workbench.sources.class_folders import ClassFiles, files_of, require_whole_labels
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn  # the exported program has it
+
+_SUFFIX = ".npy"
+_HEAD = 2**16
+"""Bytes in which a header of the format's version 1 ends."""
+_EMPTY = "it is empty"
+"""DALI reads such an array, and what is fed with it ends the run."""
+
+
+def array_axes(path: str) -> list[int]:
+    """The axes of a file's array, as a picture or a sequence; -1 for channels that it lacks.
+
+    Raises ValueError for a file that DALI does not read.
+    """
+    from numpy.lib import format as npy
+
+    with open(path, "rb") as file:
+        if npy.read_magic(file) != (1, 0):
+            raise ValueError("the version of the format is not 1")
+        try:
+            shape = npy.read_array_header_1_0(file)[0]
+        except Exception as error:  # NumPy parses it as Python: damage raises errors of any type
+            raise ValueError("its header cannot be read") from error
+    if len(shape) not in (2, 3, 4) or min(shape) < 1:
+        raise ValueError(f"its shape is {shape}")
+    has_channels = len(shape) == 4 or (len(shape) == 3 and shape[-1] <= 4)
+    return [*range(len(shape)), *([] if has_channels else [-1])]
+
+
+def label_files(labels: Any) -> list[str]:
+    """A file with each label, in a temporary folder: the reader reads them beside the arrays."""
+    import numpy
+
+    folder = os.path.join(tempfile.gettempdir(), f"array-labels-{os.getuid()}")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    if os.stat(folder).st_uid != os.getuid():
+        raise PermissionError(f"{folder} is another user's: set TMPDIR")
+    paths = {label: os.path.join(folder, f"{label}.npy") for label in labels}
+    for label, path in paths.items():
+        if not os.path.isfile(path):
+            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+                numpy.save(file, numpy.array([label], numpy.int32))
+            os.replace(file.name, path)
+    return [paths[label] for label in labels]
+
+
+def find_arrays(data: Any) -> dict[str, Any]:
+    """The files, their labels, and the axes of the first that can be read."""
+    files, labels = files_of(data, (".npy",))
+    axes = [0, 1, 2]
+    for path in files:
+        try:
+            axes = array_axes(path)
+            break
+        except (OSError, ValueError):
+            continue
+    return {"files": files, "labels": labels, "axes": axes}
+
+
+def read_arrays(files: Any, labels: Any, axes: Any, device: str, **options: Any) -> Any:
+    """Pictures or sequences, and their labels, read in step: both readers shuffle alike."""
+    images = fn.readers.numpy(files=files, **options)
+    images = fn.reshape(images, src_dims=axes, layout="FHWC"[-len(axes) :])
+    whole = {name: value for name, value in options.items() if "roi" not in name and name != "name"}
+    labels = fn.readers.numpy(files=label_files(labels), **whole)
+    return images if device == "cpu" else images.gpu(), labels
+
+
+class _Array(NamedTuple):
+    fault: str = ""
+    """Why DALI's reader or an image cannot take it."""
+    dtype: str = ""
+    shape: tuple[int, ...] = ()
+
+
+def _look(path: str) -> _Array:
+    """What a file's header and size tell."""
+    try:
+        with open(path, "rb") as file:
+            size, head = os.fstat(file.fileno()).st_size, file.read(10)
+            head += file.read(min(_HEAD, int.from_bytes(head[8:10], "little")))
+    except OSError as error:
+        return _Array(error.strerror or str(error))
+    found = _parsed(head)
+    content = int(np.prod(found.shape, dtype=object)) * np.dtype(found.dtype or "u1").itemsize
+    if not found.fault and size < len(head) + content:
+        lacking = len(head) + content - size
+        return _Array(f"ends early: {lacking:,} bytes of its array are missing")
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _parsed(head: bytes) -> _Array:
+    """The header, which files of arrays that are alike share."""
+    if head[:6] != b"\x93NUMPY":
+        return _Array("it is no .npy file")
+    if tuple(head[6:8]) != (1, 0):
+        return _Array(f"DALI reads version 1.0 of the format, and it is {head[6]}.{head[7]}")
+    try:
+        shape, _, dtype = np.lib.format.read_array_header_1_0(io.BytesIO(head[8:]))
+    except Exception:  # NumPy parses it as Python: damage raises errors of any type
+        return _Array("its header cannot be read")
+    if dtype.hasobject:
+        return _Array("it holds pickled objects, which are not opened. Save numbers")
+    if dtype.kind not in "buif" or dtype.itemsize > 8:
+        return _Array(f"DALI does not read its element type {dtype}")
+    if not dtype.isnative:
+        return _Array(f"its bytes are in the other order ({dtype.str}). Save it as {dtype.name}")
+    if len(shape) not in (2, 3, 4):
+        return _Array(f"its shape {shape} is no picture and no volume: they have 2 to 4 axes")
+    if min(shape) < 0:
+        return _Array("its header cannot be read")
+    if 0 in shape:
+        return _Array(f"{_EMPTY}: its shape is {shape}")
+    return _Array("", dtype.name, tuple(shape))
+
+
+def _unlike(found: _Array, first: _Array) -> str:
+    """Why an array cannot stand in one batch with the first one."""
+    if found.fault:
+        return found.fault
+    if found.dtype != first.dtype:
+        return f"its element type is {found.dtype}, and that of the first array {first.dtype}"
+    if len(found.shape) != len(first.shape):
+        return f"it has {len(found.shape)} axes, and the first array {len(first.shape)}"
+    if len(found.shape) == 3 and (found.shape[-1] <= 4) != (first.shape[-1] <= 4):
+        return f"its shape is {found.shape}, and that of the first array {first.shape}"
+    return ""
+
+
+def _first(files: list[tuple[str, int]]) -> _Array | None:
+    """The first array that can be read."""
+    return next((found for path, _ in files if not (found := _look(path)).fault), None)
+
+
+class NumpyFiles(ClassFiles):
+    """Arrays in NumPy files."""
+
+    about = "NumPy files (.npy, or a folder of these)"
+    op = "readers.numpy"
+    located_by = frozenset({"file_root", "files", "file_list", "file_filter"})
+    find = staticmethod(find_arrays)
+    reader = staticmethod(read_arrays)
+    outputs = ("images", "labels")
+    noun = "array"
+    pixels = "images"
+    helpers = (*ClassFiles.helpers, array_axes, label_files)
+    imports = ("os", "tempfile")
+    suffixes = (_SUFFIX,)
+    has_sequences = True
+    sample = "volumes/images"
+    looks_ahead = True
+    ends_process = _EMPTY
+
+    def read_header(self, path: str) -> Header:
+        """What a file's header tells: columns and rows, and why it cannot be read."""
+        found = _look(path)
+        if found.fault:
+            return Header(found.fault)
+        has_channels = len(found.shape) == 4 or (len(found.shape) == 3 and found.shape[-1] <= 4)
+        rows, columns = found.shape[-3:-1] if has_channels else found.shape[-2:]
+        return Header("", (columns, rows))
+
+    def read_content(self, path: str) -> str:
+        """How many of an array's numbers are none."""
+        array = np.load(path, mmap_mode="r")
+        if array.dtype.kind != "f":
+            return ""
+        count = sum(np.count_nonzero(~np.isfinite(part)) for part in array)
+        return f"{count:,} of its {array.size:,} numbers are NaN or infinite" if count else ""
+
+    def gives_sequences(self, dataset: Dataset | None) -> bool:
+        """Whether the arrays are volumes, by the first that can be read."""
+        return dataset is not None and len(find_arrays(dataset.argument)["axes"]) == 4
+
+    def require(self, dataset: Dataset) -> None:
+        require_whole_labels(dataset, "an array")
+        files = self.files(dataset)
+        if not files:
+            raise DataError(self.nothing_found(dataset))
+        if _first(files) is None:
+            path, _ = files[0]
+            raise DataError(
+                f"No array of {dataset} can be read; the first, {path}: {_look(path).fault}."
+            )
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        files, root = self.files(dataset), folder_of(dataset)
+        first = _first(files) or _Array()
+        for path, label in files:
+            fault = _unlike(_look(path), first)
+            yield Sample(path, os.path.relpath(path, root), label, fault=fault)
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return (
+            f"There is no array in {dataset}. Give a .npy file, or a folder of these or of class "
+            "folders. Of an .npz, save each array as a .npy file."
+        )
+
+    def write_placeholder(self, folder: Path) -> Path:
+        path = folder / "array.npy"
+        np.save(path, np.zeros((1, 1, 3), np.uint8))
+        return path
+
+
+SOURCE = NumpyFiles()

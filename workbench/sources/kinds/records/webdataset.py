@@ -1,0 +1,284 @@
+"""WebDataset: tar archives whose neighbouring files of one name are a sample.
+
+An archive, a folder of archives, or a list of archives in Python. Of a sample the image is read,
+and the component ``cls`` as its label: a whole number. Where there are no labels they are 0.
+An index (``wds2idx``) beside every archive, named ``.idx``, is used; without it DALI reads the
+headers of all archives first, 7 s for a million samples. So the workbench shows the first samples
+meanwhile, and makes an index in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tarfile
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Sample, folder_of
+from workbench.sources.class_folders import IMAGES
+from workbench.sources.kinds.records._record_index import IndexedFiles
+from workbench.sources.kinds.records._tar_files import TarDamage
+from workbench.sources.kinds.records._tar_index import (
+    NamedFiles,
+    index_lines,
+    require_index,
+    write_index,
+)
+from workbench.sources.kinds.records._tar_samples import (
+    first_parts,
+    first_samples,
+    groups_in,
+    hidden_first_file,
+)
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn, types  # the exported program has them
+
+LABEL = "cls"
+
+
+def list_shards(data: Any) -> list[str]:
+    """The archives: one, those of a folder, or those of a list."""
+    if not isinstance(data, str):
+        return [path for path, _ in data]
+    if not os.path.isdir(data):
+        return [data]
+    names = sorted(name for name in os.listdir(data) if not name.startswith("."))
+    return [os.path.join(data, name) for name in names if name.endswith(".tar")]
+
+
+def first_components(path: str) -> set[str]:
+    """The components of the first files of an archive."""
+    names = []
+    with contextlib.suppress(tarfile.ReadError), tarfile.open(path) as archive:  # damaged
+        for _, member in zip(range(64), archive, strict=False):
+            names += [member.name] if member.isfile() else []
+    return {os.path.basename(name).partition(".")[2].lower() for name in names}
+
+
+def find_shards(data: Any) -> dict[str, Any]:
+    """Arguments of the WebDataset reader, by the components of the first samples.
+
+    Labels are the component cls; indices are used where every archive has one.
+    """
+    paths = list_shards(data)
+    endings = first_components(paths[0])
+    images = "jpg;jpeg;png;bmp;tif;tiff;pnm;ppm;pgm;pbm;jp2;webp"
+    indices = [os.path.splitext(path)[0] + ".idx" for path in paths]
+    return {
+        "paths": paths,
+        "ext": [images, "cls"] if "cls" in endings else [images],
+        "missing_component_behavior": "error",
+        **({"index_paths": indices} if all(map(os.path.isfile, indices)) else {}),
+    }
+
+
+def read_shards(**options: Any) -> Any:
+    """Images and labels of WebDataset archives: the digits of cls as a number, or 0."""
+    options.setdefault("case_sensitive_extensions", False)
+    if len(options["ext"]) == 1:
+        jpegs: Any = fn.readers.webdataset(**options)
+        return jpegs, fn.cast(jpegs.shape() * 0, dtype=types.INT32)
+    made: Any = fn.readers.webdataset(**options)
+    jpegs, digits = made
+    powers = types.Constant([10**power for power in range(9, -1, -1)], device="cpu")
+    count = digits.shape()[0]
+    powers = fn.slice(powers, 10 - count, count, axes=[0])
+    places = (fn.cast(digits, dtype=types.INT32) - 48) * powers
+    return jpegs, fn.reductions.sum(places, axes=[0], keep_dims=True, dtype=types.INT32)
+
+
+@lru_cache(maxsize=8)
+def _look(stamps: tuple[tuple[str, int], ...]) -> None:
+    """Look at the first samples. ``stamps`` are the archives with their times of change.
+
+    Raises DataError where they have no image, or a label that is no number.
+    """
+    path = stamps[0][0]
+    components = first_samples(path)
+    if not components:
+        raise DataError(f"The archive {path} is empty. Give one with samples.")
+    labelled = any(LABEL in found for found in components.values())
+    samples = list(islice(_samples(path, path, labelled), len(components)))
+    if all(sample.fault for sample in samples):
+        raise DataError(
+            f"{path}: of the sample {next(iter(components))}, as of the {len(samples) - 1} after "
+            f"it, {samples[0].fault}. Give each an image (0.jpg; or {', '.join(IMAGES)}), and as "
+            f"its label (0.{LABEL}) digits alone, with no line break: DALI has no classes by name."
+        )
+
+
+def _samples(
+    path: str, holder: str, labelled: bool, kept: NamedFiles | None = None
+) -> Iterator[Sample]:
+    """Those of an archive of which an index names a component; without it all.
+
+    For each damage of the archive one that is at fault stands between, of which no index knows.
+    """
+    with open(path, "rb") as opened:
+        groups = groups_in(path)
+        if kept is None and (hidden := hidden_first_file(path)) is not None:
+            name = f"{holder}:{hidden.offset_data}:{hidden.name}"
+            fault = "it is hidden and first, and DALI takes it for a sample without an image"
+            yield Sample(
+                path,
+                name,
+                0,
+                hidden.offset_data,
+                hidden.size,
+                f"{fault}: leave it out",
+                counted=False,
+            )
+        while True:
+            try:
+                group = next(groups, None)
+            except DataError as error:  # none at all, where others are
+                if kept is None:
+                    yield Sample(path, f"{holder}:0:damaged", 0, 0, 0, str(error))
+                return
+            if group is None:
+                return
+            if isinstance(group, TarDamage):
+                if kept is None:
+                    name = f"{holder}:{group.at}:damaged"
+                    yield Sample(path, name, 0, group.at, 0, group.fault)
+                continue
+            parts = first_parts(group)
+            if kept is not None and not kept.take_any([file for _, file in group[1]]):
+                continue
+            image = next((parts[each] for each in parts if f".{each}" in IMAGES), None)
+            fault, label = "", 0
+            if image is None:
+                fault = f"it has no image (found: {', '.join(sorted(parts))})"
+            elif labelled and LABEL not in parts:
+                fault = f"it has no {LABEL}, as others have"
+            elif labelled:
+                opened.seek(parts[LABEL].offset_data)
+                text = opened.read(min(parts[LABEL].size, 40))
+                if text.isdigit() and len(text) < 10:
+                    label = int(text)
+                else:
+                    fault = f"its {LABEL} is {text.decode(errors='replace')!r}, no whole number"
+            shown = image or next(iter(parts.values()))
+            name = f"{holder}:{shown.offset_data}:{shown.name}"
+            yield Sample(path, name, label, shown.offset_data, shown.size, fault)
+            for component, other in group[1]:
+                if kept is None and f".{component}" in IMAGES and other is not image:
+                    name = f"{holder}:{other.offset_data}:{other.name}"
+                    fault = f"another image of the sample {group[0]}, of which DALI reads the first"
+                    at, size = other.offset_data, other.size
+                    yield Sample(path, name, 0, at, size, fault, counted=False)
+
+
+class WebDataset(IndexedFiles):
+    """Images with a class each in tar archives."""
+
+    about = "WebDataset (.tar, or a folder of these)"
+    op = "readers.webdataset"
+    located_by = frozenset({"paths", "ext", "index_paths", "missing_component_behavior"})
+    find = staticmethod(find_shards)
+    reader = staticmethod(read_shards)
+    helpers: tuple[Any, ...] = (list_shards, first_components)
+    imports: tuple[str, ...] = ("contextlib", "os", "tarfile")
+    suffixes: tuple[str, ...] = (".tar",)
+    file_noun = "archive"
+    ending = ".tar"
+    find_files = staticmethod(list_shards)
+    sample = "webdataset"
+    with_targets: tuple[str, ...] = ("webdataset_masks", "webdataset_boxes")
+
+    def require(self, dataset: Dataset) -> None:
+        stamps = tuple((path, os.stat(path).st_mtime_ns) for path in self.files(dataset))
+        _look(stamps)
+        for path in (path for path, _ in stamps):
+            require_index(path)
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """In the order of the archives; those alone that are in the indices, where all have one.
+
+        A place in an index at which no file begins is at fault.
+        """
+        root, paths = folder_of(dataset), self.files(dataset)
+        for path in paths:
+            require_index(path)
+        indices = [os.path.splitext(path)[0] + ".idx" for path in paths]
+        labelled = any(LABEL in found for found in first_samples(paths[0]).values())
+        are_indexed = all(map(os.path.isfile, indices))
+        for path, index in zip(paths, indices, strict=True):
+            holder = os.path.relpath(path, root)
+            kept = NamedFiles(index) if are_indexed else None
+            yield from _samples(path, holder, labelled, kept)
+            for at in kept.left() if kept else ():
+                fault = f"its index names a file at byte {at:,}, where none of this size begins"
+                yield Sample(path, f"{holder}:{at}:damaged", 0, at, 0, fault)
+
+    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+        """Links to the archives, each with an index of the samples that are left."""
+        place.mkdir()
+        left: dict[str, set[int]] = {}
+        for sample in self.list_samples(dataset):
+            if sample.name not in names:
+                left.setdefault(sample.path, set()).add(sample.offset)
+        for number, (path, places) in enumerate(left.items()):
+            name = (
+                f"{number:06}-{os.path.basename(path)}" if dataset.items else os.path.basename(path)
+            )
+            os.symlink(os.path.abspath(path), place / name)
+            lines = [line for line, begins in index_lines(path) if not places.isdisjoint(begins)]
+            write_index((place / name).with_suffix(".idx"), lines)
+        return place
+
+    def scan(self, path: str, told: Callable[[Iterable[Any]], Iterator[Any]]) -> Iterator[Any]:
+        lines = []
+        for line, begins in told(index_lines(path)):
+            if len(line.split()) != 4 * len(begins):
+                raise DataError(f"{path}: an index cannot hold the blanks in its names.")
+            lines.append(line)
+        yield "v1.2", len(lines)
+        yield from (line.split(" ", 1) for line in lines)
+
+    def write_first(self, path: str, count: int, index: Path) -> int:
+        lines = [line for line, _ in islice(index_lines(path), count)]
+        write_index(index, lines)
+        return len(lines)
+
+    def indexed(self, dataset: Dataset, paths: list[str], indices: list[str]) -> dict[str, Any]:
+        return {**find_shards(dataset.argument), "paths": paths, "index_paths": indices}
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return (
+            f"There is no sample in {dataset}. Give a .tar, or a folder of these, with an image "
+            f"and a component {LABEL} for each sample: 0000.jpg, 0000.{LABEL}."
+        )
+
+    def accepts(self, path: Path) -> bool:
+        if not os.path.isdir(path):
+            return path.suffix.lower() == ".tar"
+        try:
+            with os.scandir(path) as entries:
+                shown = [
+                    entry for entry in islice(entries, 10_000) if not entry.name.startswith(".")
+                ]
+        except OSError:
+            return False
+        if any(entry.is_dir() or entry.name.lower().endswith(IMAGES) for entry in shown):
+            return False
+        return any(entry.name.endswith(".tar") for entry in shown)
+
+    def write_placeholder(self, folder: Path) -> Path:
+        path = folder / "samples.tar"
+        with tarfile.open(path, "w") as archive:
+            for name in ("0.jpg", f"0.{LABEL}"):
+                archive.addfile(tarfile.TarInfo(name))
+        return path
+
+    def holder(self, name: str) -> str:
+        return name.rsplit(":", 2)[0]
+
+
+SOURCE = WebDataset()

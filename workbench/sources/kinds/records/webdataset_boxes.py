@@ -1,0 +1,189 @@
+"""WebDataset whose samples have annotations beside the image: ``0000.jpg, 0000.json``.
+
+A list as COCO's of an image, alone or as ``annotations``: of each object ``bbox`` (left, top,
+width, height in pixels), ``category_id`` and, where it has them, ``keypoints`` (x, y, visibility,
+...) and ``category_name``. An archive is read so where a graph takes boxes or key points, or its
+kind is named (``webdataset_boxes:PATH``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Sample
+from workbench.sources.annotated import AnnotatedBoxes, names_of_numbers
+from workbench.sources.image_sides import image_header
+from workbench.sources.kinds.records._tar_samples import with_component
+from workbench.sources.kinds.records.webdataset import (
+    WebDataset,
+    find_shards,
+    first_components,
+    list_shards,
+)
+from workbench.sources.target_faults import box_fault, box_remark
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn, types  # the exported program has them
+
+_COMPONENT = "json"
+_LOOKED_AT = 1000
+"""Samples that are looked at for the names of classes."""
+_TRIED = 8
+"""The number of first samples, one of which must have annotations."""
+_NO_ANNOTATIONS = "holds no annotations"
+
+
+def find_annotated(data: Any) -> dict[str, Any]:
+    """Arguments of the WebDataset reader: the images, and their annotations."""
+    found = find_shards(data)
+    return {**found, "ext": [found["ext"][0], "json"]}
+
+
+def annotations_in(content: bytes) -> Any:
+    """Boxes (left, top, width, height), classes, and key points of all as one list.
+
+    Each row of the third is the object, and where its key points begin and end in the last. One
+    that is not labelled lies far outside.
+    """
+    import numpy as np
+
+    found = json.loads(content)
+    listed = found["annotations"] if isinstance(found, dict) else found
+    boxes = np.array([one["bbox"] for one in listed], np.float32).reshape(-1, 4)
+    labels = np.array([one["category_id"] for one in listed], np.int32)
+    each = [np.array(one.get("keypoints", []), np.float32).reshape(-1, 3) for one in listed]
+    points = np.concatenate([np.zeros((0, 3), np.float32), *each])
+    ends = np.cumsum([0, *map(len, each)])
+    rows = np.stack([np.arange(len(each)), ends[:-1], ends[1:]], axis=1).astype(np.int32)
+    return boxes, labels, rows, np.where(points[:, 2:] > 0, points[:, :2], np.float32(-1e6))
+
+
+def read_annotated(
+    ltrb: bool = False, ratio: bool = False, polygon_masks: bool = False, **options: Any
+) -> Any:
+    """Images, and their boxes and classes as COCO's reader gives them, and key points as its."""
+    options.setdefault("case_sensitive_extensions", False)
+    made: Any = fn.readers.webdataset(**options)
+    jpegs, encoded = made
+    found: Any = fn.python_function(
+        encoded, function=lambda content: annotations_in(content.tobytes()), num_outputs=4
+    )
+    boxes, labels, rows, points = found
+    if ltrb:
+        boxes = fn.cat(boxes[:, 0:2], boxes[:, 0:2] + boxes[:, 2:4], axis=1)
+    if ratio:
+        shape = fn.cast(fn.peek_image_shape(jpegs), dtype=types.FLOAT)
+        sides = fn.stack(shape[1], shape[0])
+        boxes, points = boxes / fn.cat(sides, sides), points / sides
+    boxes = fn.cast(boxes, dtype=types.FLOAT)
+    labels = fn.cast(labels, dtype=types.INT32)
+    polygons = fn.cast(rows, dtype=types.INT32)
+    vertices = fn.cast(points, dtype=types.FLOAT)
+    return (jpegs, boxes, labels, polygons, vertices) if polygon_masks else (jpegs, boxes, labels)
+
+
+def _annotated(samples: Iterable[Sample]) -> Iterator[tuple[Sample, bytes | None]]:
+    """Each sample, and what stands in its annotations; None where it has none."""
+    for sample, place in with_component(samples, _COMPONENT):
+        if place is None:
+            yield sample, None
+            continue
+        with open(sample.path, "rb") as file:
+            file.seek(place[0])
+            yield sample, file.read(place[1])
+
+
+def _listed(content: bytes) -> list[Any]:
+    """The entries of the annotations of a sample."""
+    found = json.loads(content)
+    listed: list[Any] = found["annotations"] if isinstance(found, dict) else found
+    return listed
+
+
+def _fault(content: bytes, width: float | None = None, height: float | None = None) -> str:
+    try:
+        for number, one in enumerate(_listed(content)):
+            if fault := box_fault(one["bbox"], width, height):
+                return f"its box {number} {fault}"
+            if type(one["category_id"]) is not int:
+                return f"its class {number} is {one['category_id']!r}, no whole number"
+            points = one.get("keypoints", [])
+            if not isinstance(points, list) or len(points) % 3:
+                return f"its key points {number} are not three numbers each"
+        annotations_in(content)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        return f"its {_COMPONENT} {_NO_ANNOTATIONS}: {type(error).__name__} {error}"
+    return ""
+
+
+def _objects(samples: Iterable[Sample]) -> Iterator[list[Any]]:
+    """The annotations of each sample that is not at fault."""
+    for sample, content in _annotated(samples):
+        if content is not None and not sample.fault and not _fault(content):
+            yield _listed(content)
+
+
+class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
+    """Images with boxes and key points in tar archives."""
+
+    about = "WebDataset with annotations (0000.jpg, 0000.json)"
+    op = "readers.webdataset_boxes"
+    find = staticmethod(find_annotated)
+    reader = staticmethod(read_annotated)
+    helpers = (*WebDataset.helpers, find_shards, annotations_in)
+    imports = (*WebDataset.imports, "json")
+    takes = frozenset({"webdataset"})
+
+    def require(self, dataset: Dataset) -> None:
+        super().require(dataset)
+        (path, *_) = list_shards(dataset.argument)
+        components = first_components(path)
+        reason = "" if _COMPONENT in components else f"found: {', '.join(sorted(components))}"
+        if not reason:
+            first = islice(_annotated(super().list_samples(dataset)), _TRIED)
+            faults = [_fault(content) for _, content in first if content is not None]
+            if faults and all(_NO_ANNOTATIONS in fault for fault in faults):
+                reason = faults[0]
+        if reason:
+            raise DataError(
+                f"{dataset}: its first samples have no annotations ({reason}). Write a list "
+                'beside each image, 0000.json, of {"bbox": [left, top, width, height], '
+                '"category_id": 1} in pixels.'
+            )
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """A sample without annotations is at fault, or with some that are none."""
+        self.require(dataset)
+        for sample, content in _annotated(super().list_samples(dataset)):
+            missing = f"it has no {_COMPONENT}, as others have"
+            if sample.fault or content is None:
+                yield sample._replace(label=0, fault=sample.fault or missing)
+                continue
+            header = image_header(sample)
+            sides = header.upright if header else (None, None)
+            fault = _fault(content, *sides)
+            boxes = [] if fault else [one["bbox"] for one in _listed(content)]
+            found = [(box, box_remark(box, *sides)) for box in boxes]
+            remark = next((f"the box {box} {r}" for box, r in found if r), "")
+            yield sample._replace(label=0, fault=fault, remark=remark)
+
+    def classes_in(self, dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collection[int]]:
+        for objects in _objects(samples):
+            yield [one["category_id"] for one in objects]
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        """By the names beside the numbers, where there are some."""
+        named: dict[int, str] = {}
+        samples = islice(super().list_samples(dataset), _LOOKED_AT)
+        for objects in _objects(samples):
+            for one in objects:
+                if isinstance(one.get("category_name"), str):
+                    named[one["category_id"]] = one["category_name"]
+        return names_of_numbers(named)
+
+
+SOURCE = WebDatasetBoxes()

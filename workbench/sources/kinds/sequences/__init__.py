@@ -1,1 +1,0 @@
-"""Videos, frames of videos, sounds and arrays."""

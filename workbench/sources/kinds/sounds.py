@@ -1,0 +1,117 @@
+"""Sounds: WAV, FLAC and Ogg Vorbis files, which ``decoders.audio`` decodes.
+
+A file, a folder of files, class folders of these, or a list. A folder that holds images too is one
+of images.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Header, Sample
+from workbench.sources.class_folders import (
+    ClassFiles,
+    class_folders,
+    files_of,
+    has_hidden,
+)
+from workbench.sources.float_wav import SOUND_HEAD as SOUND_HEAD
+from workbench.sources.float_wav import decodes_to_silence, float_rate
+from workbench.sources.kinds.folder import SOUNDS
+
+_MAGIC = {b"RIFF": "WAVE", b"RF64": "WAVE", b"fLaC": "FLAC", b"OggS": "Ogg"}
+_HEAD = 12
+_FLOATS = (
+    (
+        "float sound",
+        "samples are floats, which dtypes INT16 and INT32 decode to silence: use FLOAT",
+    ),
+)
+
+
+def find_sounds(data: Any) -> dict[str, Any]:
+    """Arguments of the file reader for the sounds of a folder, class folders or a list."""
+    files, labels = files_of(data, (".flac", ".ogg", ".wav"))
+    if not isinstance(data, str):
+        return {"files": files, "labels": labels}
+    root = os.path.abspath(data if os.path.isdir(data) else os.path.dirname(data))
+    files = [os.path.relpath(file, root) for file in files]
+    return {"file_root": root, "files": files, "labels": labels}
+
+
+def sound_fault(head: bytes) -> str:
+    """Why a file that begins so is no sound that DALI decodes; empty for one."""
+    if not head:
+        return "the file is empty"
+    kind = _MAGIC.get(head[:4], "")
+    if not kind or (kind == "WAVE" and head[8:_HEAD] != b"WAVE"):
+        return "it is no WAV, FLAC or Ogg file"
+    return ""
+
+
+def silence_reason(head: bytes, args: Mapping[str, object]) -> str:
+    """Why ``decoders.audio`` with these arguments decodes a sound to silence; empty for others.
+
+    DALI 2.4 rounds floats from -1 to 1 to whole numbers unless it resamples (16, 8, 24 and 32 bit
+    integers, FLAC, Ogg Vorbis and Opus are right).
+    """
+    if not decodes_to_silence(float_rate(head), args):
+        return ""
+    return f"a WAV of floats, which dtype {args['dtype']} decodes to silence: set dtype to FLOAT"
+
+
+class Sounds(ClassFiles):
+    """Files of sound."""
+
+    about = "sounds (.wav, .flac, .ogg, or a folder of these)"
+    op = "readers.file"
+    located_by = frozenset({"file_root", "files", "file_list"})
+    find = staticmethod(find_sounds)
+    noun = "sound"
+    suffixes = SOUNDS
+
+    def read_header(self, path: str) -> Header:
+        try:
+            with open(path, "rb") as file:
+                head = file.read(SOUND_HEAD)
+            return Header(sound_fault(head), remarks=_FLOATS * bool(float_rate(head)))
+        except OSError as error:
+            return Header(error.strerror or str(error))
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        root = self.root(dataset)
+        for path, label in self.files(dataset):
+            name = os.path.relpath(path, root) if dataset.location else path
+            yield Sample(os.path.join(root, name), name, label)
+
+    def require(self, dataset: Dataset) -> None:
+        if not self.files(dataset):
+            raise DataError(self.nothing_found(dataset))
+
+    def root(self, dataset: Dataset) -> str:
+        """The folder of paths; files that are listed in Python are named in full."""
+        path = os.path.abspath(dataset.location or os.sep)
+        return path if os.path.isdir(path) else os.path.dirname(path)
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return (
+            f"There is no sound in {dataset}. Give {', '.join(SOUNDS)} files, or a folder of these."
+        )
+
+    def write_placeholder(self, folder: Path) -> Path:
+        path = folder / "sound.wav"
+        path.touch()
+        return path
+
+    def directly(self, dataset: Dataset | None) -> str:
+        """DALI's reader takes class folders as they are."""
+        if dataset is None or not class_folders(dataset.location):
+            return ""
+        return "" if has_hidden(dataset.location, SOUNDS) else "file_root"
+
+
+SOURCE = Sounds()

@@ -1,1 +1,0 @@
-"""Tar archives of samples, as WebDataset writes them."""

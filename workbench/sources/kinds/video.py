@@ -1,0 +1,331 @@
+"""Video: files of frames, read as sequences.
+
+A file, a folder of files, class folders of these, or a list in Python. Each sample is a sequence of
+``sequence_length`` frames, ``stride`` apart, as uint8 (frames, rows, columns, 3); sequences of a
+file begin ``step`` frames apart. DALI decodes them as it reads: on the CPU motion JPEG in AVI, and
+VP8 and VP9 in WebM or Matroska (tried with DALI 2.4.0). A file of another codec ends its pipeline,
+so such files are named before, and left out where others are not.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Header, Sample, folder_of
+from workbench.sources.class_folders import ClassFiles, files_of, require_whole_labels
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn  # the exported program has it
+
+VIDEOS = (".avi", ".webm", ".mkv", ".mp4", ".mov", ".m4v", ".mpg", ".mpeg")
+"""Endings that are taken for videos, whatever their codec is."""
+
+_VIDEOS_SOURCE = f"VIDEOS = ({', '.join(f'{suffix!r}' for suffix in VIDEOS)})\n".replace("'", '"')
+
+DECODABLE = frozenset({("avi", "mjpg"), ("matroska", "vp8"), ("matroska", "vp9")})
+"""Container and codec of what DALI decodes on the CPU."""
+ON_GPU = frozenset(
+    {"avc1", "h264", "mpeg4/iso/avc", "hvc1", "hev1", "mpegh/iso/hevc", "vp8", "vp9", "vp09"}
+    | {"mp4v"}
+)
+"""Codecs that DALI decodes on a GPU: not AV1 and motion JPEG (2.4.0 on an H200, tried)."""
+_MATRICES = {0: "RGB", 1: "BT.709", 7: "SMPTE 240M", 8: "YCoCg", 9: "BT.2020", 10: "BT.2020"}
+"""Colour matrices other than BT.601, by their number in ITU-T H.273."""
+_UNSPECIFIED = 2
+_COLOUR_TAGS = _MATRIX, _RANGE = b"\x55\xb1\x81", b"\x55\xb9\x81"
+"""Elements of Matroska's Colour, with their length of a byte."""
+_FULL = 2
+_ON_CPU = "on the CPU"
+_VP9_MATRICES = {2: 1, 4: 7, 5: 9, 7: 0}
+"""The same by their number in VP9."""
+_HEAD = 2**16
+"""Bytes in which AVI and Matroska tell their codec."""
+_UNKNOWN = 2**32 - 1
+"""The size in an AVI's header where that is not known."""
+_LARGEST_INDEX = 2**26
+"""Bytes of the part of an MP4 that tells of its tracks."""
+
+
+def find_videos(data: Any) -> dict[str, Any]:
+    """Arguments of the video reader for a file, a folder, class folders or a list of files."""
+    files, labels = files_of(data, VIDEOS)
+    return {"filenames": files, "labels": labels}
+
+
+def read_videos(device: str, **options: Any) -> Any:
+    """Sequences, decoded on the CPU or on the GPU, colours always as BT.601, and their labels."""
+    side = "cpu" if device == "cpu" else "gpu"
+    read: Any = fn.experimental.readers.video(device=side, **options)
+    frames, labels = read
+    return frames, labels if side == "cpu" else labels.cpu()
+
+
+def codec_of(path: str) -> tuple[str, str]:
+    """Container and codec of a video by its header, as ``DECODABLE`` has them.
+
+    Either is empty where it is not known. Raises OSError.
+    """
+    with open(path, "rb") as file:
+        head = file.read(_HEAD)
+        if head[:4] == b"RIFF" and head[8:12] == b"AVI ":
+            at = head.find(b"strf", max(0, head.find(b"vids")))
+            return "avi", _letters(head[at + 24 : at + 28]) if at > 0 else ""
+        if head[:4] == b"\x1aE\xdf\xa3":
+            at = head.find(b"V_")
+            return "matroska", _letters(head[at + 2 : at + 18]) if at > 0 else ""
+        if head[4:8] in (b"ftyp", b"moov", b"mdat", b"wide", b"free"):
+            index = _movie_index(file)
+            at = index.find(b"vmhd")
+            at = index.find(b"stsd", max(0, at))
+            return "mp4", _letters(index[at + 16 : at + 20]) if at > 0 else ""
+    return "", ""
+
+
+def _letters(name: bytes) -> str:
+    """The letters and digits at the beginning of a codec's name, in small letters."""
+    text = name.decode("latin-1").lower()
+    count = next((i for i, letter in enumerate(text) if not letter.isascii()
+                  or not (letter.isalnum() or letter in "/_")), len(text))  # fmt: skip
+    return text[:count]
+
+
+def _movie_index(file: Any) -> bytes:
+    """The ``moov`` box of an MP4, empty where it is not found."""
+    at, end = 0, file.seek(0, os.SEEK_END)
+    while at + 8 <= end:
+        file.seek(at)
+        head = file.read(16)
+        size, name = struct.unpack(">I4s", head[:8])
+        if size == 1 and len(head) == 16:
+            (size,) = struct.unpack(">Q", head[8:])
+        size = size or end - at
+        if name == b"moov":
+            file.seek(at)
+            return bytes(file.read(min(size, _LARGEST_INDEX)))
+        if size < 8:
+            break
+        at += size
+    return b""
+
+
+_NAMES = {
+    "avc1": "H.264", "h264": "H.264", "x264": "H.264", "mpeg4/iso/avc": "H.264",
+    "hvc1": "H.265", "hev1": "H.265", "mpegh/iso/hevc": "H.265",
+    "av01": "AV1", "av1": "AV1", "mp4v": "MPEG-4", "xvid": "MPEG-4", "divx": "MPEG-4",
+    "fmp4": "MPEG-4", "ffv1": "FFV1", "mjpg": "motion JPEG",
+}  # fmt: skip
+"""What people call a codec."""
+
+
+def has_gpu() -> bool:
+    """Whether the machine shows a GPU of NVIDIA's, without asking CUDA."""
+    return os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/dxg")
+
+
+def refusal(path: str, device: str = "") -> str:
+    """Why DALI cannot decode a video there, or on no side; empty where it can. Raises OSError.
+
+    Without a GPU no machine decodes on one.
+    """
+    gpu = has_gpu()
+    cpu = device != "mixed" or not gpu
+    return _refusal(path, os.stat(path).st_mtime_ns, cpu, gpu and device != "cpu")
+
+
+@lru_cache(maxsize=4096)
+def _refusal(path: str, stamp: int, cpu: bool, gpu: bool) -> str:
+    """The same of a file that was changed at ``stamp``."""
+    try:
+        container, codec = codec_of(path)
+    except OSError as error:
+        return f"not to be read ({error.strerror})"
+    if (cpu and (container, codec) in DECODABLE) or (gpu and container and codec in ON_GPU):
+        return ""
+    if not container:
+        return "not AVI, WebM, Matroska or MP4"
+    named = _NAMES.get(codec, codec.upper()) or "an unknown codec"
+    return f"{named} in {container.capitalize() if container == 'matroska' else container.upper()}"
+
+
+def _fault(path: str) -> str:
+    """Why a video is not to be read; empty where it is, and where it is not there."""
+    if not os.path.isfile(path):
+        return ""
+    if os.path.getsize(path) == 0:
+        return "the file is empty"
+    if why := refusal(path):
+        return f"it is {why}, which DALI does not decode here"
+    lacking = _missing_bytes(path)
+    return f"it ends early: {lacking:,} bytes are missing" if lacking else ""
+
+
+def _missing_bytes(path: str) -> int:
+    """How many bytes an AVI lacks of those that its header tells: DALI passes over its frames.
+
+    Of one that was written as a stream the header tells none.
+    """
+    with open(path, "rb") as file:
+        head = file.read(12)
+    if head[:4] != b"RIFF" or (told := int.from_bytes(head[4:8], "little")) == _UNKNOWN:
+        return 0
+    return max(0, 8 + told - os.path.getsize(path))
+
+
+@lru_cache(maxsize=4096)
+def _colour_loss(path: str, stamp: int) -> str:
+    """What DALI ignores of the colours of a video of ``stamp``; empty for nothing.
+
+    It converts by BT.601 on both sides: on the CPU from limited range but for VP9 (tried with
+    2.4.0), on the GPU from the range of the stream (DALI's ``operators/video/color_space.cu``).
+    """
+    container, codec = codec_of(path)
+    matrix, full = _UNSPECIFIED, False
+    if container == "matroska":
+        matrix, full = _matroska_colour(path, codec)
+    elif container == "mp4":
+        matrix = _mp4_matrix(path)
+    if matrix in _MATRICES:
+        return f"{_MATRICES[matrix]}, which DALI decodes as BT.601"
+    if codec == "vp8" and full:
+        return f"of full range, which DALI decodes as limited range {_ON_CPU}"
+    return ""
+
+
+def _matroska_colour(path: str, codec: str) -> tuple[int, bool]:
+    """The colour matrix and whether the range is full: in the element Colour, or VP9's frame."""
+    with open(path, "rb") as file:
+        head = file.read(_HEAD)
+    at = head.find(b"\x55\xb0")
+    colour = head[at : at + 64] if at > 0 else b""
+    values = {tag: colour[i + 3] for tag in _COLOUR_TAGS if 0 < (i := colour.find(tag)) < 61}
+    matrix = values.get(_MATRIX, _UNSPECIFIED)
+    frame = head.find(b"\x49\x83\x42")  # in the header of a key frame of VP9
+    if codec == "vp9" and matrix == _UNSPECIFIED and 0 < frame < len(head) - 3:
+        matrix = _VP9_MATRICES.get(head[frame + 3] >> 5, matrix)
+    return matrix, values.get(_RANGE) == _FULL
+
+
+def _mp4_matrix(path: str) -> int:
+    """The colour matrix in the box ``colr`` of the video's track, or in VP9's box ``vpcC``.
+
+    What the stream of H.264 or H.265 alone names is not read. Layouts: ISO/IEC 14496-12, and
+    "VP Codec ISO Media File Format Binding".
+    """
+    with open(path, "rb") as file:
+        index = _movie_index(file)
+    begins = index.find(b"stsd", max(0, index.find(b"vmhd")))
+    if begins < 4:
+        return _UNSPECIFIED
+    entry = index[begins : begins - 4 + int.from_bytes(index[begins - 4 : begins], "big")]
+    at = entry.find(b"colr")
+    if at > 0 and entry[at + 4 : at + 8] in (b"nclx", b"nclc"):
+        return int.from_bytes(entry[at + 12 : at + 14], "big")
+    at = entry.find(b"vpcC")
+    return entry[at + 13] if 0 < at < len(entry) - 13 else _UNSPECIFIED
+
+
+class Video(ClassFiles):
+    """Files of video, read as sequences of frames."""
+
+    about = "video (.avi, .webm, or a folder of these)"
+    op = "experimental.readers.video"
+    located_by = frozenset({"filenames", "labels", "file_root", "file_list"})
+    find = staticmethod(find_videos)
+    outputs = ("frames", "labels")
+    unread: ClassVar = {"filenames": ["clip.avi"], "labels": [0]}
+    reader = staticmethod(read_videos)
+    noun = "video"
+    pixels = "frames"
+    has_sequences = True
+    checked_first = True
+    begins: ClassVar = {"sequence_length": 8, "initial_fill": 64}
+    helpers = (_VIDEOS_SOURCE, *ClassFiles.helpers)
+    suffixes = VIDEOS
+    sample = "video"
+
+    def files(self, dataset: Dataset) -> list[tuple[str, int]]:
+        if dataset.location.lower().endswith(VIDEOS) and not os.path.exists(dataset.location):
+            raise DataError(f"There is no video {dataset}. Give files, or a folder.")
+        return super().files(dataset)
+
+    def require(self, dataset: Dataset) -> None:
+        require_whole_labels(dataset, "a video")
+        files = self.files(dataset)
+        if not files:
+            raise DataError(self.nothing_found(dataset))
+        missing = next((path for path, _ in files if not os.path.isfile(path)), None)
+        if missing is not None:
+            raise DataError(f"There is no video {missing}. Give files, or a folder of these.")
+        if reason := self.undecodable(dataset, ""):
+            raise DataError(reason)
+
+    def undecodable(self, dataset: Dataset, device: str) -> str:
+        """Why no file can be decoded there, or one that the machine decodes on its other side.
+
+        Others are faults of their own, which are left out.
+        """
+        files = [path for path, _ in self.files(dataset)]
+        refused = [(path, why) for path in files if (why := refusal(path, device))]
+        if not refused or (len(refused) < len(files) and all(refusal(path) for path, _ in refused)):
+            return ""
+        path, why = refused[0]
+        others = f", and so are {len(refused) - 1:,} more" if len(refused) > 1 else ""
+        stem = os.path.splitext(os.path.basename(path))[0]
+        write = (
+            f"`ffmpeg -i {os.path.basename(path)} -c:v libvpx-vp9 {stem}.webm`, or leave it out."
+        )
+        takes = "takes motion JPEG in AVI, and VP8 or VP9 in WebM: write it anew, for example with"
+        if refusal(path):
+            side, remedy = "at all" if has_gpu() else "on the CPU", f"It {takes} {write}"
+        elif device == "cpu":
+            side, remedy = "on the CPU", f"Decode on the GPU (mixed). On the CPU it {takes} {write}"
+        else:
+            side, remedy = "on the GPU", f"Decode on the CPU, or write it as VP9: {write}"
+        return f"{path} is {why}{others}, which DALI does not decode {side}. {remedy}"
+
+    def read_header(self, path: str) -> Header:
+        if (fault := _fault(path)) or not os.path.isfile(path):
+            return Header(fault)
+        loss = _colour_loss(path, os.stat(path).st_mtime_ns)
+        words = f"{loss}: colours are up to 22 of 255 off"
+        return Header(remarks=(("other colours", words),) if loss else ())
+
+    def remark(self, dataset: Dataset, device: str) -> str:
+        """Which videos are decoded to other colours there, in words; empty for none."""
+        found = [
+            (path, remark)
+            for path, _ in self.files(dataset)
+            for _, remark in self.read_header(path).remarks
+            if device == "cpu" or _ON_CPU not in remark
+        ]
+        if not found:
+            return ""
+        path, words = found[0]
+        more = f" ({len(found):,} videos)" if len(found) > 1 else ""
+        return f"{os.path.relpath(path, folder_of(dataset))} is {words}{more}"
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """Each file once, however many sequences are read from it."""
+        root = folder_of(dataset)
+        for path, label in self.files(dataset):
+            yield Sample(path, os.path.relpath(path, root), label, fault=_fault(path))
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return (
+            f"There is no video in {dataset}. Give a file, or a folder of these or of class "
+            f"folders: {', '.join(VIDEOS)}."
+        )
+
+    def write_placeholder(self, folder: Path) -> Path:
+        path = folder / "clip.avi"
+        path.touch()
+        return path
+
+
+SOURCE = Video()

@@ -1,0 +1,251 @@
+"""Frame folders: the frames of a video as images, read as sequences.
+
+In class folders, for each video a folder of its frames in the order of their names:
+``class/video/0001.jpg``. They are taken for that where the images of the first such folder are
+numbered without a gap and of one size; elsewhere ``video_frames:PATH`` says so. Folders of frames
+that stand in no class folder look as class folders of images do, and are read as such.
+
+DALI's ``readers.sequence`` may be removed, knows no labels and does not tell which file a sample is
+(2.4.0). So one ``readers.file`` reads the first frame of each sequence, another the second, and so
+on, in step; each may be in any format that DALI decodes. Sequences begin and go on as those of
+``experimental.readers.video``, whose options these are. Frames are decoded on the CPU: decoders
+for each place in a sequence would take seconds to build on a GPU.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Sample, SourceKind, upright_size
+from workbench.sources.class_folders import IMAGES, class_folders, is_folder, is_hidden
+from workbench.sources.kinds.folder import IMAGES_SOURCE, images_in
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn, types  # the exported program has them
+
+
+_PARTS = frozenset({"train", "training", "val", "valid", "validation", "dev", "test", "testing"})
+"""Names by which data are parted, and not classes."""
+_NUMBER = re.compile(r"(?P<before>.*?)(?P<number>\d+)(?P<after>\D*\.\w+)")
+_STACKING = "Tensor stacking requires"
+"""What DALI says of frames that are not of one size."""
+_LOOKED_AT = 4
+"""Images of a folder, at the least, of which sizes are compared."""
+
+
+def frames_in(folder: str) -> list[str]:
+    """The images of one folder, in the order of their names."""
+    names = sorted(name for name in os.listdir(folder) if name.lower().endswith(IMAGES))
+    return [os.path.join(folder, name) for name in names if not is_hidden(name)]
+
+
+def find_frames(data: str) -> dict[str, Any]:
+    """The frames of each video, and its label: ``class/video/frame``, or ``video/frame``."""
+    videos, labels = [], []
+    for label, name in enumerate(class_folders(data)):
+        place = os.path.join(data, name)
+        inner = [os.path.join(place, video) for video in class_folders(place)]
+        for folder in inner or [place]:
+            videos.append(frames_in(folder))
+            labels.append(label if inner else 0)
+    return {"videos": videos, "labels": labels}
+
+
+def read_frames(
+    videos: Any,
+    labels: Any,
+    device: str,
+    sequence_length: int,
+    stride: int = 1,
+    step: int = -1,
+    pad_mode: str = "none",
+    **options: Any,
+) -> Any:
+    """Sequences, and their labels: for each place in a sequence a reader, all in step."""
+    if pad_mode not in ("none", "edge"):
+        raise RuntimeError(f"pad_mode is {pad_mode!r}; frame folders take 'none' or 'edge'")
+    span = sequence_length * stride
+    first = [
+        (frames, start, label)
+        for frames, label in zip(videos, labels, strict=True)
+        for start in range(0, len(frames), step if step > 0 else span)
+        if pad_mode == "edge" or start + span <= len(frames)
+    ]
+    if not first:
+        raise ValueError(
+            f"a sequence takes {span} frames, and no video has as many: the longest has "
+            f"{max(map(len, videos), default=0)}. Lessen sequence_length or stride"
+        )
+    read = []
+    for place in range(0, span, stride):
+        files = [frames[min(start + place, len(frames) - 1)] for frames, start, _ in first]
+        given = options if not place else {k: v for k, v in options.items() if k != "name"}
+        read.append(fn.readers.file(files=files, labels=[label for *_, label in first], **given))
+    images = fn.decoders.image([jpegs for jpegs, _ in read])
+    frames = fn.cast_like(fn.stack(*images, axis_name="F"), images[0])  # it knows its first file
+    labels = fn.cast(read[0][1], dtype=types.INT32)
+    return frames if device == "cpu" else frames.gpu(), labels
+
+
+def _shown(size: tuple[int, int]) -> str:
+    return f"{size[0]:,}×{size[1]:,}"
+
+
+def _are_frames(folder: str) -> bool:
+    """Whether images are numbered one after the other, and of one size as far as can be told."""
+    names = images_in(folder)
+    found = [_NUMBER.fullmatch(name) for name in names]
+    numbered = [(each["before"], int(each["number"]), each["after"]) for each in found if each]
+    counts = sorted(number for _, number, _ in numbered)
+    steps = {after - before for before, after in pairwise(counts)}
+    if len(numbered) < len(names) or len({(b, a) for b, _, a in numbered}) != 1:
+        return False
+    if len(steps) > 1 or 0 in steps:
+        return False
+    looked_at = sorted(names)[:: max(1, len(names) // _LOOKED_AT)]
+    return len(set(_sizes(os.path.join(folder, name) for name in looked_at))) <= 1
+
+
+def _sizes(paths: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Columns and rows, turned as EXIF tells, of the images whose headers can be read."""
+    from PIL import Image  # not before it is needed: reading the header of a file is rare
+
+    for path in paths:
+        with suppress(OSError, ValueError), Image.open(path) as image:
+            yield upright_size(image)
+
+
+class VideoFrames(SourceKind):
+    """Folders of numbered frames, read as sequences."""
+
+    about = "folder of videos as frames (class/video/0001.jpg)"
+    op = "experimental.readers.video"
+    located_by = frozenset({"filenames", "labels", "file_root", "file_list", "files"})
+    find = staticmethod(find_frames)
+    reader = staticmethod(read_frames)
+    outputs = ("frames", "labels")
+    noun = "frame"
+    pixels = "frames"
+    has_sequences = True
+    decodes_images = True
+    begins: ClassVar = {"sequence_length": 8, "initial_fill": 64}
+    helpers = (IMAGES_SOURCE, is_hidden, is_folder, class_folders, frames_in)
+    imports = ("os",)
+    sample = "frames"
+    looks_ahead = True
+    guessed = (
+        "taken for that by its numbered files of one size; for images in class folders give the "
+        "folder of these"
+    )
+
+    def _videos(self, dataset: Dataset) -> list[tuple[list[str], int]]:
+        """The frames of each video, with its label. Raises DataError."""
+        try:
+            found = find_frames(dataset.location)
+        except OSError as error:
+            raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
+        return list(zip(found["videos"], found["labels"], strict=True))
+
+    def require(self, dataset: Dataset) -> None:
+        if not any(frames for frames, _ in self._videos(dataset)):
+            raise DataError(self.nothing_found(dataset))
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """Each frame once, however many sequences it is in."""
+        for frames, label in self._videos(dataset):
+            for path in frames:
+                yield Sample(path, os.path.relpath(path, dataset.location), label)
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        names = class_folders(dataset.location)
+        return names if any(class_folders(os.path.join(dataset.location, n)) for n in names) else []
+
+    def watched(self, dataset: Dataset) -> Iterator[str]:
+        yield dataset.location
+        for name in class_folders(dataset.location):
+            place = os.path.join(dataset.location, name)
+            yield place
+            yield from (os.path.join(place, video) for video in class_folders(place))
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        longest = max((len(frames) for frames, _ in self._videos(dataset)), default=0)
+        held = (
+            f": its longest video has {longest} frames, and a sequence takes more"
+            if longest
+            else ""
+        )
+        return (
+            f"There is no sequence in {dataset}{held}. Give class folders of folders with the "
+            "frames of one video each, class/video/0001.jpg, or lessen sequence_length or stride."
+        )
+
+    def explain(self, dataset: Dataset, said: str) -> str:
+        """Which frames have another size than the first of their video, which DALI cannot stack."""
+        if _STACKING not in said:
+            return ""
+        for frames, _ in self._videos(dataset):
+            sizes = {path: size for path in frames for size in _sizes([path])}
+            (first, size), *_ = [*sizes.items(), ("", (0, 0))]
+            others = [path for path in sizes if sizes[path] != size]
+            if others:
+                names = [os.path.relpath(path, dataset.location) for path in (first, others[0])]
+                return (
+                    f"{dataset}: the frames of a video are of several sizes: {names[0]} is "
+                    f"{_shown(size)} (width×height), {names[1]} {_shown(sizes[others[0]])}; "
+                    f"{len(others):,} of its {len(frames):,} frames are of another size than the "
+                    "first. Frames of one sequence are of one size: resize these files, or put "
+                    "those of each size into a folder of their own."
+                )
+        return ""
+
+    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+        """Links to the frames that are kept; a video is cut where one is not."""
+        place.mkdir()
+        parts: defaultdict[str, int] = defaultdict(int)
+        for sample in self.list_samples(dataset):
+            video, name = os.path.split(sample.name)
+            if sample.name in names:
+                parts[video] += 1
+                continue
+            part = place / (f"{video}-{parts[video]}" if parts[video] else video)
+            part.mkdir(parents=True, exist_ok=True)
+            os.symlink(os.path.abspath(sample.path), part / name)
+        for name in class_folders(dataset.location):  # labels are counted by these
+            (place / name).mkdir(exist_ok=True)
+        return place
+
+    def accepts(self, path: Path) -> bool:
+        """Folders whose first has no images, but a folder whose images look like frames."""
+        try:
+            first, *others = class_folders(str(path))
+            if not {first.lower(), *(name.lower() for name in others)} - _PARTS:
+                return False
+            place = os.path.join(path, first)
+            inner = class_folders(place)
+            return (
+                bool(inner) and not images_in(place) and _are_frames(os.path.join(place, inner[0]))
+            )
+        except (OSError, ValueError):
+            return False
+
+    def write_placeholder(self, folder: Path) -> Path:
+        """A video of as many frames as the longest sequence spans: 64, of every 16th frame."""
+        place = folder / "class" / "video"
+        place.mkdir(parents=True)
+        for number in range(64 * 16):
+            (place / f"{number:04}.jpg").touch()
+        return folder
+
+    def root(self, dataset: Dataset) -> str:
+        return dataset.location
+
+
+SOURCE = VideoFrames()

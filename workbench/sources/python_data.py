@@ -1,0 +1,320 @@
+"""Python objects that hold images, looked at before anything is read: what they are, what is wrong.
+
+None of the libraries is imported here: their objects are told by what they have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import DataError
+from workbench.sources.tables import label_column
+
+IMAGE_COLUMNS = ("image", "img", "bytes", "photo")
+"""Names of the column of images, in any case."""
+_TRIED = 3
+"""Samples of a data set that are read to tell whether it can be read at all."""
+_GIVE = (
+    "Give a folder, a list of files (.txt or .csv), or in Python a list of paths, arrays (height, "
+    "width, 3) of uint8, PIL images or encoded bytes, alone or with labels; an array (N, height, "
+    "width, 3); a data set of PyTorch or Hugging Face; or a frame with a column of paths or images."
+)
+
+
+def holds_images(frame: Any) -> bool:
+    """Whether a frame, or one column, has images and not paths of files."""
+    if not hasattr(frame, "columns"):
+        first = frame.to_list()[:1] if hasattr(frame, "to_list") else []
+        return bool(first) and isinstance(first[0], bytes | bytearray | dict)
+    columns = [frame[name] for name in frame.columns if str(name).lower() in IMAGE_COLUMNS]
+    return any(not names_files(column.to_list()[:1]) for column in columns)
+
+
+def names_files(data: Sequence[Any]) -> bool:
+    """Whether the first of a list is a path, alone or in a pair."""
+    first = data[0] if len(data) else ""
+    if isinstance(first, tuple) and first:
+        first = first[0]
+    return isinstance(first, str | Path)
+
+
+def require_images(data: Any, split: Callable[[Any], tuple[Any, int]]) -> None:
+    """Raise DataError, in a sentence with the remedy, where an object cannot be read as images.
+
+    ``split`` gives image and label of one entry. Arrays and lists are looked at whole, without
+    their pixels; of a data set that reads when it is asked nothing is read.
+    """
+    if isinstance(data, bytes | bytearray) or hasattr(data, "convert"):
+        raise DataError(f"{type(data).__name__} is one image. Give a list of images: [image].")
+    if hasattr(data, "ndim") and hasattr(data, "dtype"):
+        _require_array(data)
+    elif isinstance(data, list | tuple):
+        _require_rows(data, split)
+    else:
+        _require_data_set(data)
+
+
+def _require_array(array: Any) -> None:
+    shape = tuple(map(int, array.shape))
+    what = f"The array {shape} of {array.dtype}"
+    if reason := _wrong_type(array):
+        raise DataError(f"{what} {reason}")
+    if len(shape) == 2 or (len(shape) == 3 and shape[-1] in (1, 3)):
+        more = "[None]" if len(shape) == 3 else "[None, ..., None]"
+        raise DataError(f"{what} is one image. Give several: a list, or array{more}.")
+    if len(shape) == 3:
+        first = "array.transpose(1, 2, 0)[None] where it is one image, channels first, or "
+        raise DataError(
+            f"{what} has no axis of channels at its end. Give "
+            f"{first if shape[0] in (1, 3) else ''}array[..., None] for images in grey."
+        )
+    if len(shape) != 4:
+        raise DataError(f"{what} is no batch of images. Give (N, height, width, 1 or 3).")
+    if not shape[0]:
+        raise DataError(f"{what} has no images. Give at least one.")
+    _require_shape(what, shape[1:], _is_tensor(array), "array", ", batch")
+
+
+def _require_shape(what: str, shape: tuple[int, ...], tensor: bool, name: str, each: str) -> None:
+    """Raise DataError where (height, width, channels) is not that of an image."""
+    if 0 in shape:
+        raise DataError(f"{what} has no pixels. Leave it out.")
+    if len(shape) == 2 and not each:
+        return
+    batch = bool(each)
+    if len(shape) != 3:
+        raise DataError(f"{what} is no image. Give (height, width, 1 or 3).")
+    if shape[2] in (1, 3) or (tensor and shape[0] in (1, 3)):
+        return
+    if shape[0] in (1, 3):
+        axes = "0, 2, 3, 1" if batch else "1, 2, 0"
+        raise DataError(f"{what} has its channels first. Give them last: {name}.transpose({axes}).")
+    remedy = f"{name}[..., :3]" if shape[2] > 3 else "1 or 3 of them"
+    raise DataError(f"{what} has {shape[2]} channels, and images have 1 or 3. Give {remedy}.")
+
+
+def _wrong_type(array: Any) -> str:
+    """Why the elements are no pixels, or empty."""
+    kind = str(array.dtype).removeprefix("torch.")
+    if kind == "uint8":
+        return ""
+    if kind == "object":
+        return "holds Python objects. Give a list of arrays of uint8, one for each image."
+    if "float" in kind:
+        values = np.asarray(array.detach().cpu().float() if _is_tensor(array) else array)
+        if np.isnan(values).any():
+            return "holds NaN, which is no pixel. Fill these, and give uint8 from 0 to 255."
+        low, high = (values.min(), values.max()) if values.size else (0, 0)
+        scaled = "(255 * array)" if low >= 0 and high <= 1 else "array.clip(0, 255)"
+        as_bytes = "byte()" if _is_tensor(array) else "astype('uint8')"
+        return f"goes from {low:.4g} to {high:.4g}. Give uint8: {scaled}.round().{as_bytes}."
+    if kind == "bool":
+        return "is no uint8. Give 255 * array.astype('uint8')."
+    if kind.startswith(("<U", "str")):
+        return "holds text. Give paths as a list: array.tolist()."
+    values = np.asarray(array.detach().cpu() if _is_tensor(array) else array)
+    if values.dtype.kind not in "iu":
+        return "is no uint8. Give uint8 from 0 to 255."
+    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
+    scale = "" if low >= 0 and high <= 255 else "Scale the values to 0 to 255, then "
+    give = f"{scale}{'give' if scale else 'Give'} uint8: array.astype('uint8')."
+    return f"goes from {low} to {high}. {give}"
+
+
+def _is_tensor(array: Any) -> bool:
+    """Whether it is PyTorch's, which keeps channels first."""
+    return type(array).__module__.startswith("torch")
+
+
+def _require_rows(rows: Sequence[Any], split: Callable[[Any], tuple[Any, int]]) -> None:
+    if len(rows) == 2 and getattr(rows[0], "ndim", 0) == 4:  # images and labels
+        _require_array(rows[0])
+        if len(rows[0]) != len(rows[1]):
+            raise DataError(
+                f"There are {len(rows[0]):,} images and {len(rows[1]):,} labels. Give as many."
+            )
+        for at, label in enumerate(rows[1]):
+            try:
+                split((None, label))
+            except ValueError as error:
+                raise DataError(f"Item {at}: {error}.") from None
+        return
+    if isinstance(rows, tuple) and len(rows) == 2 and isinstance(rows[1], int):
+        raise DataError("That is one image with its label. Give a list: [(image, label)].")
+    if not rows:
+        raise DataError("The list is empty. Give at least one image.")
+    channels, first = 0, 0
+    for at, row in enumerate(rows):
+        if isinstance(row, bytes):
+            continue
+        if names_files([row]):
+            raise DataError(f"Item {at} is a path among images. Give either paths or images.")
+        try:
+            image, _ = split(row)
+        except ValueError as error:
+            raise DataError(f"Item {at}: {error}.") from None
+        found = _channels(image, f"Item {at}")
+        channels, first = (channels, first) if channels else (found, at)
+        if found and found != channels:
+            raise DataError(
+                f"Item {at} has {found} channel{'s' * (found != 1)}, and item {first} {channels}: "
+                "an array of images has one number of them. Give 3 everywhere: "
+                "np.repeat(array, 3, axis=2) of one."
+            )
+
+
+def _channels(image: Any, what: str) -> int:
+    """Of an array; 0 for what is encoded or of Pillow. Raises DataError for what is no image."""
+    if isinstance(image, bytes | bytearray | memoryview | Mapping) or hasattr(image, "convert"):
+        return 0
+    if isinstance(image, str | Path):
+        return 0  # of a column of paths
+    is_array = isinstance(image, np.ndarray) and image.dtype == np.uint8 and image.size
+    if is_array and image.ndim == 3 and image.shape[2] in (1, 3):
+        return int(image.shape[2])  # at once: there may be a million
+    if not (hasattr(image, "ndim") and hasattr(image, "dtype")):
+        raise DataError(
+            f"{what} is {repr(image)[:60]} ({type(image).__name__}), which is no image. Give "
+            "an array (height, width, 3) of uint8, a PIL image or encoded bytes."
+        )
+    shape = tuple(map(int, image.shape))
+    if len(shape) == 1 and shape[0] and str(image.dtype) == "uint8":
+        return 0
+    what = f"{what}, an array {shape} of {image.dtype},"
+    if 0 not in shape and (reason := _wrong_type(image)):
+        raise DataError(f"{what} {reason}")
+    _require_shape(what, shape, _is_tensor(image), "array", "")
+    if len(shape) == 2:
+        return 1
+    return shape[2] if shape[2] in (1, 3) else shape[0]
+
+
+def _require_data_set(data: Any) -> None:
+    kind = type(data).__name__
+    if isinstance(data, Mapping):
+        raise DataError(f"{kind} is no data to read. {_GIVE}")
+    if hasattr(data, "dataset") and hasattr(data, "batch_size"):
+        raise DataError(
+            f"A {kind} gives batches, in its own order. Give its data set: {kind}.dataset."
+        )
+    iterable = any("IterableDataset" in each.__name__ for each in type(data).__mro__)
+    if iterable or (hasattr(data, "__iter__") and not hasattr(data, "__getitem__")):
+        raise DataError(
+            f"A {kind} gives its images one after the other: it cannot be shuffled, sharded or "
+            "read from any place. Give a data set with len() and data[i], or a list of some: "
+            "list(itertools.islice(data, 1000))."
+        )
+    if not (hasattr(data, "__len__") and hasattr(data, "__getitem__")):
+        raise DataError(f"{kind} is no data to read. {_GIVE}")
+    if not len(data):
+        raise DataError(f"The {kind} is empty. Give at least one image.")
+
+
+def require_readable(data: Any, found: Iterator[Any]) -> None:
+    """Raise DataError where none of the first samples that a data set gives is an image."""
+    faults = []
+    for _, each in zip(range(min(_TRIED, len(data))), found, strict=False):
+        if not isinstance(each, Exception):
+            return
+        faults.append(each)
+    raise DataError(f"Sample 0 of the {type(data).__name__}: {faults[0]}. {_GIVE}")
+
+
+def describe(data: Any, count: int) -> str:
+    """What a person knows the data as."""
+    kind = type(data).__name__
+    if hasattr(data, "ndim") and hasattr(data, "dtype"):
+        return f"array {tuple(map(int, data.shape))}"
+    if isinstance(data, list | tuple):
+        return f"a list of {count:,} images"
+    return f"{kind} of {count:,} images"
+
+
+def class_names_of(data: Any) -> list[str]:
+    """The names of the classes that a data set of torchvision or Hugging Face tells."""
+    for name, feature in dict(getattr(data, "features", None) or {}).items():
+        if name == label_column(data.features) and hasattr(feature, "names"):
+            return list(map(str, feature.names))
+    names = getattr(data, "classes", None)
+    return list(map(str, names)) if isinstance(names, list | tuple) else []
+
+
+def facts_of(
+    data: Any, rows: Any, split: Callable[[Any], tuple[Any, int]]
+) -> Callable[[int], tuple[int, int]]:
+    """What tells label and bytes of an image before it is read; -1 where only reading does."""
+    if isinstance(rows, list | tuple):
+
+        def of_row(at: int) -> tuple[int, int]:
+            try:
+                image, label = split(rows[at])
+            except (ValueError, TypeError):
+                return -1, -1  # it is at fault, which is told where it is read
+            return label, _size(image)
+
+        return of_row
+    if hasattr(rows, "ndim"):
+        fixed = 0, _size(rows[0])
+        return lambda at: fixed
+    data = getattr(data, "table", data)
+    number = getattr(rows, "number", None)
+    labels = cache(lambda: _labels(data, len(rows), number))
+    sizes = cache(lambda: _sizes(data, len(rows)))
+    return lambda at: (int(labels()[at]), int(sizes()[at]))
+
+
+def _labels(data: Any, count: int, number: Callable[[Any], Any] | None) -> Any:
+    """The label of each, -1 for unknown; ``number`` gives that of a text, where they are texts."""
+    unknown = np.full(count, -1)
+    try:
+        if columns := _columns(data):
+            found = label_column(columns.values())
+            if found is not None and number is not None:
+                column = data[found]
+                texts = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+                numbers = map(number, texts)
+                return np.array([each if isinstance(each, int) else -1 for each in numbers])
+            return np.zeros(count, int) if found is None else np.asarray(data[found][:], int)
+        targets = getattr(data, "targets", None)
+        if targets is not None and not getattr(data, "target_transform", None):
+            labels = np.asarray(targets, int)
+            return labels if labels.shape == (count,) else unknown
+    except (TypeError, ValueError):
+        pass  # reading them tells
+    return unknown
+
+
+def _sizes(data: Any, count: int) -> Any:
+    if not hasattr(data, "to_pylist"):
+        return np.full(count, -1)
+    compute, columns = import_module("pyarrow.compute"), _columns(data)
+    column = data[next(columns[name] for name in IMAGE_COLUMNS if name in columns)]
+    if str(column.type).startswith("struct"):
+        column = compute.struct_field(column, "bytes")
+    return compute.fill_null(compute.binary_length(column), -1).to_numpy()
+
+
+def _columns(data: Any) -> dict[str, Any]:
+    """The names of the columns of a table, by the same in small letters."""
+    names = getattr(data, "column_names", None)
+    names = getattr(data, "columns", None) if names is None else names
+    return {str(name).lower(): name for name in ([] if names is None else names)}
+
+
+def _size(image: Any) -> int:
+    if isinstance(image, bytes | bytearray):
+        return len(image)
+    shape: tuple[int, ...] = tuple(map(int, getattr(image, "shape", ())))
+    if len(shape) == 1:
+        return int(shape[0])
+    if len(shape) < 2:
+        return -1
+    height, width = shape[-2:] if _is_tensor(image) and shape[0] in (1, 3) else shape[:2]
+    return math.prod(shape) + len(f"P6\n{width} {height}\n255\n")
