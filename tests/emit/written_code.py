@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.helpers import CATALOG
 from workbench.emit.templates.template_parts import function_name
 from workbench.graph import Graph
-from workbench.sources.kinds.folder import SOURCE
+from workbench.sources import load_source
 
 ENVELOPE = {
     "argparse.ArgumentParser": 1,
@@ -43,7 +43,7 @@ def expected_calls(graph: Graph) -> Counter[str]:
     )
     if any(node.bodies or CATALOG[node.op].module for node in graph.nodes):
         ops["pipeline_def"] = 1  # called, to ask for conditionals
-    finding = calls_in(SOURCE.find_source)
+    finding = calls_in(load_source("folder").find_source)
     return ops + Counter(ENVELOPE) + finding + Counter([function_name(graph)])
 
 

@@ -35,8 +35,8 @@ from workbench.sources import (
     write_without,
 )
 from workbench.sources.kinds.records import _lmdb_values
-from workbench.sources.kinds.records._example_records import scan_records
 from workbench.sources.kinds.records.record_io import scan_record_file
+from workbench.sources.kinds.records.tfrecord import scan_records
 
 NO_IMAGE = b"this is no image, and as long as a header would be"
 BAD = (3, 4, 9)
@@ -312,7 +312,7 @@ def test_without_the_package_lmdb_its_installation_is_named(
     shapes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing else breaks: the samples are written without the two folders."""
-    monkeypatch.setattr("workbench.sources.kinds.records._lmdb.find_spec", lambda name: None)
+    monkeypatch.setattr("workbench.sources.kinds.records.caffe.find_spec", lambda name: None)
     monkeypatch.setattr("workbench.samples.find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "lmdb", None)
     importlib.reload(_lmdb_values)

@@ -13,7 +13,7 @@ from tests.thorough import one_in
 from workbench.errors import DataError
 from workbench.health import check_folder
 from workbench.sources import list_samples, open_dataset, require_dataset
-from workbench.sources.kinds.numpy_files import SOURCE, array_axes
+from workbench.sources.kinds.numpy_files import NumpyFiles, array_axes
 from workbench.sources.kinds.records.record_io import scan_record_file
 from workbench.sources.kinds.records.tfrecord import scan_records
 
@@ -26,7 +26,7 @@ def test_no_damaged_byte_of_an_array_header_raises(tmp_path: Path) -> None:
     for place in range(128):
         for value in (*b"\x00(){}[]',-#\\:9\n\xff", whole[place] ^ 1):
             path.write_bytes(whole[:place] + bytes([value]) + whole[place + 1 :])
-            found = SOURCE.read_header(os.fspath(path))
+            found = NumpyFiles().read_header(os.fspath(path))
             faults.add(found.fault)
             assert found.fault or min(found.size) > 0
             try:

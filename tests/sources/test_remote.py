@@ -21,8 +21,8 @@ from workbench.errors import DataError
 from workbench.graph import Graph
 from workbench.preview.verification.verify import Verifier
 from workbench.sources import open_dataset, open_datasets, require_dataset
-from workbench.sources.kinds.records._tar_index import index_lines, write_index
-from workbench.sources.kinds.records.remote_webdataset import list_remote_shards
+from workbench.sources.kinds.records._tar_samples import index_lines, write_index
+from workbench.sources.kinds.records.buckets import list_remote_shards
 
 SERVERS = {"s3": "AWS_ENDPOINT_URL", "gs": "DALI_GCS_ENDPOINT_URL"}
 
@@ -142,7 +142,7 @@ def test_without_credentials_there_is_an_error_and_no_wait(
     for name in ("DALI_GCS_ANONYMOUS", "GOOGLE_APPLICATION_CREDENTIALS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("workbench.sources.kinds.gs._METADATA", ("127.0.0.1", 1))
+    monkeypatch.setattr("workbench.sources.kinds.records.buckets._METADATA", ("127.0.0.1", 1))
     with pytest.raises(DataError, match="there are no credentials") as caught:
         require_dataset(open_dataset("gs://bucket/photos"))
     assert "DALI_GCS_ANONYMOUS=1" in str(caught.value)

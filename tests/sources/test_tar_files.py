@@ -9,7 +9,7 @@ import pytest
 
 from workbench.errors import DataError
 from workbench.samples.records import add_to_tar
-from workbench.sources.kinds.records._tar_files import TarDamage, TarFile, files_in_tar
+from workbench.sources.kinds.records._tar_samples import TarDamage, TarFile, files_in_tar
 
 JPEG = b"\xff\xd8\xff\xd9"
 

@@ -78,7 +78,7 @@ def test_matroska_names_matrix_and_range(
 
 
 def _remark(dataset: Dataset, device: str) -> str:
-    return video.SOURCE.remark(dataset, device)
+    return video.Video().remark(dataset, device)
 
 
 def _box(name: bytes, content: bytes) -> bytes:

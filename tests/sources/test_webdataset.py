@@ -30,8 +30,12 @@ from workbench.sources import (
     write_without,
 )
 from workbench.sources.kinds.records import _record_index, _tar_samples
-from workbench.sources.kinds.records._tar_files import TarDamage, TarFile, files_in_tar
-from workbench.sources.kinds.records._tar_samples import with_component
+from workbench.sources.kinds.records._tar_samples import (
+    TarDamage,
+    TarFile,
+    files_in_tar,
+    with_component,
+)
 
 JPEG = b"\xff\xd8\xff\xd9"
 

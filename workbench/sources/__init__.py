@@ -1,8 +1,7 @@
-"""What a graph can read: a module in ``kinds`` for each kind of source.
+"""What a graph can read: a subclass of ``SourceKind`` in a module of ``kinds`` for each kind.
 
-Each such module has a subclass of ``SourceKind`` and its instance ``SOURCE``; its name is the
-kind's. It says which DALI operator reads, how the exported code finds the data, and how the
-workbench lists, counts and watches them.
+It says which DALI operator reads, how the exported code finds the data, and how the workbench
+lists, counts and watches them. ``SOURCES`` of the module has an instance by the kind's name.
 
 A graph says *how* it reads (``graph.model.Source``), a ``Dataset`` *what*: each run of a graph gets
 one for every parameter of the exported program that names data, most often ``data`` alone.
@@ -21,17 +20,17 @@ from workbench.errors import DataError
 from workbench.sources.data_facts import NO_FACTS as NO_FACTS
 from workbench.sources.data_facts import DataFacts as DataFacts
 from workbench.sources.data_facts import data_facts as data_facts
-from workbench.sources.data_frames import choose_columns as choose_columns
 from workbench.sources.dataset import Dataset as Dataset
 from workbench.sources.dataset import Datasets as Datasets
 from workbench.sources.dataset import load_source as load_source
 from workbench.sources.dataset import source_kinds as source_kinds
-from workbench.sources.float_wav import decodes_to_silence as decodes_to_silence
-from workbench.sources.image_sides import orientation as orientation
-from workbench.sources.image_sides import upright_size as upright_size
+from workbench.sources.headers import decodes_to_silence as decodes_to_silence
+from workbench.sources.headers import orientation as orientation
+from workbench.sources.headers import upright_size as upright_size
 from workbench.sources.opening import PARAMETER as PARAMETER
 from workbench.sources.opening import Data as Data
 from workbench.sources.opening import Location as Location
+from workbench.sources.opening import choose_columns as choose_columns
 from workbench.sources.opening import open_dataset as open_dataset
 from workbench.sources.opening import open_datasets as open_datasets
 from workbench.sources.source_kind import Header as Header

@@ -11,8 +11,7 @@ from typing import Literal
 
 from workbench.errors import WorkbenchError
 from workbench.sources.dataset import Dataset, load_source
-from workbench.sources.float_wav import SOUND_HEAD, float_rate
-from workbench.sources.image_sides import ImageHeader, image_header
+from workbench.sources.headers import SOUND_HEAD, ImageHeader, float_rate, image_header
 from workbench.sources.source_kind import Sample
 from workbench.sources.target_faults import OVER_EDGE, WITHOUT_AREA
 

@@ -9,7 +9,7 @@ from PIL import Image
 from workbench.engine.reading.encoded_images import pillow_warnings_ignored
 from workbench.engine.reading.findings import KINDS, Finding
 from workbench.sources import Sample, upright_size
-from workbench.sources.common.image_sides import LAST_UPRIGHT, orientation
+from workbench.sources.headers import LAST_UPRIGHT, orientation
 
 
 def targets_fit(file: Sample, image: Image.Image) -> Iterator[Finding]:

@@ -143,7 +143,7 @@ def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
     try:
         if is_numbered(dataset.argument):
             return ()
-        return tuple(SOURCE._look_through(dataset))
+        return tuple(FILE_LIST._look_through(dataset))
     except PermissionError:
         raise DataError(f"The list {path} may not be read. Check its permissions.") from None
     except ValueError as error:
@@ -266,7 +266,7 @@ def require_files(dataset: Dataset) -> None:
 
     Rows of a list in Python are counted from 0, those of a text or CSV file from 1.
     """
-    rows = list(SOURCE._listed_rows(dataset))
+    rows = list(FILE_LIST._listed_rows(dataset))
     missing = [(row, path) for row, path in rows if not os.path.exists(path)]
     if missing:
         more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
@@ -399,4 +399,5 @@ class FileList(SourceKind):
         return f"{dataset} names no file. Write 'path label' on each line."
 
 
-SOURCE = FileList()
+FILE_LIST = FileList()
+SOURCES = {"file_list": FILE_LIST}

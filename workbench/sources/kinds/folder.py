@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
@@ -27,8 +27,12 @@ from workbench.sources.class_folders import (
     is_hidden,
     named_files,
 )
-from workbench.sources.compression import describe_compression
-from workbench.sources.kinds import file_list
+from workbench.sources.headers import describe_compression
+from workbench.sources.kinds.file_list import FILE_LIST, is_list
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn  # the exported program has it
+
 
 IMAGES_SOURCE = f"""\
 IMAGES = (
@@ -112,12 +116,12 @@ class Folder(SourceKind):
     precedence = 0
 
     def _is_list(self, dataset: Dataset) -> bool:
-        return file_list.is_list(Path(dataset.location)) and os.path.isfile(dataset.location)
+        return is_list(Path(dataset.location)) and os.path.isfile(dataset.location)
 
     def require(self, dataset: Dataset) -> None:
         path = Path(dataset.location)
         if self._is_list(dataset):
-            file_list.SOURCE.require(dataset)
+            FILE_LIST.require(dataset)
             return
         shown = f"{str(path)[:_SHOWN]}..." if len(str(path)) > _SHOWN else str(path)
         try:
@@ -146,13 +150,13 @@ class Folder(SourceKind):
 
     def class_names(self, dataset: Dataset) -> list[str]:
         if self._is_list(dataset):
-            return file_list.SOURCE.class_names(dataset)
+            return FILE_LIST.class_names(dataset)
         return class_folders(dataset.location)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
         self.require(dataset)
         if self._is_list(dataset):
-            yield from file_list.SOURCE.list_samples(dataset)
+            yield from FILE_LIST.list_samples(dataset)
             return
         data, folders = dataset.location, self.class_names(dataset)
         if folders:
@@ -189,11 +193,11 @@ class Folder(SourceKind):
             return  # the reader says what is wrong
 
     def root(self, dataset: Dataset) -> str:
-        return file_list.SOURCE.root(dataset) if self._is_list(dataset) else dataset.location
+        return FILE_LIST.root(dataset) if self._is_list(dataset) else dataset.location
 
     def nothing_found(self, dataset: Dataset) -> str:
         if self._is_list(dataset):
-            return file_list.SOURCE.nothing_found(dataset)
+            return FILE_LIST.nothing_found(dataset)
         data = dataset.location
         entries = sorted(entry for entry in Path(data).iterdir() if not entry.name.startswith("."))
         if not entries:
@@ -229,7 +233,130 @@ class Folder(SourceKind):
         return folder
 
     def accepts(self, path: Path) -> bool:
-        return os.path.isdir(path) or file_list.is_list(path)
+        return os.path.isdir(path) or is_list(path)
 
 
-SOURCE = Folder()
+# A folder of images also of formats that DALI does not decode: GIF, AVIF and what Pillow opens.
+#
+# Class folders or one flat folder, as of ``folder``, and images of any format that Pillow reads.
+# They are decoded by ``decoders.pillow``. A folder that holds images for DALI alone, or beside
+# others, is opened by ``folder``, which passes the others over: ``pillow_images:PATH`` opens all of
+# it.
+
+_LOOKED_AT = 1000
+
+
+def find_images(data: str) -> dict[str, Any]:
+    """Arguments of the file reader for class folders, or a flat folder, of any images."""
+    found = named_files(data, (*IMAGES, *OTHERS))
+    files, labels = [name for name, _ in found], [label for _, label in found]
+    return {"file_root": data, "files": files, "labels": labels}
+
+
+_OTHERS_SOURCE = f"""\
+OTHERS = (
+    {", ".join(f'"{suffix}"' for suffix in OTHERS)},
+)  # fmt: skip
+"""
+
+
+def _names(path: Path) -> Iterator[str]:
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if entry.is_dir() and not is_hidden(entry.name):
+                with os.scandir(entry.path) as inner:
+                    yield from (each.name for each in islice(inner, _LOOKED_AT // 10))
+            else:
+                yield entry.name
+
+
+class PillowImages(Folder):
+    """A folder of images that Pillow decodes."""
+
+    about = "folder of images, GIF and AVIF too"
+    find = staticmethod(find_images)
+    helpers = (FIND_CLASS_FILES, f"{IMAGES_SOURCE}{_OTHERS_SOURCE}")
+    precedence = 1
+    decoder = "decoders.pillow"
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        self.require(dataset)
+        try:
+            found = find_images(dataset.location)
+        except OSError as error:
+            raise DataError(f"{error.filename} cannot be listed: {error.strerror}.") from None
+        for name, label in zip(found["files"], found["labels"], strict=True):
+            path = os.path.join(dataset.location, name)
+            yield Sample(path, name, label, with_pillow=True)
+
+    def accepts(self, path: Path) -> bool:
+        """A folder that holds none of DALI's images as far as is looked, and others."""
+        if not os.path.isdir(path):
+            return False
+        try:
+            names = [name.lower() for name in islice(_names(path), _LOOKED_AT)]
+        except OSError:
+            return False
+        return any(name.endswith(OTHERS) for name in names) and not any(
+            name.endswith(IMAGES) for name in names
+        )
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return (
+            f"There is no image in {dataset}. Give a folder of images, or of class folders with "
+            f"images: {', '.join((*IMAGES, *OTHERS))}."
+        )
+
+    def not_read(self, dataset: Dataset) -> Iterator[str]:
+        return describe_unread(dataset.location, (*IMAGES, *OTHERS))
+
+    def passed_over(self, dataset: Dataset) -> Iterator[str]:
+        return iter(())
+
+    def directly(self, dataset: Dataset | None) -> str:
+        return ""
+
+
+# A request: encoded images that another program feeds, one for each sample, as Triton's does.
+#
+# Where a graph is previewed, measured or run as a script, samples of requests stand for it: the
+# files of a folder or of a list, ``request:photos``. For Triton it is the model's input, named as
+# the node.
+
+
+def find_requests(data: Any) -> dict[str, Any]:
+    """Arguments of the file reader for samples of requests: a folder, or DALI's file_list."""
+    return find_files(data)
+
+
+def read_requests(**options: Any) -> Any:
+    """Samples of requests, in the place of ``fn.external_source``."""
+    jpegs, _ = fn.readers.file(**options)
+    return jpegs
+
+
+class Request(Folder):
+    """Encoded images of requests, read from files where it runs without a server."""
+
+    about = "folder of sample requests"
+    op = "request"
+    located_by: frozenset[str] = frozenset()
+    find = staticmethod(find_requests)
+    reader = staticmethod(read_requests)
+    outputs = ("jpegs",)
+    options: frozenset[str] = frozenset()
+    seeded = False
+    takes = frozenset({"folder"})
+    helpers = (*Folder.helpers, find_files)
+
+    def accepts(self, path: Path) -> bool:
+        return False
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        return []
+
+    def directly(self, dataset: Dataset | None) -> str:
+        return ""
+
+
+SOURCES = {"folder": Folder(), "pillow_images": PillowImages(), "request": Request()}

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
-from workbench.sources.annotated import READER_OPTIONS
 from workbench.sources.class_folders import IMAGES, class_folders, is_folder, is_hidden
 from workbench.sources.kinds.folder import IMAGES_SOURCE
+from workbench.sources.source_kind import READER_OPTIONS
 
 if TYPE_CHECKING:
     from nvidia.dali import fn  # the exported program has it
@@ -204,4 +204,4 @@ class ImageMasks(SourceKind):
         return classes_of_masks(each for each in samples if each.mask)
 
 
-SOURCE = ImageMasks()
+SOURCES = {"image_masks": ImageMasks()}

@@ -426,4 +426,4 @@ class Memory(SourceKind):
         return f"There is no image in {dataset}. Give at least one."
 
 
-SOURCE = Memory()
+SOURCES = {"memory": Memory()}

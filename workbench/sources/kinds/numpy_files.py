@@ -230,4 +230,4 @@ class NumpyFiles(ClassFiles):
         return path
 
 
-SOURCE = NumpyFiles()
+SOURCES = {"numpy_files": NumpyFiles()}

@@ -19,8 +19,8 @@ from workbench.sources.class_folders import (
     files_of,
     has_hidden,
 )
-from workbench.sources.float_wav import SOUND_HEAD as SOUND_HEAD
-from workbench.sources.float_wav import decodes_to_silence, float_rate
+from workbench.sources.headers import SOUND_HEAD as SOUND_HEAD
+from workbench.sources.headers import decodes_to_silence, float_rate
 from workbench.sources.kinds.folder import SOUNDS
 
 _MAGIC = {b"RIFF": "WAVE", b"RF64": "WAVE", b"fLaC": "FLAC", b"OggS": "Ogg"}
@@ -114,4 +114,4 @@ class Sounds(ClassFiles):
         return "" if has_hidden(dataset.location, SOUNDS) else "file_root"
 
 
-SOURCE = Sounds()
+SOURCES = {"sounds": Sounds()}

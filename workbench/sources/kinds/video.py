@@ -328,4 +328,4 @@ class Video(ClassFiles):
         return path
 
 
-SOURCE = Video()
+SOURCES = {"video": Video()}

@@ -248,4 +248,4 @@ class VideoFrames(SourceKind):
         return dataset.location
 
 
-SOURCE = VideoFrames()
+SOURCES = {"video_frames": VideoFrames()}

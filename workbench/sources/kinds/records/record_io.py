@@ -237,4 +237,4 @@ class RecordIO(SourceKind):
         return f"There is no record in {dataset}. Give a file with records."
 
 
-SOURCE = RecordIO()
+SOURCES = {"record_io": RecordIO()}

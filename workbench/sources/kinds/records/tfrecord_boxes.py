@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample
-from workbench.sources.annotated import AnnotatedBoxes, names_of_numbers
-from workbench.sources.kinds.records._example_records import (
+from workbench.sources.kinds.records._record_index import index_of
+from workbench.sources.kinds.records.tfrecord import (
+    TFRecord,
     choose_features,
+    find_records,
     first_record,
+    list_records,
     numbers_of,
     read_features,
     scan_records,
     texts_of,
 )
-from workbench.sources.kinds.records._record_index import index_of
-from workbench.sources.kinds.records.tfrecord import TFRecord, find_records, list_records
+from workbench.sources.source_kind import AnnotatedBoxes, names_of_numbers
 from workbench.sources.target_faults import box_fault, box_remark
 
 if TYPE_CHECKING:
@@ -236,4 +238,4 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
         return names_of_numbers(named)
 
 
-SOURCE = TFRecordBoxes()
+SOURCES = {"tfrecord_boxes": TFRecordBoxes()}

@@ -22,18 +22,16 @@ from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, folder_of
 from workbench.sources.class_folders import IMAGES
 from workbench.sources.kinds.records._record_index import IndexedFiles
-from workbench.sources.kinds.records._tar_files import TarDamage
-from workbench.sources.kinds.records._tar_index import (
-    NamedFiles,
-    index_lines,
-    require_index,
-    write_index,
-)
 from workbench.sources.kinds.records._tar_samples import (
+    NamedFiles,
+    TarDamage,
     first_parts,
     first_samples,
     groups_in,
     hidden_first_file,
+    index_lines,
+    require_index,
+    write_index,
 )
 
 if TYPE_CHECKING:
@@ -281,4 +279,5 @@ class WebDataset(IndexedFiles):
         return name.rsplit(":", 2)[0]
 
 
-SOURCE = WebDataset()
+WEBDATASET = WebDataset()
+SOURCES = {"webdataset": WEBDATASET}

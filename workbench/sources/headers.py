@@ -1,14 +1,80 @@
-"""Width and height of an encoded image, from its header."""
+"""What the beginning of a file tells: compression, sounds of floats, the sides of an image."""
 
 from __future__ import annotations
 
 import io
+import struct
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from PIL import Image
 
     from workbench.sources import Sample
+
+
+# Compressed files, which DALI's readers do not decompress.
+
+_FORMATS = {
+    "gzip": b"\x1f\x8b\x08",
+    "bzip2": b"BZh",
+    "xz": b"\xfd7zXZ",
+    "zstd": b"\x28\xb5\x2f\xfd",
+    "lz4": b"\x04\x22\x4d\x18",
+    "zip": b"PK\x03\x04",
+}
+"""The first bytes of compressed files."""
+_ZLIB = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
+
+
+def describe_compression(path: str) -> str:
+    """That a file is compressed and what to do, by its first bytes; empty where it is not.
+
+    To be asked of a file that cannot be read: records may begin with the same bytes.
+    """
+    try:
+        with open(path, "rb") as file:
+            head = file.read(8)
+    except OSError:
+        return ""
+    formats = [name for name, magic in _FORMATS.items() if head.startswith(magic)]
+    if not formats and not head.startswith(_ZLIB):
+        return ""
+    return (
+        f"{path} is compressed ({(formats or ['zlib'])[0]}), and DALI's readers do not decompress "
+        "it. Decompress it, or write it without compression."
+    )
+
+
+# WAV files whose samples are floats, which DALI decodes to silence unless dtype is FLOAT.
+
+SOUND_HEAD = 4096
+"""Bytes in which a WAV describes its samples."""
+_FLOAT, _EXTENSIBLE = 3, 0xFFFE
+"""Format codes of WAV."""
+
+
+def float_rate(head: bytes) -> int:
+    """The sample rate of a WAV of floats by its beginning; 0 for other sounds."""
+    at = head.find(b"fmt ") + 8
+    if head[:4] not in (b"RIFF", b"RF64") or not 8 < at <= len(head) - 26:
+        return 0
+    code, _, rate = struct.unpack_from("<HHI", head, at)
+    if code == _EXTENSIBLE:
+        (code,) = struct.unpack_from("<H", head, at + 24)
+    return int(rate) if code == _FLOAT else 0
+
+
+def decodes_to_silence(rate: int, args: Mapping[str, object]) -> bool:
+    """Whether ``decoders.audio`` with these arguments decodes a WAV of floats to silence.
+
+    ``rate`` is its sample rate, 0 for other sounds.
+    """
+    resamples = args.get("sample_rate", rate) != rate
+    return bool(rate) and args.get("dtype") in ("INT16", "INT32") and not resamples
+
+
+# Width and height of an encoded image, from its header.
 
 _ORIENTATION = 274
 LAST_UPRIGHT = 4

@@ -1,0 +1,299 @@
+"""Class folders of images in a bucket of a cloud, which DALI reads by itself.
+
+The objects are read, not listed: they are not counted, and none is excluded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources.kinds.records.webdataset import WEBDATASET, read_shards
+
+_TIMEOUT = 2.0
+"""Seconds that a connection may take; without this check DALI tries for several."""
+_VALID = 30.0
+"""Seconds for which the result of a connection is cached."""
+_checked: dict[tuple[str, int], tuple[float, str]] = {}
+
+
+def host_and_port(url: str) -> tuple[str, int]:
+    """Host and port of an endpoint."""
+    parts = urlsplit(url)
+    return parts.hostname or url, parts.port or (80 if parts.scheme == "http" else 443)
+
+
+def why_unreachable(endpoint: tuple[str, int]) -> str:
+    """The reason why there is no connection, or empty."""
+    checked, reason = _checked.get(endpoint, (-_VALID, ""))
+    if time.monotonic() - checked > _VALID:
+        try:
+            socket.create_connection(endpoint, _TIMEOUT).close()
+            reason = ""
+        except OSError as error:
+            reason = str(error.strerror or error)
+        _checked[endpoint] = time.monotonic(), reason
+    return reason
+
+
+class Bucket(SourceKind):
+    """Class folders of images in a bucket: what the kinds of clouds share."""
+
+    op = "readers.file"
+    located_by = frozenset({"file_root", "files", "file_list"})
+    is_listed = False
+
+    scheme: str
+    """How a place begins: ``s3`` or ``gs``."""
+    copy: str
+    """The command that copies a place to the folder ``photos``."""
+    variables: str
+    """The environment variables that say where the endpoint is."""
+    remedies: ClassVar[Mapping[tuple[str, ...], str]]
+    """What to do, by words of DALI's message."""
+
+    def endpoint(self) -> tuple[str, int]:
+        """Host and port that DALI connects to."""
+        raise NotImplementedError
+
+    def require_credentials(self, place: str) -> None:
+        """Raise DataError where DALI would wait for credentials."""
+
+    def explain(self, dataset: Dataset, said: str) -> str:
+        remedy = next(
+            (r for words, r in self.remedies.items() if any(w in said for w in words)), ""
+        )
+        if not remedy:
+            return ""
+        place, first = dataset.location, said.strip().splitlines()[0]
+        words = first.partition(": ")[2].strip(" :.") or first  # behind the node
+        copying = f"or copy it here: `{self.copy.format(place)}`"
+        return f"{place} cannot be read: {words}. {remedy}; {copying}."
+
+    def require(self, dataset: Dataset) -> None:
+        place = dataset.location
+        inside = re.fullmatch(rf"{self.scheme}://[^/]+(/.*)?", place)
+        if not inside or Path(place).suffix.lower() in (".tar", ".csv", ".txt"):
+            raise DataError(
+                f"{place} is no folder in a bucket. Give {self.scheme}://BUCKET/FOLDER, in which "
+                "folders are classes of images; copy lists here first."
+            )
+        self.require_reachable(place)
+
+    def require_reachable(self, place: str) -> None:
+        """Raise DataError without a connection to the cloud, or without credentials."""
+        endpoint = self.endpoint()
+        if reason := why_unreachable(endpoint):
+            raise DataError(
+                f"{place} cannot be read: no connection to {endpoint[0]}:{endpoint[1]} ({reason}). "
+                f"Check the network, and {self.variables} in the environment; or "
+                f"copy it here: `{self.copy.format(place)}`."
+            )
+        self.require_credentials(place)
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        return iter(())
+
+    def root(self, dataset: Dataset) -> str:
+        return dataset.location
+
+    def watched(self, dataset: Dataset) -> Iterator[str]:
+        return iter(())
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return f"There is no image in class folders below {dataset}. Give a folder of folders."
+
+    def write_placeholder(self, folder: Path) -> Path:
+        return folder
+
+
+# Class folders of images in an S3 bucket: ``s3://bucket/photos``, which DALI reads by itself.
+#
+# Endpoint, region and credentials are those of the environment, as of the AWS command line:
+# ``AWS_ENDPOINT_URL``, ``AWS_REGION``, ``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY``. The
+# objects are read, not listed: they are not counted, and none is excluded.
+
+
+def find_objects(data: str) -> dict[str, Any]:
+    """Arguments of the file reader for class folders in a bucket."""
+    return {"file_root": data}
+
+
+class S3(Bucket):
+    """Class folders of images in a bucket."""
+
+    about = "class folders in an S3 bucket"
+    find = staticmethod(find_objects)
+    scheme = "s3"
+    copy = "aws s3 sync {} photos"
+    variables = "AWS_ENDPOINT_URL and AWS_REGION"
+    remedies: ClassVar[Mapping[tuple[str, ...], str]] = {
+        ("NoSuchBucket",): "Check the bucket's name, and AWS_ENDPOINT_URL and AWS_REGION in the "
+        "environment",
+        (
+            *("AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken"),
+            "Forbidden",
+        ): (
+            "Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, where there is one, "
+            "AWS_SESSION_TOKEN in the environment, and that they may list the bucket and get its "
+            "objects"
+        ),
+        ("curlCode", "Unable to connect", "SlowDown", "InternalError", "ServiceUnavailable"): (
+            "The endpoint does not answer as it should: try again, or check the network, and "
+            "AWS_ENDPOINT_URL in the environment"
+        ),
+    }
+
+    def endpoint(self) -> tuple[str, int]:
+        url = os.environ.get("AWS_ENDPOINT_URL")
+        if not url:
+            region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+            url = f"https://s3.{region or 'us-east-1'}.amazonaws.com"
+        return host_and_port(url)
+
+
+# Class folders of images in a bucket of Google Cloud Storage: ``gs://bucket/photos``.
+#
+# DALI 2.4 reads them by itself (experimental), with Google's application default credentials, or
+# with ``DALI_GCS_ANONYMOUS=1`` without any; ``DALI_GCS_ENDPOINT_URL`` names another endpoint.
+
+_METADATA = "metadata.google.internal", 80
+"""The server that gives credentials to machines of Google's cloud."""
+
+
+def find_gs_objects(data: str) -> dict[str, Any]:
+    """Arguments of the file reader for class folders in a bucket of Google Cloud Storage."""
+    return {"file_root": data}
+
+
+def has_credentials() -> bool:
+    """Whether DALI finds credentials, or needs none. Without this check it waits for minutes."""
+    if os.environ.get("DALI_GCS_ANONYMOUS") or os.environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
+        return True
+    saved = Path("~/.config/gcloud/application_default_credentials.json").expanduser()
+    return saved.is_file() or not why_unreachable(_METADATA)
+
+
+class Gs(Bucket):
+    """Class folders of images in a bucket of Google Cloud Storage."""
+
+    about = "class folders in a bucket of Google Cloud Storage"
+    find = staticmethod(find_gs_objects)
+    scheme = "gs"
+    copy = "gcloud storage rsync -r {} photos"
+    variables = "DALI_GCS_ENDPOINT_URL"
+    remedies: ClassVar[Mapping[tuple[str, ...], str]] = {
+        ("NOT_FOUND", "object not found"): "Check the names of the bucket and of what is in it",
+        ("PERMISSION_DENIED", "UNAUTHENTICATED"): (
+            "Check the application default credentials (`gcloud auth application-default login`, "
+            "or GOOGLE_APPLICATION_CREDENTIALS in the environment), and that they may list the "
+            "bucket and get its objects"
+        ),
+        ("DEADLINE_EXCEEDED", "UNAVAILABLE", "CURL error"): (
+            "The endpoint does not answer as it should: try again, or check the network, and "
+            "DALI_GCS_ENDPOINT_URL in the environment"
+        ),
+        ("GCS object",): (
+            "Check the bucket's name, and that the application default credentials may list the "
+            "bucket and get its objects"
+        ),
+    }
+
+    def endpoint(self) -> tuple[str, int]:
+        return host_and_port(
+            os.environ.get("DALI_GCS_ENDPOINT_URL") or "https://storage.googleapis.com"
+        )
+
+    def require_credentials(self, place: str) -> None:
+        if not has_credentials():
+            raise DataError(
+                f"{place} cannot be read: there are no credentials. Run `gcloud auth "
+                "application-default login`, set GOOGLE_APPLICATION_CREDENTIALS in the "
+                "environment, or, for a public bucket, DALI_GCS_ANONYMOUS=1; or copy it here: "
+                f"`{self.copy.format(place)}`."
+            )
+
+
+# WebDataset archives in a bucket: ``s3://bucket/a.tar``, ``gs://bucket/{000..009}.tar``.
+#
+# DALI 2.4 reads them and the index (``wds2idx``) beside each, named ``.idx``, by itself. Every
+# archive needs an index: without it DALI fetches all of the archive before the first batch. Each
+# sample has an image and a label, the component ``cls``. The samples are not listed or counted.
+
+_CLOUDS: Mapping[str, Bucket] = {"s3": S3(), "gs": Gs()}
+
+
+def list_remote_shards(data: str) -> list[str]:
+    """The archives that a name such as ``s3://bucket/{000..009}.tar`` stands for."""
+    numbers = re.search(r"\{(\d+)\.\.(\d+)\}", data)
+    if numbers is None:
+        return [data]
+    first, last = numbers.groups()
+    return [
+        f"{data[: numbers.start()]}{number:0{len(first)}}{data[numbers.end() :]}"
+        for number in range(int(first), int(last) + 1)
+    ]
+
+
+def find_remote_shards(data: str) -> dict[str, Any]:
+    """Arguments of the WebDataset reader for archives in a bucket, with an index beside each."""
+    paths = list_remote_shards(data)
+    return {
+        "paths": paths,
+        "index_paths": [f"{path.removesuffix('.tar')}.idx" for path in paths],
+        "ext": ["jpg;jpeg;png;bmp;tif;tiff;pnm;ppm;pgm;pbm;jp2;webp", "cls"],
+        "missing_component_behavior": "error",
+    }
+
+
+class RemoteWebDataset(Bucket):
+    """Images with a class each in tar archives in a bucket."""
+
+    about = "WebDataset archives in a bucket"
+    op = "readers.webdataset"
+    located_by = WEBDATASET.located_by
+    find = staticmethod(find_remote_shards)
+    reader = staticmethod(read_shards)
+    helpers: tuple[Any, ...] = (list_remote_shards,)
+    imports: tuple[str, ...] = ("re",)
+
+    def _cloud(self, dataset: Dataset) -> Bucket:
+        return _CLOUDS[dataset.location.partition("://")[0]]
+
+    def require(self, dataset: Dataset) -> None:
+        place = dataset.location
+        if not re.fullmatch(r"(s3|gs)://[^/]+/.+\.tar", place):
+            raise DataError(
+                f"{place} is no archive in a bucket. Give s3://BUCKET/NAME.tar or gs://BUCKET/"
+                "NAME.tar, several as NAME-{000..009}.tar."
+            )
+        self._cloud(dataset).require_reachable(place)
+
+    def explain(self, dataset: Dataset, said: str) -> str:
+        if ".idx" in said and ("not found" in said or "NoSuchKey" in said):
+            archive = list_remote_shards(dataset.location)[0]
+            index = f"{archive.removesuffix('.tar')}.idx"
+            return (
+                f"{dataset.location} cannot be read: an archive has no index. Make it where the "
+                f"archive is a file (`wds2idx a.tar a.idx`), and copy it beside it, as {index}."
+            )
+        if "component" in said:
+            return (
+                f"{dataset.location} cannot be read: a sample has no image or no label. Each needs "
+                "an image (0.jpg) and digits as its label (0.cls)."
+            )
+        return self._cloud(dataset).explain(dataset, said)
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return WEBDATASET.nothing_found(dataset)
+
+
+SOURCES = {**_CLOUDS, "remote_webdataset": RemoteWebDataset()}
