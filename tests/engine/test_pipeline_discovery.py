@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -41,14 +42,14 @@ def live() -> Any:
     return train("photos")
 
 
-def found(made: tuple[Any, ...] = (), **names: Any) -> ScriptResult:
+def found(made: tuple[Any, ...] = (), text: str = "", **names: Any) -> ScriptResult:
     """A script that defines these, as the worker leaves it."""
     module = ModuleType(MODULE)
     for name, value in names.items():
         if callable(value) and not is_pipeline(value):
             value.__module__ = MODULE
         setattr(module, name, value)
-    return ScriptResult(module, made, "train.py")
+    return ScriptResult(module, made, "train.py", trees={"train.py": ast.parse(text)})
 
 
 def refusal(scripts: ScriptResult, wanted: str | None = None, **arguments: Any) -> str:
@@ -142,7 +143,8 @@ def test_our_own_scripts_get_a_folder() -> None:
         seen.append(data)
         return live()
 
-    factory = find_pipeline(found(build_pipeline=build_pipeline, train=train), None, {})
+    text = "def pipe(data): fn.readers.file(file_root=data)"
+    factory = find_pipeline(found((), text, build_pipeline=build_pipeline), None, {})
     assert factory.placeholders
     try:
         assert is_pipeline(factory.make())
@@ -153,6 +155,8 @@ def test_our_own_scripts_get_a_folder() -> None:
         shutil.rmtree(factory.placeholders[0])
     given = find_pipeline(found(build_pipeline=build_pipeline), None, {"data": "photos"})
     assert (given.placeholders, given.notes) == ((), ())
+    other = found((), "def pipe(folder): read(folder)", build_pipeline=build_pipeline)
+    assert "build_pipeline needs data. Give them: --arg data=..." in refusal(other)
 
 
 @pytest.mark.parametrize(
@@ -190,18 +194,19 @@ def test_the_name_of_a_class(kind: str, name: str) -> None:
     assert name_of(helped, None, "stem", Pipeline) == ("eval", "")
 
 
-def test_our_own_scripts_get_data_of_each_kind(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text("fn.readers.file(**find_files(data)); fn.readers.file(**read_list(others))")
+def test_our_own_scripts_get_data_of_each_kind() -> None:
+    text = (
+        "def find_files(data): pass\n"
+        "def read_list(data): pass\n"
+        "fn.readers.file(**find_files(data)); fn.readers.file(**read_list(others))"
+    )
     seen = []
 
     def build_pipeline(data: str, others: str) -> Any:
         seen.append((data, others))
         return live()
 
-    made = found(build_pipeline=build_pipeline)
-    made.module.__file__ = str(script)
-    factory = find_pipeline(made, None, {})
+    factory = find_pipeline(found((), text, build_pipeline=build_pipeline), None, {})
     try:
         factory.make()
         ((data, others),) = seen

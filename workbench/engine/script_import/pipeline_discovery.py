@@ -7,7 +7,6 @@ import re
 import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from inspect import unwrap
 from pathlib import Path
@@ -35,7 +34,7 @@ from workbench.errors import ImportFailedError
 from workbench.graph.model import Graph
 from workbench.graph.model.bounds import SETTINGS
 from workbench.names import did_you_mean
-from workbench.sources import PARAMETER, SourceKind, load_source, source_kinds
+from workbench.sources import SourceKind, load_source, source_kinds
 
 BUILDER = "build_pipeline"
 """A function of this name, as in the workbench's own scripts, goes before all others."""
@@ -157,18 +156,15 @@ def _factory(
         )
     notes: tuple[str, ...] = ()
     placeholders: list[str] = []
-    shard = _shard_arguments(script if name == BUILDER else value)
-    own = _of_the_only_shard(value, script) if shard and name != BUILDER else {}
-    own = {name: one for name, one in own.items() if name not in given}
-    given |= own
+    is_exported = name in (BUILDER, SIDE_BY_SIDE)
     missing = required_by(value, given)
-    is_exported = bool(shard) or name in (BUILDER, SIDE_BY_SIDE)
-    kinds = _datasets(script, missing) if is_exported else {}
-    if missing and kinds.keys() == set(missing):
-        for parameter, kind in kinds.items():
+    trees = script.trees.values() if is_exported else ()
+    kinds = _folders(trees) | _datasets(trees)
+    if missing and kinds.keys() >= set(missing):
+        for parameter in missing:
             placeholders.append(tempfile.mkdtemp(prefix="data-"))
-            given[parameter] = str(kind.write_placeholder(Path(placeholders[-1])))
-        notes = (note_of_data(kind.about for kind in kinds.values()),)
+            given[parameter] = str(kinds[parameter].write_placeholder(Path(placeholders[-1])))
+        notes = (note_of_data(kinds[parameter].about for parameter in missing),)
     call = call_arguments(value, given, script.stand_ins, {} if is_exported else script.trees)
     if call.missing:
         raise ImportFailedError(
@@ -182,7 +178,7 @@ def _factory(
 
     def make() -> Any:
         before = len(script.made)
-        pipe = value(**{**call.values, **own})  # a dictionary of its own is no settings
+        pipe = value(**call.values)
         if name == SIDE_BY_SIDE and isinstance(pipe, list) and pipe:
             pipe = pipe[0]
         if not is_pipeline(pipe):
@@ -200,6 +196,7 @@ def _factory(
             )
         return pipe
 
+    shard = _shard_arguments(script) if name != SIDE_BY_SIDE else ()  # each reads a shard of it
     count = getattr(script.module, "PIPELINES", 1) if name == SIDE_BY_SIDE else 1
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
     notes = (*notes, *_other_definitions(name, value, script.trees))
@@ -264,60 +261,40 @@ def _other_definitions(
             yield f"{name} is {several}: that of {place} is read"
 
 
-def _shard_arguments(maker: ScriptResult | Callable[..., Any]) -> tuple[str, ...]:
-    """What the pipeline of one shard, as exports for ranks and devices have it, adds to readers."""
-    made = vars(maker.module).values() if isinstance(maker, ScriptResult) else [maker]
+def _shard_arguments(script: ScriptResult) -> tuple[str, ...]:
+    """The arguments of readers that the exports for ranks and devices add for one shard."""
+    made = vars(script.module).values()
     docs = {each.__doc__ for each in made if getattr(each, "_is_pipeline_def", False)}
     own = ("shard_id", "num_shards")
     return (*own, "pad_last_batch") if SHARD in docs else own if PADDED_SHARD in docs else ()
 
 
-def _of_the_only_shard(function: Callable[..., Any], script: ScriptResult) -> dict[str, Any]:
-    """The arguments with which an exported program calls its pipeline, if there is one shard."""
-    from nvidia.dali.pipeline import Pipeline
-
-    own, one = list(parameters_of(function)), {"shard_id": 0, "num_shards": 1}
-    given: dict[str, Any] = dict(one)
-    known = {*own, *parameters_of(Pipeline.__init__)}
-    nodes = [node for tree in script.trees.values() for node in ast.walk(tree)]
-    for outer in (node for node in nodes if isinstance(node, ast.FunctionDef)):
-        arguments = outer.args.args[::-1], outer.args.defaults[::-1]
-        defaults = {arg.arg: each for arg, each in zip(*arguments, strict=False)}
-        pairs = zip(outer.args.kwonlyargs, outer.args.kw_defaults, strict=True)
-        defaults |= {arg.arg: each for arg, each in pairs if each is not None}
-        scope: dict[str, Any] = {}
-        for name, each in defaults.items():
-            with suppress(Exception):
-                scope[name] = _evaluated(each, script, {})
-        for node in ast.walk(outer):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == function.__name__:
-                passed = dict(zip(own, node.args, strict=False))
-                passed |= {each.arg: each.value for each in node.keywords if each.arg}
-                for name in passed.keys() & known - one.keys():
-                    with suppress(Exception):  # it is computed from what only a loader knows
-                        value = _evaluated(passed[name], script, {**scope, **one})
-                        given.setdefault(name, value)
-    return given
+def _datasets(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
+    """What the variables of an exported program name, by the function that finds the data."""
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    finders = {kind.find.__name__: kind for kind in map(load_source, source_kinds())}
+    return {
+        node.args[0].id: finders[node.func.id]
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in own & finders.keys()
+        and len(node.args) == 1
+        and isinstance(node.args[0], ast.Name)
+    }
 
 
-def _evaluated(node: ast.expr, script: ScriptResult, names: dict[str, Any]) -> Any:
-    code = compile(ast.Expression(node), script.file, "eval")
-    return eval(code, dict(vars(script.module)), names)
-
-
-def _datasets(script: ScriptResult, parameters: Sequence[str]) -> dict[str, SourceKind]:
-    """What the parameters of an exported program name, by the function that finds the data."""
-    found = {name: load_source("folder") for name in parameters if name == PARAMETER}
-    with suppress(OSError, UnicodeDecodeError):
-        text = Path(getattr(script.module, "__file__", None) or "").read_text("utf-8")
-        for kind in map(load_source, source_kinds()):
-            for name in parameters:
-                if f"**{kind.find.__name__}({name})" in text:
-                    found[name] = kind
-        for name in parameters:
-            if re.search(rf"\bfile_(root|list)={name}\b", text):
-                found[name] = load_source("folder")
-    return found
+def _folders(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
+    """The variables that an exported program hands to DALI's reader of files as they are."""
+    return {
+        node.value.id: load_source("folder")
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.keyword)
+        and node.arg in ("file_root", "file_list")
+        and isinstance(node.value, ast.Name)
+    }
 
 
 def note_of_data(kinds: Iterable[str]) -> str:
@@ -330,15 +307,7 @@ def with_made_up_data(trees: Mapping[str, ast.Module], folder: Path) -> dict[str
 
     The functions that find data read them. Gives the folder of each, and what they are in words.
     """
-    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
-    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-    finders = {kind.find.__name__: kind for kind in map(load_source, source_kinds())}
-    found: dict[str, SourceKind] = {}
-    for node in nodes:
-        match node:
-            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=given)]) if name in own:
-                if name in finders:
-                    found[given] = finders[name]
+    found = _datasets(trees.values())
     made: dict[str, str] = {}
     for statement in [each for tree in trees.values() for each in tree.body]:
         match statement:
