@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, cast
 
 from workbench.catalog.prose import first_sentence, plain_text
@@ -88,6 +89,21 @@ def _import_dali() -> Any:
             "Install it with: pip install nvidia-dali-cuda120"
         ) from error
     return nvidia.dali
+
+
+@cache
+def successors() -> Mapping[str, str]:
+    """The deprecated operators in DALI's registry, and which one it names in the place of each."""
+    backend: Any = _import_dali().backend
+    from nvidia.dali.ops import _registry
+
+    names = {*_registry.cpu_ops(), *_registry.gpu_ops(), *_registry.mixed_ops()}
+    deprecated = {
+        name: schema for name in names if (schema := backend.GetSchema(name)).IsDeprecated()
+    }
+    return {
+        name: new for name, schema in deprecated.items() if (new := schema.DeprecatedInFavorOf())
+    }
 
 
 def _visible_ops(dali: Any) -> Iterator[OpSpec]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import nvidia.dali.tfrecord as tfrec
 import pytest
 from nvidia.dali import fn, pipeline_def, types
-from nvidia.dali.ops import _registry
 
 import workbench as wb
 from tests.helpers import arrays_of, same, script_batches
 from workbench.catalog import load_catalog
-from workbench.emit.pipeline_import.calls.older_names import APART, TODAY
 from workbench.errors import DataError
 from workbench.graph.model import Source
 
@@ -33,14 +30,6 @@ def source(found: Any) -> Source:
 
 def pipe(define: Any) -> Any:
     return pipeline_def(define)(batch_size=2, num_threads=1, device_id=None, seed=5)
-
-
-def test_the_table_of_older_names_is_dalis_own() -> None:
-    backend: Any = import_module("nvidia.dali.backend")
-    names = {*_registry.cpu_ops(), *_registry.gpu_ops(), *_registry.mixed_ops()}
-    old = {n: s for n in names if (s := backend.GetSchema(n)).IsDeprecated()}
-    said = {n: s.DeprecatedInFavorOf() for n, s in old.items() if n not in APART}
-    assert {n: TODAY.get(n) for n in said} == said
 
 
 def test_records_of_which_an_image_and_a_label_are_read() -> None:

@@ -21,9 +21,8 @@ from workbench.emit.pipeline_import.calls.device_placement import with_devices
 from workbench.emit.pipeline_import.calls.fold import fold_calls
 from workbench.emit.pipeline_import.calls.foreign_readers import with_known_readers
 from workbench.emit.pipeline_import.calls.nodes import automatic_call, make_call, read_folder
-from workbench.emit.pipeline_import.calls.older_names import older_name_notes, with_todays_names
+from workbench.emit.pipeline_import.calls.older_names import older_name_notes, with_todays_calls
 from workbench.emit.pipeline_import.calls.reader_functions import without_reader_calls
-from workbench.emit.pipeline_import.calls.saved_sizes import with_shapes
 from workbench.emit.pipeline_import.calls.source_in_place import with_folder
 from workbench.emit.pipeline_import.control_flow.block_converter import BlockConverter, every_call
 from workbench.emit.pipeline_import.control_flow.logic import without_logic
@@ -115,8 +114,7 @@ def import_traced(traced: Traced, catalog: Catalog, source: str = "") -> Importe
 def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     notes = older_name_notes(traced.pipeline.ops)
     traced = replace(traced, notes=(*traced.notes, *notes))
-    ops = with_shapes(with_todays_names(traced.pipeline.ops))
-    pipeline = replace(traced.pipeline, ops=ops)
+    pipeline = replace(traced.pipeline, ops=with_todays_calls(traced.pipeline.ops))
     pipeline = without_reader_calls(pipeline)
     seeded = catalog.seeded_schemas
     lines = Lines(traced.sources, pipeline.ops)
