@@ -107,7 +107,7 @@ def _step(call: TransformCall, within: str) -> Callable[[Any], Any]:
 
 def _made(call: TransformCall) -> Any:
     library = call.library
-    if library not in LIBRARIES or call.short_name not in LIBRARIES[library].matches:
+    if library not in LIBRARIES or call.short_name not in LIBRARIES[library].importers:
         raise CannotCallError(f"{call.name} is not among the classes that are known")
     maker = _class(call)
     kwargs = {name: _value(each) for name, each in call.kwargs.items()}
@@ -168,7 +168,7 @@ def _own(call: TransformCall, image: Any) -> Any:
     from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 
     name, args = call.short_name, [each for each in call.args if not isinstance(each, NamedValue)]
-    if name not in OWN.matches:
+    if name not in OWN.importers:
         raise CannotCallError(f"{name} is not among the steps that are known")
     if name in _ARITHMETIC:
         if isinstance(image, Image.Image):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,8 @@ from tests.emit.interop.fixed_transforms import (
 )
 from tests.emit.interop.measure_import import run
 from workbench.catalog import Catalog, load_catalog
-from workbench.emit.interop.albumentations import library as albumentations_library
+from workbench.emit.interop.albumentations import composition as albumentations_table
 from workbench.emit.interop.graph import (
-    LIBRARIES,
     from_albumentations,
     from_torchvision,
     import_transforms,
@@ -267,12 +266,6 @@ def test_an_object_of_another_library_is_refused() -> None:
         from_torchvision(object())
 
 
-def test_every_match_takes_the_images_first() -> None:
-    for library in LIBRARIES.values():
-        for name, match in library.matches.items():
-            assert next(iter(signature(match).parameters)) == "images", name
-
-
 def test_a_transform_of_another_library_is_that_librarys() -> None:
     crop = TransformCall("timm.data.transforms.RandomResizedCropAndInterpolation", (96,))
     found = import_transforms(composed(torchvision("ToTensor"), crop))
@@ -359,7 +352,7 @@ def test_the_sigma_of_albumentations_is_that_of_its_version(
             raise PackageNotFoundError
         return version
 
-    monkeypatch.setattr(albumentations_library, "version", installed)
+    monkeypatch.setattr(albumentations_table, "version", installed)
     found = import_transforms(composed(albumentations("GaussianBlur", blur_limit=(3, 5))))
     blurs = [node for node in found.graph.walk() if node.op == "gaussian_blur"]
     assert [node.args["window_size"] for node in blurs] == [3, 5]

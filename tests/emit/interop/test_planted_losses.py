@@ -271,12 +271,12 @@ HOLDERS = {
 
 def cases() -> Iterator[tuple[str, str]]:
     for library in LIBRARIES.values():
-        for name, match in library.matches.items():
+        for name, importer in library.importers.items():
             if name in HOLDERS or (library.name == "torchvision" and name.islower()):
                 continue
-            for parameter in [*inspect.signature(match).parameters.values()][1:]:
-                if f"{name}.{parameter.name}" not in library.without_effect:
-                    yield f"{library.name}.{name}", parameter.name
+            for argument in importer.signature.parameters:
+                if f"{name}.{argument}" not in library.without_effect:
+                    yield f"{library.name}.{name}", argument
 
 
 def other_value(name: str, parameter: inspect.Parameter) -> Any:
@@ -301,10 +301,10 @@ def result(library: Library, name: str, kwargs: dict[str, Any]) -> tuple[object,
 def test_each_argument_changes_the_graph_or_the_report(full_name: str, argument: str) -> None:
     library_name, name = full_name.split(".")
     library = LIBRARIES[library_name]
-    parameters = inspect.signature(library.matches[name]).parameters
+    parameters = library.importers[name].signature.parameters
     given: dict[str, Any] = {
         each.name: REQUIRED.get(each.name, 9)
-        for each in [*parameters.values()][1:]
+        for each in parameters.values()
         if each.default is each.empty
     }
     if {"size", "width", "height"} <= set(parameters):
@@ -320,13 +320,13 @@ def test_each_argument_changes_the_graph_or_the_report(full_name: str, argument:
 
 @pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRARIES)
 def test_an_argument_that_is_not_known_is_reported(library: Library) -> None:
-    for name in set(library.matches) - HOLDERS:
-        parameters = inspect.signature(library.matches[name]).parameters.values()
+    for name in set(library.importers) - HOLDERS:
+        parameters = library.importers[name].signature.parameters.values()
         if any(each.kind == each.VAR_KEYWORD for each in parameters):
             continue
         given = {
             each.name: REQUIRED.get(each.name, 9)
-            for each in [*parameters][1:]
+            for each in parameters
             if each.default is each.empty and each.kind == each.POSITIONAL_OR_KEYWORD
         }
         entries = result(library, name, {**given, "invented": 1})[1]

@@ -153,7 +153,7 @@ def import_transforms(
 
 def _applied(library: Library, call: TransformCall, start: Graph) -> tuple[Images, Graph]:
     images = Images(start)
-    library.apply(images, call)
+    library.import_transform(images, call)
     return images, images.finish()
 
 

@@ -6,12 +6,12 @@ Arguments and defaults are those of Kornia 0.8 (``kornia/augmentation``); images
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from workbench.emit.interop.common.geometry import erased_value, opposite
 from workbench.emit.interop.common.images import (
     Images,
-    ImageStep,
     NoMatchError,
     around,
     interp_type,
@@ -28,6 +28,8 @@ from workbench.emit.interop.common.library import (
     Library,
     Unused,
     sampled,
+    unused,
+    unused_keyword,
 )
 from workbench.emit.interop.common.pixels import (
     blur_motion,
@@ -35,7 +37,6 @@ from workbench.emit.interop.common.pixels import (
     equalize,
     grey,
     invert,
-    jitter_around,
     jitter_colour,
     posterize,
     solarize,
@@ -63,14 +64,7 @@ KORNIA = Library(
         "return_transform": Unused("the graph returns no matrix", (False, None)),
         "transformation_matrix_mode": Unused("the graph returns no matrix", ("silent",)),
     },
-    usual_chance=0.5,
-    chances={**dict.fromkeys(_ALWAYS, 1.0), "RandomGrayscale": 0.1},
-)
-_match = KORNIA.match
-_match("RandomHorizontalFlip")(geometry.random_horizontal_flip)
-_match("RandomVerticalFlip")(geometry.random_vertical_flip)
-KORNIA.unmatched.update(
-    {
+    not_imported={
         **dict.fromkeys(
             ("RandomElasticTransform", "RandomThinPlateSpline", "RandomFisheye"),
             "DALI draws no such field; experimental.remap takes one that you compute, on a GPU "
@@ -83,28 +77,26 @@ KORNIA.unmatched.update(
             ("RandomMixUpV2", "RandomMixUp", "RandomCutMixV2", "RandomCutMix"),
             "it mixes a batch: take the template of that name on the canvas",
         ),
-    }
+    },
+    usual_chance=0.5,
+    chances={**dict.fromkeys(_ALWAYS, 1.0), "RandomGrayscale": 0.1},
 )
+_imports = KORNIA.imports
+_imports("RandomHorizontalFlip")(geometry.random_horizontal_flip)
+_imports("RandomVerticalFlip")(geometry.random_vertical_flip)
 
 
-@_match(
-    *("AugmentationSequential", "ImageSequential", "Sequential"),
-    compare=HOLDS,
-    random_apply_weights="all are chosen equally often",
-    if_unsupported_ops="transforms without a match are left out",
-    disable_item_features="the images are a batch",
-    disable_sequential_features="the images are a batch",
-)
+@_imports("AugmentationSequential", "ImageSequential", "Sequential", compare=HOLDS)
 def sequential(
     images: Images,
     *transforms: Any,
     data_keys: Any = None,
     extra_args: Any = None,
     random_apply: Any = False,
-    random_apply_weights: Any = None,
-    if_unsupported_ops: str = "raise",
-    disable_item_features: bool = True,
-    disable_sequential_features: bool = False,
+    random_apply_weights: Any = unused(None, "all are chosen equally often"),
+    if_unsupported_ops: str = unused("raise", "transforms without a match are left out"),
+    disable_item_features: bool = unused(True, "the images are a batch"),
+    disable_sequential_features: bool = unused(False, "the images are a batch"),
 ) -> None:
     images.zero_to_one = images.channels_first = images.floats = True
     keys = data_keys if isinstance(data_keys, list | tuple) else [data_keys or "image"]
@@ -116,13 +108,12 @@ def sequential(
         )
     if extra_args and others:
         images.refused("extra_args left out, as the data_keys that they are for")
-    steps: list[ImageStep] = KORNIA.steps(images, list(transforms))
     if random_apply is False or random_apply is None:
-        for step in steps:
-            step()
+        KORNIA.import_all(images, transforms)
         return
     if not isinstance(random_apply, int) or random_apply is True:
         raise NoMatchError(f"random_apply is {random_apply}; a whole number is known")
+    steps = KORNIA.import_steps(images, transforms)
     images.some_of(min(random_apply, len(steps)), steps, shuffled=True)
 
 
@@ -130,7 +121,7 @@ def _key(key: Any) -> str:
     return str(key).rpartition(".")[2].lower()
 
 
-@_match("RandomResizedCrop", compare=WINDOW)
+@_imports("RandomResizedCrop", compare=WINDOW)
 def random_resized_crop(
     images: Images,
     size: Any,
@@ -164,29 +155,18 @@ def _sampling(
     return found
 
 
-_ALIGNED = "DALI counts from the edges of pixels"
+_ALIGNED = unused_keyword(True, "DALI counts from the edges of pixels")
 _SLICED = "whole pixels are cropped, so nothing is interpolated"
 
-
-@_match("RandomCrop", resample=_SLICED, align_corners=_SLICED)
-def random_crop(
-    images: Images,
-    size: Any,
-    padding: Any = None,
-    pad_if_needed: bool = False,
-    fill: Any = 0,
-    padding_mode: str = "constant",
-    resample: Any = "bilinear",
-    *,
-    align_corners: Any = True,
-) -> None:
-    geometry.random_crop(images, size, padding, pad_if_needed, fill, padding_mode)
+_imports(
+    "RandomCrop",
+    resample=unused("bilinear", _SLICED),
+    align_corners=unused_keyword(True, _SLICED),
+)(geometry.random_crop)
 
 
-@_match("CenterCrop", resample=_SLICED, align_corners=_SLICED)
-def center_crop(
-    images: Images, size: Any, align_corners: Any = True, resample: Any = "bilinear"
-) -> None:
+@_imports("CenterCrop", align_corners=unused(True, _SLICED), resample=unused("bilinear", _SLICED))
+def center_crop(images: Images, size: Any) -> None:
     images.graph = images.graph.crop(
         crop=size_of(size), rounding="truncate", out_of_bounds_policy="pad"
     )
@@ -200,7 +180,7 @@ _SIDES = {
 }
 
 
-@_match("Resize")
+@_imports("Resize")
 def resize(
     images: Images,
     size: Any,
@@ -220,31 +200,23 @@ def resize(
         images.changed("the other side is rounded, not cut: it can be one pixel longer")
 
 
-@_match("SmallestMaxSize")
-def smallest_max_size(
+@_imports("SmallestMaxSize", "LongestMaxSize")
+def max_size_(
     images: Images, max_size: Any, resample: Any = "bilinear", align_corners: Any = True
 ) -> None:
-    resize(images, max_size, "short", resample, align_corners)
+    side = "short" if images.call.short_name == "SmallestMaxSize" else "long"
+    resize(images, max_size, side, resample, align_corners)
 
 
-@_match("LongestMaxSize")
-def longest_max_size(
-    images: Images, max_size: Any, resample: Any = "bilinear", align_corners: Any = True
-) -> None:
-    resize(images, max_size, "long", resample, align_corners)
-
-
-@_match("RandomRotation", compare=sampled(degrees=0), align_corners=_ALIGNED)
-def random_rotation(
-    images: Images, degrees: Any, resample: Any = "bilinear", *, align_corners: Any = True
-) -> None:
+@_imports("RandomRotation", compare=sampled(degrees=0), align_corners=_ALIGNED)
+def random_rotation(images: Images, degrees: Any, resample: Any = "bilinear") -> None:
     geometry.random_rotation(images, degrees, resample)
 
 
-@_match(
+@_imports(
     "RandomAffine",
     compare=Comparison(ranges={"degrees": 0, "scale": None, "shear": 0}, fixed={"translate": None}),
-    align_corners=_ALIGNED,
+    align_corners=unused_keyword(False, _ALIGNED.why),
 )
 def random_affine(
     images: Images,
@@ -254,7 +226,6 @@ def random_affine(
     shear: Any = None,
     resample: Any = "bilinear",
     *,
-    align_corners: Any = False,
     padding_mode: Any = "zeros",
     fill_value: Any = None,
 ) -> None:
@@ -265,93 +236,70 @@ def random_affine(
     geometry.random_affine(images, around(degrees, 0), translate, scale, shear, resample)
 
 
-_ORDER = "DALI applies one order"
+_ORDER = unused_keyword(None, "DALI applies one order")
+
+_imports("ColorJitter", compare=COLOURS, order=_ORDER)(colour.color_jitter)
 
 
-@_match("ColorJitter", compare=COLOURS, order=_ORDER)
-def color_jitter(
-    images: Images,
-    brightness: Any = 0.0,
-    contrast: Any = 0.0,
-    saturation: Any = 0.0,
-    hue: Any = 0,
-    *,
-    order: Any = None,
-) -> None:
-    jitter_around(images, brightness, contrast, saturation, hue)
-
-
-@_match("ColorJiggle", compare=COLOURS, order=_ORDER)
+@_imports("ColorJiggle", compare=COLOURS, order=_ORDER)
 def color_jiggle(
-    images: Images,
-    brightness: Any = 0.0,
-    contrast: Any = 0.0,
-    saturation: Any = 0.0,
-    hue: Any = 0,
-    *,
-    order: Any = None,
+    images: Images, brightness: Any = 0.0, contrast: Any = 0.0, saturation: Any = 0.0, hue: Any = 0
 ) -> None:
     low, high = around(brightness, 1, least=0)
     brighten(images, around(contrast, 1, least=0), (low - 1, high - 1))
-    jitter_colour(
-        images,
-        saturation=around(saturation, 1, least=0),
-        hue=around(hue, 0),
-    )
+    jitter_colour(images, saturation=around(saturation, 1, least=0), hue=around(hue, 0))
     if around(saturation, 1) != (1.0, 1.0):
         images.changed("saturation is that of YIQ, not of HSV")
 
 
-_CLIPPED = "DALI clips the values to their range"
+_CLIPPED = unused(True, "DALI clips the values to their range")
 
 
-@_match("RandomBrightness", compare=sampled(brightness=1), clip_output=_CLIPPED)
-def random_brightness(
-    images: Images, brightness: Any = (1.0, 1.0), clip_output: bool = True
-) -> None:
+@_imports("RandomBrightness", compare=sampled(brightness=1), clip_output=_CLIPPED)
+def random_brightness(images: Images, brightness: Any = (1.0, 1.0)) -> None:
     low, high = around(brightness, 1, least=0)
     images.graph = images.graph.brightness_contrast(brightness_shift=uniform(low - 1, high - 1))
 
 
-@_match("RandomContrast", compare=sampled(contrast=1), clip_output=_CLIPPED)
-def random_contrast(images: Images, contrast: Any = (1.0, 1.0), clip_output: bool = True) -> None:
+@_imports("RandomContrast", compare=sampled(contrast=1), clip_output=_CLIPPED)
+def random_contrast(images: Images, contrast: Any = (1.0, 1.0)) -> None:
     low, high = around(contrast, 1, least=0)
     images.graph = images.graph.contrast(contrast=uniform(low, high), contrast_center=0.0)
 
 
-@_match("RandomSaturation", compare=sampled(saturation=1))
+@_imports("RandomSaturation", compare=sampled(saturation=1))
 def random_saturation(images: Images, saturation: Any = (1.0, 1.0)) -> None:
     images.changed("saturation is that of YIQ, not of HSV")
     images.graph = images.graph.saturation(saturation=uniform(*around(saturation, 1, least=0)))
 
 
-@_match("RandomHue", compare=sampled(hue=0))
+@_imports("RandomHue", compare=sampled(hue=0))
 def random_hue(images: Images, hue: Any = (0.0, 0.0)) -> None:
     low, high = around(hue, 0)
     images.changed("the hue is turned in YIQ, not in HSV: strong colours end elsewhere")
     images.graph = images.graph.hue(hue=uniform(360 * low, 360 * high))
 
 
-@_match("RandomGrayscale", rgb_weights="the weights are those of ITU-R 601")
-def random_grayscale(images: Images, rgb_weights: Any = None) -> None:
+@_imports("RandomGrayscale", rgb_weights=unused(None, "the weights are those of ITU-R 601"))
+def random_grayscale(images: Images) -> None:
     grey(images, 3)
 
 
-@_match(
-    "RandomGaussianBlur", compare=sampled(sigma=None), border_type="DALI reflects at the border"
+@_imports(
+    "RandomGaussianBlur",
+    compare=sampled(sigma=None),
+    border_type=unused("reflect", "DALI reflects at the border"),
 )
-def random_gaussian_blur(
-    images: Images, kernel_size: Any, sigma: Any, border_type: Any = "reflect"
-) -> None:
+def random_gaussian_blur(images: Images, kernel_size: Any, sigma: Any) -> None:
     colour.gaussian_blur(images, size_of(kernel_size)[::-1], sigma)  # the height first
 
 
-@_match("RandomGaussianNoise")
+@_imports("RandomGaussianNoise")
 def random_gaussian_noise(images: Images, mean: float = 0.0, std: float = 1.0) -> None:
     images.graph = images.graph.noise.gaussian(mean=255 * number(mean), stddev=255 * number(std))
 
 
-@_match("RandomErasing")
+@_imports("RandomErasing")
 def random_erasing(
     images: Images, scale: Any = (0.02, 0.33), ratio: Any = (0.3, 3.3), value: Any = 0.0
 ) -> None:
@@ -361,27 +309,24 @@ def random_erasing(
 _FILTER = "DALI's filter mirrors the image there, and turns no kernel"
 
 
-@_match("RandomMotionBlur", border_type=_FILTER, resample=_FILTER)
-def random_motion_blur(
-    images: Images,
-    kernel_size: Any,
-    angle: Any,
-    direction: Any,
-    border_type: Any = "constant",
-    resample: Any = "nearest",
-) -> None:
+@_imports(
+    "RandomMotionBlur",
+    border_type=unused("constant", _FILTER),
+    resample=unused("nearest", _FILTER),
+)
+def random_motion_blur(images: Images, kernel_size: Any, angle: Any, direction: Any) -> None:
     low, high = kernel_size if isinstance(kernel_size, list | tuple) else 2 * (kernel_size,)
 
-    def step(size: int) -> ImageStep:
-        return lambda: blur_motion(images, size, opposite(around(angle, 0)))  # anticlockwise
+    def blur(size: int) -> None:
+        blur_motion(images, size, opposite(around(angle, 0)))  # anticlockwise
 
-    images.one_of([step(size) for size in range(int(low) | 1, int(high) + 1, 2)])
+    images.one_of_values(range(int(low) | 1, int(high) + 1, 2), blur)
     images.changed("the line is at one of six angles, and the image is mirrored at its border")
     if around(direction, 0) != (0.0, 0.0):
         images.changed(f"all of the line counts alike, without direction={direction}")
 
 
-@_match(
+@_imports(
     "RandomSolarize",
     compare=Comparison(ranges={"thresholds": 0.5}, fixed={"additions": (0.0, 0.0)}),
 )
@@ -394,33 +339,27 @@ def random_solarize(images: Images, thresholds: Any = 0.1, additions: Any = 0.1)
     solarize(images, 255 * (low + high) / 2)
 
 
-@_match("RandomPosterize", compare=sampled(bits=0))
+@_imports("RandomPosterize", compare=sampled(bits=0))
 def random_posterize(images: Images, bits: Any = 3) -> None:
     low, high = bits if isinstance(bits, list | tuple) else (bits, 8)
-
-    def step(count: int) -> ImageStep:
-        return lambda: posterize(images, count)
-
-    images.one_of([step(count) for count in range(int(low), int(high) + 1)])
+    images.one_of_values(range(int(low), int(high) + 1), partial(posterize, images))
 
 
-@_match("RandomEqualize")
+@_imports("RandomEqualize")
 def random_equalize(images: Images) -> None:
     images.changed("the histogram is equalised as OpenCV does")
     equalize(images)
 
 
-@_match("RandomInvert", max_val="inverted about the middle of 0 to 1")
-def random_invert(images: Images, max_val: Any = 1.0) -> None:
-    invert(images)
+_imports("RandomInvert", max_val=unused(1.0, "inverted about the middle of 0 to 1"))(invert)
 
 
-@_match("RandomSharpness")
+@_imports("RandomSharpness")
 def random_sharpness(images: Images, sharpness: Any = 0.5) -> None:
     raise NoMatchError("DALI draws no sharpness; filter takes a kernel")
 
 
-@_match("Normalize")
+@_imports("Normalize")
 def normalize(images: Images, mean: Any, std: Any) -> None:
     composition.normalize(images, _plain(mean), _plain(std))
 
@@ -431,11 +370,11 @@ def _plain(value: Any) -> Any:
     return args[0] if args else value
 
 
-@_match("PadTo", pad_mode="padded with a value")
+@_imports("PadTo")
 def pad_to_(
     images: Images,
     size: Any,
-    pad_mode: str = "constant",
+    pad_mode: str = unused("constant", "padded with a value"),
     pad_value: float = 0,
     *,
     crop_if_exceeds: bool = True,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.emit.interop.common.images import Images, NoMatchError, drawn, drawn_range, number
-from workbench.emit.interop.common.library import HOLDS, NOTHING, Library, transforms_of
+from workbench.emit.interop.common.library import HOLDS, NOTHING, Library
 from workbench.emit.interop.common.pixels import (
     as_bytes,
     blur_box,
@@ -27,18 +27,17 @@ from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.graph.builder.data_node import DataNode
 
 OWN = Library("own")
-_match = OWN.match
-_match("equalize")(equalize)
-_match("invert")(invert)
+_imports = OWN.imports
+_imports("equalize")(equalize)
+_imports("invert")(invert)
 
 
-@_match("steps", compare=HOLDS)
+@_imports("steps", compare=HOLDS)
 def steps(images: Images, found: Any) -> None:
-    for each in transforms_of(found):
-        OWN.apply(images, each)
+    OWN.import_all(images, found)
 
 
-@_match("drawn", compare=HOLDS)
+@_imports("drawn", compare=HOLDS)
 def drawn_steps(images: Images, chance: float, yes: Any, no: Any) -> None:
     if not no:
         images.with_p(chance, lambda: steps(images, yes))
@@ -48,7 +47,7 @@ def drawn_steps(images: Images, chance: float, yes: Any, no: Any) -> None:
         images.one_of([lambda: steps(images, yes), lambda: steps(images, no)], [chance, 1 - chance])
 
 
-@_match("filter")
+@_imports("filter")
 def filter_(images: Images, kernel: Any) -> None:
     name = kernel.short_name if isinstance(kernel, TransformCall) else str(kernel)
     radius = kernel.kwargs.get("radius") if isinstance(kernel, TransformCall) else None
@@ -61,7 +60,7 @@ def filter_(images: Images, kernel: Any) -> None:
         raise NoMatchError(f"Pillow's filter {name} is not known; GaussianBlur and BoxBlur are")
 
 
-@_match("convert")
+@_imports("convert")
 def convert(images: Images, mode: Any = None) -> None:
     if mode == "L":
         grey(images, 1)
@@ -69,74 +68,74 @@ def convert(images: Images, mode: Any = None) -> None:
         raise NoMatchError(f"the mode {mode} is not known; RGB and L are")
 
 
-@_match("grayscale")
+@_imports("grayscale")
 def grayscale(images: Images) -> None:
     grey(images, 1)
 
 
-@_match("solarize")
+@_imports("solarize")
 def solarize_(images: Images, threshold: Any = 128) -> None:
     solarize(images, number(threshold))
 
 
-@_match("posterize")
+@_imports("posterize")
 def posterize_(images: Images, bits: Any) -> None:
     posterize(images, int(number(bits)))
 
 
-@_match("autocontrast")
+@_imports("autocontrast")
 def autocontrast(images: Images, cutoff: Any = 0) -> None:
     if cutoff:
         raise NoMatchError(f"cutoff is {cutoff}; 0 is known")
     stretch_contrast(images)
 
 
-@_match("mirror")
+@_imports("mirror")
 def mirror(images: Images) -> None:
     images.graph = images.graph.flip(horizontal=1)
 
 
-@_match("flip")
+@_imports("flip")
 def flip(images: Images) -> None:
     images.graph = images.graph.flip(horizontal=0, vertical=1)
 
 
-@_match("Brightness")
+@_imports("Brightness")
 def brightness(images: Images, factor: Any) -> None:
     jitter_colour(images, brightness=drawn_range(factor))
 
 
-@_match("Contrast")
+@_imports("Contrast")
 def contrast(images: Images, factor: Any) -> None:
     jitter_colour(images, contrast=drawn_range(factor))
 
 
-@_match("Color")
+@_imports("Color")
 def color(images: Images, factor: Any) -> None:
     jitter_colour(images, saturation=drawn_range(factor))
 
 
-@_match("Sharpness")
+@_imports("Sharpness")
 def sharpness(images: Images, factor: Any) -> None:
     sharpen(images, number(factor))
 
 
-@_match("mul")
+@_imports("mul")
 def mul(images: Images, factor: Any) -> None:
     _linear(images, number(factor), 0.0)
 
 
-@_match("div")
+@_imports("div")
 def div(images: Images, divisor: Any) -> None:
     _linear(images, 1 / number(divisor), 0.0)
 
 
-@_match("add")
+@_imports("add")
 def add(images: Images, summand: Any) -> None:
     _linear(images, 1.0, number(summand))
 
 
-@_match("sub")
+@_imports("sub")
 def sub(images: Images, subtrahend: Any) -> None:
     _linear(images, 1.0, -number(subtrahend))
 
@@ -157,6 +156,6 @@ def _linear(images: Images, factor: float, shift: float) -> None:
     images.normalised = True
 
 
-@_match("contiguous", "clone", "copy", "float", compare=NOTHING)
+@_imports("contiguous", "clone", "copy", "float", compare=NOTHING)
 def same(images: Images, *_: Any) -> None:
     """What changes no value."""

@@ -6,7 +6,7 @@ So both sides can be given the same parameters: a range becomes its upper end, t
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -122,20 +122,19 @@ def _is_list(value: Any) -> bool:
 
 def _pinned(call: TransformCall) -> Iterator[PinnedTransform]:
     known = _TABLES.get(call.library)
-    match = known.matches.get(call.short_name) if known is not None else None
-    if match is None:
+    importer = known.importers.get(call.short_name) if known is not None else None
+    if importer is None:
         yield PinnedTransform(call)
         return
-    comparison = comparison_of(call)
-    parameters = [*inspect.signature(match).parameters.values()][1:]
-    given = _Given(call, parameters)
+    comparison = importer.comparison
+    given = _Given(call, importer.signature)
     if comparison is WINDOW:
         size = given.resize()
         if size is not None:
             note = f"the resize of {call.short_name}: its window is drawn"
             yield PinnedTransform(size, notes=(note,))
             return
-    always = call.library in ("albumentations", "kornia") or any(p.name == "p" for p in parameters)
+    always = call.library in ("albumentations", "kornia") or importer.has_chance
     if always and call.library not in ("own", "timm"):
         given.put("p", 1.0)
     notes = []
@@ -200,9 +199,10 @@ def pinned(value: Any, middle: float | None) -> Any:
 class _Given:
     """The arguments of a call by name, wherever they stand in it."""
 
-    def __init__(self, call: TransformCall, parameters: Sequence[inspect.Parameter]) -> None:
+    def __init__(self, call: TransformCall, signature: inspect.Signature) -> None:
         args = tuple(_upper(each) for each in call.args)
         self.call = replace(call, args=args, kwargs=_upper(dict(call.kwargs)))
+        parameters = signature.parameters.values()
         named = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
         self._places = {name: place for place, name in enumerate(named[: len(call.args)])}
         self._defaults = {

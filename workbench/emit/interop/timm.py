@@ -12,9 +12,9 @@ from typing import Any
 
 from workbench.emit.interop.common.geometry import erase_at_random
 from workbench.emit.interop.common.images import Images, NoMatchError, number, size_of
-from workbench.emit.interop.common.library import WINDOW, Library
+from workbench.emit.interop.common.library import WINDOW, Library, unused
 from workbench.emit.interop.common.pixels import grey
-from workbench.emit.interop.torchvision import colour, composition, geometry, policies
+from workbench.emit.interop.torchvision import colour, composition, geometry
 
 TIMM = Library("timm", modules=("timm.data", "timm.data.transforms"))
 _MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -29,19 +29,7 @@ CONSTANTS = {
 _PATCHES = "the graph returns images, no patches"
 
 
-@TIMM.match(
-    "create_transform",
-    tf_preprocessing="the images are preprocessed as with PIL",
-    separate="all is one graph",
-    re_num_splits="all images are erased alike",
-    crop_border_pixels="nothing is cut from the border",
-    naflex=_PATCHES,
-    patch_size=_PATCHES,
-    max_seq_len=_PATCHES,
-    patchify=_PATCHES,
-    patchify_channels_last=_PATCHES,
-    patchify_flatten=_PATCHES,
-)
+@TIMM.imports("create_transform")
 def create_transform(
     images: Images,
     input_size: Any = 224,
@@ -63,28 +51,26 @@ def create_transform(
     re_prob: float = 0.0,
     re_mode: str = "const",
     re_count: int = 1,
-    re_num_splits: int = 0,
+    re_num_splits: int = unused(0, "all images are erased alike"),
     crop_pct: Any = None,
     crop_mode: Any = None,
-    crop_border_pixels: Any = None,
-    tf_preprocessing: bool = False,
+    crop_border_pixels: Any = unused(None, "nothing is cut from the border"),
+    tf_preprocessing: bool = unused(False, "the images are preprocessed as with PIL"),
     use_prefetcher: bool = False,
     normalize: bool = True,
-    separate: bool = False,
+    separate: bool = unused(False, "all is one graph"),
     *,
-    naflex: bool = False,
-    patch_size: Any = 16,
-    max_seq_len: Any = 576,
-    patchify: bool = False,
-    patchify_channels_last: bool = True,
-    patchify_flatten: bool = True,
+    naflex: bool = unused(False, _PATCHES),
+    patch_size: Any = unused(16, _PATCHES),
+    max_seq_len: Any = unused(576, _PATCHES),
+    patchify: bool = unused(False, _PATCHES),
+    patchify_channels_last: bool = unused(True, _PATCHES),
+    patchify_flatten: bool = unused(True, _PATCHES),
 ) -> None:
     if use_prefetcher:
         images.changed("normalised here, not in timm's prefetching loader")
     size = size_of(input_size[-2:] if isinstance(input_size, list | tuple) else input_size)
-    if interpolation == "random":
-        images.changed("resized by bilinear interpolation, where timm draws bilinear or bicubic")
-        interpolation = "bilinear"
+    interpolation = _one_interpolation(images, interpolation)
     if not is_training or no_aug:
         _evaluation(images, size, interpolation, crop_pct, crop_mode)
         _to_tensor(images, mean, std, normalize)
@@ -125,7 +111,7 @@ def _to_tensor(images: Images, mean: Any, std: Any, normalize: bool) -> None:
         composition.normalize(images, mean, std)
 
 
-@TIMM.match("RandomResizedCropAndInterpolation", compare=WINDOW)
+@TIMM.imports("RandomResizedCropAndInterpolation", compare=WINDOW)
 def random_resized_crop_and_interpolation(
     images: Images,
     size: Any,
@@ -133,10 +119,15 @@ def random_resized_crop_and_interpolation(
     ratio: Any = (3 / 4, 4 / 3),
     interpolation: Any = "bilinear",
 ) -> None:
-    if interpolation == "random":
-        images.changed("resized by bilinear interpolation, where timm draws bilinear or bicubic")
-        interpolation = "bilinear"
+    interpolation = _one_interpolation(images, interpolation)
     geometry.random_resized_crop(images, size, scale, ratio, interpolation)
+
+
+def _one_interpolation(images: Images, interpolation: Any) -> Any:
+    if interpolation != "random":
+        return interpolation
+    images.changed("resized by bilinear interpolation, where timm draws bilinear or bicubic")
+    return "bilinear"
 
 
 def _evaluation(
@@ -158,9 +149,9 @@ def _automatic(images: Images, text: str) -> None:
             images.changed(f"of {text} the magnitude and number are kept")
         # timm cuts magnitudes to 10, the bins of DALI's are counted from 0
         magnitude = min(10, int(float(values.get("m", 9))))
-        policies.rand_augment(images, int(values.get("n", 2)), magnitude, 11)
+        colour.rand_augment(images, int(values.get("n", 2)), magnitude, 11)
     elif name in ("original", "originalr", "v0", "v0r"):
-        policies.auto_augment(images)
+        colour.auto_augment(images)
         if name != "original":
             images.changed(f"the policy is the one of the paper, not {name}")
     else:

@@ -234,7 +234,7 @@ def public_names(module: str) -> list[str]:
     """The names that ``from module import *`` binds, as far as they are known."""
     library = module.replace(DALIS_TORCHVISION, "torchvision").partition(".")[0]
     known = LIBRARIES[library]
-    names = {*known.matches, *known.unmatched}
+    names = {*known.importers, *known.not_imported}
     if library == "timm":
         return [*names, *CONSTANTS]
     if module.endswith("functional"):

@@ -200,7 +200,7 @@ def _may_add_transform(node: ast.AST) -> bool:
         return True
     name = getattr(node, "attr", getattr(node, "id", ""))
     return name in _COMPOSING or any(
-        name in library.matches or name in library.unmatched for library in LIBRARIES.values()
+        name in library.importers or name in library.not_imported for library in LIBRARIES.values()
     )
 
 

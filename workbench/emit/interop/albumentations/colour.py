@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
-from workbench.emit.interop.albumentations.library import (
+from workbench.emit.interop.albumentations.composition import (
     ALBUMENTATIONS,
     installed_major,
     is_pair,
@@ -14,7 +15,6 @@ from workbench.emit.interop.albumentations.library import (
 )
 from workbench.emit.interop.common.images import (
     Images,
-    ImageStep,
     NoMatchError,
     around,
     number,
@@ -22,7 +22,7 @@ from workbench.emit.interop.common.images import (
     uniform,
     uniform_whole,
 )
-from workbench.emit.interop.common.library import COLOURS, sampled
+from workbench.emit.interop.common.library import COLOURS, sampled, unused
 from workbench.emit.interop.common.pixels import (
     INVERTED,
     blur_box,
@@ -42,22 +42,21 @@ from workbench.emit.interop.common.source_text import Expression, call_of
 from workbench.emit.interop.common.steps import Step, blur_window, grey_share, kept_bits
 from workbench.emit.interop.common.transforms import Transforms
 
-_match, _writes = ALBUMENTATIONS.match, ALBUMENTATIONS.writes
-_writes_expression = ALBUMENTATIONS.writes_expression
+_imports, _exports = ALBUMENTATIONS.imports, ALBUMENTATIONS.exports
+_exports_expression = ALBUMENTATIONS.exports_expression
 _UNCHANGED = (1.0, 1.0)
 
 
-@_match(
+@_imports(
     "RandomBrightnessContrast",
     compare=sampled(brightness_limit=0, contrast_limit=0),
-    ensure_safe_range="values are clipped",
+    ensure_safe_range=unused(False, "values are clipped"),
 )
 def random_brightness_contrast(
     images: Images,
     brightness_limit: Any = 0.2,
     contrast_limit: Any = 0.2,
     brightness_by_max: bool = True,
-    ensure_safe_range: bool = False,
 ) -> None:
     if not brightness_by_max:
         raise NoMatchError("brightness_by_max=False adds a share of the mean, which is not known")
@@ -68,17 +67,17 @@ def _factor(limit: Any) -> tuple[float, float]:
     return shifted(limit, 1) if is_pair(limit) else around(limit, 1)
 
 
-@_match("RandomBrightness", compare=sampled(limit=0))
+@_imports("RandomBrightness", compare=sampled(limit=0))
 def random_brightness(images: Images, limit: Any = 0.2) -> None:
     brighten(images, (1.0, 1.0), around(limit, 0))
 
 
-@_match("RandomContrast", compare=sampled(limit=0))
+@_imports("RandomContrast", compare=sampled(limit=0))
 def random_contrast(images: Images, limit: Any = 0.2) -> None:
     brighten(images, _factor(limit), (0.0, 0.0))
 
 
-@_match("ColorJitter", compare=COLOURS)
+@_imports("ColorJitter", compare=COLOURS)
 def color_jitter(
     images: Images,
     brightness: Any = (0.8, 1.2),
@@ -89,8 +88,10 @@ def color_jitter(
     jitter_around(images, brightness, contrast, saturation, hue)
 
 
-@_writes("color_twist", "brightness_contrast", "brightness", "contrast", "saturation", "hue", "hsv")
-def write_color_jitter(transforms: Transforms, step: Step) -> None:
+@_exports(
+    "color_twist", "brightness_contrast", "brightness", "contrast", "saturation", "hue", "hsv"
+)
+def export_color_jitter(transforms: Transforms, step: Step) -> None:
     names = step.reading.catalog[step.op].args
     if step.op == "saturation" and (p := grey_share(step)):
         transforms.add("ToGray", p=p)
@@ -129,7 +130,7 @@ def write_color_jitter(transforms: Transforms, step: Step) -> None:
         transforms.note("the hue is turned in HSV, not in YIQ")
 
 
-@_match(
+@_imports(
     "HueSaturationValue", compare=sampled(hue_shift_limit=0, sat_shift_limit=0, val_shift_limit=0)
 )
 def hue_saturation_value(
@@ -149,7 +150,7 @@ def hue_saturation_value(
     images.changed("saturation is multiplied, and value added to each channel; hue is of YIQ")
 
 
-@_match("RGBShift", compare=sampled(r_shift_limit=0, g_shift_limit=0, b_shift_limit=0))
+@_imports("RGBShift", compare=sampled(r_shift_limit=0, g_shift_limit=0, b_shift_limit=0))
 def rgb_shift(
     images: Images, r_shift_limit: Any = 20, g_shift_limit: Any = 20, b_shift_limit: Any = 20
 ) -> None:
@@ -157,26 +158,26 @@ def rgb_shift(
     shift_channels(images, (red, green, blue))
 
 
-@_writes_expression("clamp(add(x, stack([N, N], [N, N], [N, N])), 0, 255)")
-def write_shift_channels(transforms: Transforms, step: Step, *ends: float) -> None:
+@_exports_expression("clamp(add(x, stack([N, N], [N, N], [N, N])), 0, 255)")
+def export_shift_channels(transforms: Transforms, step: Step, *ends: float) -> None:
     transforms.add("RGBShift", *(ends[at : at + 2] for at in (0, 2, 4)), p=1.0)
     transforms.measured("shift of channels")
 
 
-@_match("ToGray", method="the weights are those of ITU-R 601")
-def to_gray(images: Images, num_output_channels: int = 3, method: str = "weighted_average") -> None:
+@_imports("ToGray", method=unused("weighted_average", "the weights are those of ITU-R 601"))
+def to_gray(images: Images, num_output_channels: int = 3) -> None:
     grey(images, num_output_channels)
 
 
-@_writes("color_space_conversion")
-def write_grayscale(transforms: Transforms, step: Step) -> None:
+@_exports("color_space_conversion")
+def export_grayscale(transforms: Transforms, step: Step) -> None:
     if (step.fixed("image_type"), step.fixed("output_type")) != ("RGB", "GRAY"):
         raise step.refusal("converts RGB to grey", "output_type")
     transforms.add("ToGray", num_output_channels=1, p=1.0)
     transforms.measured("grey")
 
 
-@_match("CLAHE", compare=sampled(clip_limit=0))
+@_imports("CLAHE", compare=sampled(clip_limit=0))
 def clahe(images: Images, clip_limit: Any = 4.0, tile_grid_size: Any = (8, 8)) -> None:
     low, high = clip_limit if is_pair(clip_limit) else (1, number(clip_limit))
     if low != high:
@@ -187,8 +188,8 @@ def clahe(images: Images, clip_limit: Any = 4.0, tile_grid_size: Any = (8, 8)) -
     )
 
 
-@_writes("clahe")
-def write_clahe(transforms: Transforms, step: Step) -> None:
+@_exports("clahe")
+def export_clahe(transforms: Transforms, step: Step) -> None:
     limit = float(step.fixed("clip_limit"))
     tiles = int(step.fixed("tiles_y")), int(step.fixed("tiles_x"))
     step.read.add("luma_only")
@@ -197,7 +198,7 @@ def write_clahe(transforms: Transforms, step: Step) -> None:
     transforms.measured("clahe")
 
 
-@_match("GaussNoise", noise_scale_factor="noise is sampled for each pixel")
+@_imports("GaussNoise", noise_scale_factor=unused(1, "noise is sampled for each pixel"))
 def gauss_noise(
     images: Images,
     var_limit: Any = None,
@@ -205,7 +206,6 @@ def gauss_noise(
     per_channel: bool = True,
     std_range: Any = (0.2, 0.44),
     mean_range: Any = (0.0, 0.0),
-    noise_scale_factor: float = 1,
 ) -> None:
     if not per_channel:
         images.changed("each channel has noise of its own")
@@ -225,8 +225,8 @@ def gauss_noise(
     )
 
 
-@_writes("noise.gaussian")
-def write_gaussian_noise(transforms: Transforms, step: Step) -> None:
+@_exports("noise.gaussian")
+def export_gaussian_noise(transforms: Transforms, step: Step) -> None:
     means, (low, high) = step.span("mean"), step.span("stddev")
     transforms.add(
         "GaussNoise",
@@ -236,7 +236,7 @@ def write_gaussian_noise(transforms: Transforms, step: Step) -> None:
     )
 
 
-@_match("MultiplicativeNoise", compare=sampled(multiplier=None))
+@_imports("MultiplicativeNoise", compare=sampled(multiplier=None))
 def multiplicative_noise(
     images: Images,
     multiplier: Any = (0.9, 1.1),
@@ -254,37 +254,32 @@ def _odd_sizes(limit: Any, least: int) -> list[int]:
     return list(range(int(number(low)) | 1, int(number(high)) + 1, 2)) or [int(number(high)) | 1]
 
 
-@_match("Blur", compare=sampled(blur_limit=0))
+@_imports("Blur", compare=sampled(blur_limit=0))
 def blur(images: Images, blur_limit: Any = (3, 7)) -> None:
-    def step(size: int) -> ImageStep:
-        return lambda: blur_box(images, size)
-
-    images.one_of([step(size) for size in _odd_sizes(blur_limit, 3)])
+    images.one_of_values(_odd_sizes(blur_limit, 3), partial(blur_box, images))
 
 
 _LINE = "the line goes through the pixel, evenly"
 
 
-@_match("MotionBlur", allow_shifted=_LINE, direction_range=_LINE)
+@_imports("MotionBlur")
 def motion_blur(
     images: Images,
     blur_limit: Any = (3, 7),
-    allow_shifted: bool = True,
+    allow_shifted: bool = unused(True, _LINE),
     angle_range: Any = (0, 360),
-    direction_range: Any = (-1.0, 1.0),
+    direction_range: Any = unused((-1.0, 1.0), _LINE),
 ) -> None:
     low, high = number(angle_range[0]), number(angle_range[1])
     angles = (low, min(high, low + 180))  # half a turn is the same line
 
-    def step(size: int) -> ImageStep:
-        return lambda: blur_motion(images, size, angles)
-
-    images.one_of([step(size) for size in _odd_sizes(blur_limit, 3)])
+    sizes = _odd_sizes(blur_limit, 3)
+    images.one_of_values(sizes, lambda size: blur_motion(images, size, angles))
     images.changed("the line goes through the pixel, as long as the window, at one of six angles")
 
 
-@_writes("experimental.median_blur")
-def write_median_blur(transforms: Transforms, step: Step) -> None:
+@_exports("experimental.median_blur")
+def export_median_blur(transforms: Transforms, step: Step) -> None:
     sizes = step.fixed("window_size")
     sizes = sizes if isinstance(sizes, tuple) else (sizes,)
     if len(set(sizes)) > 1:
@@ -292,7 +287,7 @@ def write_median_blur(transforms: Transforms, step: Step) -> None:
     transforms.add("MedianBlur", (int(sizes[0]), int(sizes[0])), p=1.0)
 
 
-@_match("GaussianBlur", compare=sampled(blur_limit=0, sigma_limit=0))
+@_imports("GaussianBlur", compare=sampled(blur_limit=0, sigma_limit=0))
 def gaussian_blur(images: Images, blur_limit: Any = 0, sigma_limit: Any = None) -> None:
     low, high = around(sigma_limit, 0, least=0) if sigma_limit else (0.0, 0.0)
     free = blur_limit in (0, (0, 0), [0, 0])
@@ -304,20 +299,17 @@ def gaussian_blur(images: Images, blur_limit: Any = 0, sigma_limit: Any = None) 
             "sigma_limit"
         )
 
-    def step(size: int) -> ImageStep:
-        def of_size() -> None:
-            spread = 0.3 * ((size - 1) * 0.5 - 1) + 0.8  # OpenCV's getGaussianKernel
-            drawn = uniform(low, high) if high > 0 else spread
-            window: dict[str, Any] = {"window_size": size} if size else {}
-            images.graph = images.graph.gaussian_blur(sigma=drawn, **window)
+    def blur_by(size: int) -> None:
+        spread = 0.3 * ((size - 1) * 0.5 - 1) + 0.8  # OpenCV's getGaussianKernel
+        drawn = uniform(low, high) if high > 0 else spread
+        window: dict[str, Any] = {"window_size": size} if size else {}
+        images.graph = images.graph.gaussian_blur(sigma=drawn, **window)
 
-        return of_size
-
-    images.one_of([step(size) for size in ([0] if free else _odd_sizes(blur_limit, 3))])
+    images.one_of_values([0] if free else _odd_sizes(blur_limit, 3), blur_by)
 
 
-@_writes("gaussian_blur")
-def write_gaussian_blur(transforms: Transforms, step: Step) -> None:
+@_exports("gaussian_blur")
+def export_gaussian_blur(transforms: Transforms, step: Step) -> None:
     sizes = step.fixed("window_size")
     sizes = sizes if isinstance(sizes, tuple) else (sizes,)
     if len(set(sizes)) > 1:
@@ -331,7 +323,7 @@ def write_gaussian_blur(transforms: Transforms, step: Step) -> None:
     transforms.add_sampled(step, "sigma", blur)
 
 
-@_match("ImageCompression", "JpegCompression", compare=sampled(quality_range=None))
+@_imports("ImageCompression", "JpegCompression", compare=sampled(quality_range=None))
 def image_compression(
     images: Images,
     quality_lower: Any = 99,
@@ -347,22 +339,24 @@ def image_compression(
     )
 
 
-@_writes("jpeg_compression_distortion")
-def write_jpeg(transforms: Transforms, step: Step) -> None:
+@_exports("jpeg_compression_distortion")
+def export_jpeg(transforms: Transforms, step: Step) -> None:
     low, high = (round(end) for end in step.span("quality"))
     transforms.add("ImageCompression", quality_range=(low, high), p=1.0)
     transforms.measured("jpeg_compression_distortion")
 
 
-@_match("RandomGamma", compare=sampled(gamma_limit=100), eps="no small number is added")
-def random_gamma(images: Images, gamma_limit: Any = (80, 120), eps: Any = None) -> None:
+@_imports(
+    "RandomGamma", compare=sampled(gamma_limit=100), eps=unused(None, "no small number is added")
+)
+def random_gamma(images: Images, gamma_limit: Any = (80, 120)) -> None:
     low, high = around(gamma_limit, 100)
     power(images, low / 100, high / 100)
 
 
-@_writes_expression("clamp(mul(pow(mul(x, 0.00392157), N), 255), 0, 255)")
-@_writes_expression("clamp(mul(pow(mul(x, 0.00392157), [N, N]), 255), 0, 255)")
-def write_gamma(transforms: Transforms, step: Step, *ends: float) -> None:
+@_exports_expression("clamp(mul(pow(mul(x, 0.00392157), N), 255), 0, 255)")
+@_exports_expression("clamp(mul(pow(mul(x, 0.00392157), [N, N]), 255), 0, 255)")
+def export_gamma(transforms: Transforms, step: Step, *ends: float) -> None:
     transforms.add("RandomGamma", (round(100 * ends[0]), round(100 * ends[-1])), p=1.0)
     transforms.measured("gamma")
 
@@ -370,7 +364,7 @@ def write_gamma(transforms: Transforms, step: Step, *ends: float) -> None:
 ALBUMENTATIONS.pair("InvertImg", invert, expressions=INVERTED, measured="invert")
 
 
-@_match("Solarize", compare=sampled(threshold=None, threshold_range=None))
+@_imports("Solarize", compare=sampled(threshold=None, threshold_range=None))
 def solarize_(images: Images, threshold: Any = 128, threshold_range: Any = None) -> None:
     if threshold_range is not None:
         low, high = (255 * number(each) for each in threshold_range)
@@ -383,40 +377,34 @@ def solarize_(images: Images, threshold: Any = 128, threshold_range: Any = None)
     solarize(images, (number(low) + number(high)) / 2)
 
 
-@_writes_expression("bitxor(x, mul(ge(x, N), 255))")
-def write_solarize(transforms: Transforms, step: Step, threshold: float) -> None:
+@_exports_expression("bitxor(x, mul(ge(x, N), 255))")
+def export_solarize(transforms: Transforms, step: Step, threshold: float) -> None:
     share = math.floor(threshold / 255 * 1e6) / 1e6  # rounded up it would miss the threshold
     transforms.add("Solarize", (share, share), p=1.0)
     transforms.measured("solarize")
 
 
-@_match("Posterize", compare=sampled(num_bits=None))
+@_imports("Posterize", compare=sampled(num_bits=None))
 def posterize_(images: Images, num_bits: Any = 4) -> None:
     if is_pair(num_bits) and num_bits[0] != num_bits[1]:
         low, high = (int(number(each)) for each in num_bits)
-
-        def step(bits: int) -> ImageStep:
-            return lambda: posterize(images, bits)
-
-        images.one_of([step(bits) for bits in range(low, high + 1)])
+        images.one_of_values(range(low, high + 1), partial(posterize, images))
         return
     posterize(images, num_bits[0] if is_pair(num_bits) else num_bits)
 
 
-@_writes_expression("bitand(x, N)")
-def write_posterize(transforms: Transforms, step: Step, mask: float) -> None:
+@_exports_expression("bitand(x, N)")
+def export_posterize(transforms: Transforms, step: Step, mask: float) -> None:
     transforms.add("Posterize", kept_bits(step, mask), p=1.0)
     transforms.measured("posterize")
 
 
-@_match("Equalize", mask="all of the image counts", mask_params="all of the image counts")
-def equalize_(
-    images: Images,
-    mode: str = "cv",
-    by_channels: bool = True,
-    mask: Any = None,
-    mask_params: Any = (),
-) -> None:
+@_imports(
+    "Equalize",
+    mask=unused(None, "all of the image counts"),
+    mask_params=unused((), "all of the image counts"),
+)
+def equalize_(images: Images, mode: str = "cv", by_channels: bool = True) -> None:
     if mode != "cv":
         images.changed(f"equalised as OpenCV does, not by mode={mode}")
     if not by_channels:
@@ -424,13 +412,13 @@ def equalize_(
     equalize(images)
 
 
-@_writes("equalize")
-def write_equalize(transforms: Transforms, step: Step) -> None:
+@_exports("equalize")
+def export_equalize(transforms: Transforms, step: Step) -> None:
     transforms.add("Equalize", p=1.0)
     transforms.measured("equalize")
 
 
-@_match("SaltAndPepper")
+@_imports("SaltAndPepper")
 def salt_and_pepper(
     images: Images, amount: Any = (0.01, 0.06), salt_vs_pepper: Any = (0.4, 0.6)
 ) -> None:
@@ -440,8 +428,8 @@ def salt_and_pepper(
     )
 
 
-@_writes("noise.salt_and_pepper")
-def write_salt_and_pepper(transforms: Transforms, step: Step) -> None:
+@_exports("noise.salt_and_pepper")
+def export_salt_and_pepper(transforms: Transforms, step: Step) -> None:
     transforms.add(
         "SaltAndPepper",
         amount=step.span("prob"),
@@ -450,27 +438,25 @@ def write_salt_and_pepper(transforms: Transforms, step: Step) -> None:
     )
 
 
-@_match(
+@_imports(
     *("Sharpen", "IAASharpen"),
     compare=sampled(alpha=None, lightness=None),
-    kernel_size="it is of the method gaussian",
-    sigma="it is of the method gaussian",
+    kernel_size=unused(5, "it is of the method gaussian"),
+    sigma=unused(1.0, "it is of the method gaussian"),
 )
 def sharpen(
     images: Images,
     alpha: Any = (0.2, 0.5),
     lightness: Any = (0.5, 1.0),
     method: str = "kernel",
-    kernel_size: int = 5,
-    sigma: float = 1.0,
 ) -> None:
     if method != "kernel":
         raise NoMatchError(f"method is {method}; kernel is known")
     sharpen_by_kernel(images, range_of(alpha), range_of(lightness))
 
 
-@_match("IAAAdditiveGaussianNoise", per_channel="each channel has noise of its own")
-def additive_gaussian_noise(
-    images: Images, loc: Any = 0, scale: Any = (2.55, 12.75), per_channel: bool = False
-) -> None:
+@_imports(
+    "IAAAdditiveGaussianNoise", per_channel=unused(False, "each channel has noise of its own")
+)
+def additive_gaussian_noise(images: Images, loc: Any = 0, scale: Any = (2.55, 12.75)) -> None:
     images.graph = images.graph.noise.gaussian(mean=number(loc), stddev=uniform(*range_of(scale)))

@@ -1,34 +1,187 @@
-"""Compositions of Albumentations, and what makes images tensors or floats.
+"""The table of Albumentations' transforms: blocks, compositions, tensors and floats.
 
 Arguments are those of Albumentations 1.4 and 2.0, defaults those of 2.0 where the two differ; each
-function is named after its class. What is written is for version 2, on uint8 arrays (2.0.8).
+function is named after its class. What is exported is for version 2, on uint8 arrays (2.0.8).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from workbench.emit.interop.albumentations.library import ALBUMENTATIONS
 from workbench.emit.interop.common.geometry import fills
 from workbench.emit.interop.common.images import Images, NoMatchError, number
-from workbench.emit.interop.common.library import FORM, HOLDS, NOTHING, transforms_of, written
+from workbench.emit.interop.common.library import (
+    FORM,
+    HOLDS,
+    NOTHING,
+    Library,
+    Unused,
+    transforms_of,
+    unused,
+    written,
+)
 from workbench.emit.interop.common.pixels import normalise
-from workbench.emit.interop.common.steps import Step, decoded_with_pillow
-from workbench.emit.interop.common.transforms import Transforms
+from workbench.emit.interop.common.source_text import Expression, call_of
+from workbench.emit.interop.common.steps import Choice, Step, decoded_with_pillow
+from workbench.emit.interop.common.transforms import Transforms, with_p
 
-_match, _writes = ALBUMENTATIONS.match, ALBUMENTATIONS.writes
+
+def _choice(transforms: Transforms, choice: Choice) -> list[Expression]:
+    options = [transforms.of(option).made for option in choice.options]
+    if choice.times is not None:
+        low, high = choice.times
+        counts = [options[0] * times for times in range(low, high + 1)]
+        return counts[0] if low == high else [_one_of(counts, (1 / len(counts),) * len(counts))]
+    if choice.weights:
+        if choice.node.op == "if" and not all(options):
+            steps, p = next(
+                (each for each in zip(options, choice.weights, strict=True) if each[0]), ([], 0.0)
+            )
+            return _applied(steps, p)
+        return [_one_of(options, choice.weights)]
+    kind = "RandomOrder" if choice.shuffled else "SomeOf"
+    joined = [_joined(option, 1.0) for option in options]
+    return [call_of(f"A.{kind}", joined, n=choice.count)]
 
 
-@_match("Sequential", compare=HOLDS)
+def _one_of(options: list[list[Expression]], weights: Sequence[float]) -> Expression:
+    """``OneOf``, which takes each transform's p for its weight, and the one it takes always."""
+    return call_of(
+        "A.OneOf",
+        [_joined(option, p, sure=True) for option, p in zip(options, weights, strict=True)],
+        p=1.0,
+    )
+
+
+def _joined(steps: list[Expression], p: float, *, sure: bool = False) -> Expression:
+    """The steps as one transform of a probability; ``sure`` where that stands for a weight."""
+    if not steps:
+        return call_of("A.NoOp", p=round(p, 6))
+    if len(steps) == 1 and (own := with_p(steps[0], 1.0)) is not None:
+        always = ("p", "1.0") in own.arguments
+        if always or not sure:
+            found = with_p(own, p)
+            assert found is not None
+            return found
+    return call_of("A.Sequential", steps, p=round(p, 6))
+
+
+def _applied(steps: list[Expression], p: float) -> list[Expression]:
+    if not steps or p >= 1:
+        return steps
+    return [_joined(steps, p)]
+
+
+_ALWAYS = (
+    *("Compose", "ReplayCompose", "Resize", "SmallestMaxSize", "LongestMaxSize", "Normalize"),
+    *("ToFloat", "ToTensorV2", "PadIfNeeded", "RandomCrop", "CenterCrop", "Crop", "Transforms"),
+    *("RandomResizedCrop", "RandomSizedCrop", "CropNonEmptyMaskIfExists", "SquareSymmetry", "D4"),
+    *("SomeOf", "RandomOrder"),
+    *("RandomCropFromBorders", "RandomSizedBBoxSafeCrop", "FromFloat", "ToTensor"),
+)
+_MASKS = "the graph has no masks, which a report of additional targets names"
+_REMAP = "DALI draws no such field; experimental.remap takes one that you compute, on a GPU alone"
+ALBUMENTATIONS = Library(
+    "albumentations",
+    modules=("albumentations",),
+    without_effect={
+        "is_check_shapes": "it only checks the input",
+        "strict": "it only checks the arguments",
+        "save_applied_params": "it only records the parameters",
+        "always_apply": "it is p=1, which is reported where p is another",
+        "CenterCrop.pad_if_needed": "DALI pads, where the library raises an error without it",
+        "telemetry": "it concerns no image",
+        "mask_interpolation": _MASKS,
+        "mask_value": _MASKS,
+        "fill_mask": _MASKS,
+        "mask_fill_value": _MASKS,
+    },
+    not_carried={
+        "seed": Unused("the graph has a seed of its own"),
+    },
+    usual_chance=0.5,
+    chances=dict.fromkeys(_ALWAYS, 1.0),
+    arguments=frozenset({"BboxParams", "KeypointParams"}),
+    not_imported={
+        **dict.fromkeys(
+            ("ElasticTransform", "GridDistortion", "OpticalDistortion", "PiecewiseAffine"), _REMAP
+        ),
+        "Perspective": "DALI draws no perspective; experimental.warp_perspective takes a matrix "
+        "that you compute",
+        "MedianBlur": "DALI's median, experimental.median_blur, runs on a GPU alone",
+        **dict.fromkeys(
+            ("RandomRain", "RandomFog", "RandomSnow", "RandomSunFlare", "RandomShadow", "Spatter"),
+            "DALI paints no weather",
+        ),
+        "Lambda": "a function of your own: write it as @wb.node",
+        "ISONoise": "DALI has no noise in hue",
+        **dict.fromkeys(
+            ("CropNonEmptyMaskIfExists", "RandomSizedBBoxSafeCrop"),
+            "it looks at masks or boxes; random_bbox_crop is nearest",
+        ),
+    },
+    not_exported={
+        **dict.fromkeys(
+            ("rand_augment", "trivial_augment_wide", "auto_augment", "apply_auto_augment"),
+            "has no automatic augmentation; torchvision has",
+        ),
+        "grid_mask": "turns no grid in GridDropout",
+        "warp_affine": "draws its affine map itself (Affine), and takes no matrix",
+        "experimental.warp_perspective": "draws its perspective itself, and takes no matrix",
+        "noise.shot": "scales shot noise otherwise",
+    },
+    prefix="A.",
+    choice=_choice,
+    one_of=_one_of,
+    applied='{}(image=photo)["image"]',
+    needs_compose=True,
+)
+
+
+def installed_major() -> int | None:
+    """The major version of the installed Albumentations; None if it is not installed."""
+    try:
+        return int(version("albumentations").partition(".")[0])
+    except (PackageNotFoundError, ValueError):
+        return None
+
+
+def is_pair(value: Any) -> bool:
+    """Whether it is a list of numbers."""
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def shifted(value: Any, by: float) -> tuple[float, float]:
+    """A range, moved."""
+    return number(value[0]) + by, number(value[1]) + by
+
+
+def filling(fill: Any, value: Any) -> Any:
+    """What is filled with: ``fill`` in version 2, ``value`` in version 1."""
+    return (value if fill is None else fill) or 0
+
+
+def range_of(value: Any) -> tuple[float, float]:
+    """The range that Affine means: a number is that number itself."""
+    if is_pair(value):
+        return number(value[0]), number(value[1])
+    return number(value), number(value)
+
+
+_imports, _exports = ALBUMENTATIONS.imports, ALBUMENTATIONS.exports
+
+
+@_imports("Sequential", compare=HOLDS)
 def sequential(images: Images, transforms: Any) -> None:
-    for each in transforms_of(transforms):
-        ALBUMENTATIONS.apply(images, each)
+    ALBUMENTATIONS.import_all(images, transforms)
 
 
 _NO_TARGETS = "the graph has images and labels only"
 
 
-@_match("Compose", "ReplayCompose", compare=HOLDS)
+@_imports("Compose", "ReplayCompose", compare=HOLDS)
 def compose(
     images: Images,
     transforms: Any,
@@ -48,18 +201,17 @@ def compose(
             images.refused(f"{name}={written(value)} left out: {_NO_TARGETS}. {advice}")
     if images.call.short_name == "ReplayCompose":
         images.refused(f"{save_key}: the graph does not record what was applied")
-    for each in transforms_of(transforms):
-        ALBUMENTATIONS.apply(images, each)
+    ALBUMENTATIONS.import_all(images, transforms)
 
 
-@_match("OneOf", compare=HOLDS)
+@_imports("OneOf", compare=HOLDS)
 def one_of(images: Images, transforms: Any) -> None:
     weights = [ALBUMENTATIONS.chance_of(each) for each in transforms_of(transforms)]
-    steps = ALBUMENTATIONS.steps(images, transforms, forced=True)
+    steps = ALBUMENTATIONS.import_steps(images, transforms, forced=True)
     images.one_of(steps, None if len(set(weights)) == 1 else weights)
 
 
-@_match("OneOrOther", compare=HOLDS)
+@_imports("OneOrOther", compare=HOLDS)
 def one_or_other(
     images: Images,
     first: Any = None,
@@ -68,11 +220,11 @@ def one_or_other(
     p: float = 0.5,
 ) -> None:
     both = [first, second] if transforms is None else transforms
-    steps = ALBUMENTATIONS.steps(images, both, forced=True)
+    steps = ALBUMENTATIONS.import_steps(images, both, forced=True)
     images.one_of(steps, [number(p), 1 - number(p)])
 
 
-@_match("SomeOf", compare=HOLDS)
+@_imports("SomeOf", "RandomOrder", compare=HOLDS)
 def some_of(images: Images, transforms: Any, n: int = 1, replace: bool = False) -> None:
     found = transforms_of(transforms)
     if replace:
@@ -80,33 +232,28 @@ def some_of(images: Images, transforms: Any, n: int = 1, replace: bool = False) 
     if len({ALBUMENTATIONS.chance_of(each) for each in found}) > 1:
         images.changed("all are drawn equally often, not by their p")
     images.some_of(
-        min(int(n), len(found)), ALBUMENTATIONS.steps(images, found, forced=True), shuffled=True
+        min(int(n), len(found)),
+        ALBUMENTATIONS.import_steps(images, found, forced=True),
+        shuffled=True,
     )
 
 
-@_match("RandomOrder", compare=HOLDS)
-def random_order(images: Images, transforms: Any, n: int = 1, replace: bool = False) -> None:
-    some_of(images, transforms, n, replace)
-
-
-@_match("NoOp", compare=NOTHING)
+@_imports("NoOp", compare=NOTHING)
 def no_op(images: Images) -> None:
     """A transform that changes nothing."""
 
 
-@_match("ToTensorV2", compare=NOTHING, transpose_mask="the graph has no masks")
-def to_tensor_v2(images: Images, transpose_mask: bool = False) -> None:
+@_imports("ToTensorV2", compare=NOTHING, transpose_mask=unused(False, "the graph has no masks"))
+def to_tensor_v2(images: Images) -> None:
     images.channels_first = True
 
 
-@_match(
-    "ToTensor",
-    compare=NOTHING,
-    num_classes="the graph has no masks",
-    sigmoid="the graph has no masks",
-)
+@_imports("ToTensor", compare=NOTHING)
 def to_tensor(
-    images: Images, num_classes: Any = 1, sigmoid: bool = True, normalize: Any = None
+    images: Images,
+    num_classes: Any = unused(1, "the graph has no masks"),
+    sigmoid: bool = unused(True, "the graph has no masks"),
+    normalize: Any = None,
 ) -> None:
     images.zero_to_one = images.channels_first = True
     if isinstance(normalize, dict):
@@ -115,14 +262,14 @@ def to_tensor(
         raise NoMatchError(f"normalize is {written(normalize)}; mean and std are known")
 
 
-@_match("ToFloat", compare=FORM)
+@_imports("ToFloat", compare=FORM)
 def to_float(images: Images, max_value: Any = 255.0) -> None:
     if max_value not in (None, 255, 255.0):
         raise NoMatchError(f"max_value is {max_value}; 255 is known, for pixels of 8 bits")
     images.zero_to_one = True
 
 
-@_match("Normalize")
+@_imports("Normalize")
 def normalize(
     images: Images,
     mean: Any = (0.485, 0.456, 0.406),
@@ -144,6 +291,6 @@ def normalize(
     )
 
 
-@_writes("decoders.image")
-def write_decode(transforms: Transforms, step: Step) -> None:
+@_exports("decoders.image")
+def export_decode(transforms: Transforms, step: Step) -> None:
     decoded_with_pillow(step)

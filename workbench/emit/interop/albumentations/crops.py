@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.emit.interop.albumentations.library import (
+from workbench.emit.interop.albumentations.composition import (
     ALBUMENTATIONS,
     filling,
     is_pair,
@@ -28,13 +28,13 @@ from workbench.emit.interop.common.images import (
 )
 from workbench.emit.interop.common.images import interp_type_of_opencv as interp_type
 from workbench.emit.interop.common.images import sampling_of_opencv as sampling
-from workbench.emit.interop.common.library import WINDOW, sampled
+from workbench.emit.interop.common.library import WINDOW, sampled, unused
 from workbench.emit.interop.common.source_text import Source
 from workbench.emit.interop.common.steps import Step, area_ranges, crop_place, erased_window
 from workbench.emit.interop.common.transforms import Transforms
 from workbench.graph.builder.read import fn
 
-_match, _writes = ALBUMENTATIONS.match, ALBUMENTATIONS.writes
+_imports, _exports = ALBUMENTATIONS.imports, ALBUMENTATIONS.exports
 
 
 _INTERPOLATIONS = {
@@ -46,7 +46,7 @@ _INTERPOLATIONS = {
 }
 
 
-@_match("Resize")
+@_imports("Resize")
 def resize(
     images: Images,
     height: Any,
@@ -68,8 +68,8 @@ def _one_size(max_size: Any, max_size_hw: Any) -> float:
     return number(max_size)
 
 
-@_match("SmallestMaxSize")
-def smallest_max_size(
+@_imports("SmallestMaxSize", "LongestMaxSize")
+def max_size_(
     images: Images,
     max_size: Any = 1024,
     interpolation: Any = 1,
@@ -77,24 +77,10 @@ def smallest_max_size(
     max_size_hw: Any = None,
     area_for_downscale: Any = None,
 ) -> None:
+    side = "shorter" if images.call.short_name == "SmallestMaxSize" else "longer"
+    size: dict[str, Any] = {f"resize_{side}": _one_size(max_size, max_size_hw)}
     images.graph = images.graph.resize(
-        resize_shorter=_one_size(max_size, max_size_hw),
-        **sampling(images, interpolation, area_for_downscale),
-    )
-
-
-@_match("LongestMaxSize")
-def longest_max_size(
-    images: Images,
-    max_size: Any = 1024,
-    interpolation: Any = 1,
-    *,
-    max_size_hw: Any = None,
-    area_for_downscale: Any = None,
-) -> None:
-    images.graph = images.graph.resize(
-        resize_longer=_one_size(max_size, max_size_hw),
-        **sampling(images, interpolation, area_for_downscale),
+        **size, **sampling(images, interpolation, area_for_downscale)
     )
 
 
@@ -116,8 +102,8 @@ def _sampling(step: Step) -> dict[str, Source | str | None]:
     }
 
 
-@_writes("resize")
-def write_resize(transforms: Transforms, step: Step) -> None:
+@_exports("resize")
+def export_resize(transforms: Transforms, step: Step) -> None:
     sampling = _sampling(step)
     transforms.measured("resize")
     if "size" in step.given:
@@ -139,7 +125,7 @@ def write_resize(transforms: Transforms, step: Step) -> None:
     raise step.refusal("resizes to a size or by one side")
 
 
-@_match("RandomScale", compare=sampled(scale_limit=0))
+@_imports("RandomScale", compare=sampled(scale_limit=0))
 def random_scale(
     images: Images,
     scale_limit: Any = 0.1,
@@ -153,7 +139,7 @@ def random_scale(
     scale_by(images, low, high, interp_type(images, interpolation))
 
 
-@_match("PadIfNeeded")
+@_imports("PadIfNeeded")
 def pad_if_needed(
     images: Images,
     min_height: Any = 1024,
@@ -179,16 +165,13 @@ def tell_border(images: Images, mode: Any) -> None:
         images.changed(f"filled with a value at its border, not by border_mode={mode}")
 
 
-_PADDED = "smaller images are padded at random sides"
-
-
-@_match("RandomCrop", pad_position=_PADDED)
+@_imports("RandomCrop")
 def random_crop(
     images: Images,
     height: Any,
     width: Any,
     pad_if_needed: bool = False,
-    pad_position: Any = "center",
+    pad_position: Any = unused("center", "smaller images are padded at random sides"),
     border_mode: Any = 0,
     fill: Any = 0,
 ) -> None:
@@ -198,13 +181,13 @@ def random_crop(
     crop_at_random(images, (int(number(height)), int(number(width))), (0, 0, 0, 0), fill)
 
 
-@_match("CenterCrop", pad_position="smaller images are padded evenly")
+@_imports("CenterCrop")
 def center_crop(
     images: Images,
     height: Any,
     width: Any,
     pad_if_needed: bool = False,
-    pad_position: Any = "center",
+    pad_position: Any = unused("center", "smaller images are padded evenly"),
     border_mode: Any = 0,
     fill: Any = 0,
 ) -> None:
@@ -220,17 +203,15 @@ def center_crop(
 _TRIMMED = "a crop over the edge is trimmed"
 
 
-@_match("Crop", pad_if_needed=_TRIMMED, pad_position=_TRIMMED, border_mode=_TRIMMED, fill=_TRIMMED)
+@_imports(
+    "Crop",
+    pad_if_needed=unused(False, _TRIMMED),
+    pad_position=unused("center", _TRIMMED),
+    border_mode=unused(0, _TRIMMED),
+    fill=unused(0, _TRIMMED),
+)
 def crop(
-    images: Images,
-    x_min: Any = 0,
-    y_min: Any = 0,
-    x_max: Any = 1024,
-    y_max: Any = 1024,
-    pad_if_needed: bool = False,
-    pad_position: Any = "center",
-    border_mode: Any = 0,
-    fill: Any = 0,
+    images: Images, x_min: Any = 0, y_min: Any = 0, x_max: Any = 1024, y_max: Any = 1024
 ) -> None:
     left, top, right, bottom = (int(number(each)) for each in (x_min, y_min, x_max, y_max))
     images.graph = images.graph.slice(
@@ -241,8 +222,8 @@ def crop(
     )
 
 
-@_writes("crop")
-def write_crop(transforms: Transforms, step: Step) -> None:
+@_exports("crop")
+def export_crop(transforms: Transforms, step: Step) -> None:
     place = crop_place(step)
     height, width = step.size("crop")
     if place is None:
@@ -257,10 +238,10 @@ def write_crop(transforms: Transforms, step: Step) -> None:
         raise step.refusal("crops anywhere, in the middle or at the upper left", "crop_pos_x")
 
 
-@_writes("crop_mirror_normalize")
-def write_crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
+@_exports("crop_mirror_normalize")
+def export_crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
     if "crop" in step.given:
-        write_crop(transforms, step)
+        export_crop(transforms, step)
     if p := step.chance("mirror"):
         transforms.add("HorizontalFlip", p=p)
         transforms.measured("flip")
@@ -280,7 +261,7 @@ def write_crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
         transforms.add("ToTensorV2")
 
 
-@_match("RandomResizedCrop", compare=WINDOW)
+@_imports("RandomResizedCrop", compare=WINDOW)
 def random_resized_crop(
     images: Images,
     size: Any = None,
@@ -300,8 +281,8 @@ def random_resized_crop(
     )
 
 
-@_writes("random_resized_crop")
-def write_random_resized_crop(transforms: Transforms, step: Step) -> None:
+@_exports("random_resized_crop")
+def export_random_resized_crop(transforms: Transforms, step: Step) -> None:
     transforms.add(
         "RandomResizedCrop",
         step.size(),
@@ -311,7 +292,7 @@ def write_random_resized_crop(transforms: Transforms, step: Step) -> None:
     transforms.measured("resize")
 
 
-@_match("RandomSizedCrop", compare=WINDOW)
+@_imports("RandomSizedCrop", compare=WINDOW)
 def random_sized_crop(
     images: Images,
     min_max_height: Any,
@@ -337,7 +318,7 @@ def random_sized_crop(
 _HOLES = ((1, 2), (0.1, 0.2), (0.1, 0.2))
 
 
-@_match("CoarseDropout", "Cutout")
+@_imports("CoarseDropout", "Cutout")
 def coarse_dropout(
     images: Images,
     max_holes: Any = None,
@@ -392,8 +373,8 @@ def coarse_dropout(
     images.repeat(low, high, hole)
 
 
-@_writes("erase")
-def write_erase(transforms: Transforms, step: Step) -> None:
+@_exports("erase")
+def export_erase(transforms: Transforms, step: Step) -> None:
     """A window of one size, anywhere: a hole of CoarseDropout."""
     (height, width), fill = erased_window(step), step.items("fill_value")
     transforms.add(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.emit.interop.albumentations.crops import tell_border, written_interpolation
-from workbench.emit.interop.albumentations.library import (
+from workbench.emit.interop.albumentations.composition import (
     ALBUMENTATIONS,
     filling,
     installed_major,
@@ -13,6 +12,7 @@ from workbench.emit.interop.albumentations.library import (
     range_of,
     shifted,
 )
+from workbench.emit.interop.albumentations.crops import tell_border, written_interpolation
 from workbench.emit.interop.common.geometry import (
     affine,
     fills,
@@ -27,21 +27,21 @@ from workbench.emit.interop.common.images import (
     uniform,
 )
 from workbench.emit.interop.common.images import warp_interp_type_of_opencv as warp_interp_type
-from workbench.emit.interop.common.library import sampled
+from workbench.emit.interop.common.library import sampled, unused
 from workbench.emit.interop.common.source_text import Expression, Source, call_of
 from workbench.emit.interop.common.steps import Step, whole
 from workbench.emit.interop.common.transforms import Transforms
 from workbench.graph.builder.read import random
 
-_match, _writes = ALBUMENTATIONS.match, ALBUMENTATIONS.writes
+_imports, _exports = ALBUMENTATIONS.imports, ALBUMENTATIONS.exports
 
 
-@_match("HorizontalFlip")
+@_imports("HorizontalFlip")
 def horizontal_flip(images: Images, p: float = 0.5) -> None:
     _flip(images, p, 0)
 
 
-@_match("VerticalFlip")
+@_imports("VerticalFlip")
 def vertical_flip(images: Images, p: float = 0.5) -> None:
     _flip(images, 0, p)
 
@@ -53,15 +53,15 @@ def _flip(images: Images, across: float, down: float) -> None:
     images.graph = images.graph.flip(horizontal=drawn(across), vertical=drawn(down))
 
 
-@_writes("flip")
-def write_flip(transforms: Transforms, step: Step) -> None:
+@_exports("flip")
+def export_flip(transforms: Transforms, step: Step) -> None:
     for name in ("horizontal", "vertical"):
         if p := step.chance(name):
             transforms.add(f"{name.title()}Flip", p=p)
             transforms.measured("flip")
 
 
-@_match("Flip")
+@_imports("Flip")
 def flip(images: Images) -> None:
     images.one_of(
         [
@@ -72,13 +72,13 @@ def flip(images: Images) -> None:
     )
 
 
-@_match("Transpose")
+@_imports("Transpose")
 def transpose(images: Images) -> None:
     images.graph = images.graph.transpose(perm=(1, 0, 2), transpose_layout=False)
 
 
-@_writes("transpose")
-def write_transpose(transforms: Transforms, step: Step) -> None:
+@_exports("transpose")
+def export_transpose(transforms: Transforms, step: Step) -> None:
     perm = step.items("perm")
     step.read |= {"output_layout", "transpose_layout"}
     if perm == (2, 0, 1):
@@ -99,25 +99,28 @@ def _quarter_turn(images: Images, count: int) -> ImageStep:
     return step
 
 
-@_match("RandomRotate90")
+@_imports("RandomRotate90")
 def random_rotate_90(images: Images) -> None:
     images.one_of([_quarter_turn(images, count) for count in range(4)])
 
 
-@_match("D4", "SquareSymmetry")
+@_imports("D4", "SquareSymmetry")
 def d4(images: Images) -> None:
     images.one_of([_quarter_turn(images, count) for count in range(4)])
     images.with_p(0.5, lambda: _flip(images, 1, 0))
 
 
-@_match("Rotate", "SafeRotate", compare=sampled(limit=0), rotate_method="it is of boxes")
+_OF_BOXES = "it is of boxes"
+
+
+@_imports("Rotate", "SafeRotate", compare=sampled(limit=0))
 def rotate(
     images: Images,
     limit: Any = 90,
     interpolation: Any = 1,
     border_mode: Any = 0,
     value: Any = 0,
-    rotate_method: str = "largest_box",
+    rotate_method: str = unused("largest_box", _OF_BOXES),
     crop_border: bool = False,
     fill: Any = None,
 ) -> None:
@@ -142,8 +145,8 @@ def _one_value(images: Images, fill: Any) -> float:
     return sum(values) / len(values)
 
 
-@_writes("rotate")
-def write_rotate(transforms: Transforms, step: Step) -> None:
+@_exports("rotate")
+def export_rotate(transforms: Transforms, step: Step) -> None:
     fill = step.value("fill_value")
     named = {
         "interpolation": written_interpolation(step),
@@ -163,10 +166,9 @@ def write_rotate(transforms: Transforms, step: Step) -> None:
     transforms.add_sampled(step, "angle", turned)
 
 
-@_match(
+@_imports(
     "ShiftScaleRotate",
     compare=sampled(shift_limit=0, scale_limit=0, rotate_limit=0, shift_limit_x=0, shift_limit_y=0),
-    rotate_method="it is of boxes",
 )
 def shift_scale_rotate(
     images: Images,
@@ -178,7 +180,7 @@ def shift_scale_rotate(
     value: Any = 0,
     shift_limit_x: Any = None,
     shift_limit_y: Any = None,
-    rotate_method: str = "largest_box",
+    rotate_method: str = unused("largest_box", _OF_BOXES),
     fill: Any = None,
 ) -> None:
     tell_border(images, border_mode)
@@ -200,11 +202,9 @@ def shift_scale_rotate(
     )
 
 
-@_match(
+@_imports(
     "Affine",
     compare=sampled(scale=None, translate_percent=None, rotate=None, shear=None),
-    rotate_method="it is of boxes",
-    balanced_scale="scales are sampled evenly",
 )
 def affine_(
     images: Images,
@@ -219,8 +219,8 @@ def affine_(
     mode: Any = 0,
     fit_output: bool = False,
     keep_ratio: bool = False,
-    rotate_method: str = "largest_box",
-    balanced_scale: bool = False,
+    rotate_method: str = unused("largest_box", _OF_BOXES),
+    balanced_scale: bool = unused(False, "scales are sampled evenly"),
     fill: Any = None,
     border_mode: Any = 0,
 ) -> None:

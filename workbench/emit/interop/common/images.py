@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, TypeVar
 
 from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.report import ImportIssue
@@ -14,6 +15,7 @@ from workbench.graph.builder.data_node import DataNode, flow
 from workbench.graph.builder.read import fn, random
 from workbench.graph.model import Graph
 
+T = TypeVar("T")
 ImageStep = Callable[[], None]
 """Puts something behind the images."""
 
@@ -149,6 +151,10 @@ class Images:
             steps[0]()
         elif steps:
             self._block(lambda inner: self.graph.one_of(*inner, weights=weights), steps)
+
+    def one_of_values(self, values: Iterable[T], change: Callable[[T], None]) -> None:
+        """Apply a change with one of several values to each sample."""
+        self.one_of([partial(change, value) for value in values])
 
     def some_of(self, count: int, steps: Sequence[ImageStep], *, shuffled: bool) -> None:
         """Take so many of several steps for each sample."""

@@ -1,7 +1,8 @@
-"""The table of another library: its classes by DALI's operators, and operators by its classes.
+"""The table of another library, for the import, the export and the comparison of pixels.
 
-A class is found by its name, an operator by DALI's. One table is used by the import of
-compositions, by the export of graphs and by the comparison of pixels.
+An importer appends to images what a class of the library does; it is found by the name of the
+class. An exporter writes an operator of DALI in the library; it is found by the name of the
+operator.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.emit.interop.common.images import Images, ImageStep, NoMatchError, number
@@ -23,12 +25,10 @@ from workbench.errors import GraphError
 if TYPE_CHECKING:
     from workbench.emit.interop.common.transforms import Transforms
 
-Match = Callable[..., None]
-"""Appends a transform to images. Its further parameters are those of the library's class."""
-Rule = Callable[["Transforms", Step], None]
+Exporter = Callable[["Transforms", Step], None]
 """Appends the transforms that do a step to those of an export."""
-WriteChoice = Callable[["Transforms", Choice], list[Expression]]
-WriteOneOf = Callable[[list[list[Expression]], Sequence[float]], Expression]
+ExportChoice = Callable[["Transforms", Choice], list[Expression]]
+ExportOneOf = Callable[[list[list[Expression]], Sequence[float]], Expression]
 """Writes that one of several lists of transforms is applied, with these weights."""
 _UNSAID = frozenset({"num_attempts", "hw_decoder_load", "out_of_bounds_policy", "image_type"})
 """Arguments that no library has, and that change no pixel of a photo that runs."""
@@ -40,10 +40,31 @@ class Unused:
 
     why: str
     usual: tuple[Any, ...] = (None,)
+    """The first is the default."""
+    keyword_only: bool = False
 
     def lost(self, value: Any) -> bool:
         """True if the value differs from all that change nothing."""
         return not any(_equal(value, each) for each in self.usual)
+
+    def loss(self, name: str, value: Any) -> str:
+        """The report of a value that differs."""
+        return f"{name}={written(value)} is not carried over: {self.why}"
+
+    def parameter(self, name: str) -> inspect.Parameter:
+        """The argument as a parameter of a class."""
+        kind = inspect.Parameter.KEYWORD_ONLY if self.keyword_only else _POSITIONAL
+        return inspect.Parameter(name, kind, default=self.usual[0])
+
+
+def unused(default: Any, why: str) -> Any:
+    """A parameter of a class that the graph cannot hold: another value than the default is lost."""
+    return Unused(why, (default,))
+
+
+def unused_keyword(default: Any, why: str) -> Unused:
+    """As ``unused``, for a parameter that is given by keyword only."""
+    return Unused(why, (default,), keyword_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +98,49 @@ COLOURS = Comparison("colours")
 """It samples the order of its arguments, which are compared one at a time."""
 
 
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """Appends a class of a library to images.
+
+    ``signature`` has the parameters of the class: those of ``function`` behind the images, and
+    ``appended`` ones. Of ``unused`` ones a value that would change something is reported.
+    """
+
+    function: Callable[..., None]
+    signature: inspect.Signature
+    unused: Mapping[str, Unused]
+    appended: Mapping[str, Unused]
+    comparison: Comparison
+
+    @classmethod
+    def of(
+        cls, function: Callable[..., None], appended: Mapping[str, Unused], comparison: Comparison
+    ) -> Importer:
+        """The importer that calls a function, whose first parameter is the images.
+
+        The defaults of its unused parameters are ``Unused`` too; ``appended`` ones are behind them.
+        """
+        own = [*inspect.signature(function).parameters.values()][1:]
+        unused = {each.name: each.default for each in own if isinstance(each.default, Unused)}
+        own = [
+            each.replace(default=unused[each.name].usual[0]) if each.name in unused else each
+            for each in own
+        ]
+        every = [*own, *(each.parameter(name) for name, each in appended.items())]
+        ordered = sorted(every, key=lambda parameter: parameter.kind)
+        return cls(
+            function, inspect.Signature(ordered), {**unused, **appended}, appended, comparison
+        )
+
+    @property
+    def has_chance(self) -> bool:
+        """True if the function applies the probability ``p`` itself."""
+        return "p" in self.signature.parameters
+
+
 @dataclass(frozen=True)
 class Library:
-    """The transforms of a library, for both directions and the comparison.
+    """The transforms of a library: importers by class, exporters by operator.
 
     ``modules`` are searched for a class that is not where a script has it, for the comparison.
     ``prefix`` is put before the name of each transform of an export, ``choice`` and ``one_of``
@@ -98,97 +159,93 @@ class Library:
     """Arguments of all classes that the graph cannot hold, reported unless at their default."""
     usual_chance: float = 1.0
     chances: Mapping[str, float] = field(default_factory=dict)
-    matches: dict[str, Match] = field(default_factory=dict)
-    unmatched: dict[str, str] = field(default_factory=dict)
+    importers: dict[str, Importer] = field(default_factory=dict)
+    not_imported: Mapping[str, str] = field(default_factory=dict)
     """Reasons by class for the classes that DALI has no operators for."""
-    unused: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    """By class the parameters that its function accepts and does not use, with the reason."""
-    comparisons: dict[str, Comparison] = field(default_factory=dict)
-    """By class how it is compared, unless it is compared alone and has no ranges."""
+    arguments: frozenset[str] = frozenset()
+    """Classes of arguments, which are no transforms."""
     prefix: str = ""
-    choice: WriteChoice | None = None
-    one_of: WriteOneOf | None = None
+    choice: ExportChoice | None = None
+    one_of: ExportOneOf | None = None
     applied: str = "{}(photo)"
     channels_first: bool = False
     """Whether its images are (C, H, W)."""
     needs_compose: bool = False
     """Whether one transform alone has to be in ``Compose`` too."""
-    rules: dict[str, Rule] = field(default_factory=dict)
+    exporters: dict[str, Exporter] = field(default_factory=dict)
     expressions: list[tuple[re.Pattern[str], Callable[..., None]]] = field(default_factory=list)
-    unwritten: dict[str, str] = field(default_factory=dict)
+    """Exporters of arithmetic, by its text."""
+    not_exported: Mapping[str, str] = field(default_factory=dict)
     """Reasons by operator for the operators that the library has no transform for."""
 
     def __post_init__(self) -> None:
         _LIBRARIES[self.name] = self
 
-    def match(
-        self, *names: str, compare: Comparison | None = None, **unused: str
-    ) -> Callable[[Match], Match]:
-        """Decorate the function for the classes of these names.
+    def imports(
+        self, *names: str, compare: Comparison | None = None, **unused: Unused
+    ) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        """Decorate the function that imports the classes of these names.
 
-        ``compare`` is how they are compared with the library's own classes. ``unused`` are
-        parameters that the function does not use, with the reason: another value than the default
-        is reported.
+        Its parameters behind the images are those of the classes, whose last ones may be given as
+        ``unused``. ``compare`` is how the classes are compared with the library's own.
         """
 
-        def register(function: Match) -> Match:
-            self.matches.update(dict.fromkeys(names, function))
-            self.unused.update(dict.fromkeys(names, unused))
-            if compare is not None:
-                self.comparisons.update(dict.fromkeys(names, compare))
+        def register(function: Callable[..., None]) -> Callable[..., None]:
+            importer = Importer.of(function, unused, compare or Comparison())
+            self.importers.update(dict.fromkeys(names, importer))
             return function
 
         return register
 
-    def writes(self, *ops: str) -> Callable[[Rule], Rule]:
-        """Decorate the function that writes these operators in an export."""
+    def exports(self, *ops: str) -> Callable[[Exporter], Exporter]:
+        """Decorate the function that exports these operators."""
 
-        def register(rule: Rule) -> Rule:
-            self.rules.update(dict.fromkeys(ops, rule))
-            return rule
+        def register(exporter: Exporter) -> Exporter:
+            self.exporters.update(dict.fromkeys(ops, exporter))
+            return exporter
 
         return register
 
-    def writes_expression(
+    def exports_expression(
         self, pattern: str
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """Decorate the function that writes arithmetic of this text; ``N`` is a number in it."""
+        """Decorate the function that exports arithmetic of this text; ``N`` is a number in it."""
         number = r"(-?[\d.]+(?:e-?\d+)?)"
         found = re.compile(re.escape(pattern).replace("N", number))
 
-        def register(rule: Callable[..., None]) -> Callable[..., None]:
-            self.expressions.append((found, rule))
-            return rule
+        def register(exporter: Callable[..., None]) -> Callable[..., None]:
+            self.expressions.append((found, exporter))
+            return exporter
 
         return register
 
     def pair(
         self,
         name: str,
-        function: Match,
+        function: Callable[[Images], None],
         *,
         measured: str,
         op: str = "",
         expressions: Sequence[str] = (),
     ) -> None:
-        """Declare a class without arguments but ``p``, usually 0.5, for both directions.
+        """Declare a class without arguments but ``p``, usually 0.5, for import and export.
 
-        ``function`` is what it does to images. It is written for the operator ``op``, or for
+        ``function`` is what it does to images. It is exported for the operator ``op``, or for
         arithmetic of these texts, with the case ``measured`` of the table of differences.
         """
 
+        @self.imports(name)
         def apply(images: Images, p: float = 0.5) -> None:
             images.with_p(number(p), lambda: function(images))
 
-        def write(transforms: Transforms, step: Step) -> None:
+        def export(transforms: Transforms, step: Step) -> None:
             transforms.add(name, p=1.0)
             transforms.measured(measured)
 
-        self.match(name)(apply)
         if op:
-            self.writes(op)(write)
+            self.exports(op)(export)
         for pattern in expressions:
-            self.writes_expression(pattern)(write)
+            self.exports_expression(pattern)(export)
 
     def composed(self, made: list[Expression]) -> Expression:
         """The transforms of an export as one."""
@@ -196,19 +253,19 @@ class Library:
             return made[0]
         return written_call(f"{self.prefix}Compose", made)
 
-    def write(self, transforms: Transforms, step: Step) -> None:
-        """Write one step of an export. Raises GraphExportError if there is no counterpart."""
+    def export_step(self, transforms: Transforms, step: Step) -> None:
+        """Export one step. Raises GraphExportError if it has no counterpart."""
         if step.expression:
-            for pattern, write in self.expressions:
+            for pattern, export in self.expressions:
                 if found := pattern.fullmatch(step.expression):
-                    return write(transforms, step, *map(float, found.groups()))
+                    return export(transforms, step, *map(float, found.groups()))
             raise step.refusal(f"has no counterpart of {step.expression} (x is the image)")
-        if step.op not in self.rules:
-            raise step.refusal(self.unwritten.get(step.op, f"has no counterpart of {step.op}"))
+        if step.op not in self.exporters:
+            raise step.refusal(self.not_exported.get(step.op, f"has no counterpart of {step.op}"))
         try:
-            self.rules[step.op](transforms, step)
+            self.exporters[step.op](transforms, step)
         except (TypeError, LookupError, ArithmeticError) as error:
-            # A value that DALI accepts and the rule does not know, such as an empty list.
+            # A value that DALI accepts and the exporter does not know, such as an empty list.
             raise step.refusal(f"has no counterpart of these values of {step.op}") from error
         if unread := step.given - step.read - _UNSAID:
             name = min(unread)
@@ -217,15 +274,17 @@ class Library:
 
     def comparison(self, name: str) -> Comparison:
         """How the class of this name is compared."""
-        return self.comparisons.get(name, Comparison())
+        if name in self.arguments:
+            return NOTHING
+        return self.importers[name].comparison if name in self.importers else Comparison()
 
     def chance_of(self, transform: Any) -> float:
         """The ``p`` of a call, given or usual."""
         call = call_of(transform)
         return number(call.kwargs.get("p", self.chances.get(call.short_name, self.usual_chance)))
 
-    def apply(self, images: Images, transform: Any, *, forced: bool = False) -> None:
-        """Put a transformation behind images; one without a match is told, and left out.
+    def import_transform(self, images: Images, transform: Any, *, forced: bool = False) -> None:
+        """Append a transform to images; one that DALI has no operators for is reported.
 
         ``forced`` ones are for every sample, whatever their ``p``.
         """
@@ -234,47 +293,44 @@ class Library:
         call = call_of(transform)
         other = _LIBRARIES.get(call.library)
         if other is not None and other is not self:  # timm's transforms in a Compose of torchvision
-            other.apply(images, call, forced=forced)
+            other.import_transform(images, call, forced=forced)
             return
         with images.matching(call) as outcome:
             try:
-                self._match(images, forced)
+                self._import(images, forced)
             except NoMatchError as error:
                 outcome.undo()
                 images.refused(f"left out: {error}")
 
-    def _match(self, images: Images, forced: bool) -> None:
+    def _import(self, images: Images, forced: bool) -> None:
         call = images.call
-        function = self.matches.get(call.short_name)
-        if function is None or not call.name.startswith((f"{self.name}.", call.short_name)):
+        importer = self.importers.get(call.short_name)
+        if importer is None or not call.name.startswith((f"{self.name}.", call.short_name)):
             raise NoMatchError(self._why_not(call))
-        signature = inspect.signature(function)
-        kwargs, losses = self._accepted(call, signature)
+        kwargs, losses = self._accepted(call, importer.signature)
         if call.kwargs.get("always_apply") is True and not forced and self.chance_of(call) < 1:
             forced = True
             losses.append("applied to every image by always_apply, as before version 2")
-        takes_p = "p" in signature.parameters
-        if not takes_p:
+        if not importer.has_chance:
             kwargs.pop("p", None)
         elif forced:
             kwargs["p"] = 1.0
         try:
-            bound = signature.bind(images, *call.args, **kwargs)
+            bound = importer.signature.bind(*call.args, **kwargs)
         except TypeError as error:
             raise NoMatchError(f"its arguments are not those known: {error}") from None
-        for name, why in self.unused[call.short_name].items():
-            default = signature.parameters[name].default
-            value = bound.arguments.get(name, default)
-            if value and not default and isinstance(value, tuple):
-                losses.append(f"{written(value)}: {why}")  # of *types
-            elif name in bound.arguments and Unused(why, (default,)).lost(value):
-                losses.append(f"{name}={written(value)} is not carried over: {why}")
+        for name, each in importer.unused.items():
+            if name in bound.arguments and each.lost(bound.arguments[name]):
+                losses.append(each.loss(name, bound.arguments[name]))
+        bound.apply_defaults()
+        for name in importer.appended:
+            del bound.arguments[name]
 
         def step() -> None:
-            function(*bound.args, **bound.kwargs)
+            importer.function(images, *bound.args, **bound.kwargs)
 
         try:
-            images.with_p(1.0 if takes_p or forced else self.chance_of(call), step)
+            images.with_p(1.0 if importer.has_chance or forced else self.chance_of(call), step)
         except GraphError as error:
             raise NoMatchError(str(error)) from None
         except (TypeError, ValueError, AttributeError, IndexError) as error:
@@ -287,39 +343,46 @@ class Library:
     def _accepted(
         self, call: TransformCall, signature: inspect.Signature
     ) -> tuple[dict[str, Any], list[str]]:
-        """The keyword arguments that the function accepts, and reports of the others."""
+        """The keyword arguments that the class accepts, and reports of the others."""
         accepted: dict[str, Any] = {}
         losses = []
         named = {each.name for each in signature.parameters.values() if each.kind in _NAMED}
         for name, value in call.kwargs.items():
-            unused = self.not_carried.get(name, _UNKNOWN)
+            each = self.not_carried.get(name, _UNKNOWN)
             if name in named or name == "p":
                 accepted[name] = value
-            elif name not in self.without_effect and unused.lost(value):
-                losses.append(f"{name}={written(value)} is not carried over: {unused.why}")
+            elif name not in self.without_effect and each.lost(value):
+                losses.append(each.loss(name, value))
         return accepted, losses
 
-    def steps(self, images: Images, transforms: Any, *, forced: bool = False) -> list[ImageStep]:
-        """For each transformation what puts it behind the images."""
+    def import_steps(
+        self, images: Images, transforms: Any, *, forced: bool = False
+    ) -> list[ImageStep]:
+        """For each transform of a list what appends it to the images."""
+        return [
+            partial(self.import_transform, images, each, forced=forced)
+            for each in transforms_of(transforms)
+        ]
 
-        def step(transform: Any) -> ImageStep:
-            return lambda: self.apply(images, transform, forced=forced)
-
-        return [step(each) for each in transforms_of(transforms)]
+    def import_all(self, images: Images, transforms: Any) -> None:
+        """Append the transforms of a list to images, one after the other."""
+        for step in self.import_steps(images, transforms):
+            step()
 
     def _why_not(self, call: TransformCall) -> str:
         name = call.short_name
         if not call.name.startswith((f"{self.name}.", name)):
             return f"{call.name} is of your own: write it as @wb.node"
-        if name in self.unmatched:
-            return self.unmatched[name]
-        near = get_close_matches(name, self.matches, n=1)
+        if name in self.not_imported:
+            return self.not_imported[name]
+        near = get_close_matches(name, self.importers, n=1)
         return "no match in DALI is known" + (f"; the nearest name is {near[0]}" if near else "")
 
 
 _LIBRARIES: dict[str, Library] = {}
 """All libraries by name."""
-_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_NAMED = (_POSITIONAL, inspect.Parameter.KEYWORD_ONLY)
 _UNKNOWN = Unused("this argument is not known", usual=())
 _LONGEST_VALUE = 120
 

@@ -65,7 +65,7 @@ class Transforms:
                 assert self.library.choice is not None
                 self.made += self.library.choice(self, step)
             else:
-                self.library.write(self, step)
+                self.library.export_step(self, step)
             self.steps += [(step, at) for at in range(first, len(self.made))]
 
     def of(self, chain: Chain) -> Transforms:

@@ -1,6 +1,6 @@
 """torchvision's transforms, v1 and v2, by DALI's operators, and the reverse."""
 
-from workbench.emit.interop.torchvision import colour, composition, functions, geometry, policies
-from workbench.emit.interop.torchvision.library import TORCHVISION
+from workbench.emit.interop.torchvision import colour, composition, functions, geometry
+from workbench.emit.interop.torchvision.composition import TORCHVISION
 
-__all__ = ["TORCHVISION", "colour", "composition", "functions", "geometry", "policies"]
+__all__ = ["TORCHVISION", "colour", "composition", "functions", "geometry"]

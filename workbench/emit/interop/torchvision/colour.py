@@ -1,18 +1,27 @@
-"""Colour, noise, blur and compression of torchvision, by DALI's operators and the reverse."""
+"""Colour, noise, blur, compression and automatic augmentation of torchvision."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.emit.interop.common.images import Images, number, size_of, uniform, uniform_whole
-from workbench.emit.interop.common.library import COLOURS, sampled
+from workbench.emit.interop.common.images import (
+    Images,
+    NoMatchError,
+    number,
+    size_of,
+    uniform,
+    uniform_whole,
+    warp_interp_type,
+)
+from workbench.emit.interop.common.library import COLOURS, sampled, unused
 from workbench.emit.interop.common.pixels import (
     INVERTED,
     equalize,
     grey,
     invert,
     jitter_around,
+    jitter_colour,
     posterize,
     sharpen,
     solarize,
@@ -21,14 +30,15 @@ from workbench.emit.interop.common.pixels import (
 from workbench.emit.interop.common.source_text import Expression, Source, call_of
 from workbench.emit.interop.common.steps import Step, blur_window, grey_share, kept_bits
 from workbench.emit.interop.common.transforms import Transforms
-from workbench.emit.interop.torchvision.library import TORCHVISION
+from workbench.emit.interop.torchvision.composition import TORCHVISION
+from workbench.emit.interop.torchvision.geometry import one_fill
 
-_match, _writes = TORCHVISION.match, TORCHVISION.writes
-_writes_expression = TORCHVISION.writes_expression
+_imports, _exports = TORCHVISION.imports, TORCHVISION.exports
+_exports_expression = TORCHVISION.exports_expression
 _UNCHANGED = (1.0, 1.0)
 
 
-@_match("ColorJitter", compare=COLOURS)
+@_imports("ColorJitter", compare=COLOURS)
 def color_jitter(
     images: Images, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0
 ) -> None:
@@ -51,8 +61,10 @@ class Brighten(v2.Transform):
 '''
 
 
-@_writes("color_twist", "brightness_contrast", "brightness", "contrast", "saturation", "hue", "hsv")
-def write_color_jitter(transforms: Transforms, step: Step) -> None:
+@_exports(
+    "color_twist", "brightness_contrast", "brightness", "contrast", "saturation", "hue", "hsv"
+)
+def export_color_jitter(transforms: Transforms, step: Step) -> None:
     names = step.reading.catalog[step.op].args
     if step.op == "saturation" and (p := grey_share(step)):
         transforms.add("RandomGrayscale", p=p)
@@ -85,25 +97,25 @@ def write_color_jitter(transforms: Transforms, step: Step) -> None:
         transforms.note("the hue is turned in HSV, not in YIQ")
 
 
-@_match("Grayscale")
+@_imports("Grayscale")
 def grayscale(images: Images, num_output_channels: int = 1) -> None:
     grey(images, num_output_channels)
 
 
-@_match("RandomGrayscale")
+@_imports("RandomGrayscale")
 def random_grayscale(images: Images, p: float = 0.1) -> None:
     images.with_p(number(p), lambda: grey(images, 3))
 
 
-@_writes("color_space_conversion")
-def write_grayscale(transforms: Transforms, step: Step) -> None:
+@_exports("color_space_conversion")
+def export_grayscale(transforms: Transforms, step: Step) -> None:
     if (step.fixed("image_type"), step.fixed("output_type")) != ("RGB", "GRAY"):
         raise step.refusal("converts RGB to grey", "output_type")
     transforms.add("Grayscale", 1)
     transforms.measured("grey")
 
 
-@_match("GaussianBlur", compare=sampled(sigma=None))
+@_imports("GaussianBlur", compare=sampled(sigma=None))
 def gaussian_blur(images: Images, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> None:
     window = size_of(kernel_size)[::-1]  # torchvision has the width first
     low, high = sigma if isinstance(sigma, Sequence) else (sigma, sigma)
@@ -113,8 +125,8 @@ def gaussian_blur(images: Images, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> 
     )
 
 
-@_writes("gaussian_blur")
-def write_gaussian_blur(transforms: Transforms, step: Step) -> None:
+@_exports("gaussian_blur")
+def export_gaussian_blur(transforms: Transforms, step: Step) -> None:
     sizes = step.fixed("window_size")
     sizes = sizes if isinstance(sizes, tuple) else (sizes,)
     transforms.measured("gaussian_blur")
@@ -127,10 +139,8 @@ def write_gaussian_blur(transforms: Transforms, step: Step) -> None:
     transforms.add_sampled(step, "sigma", blur)
 
 
-@_match("GaussianNoise", clip="DALI clips the values to their range")
-def gaussian_noise(
-    images: Images, mean: float = 0.0, sigma: float = 0.1, clip: bool = True
-) -> None:
+@_imports("GaussianNoise", clip=unused(True, "DALI clips the values to their range"))
+def gaussian_noise(images: Images, mean: float = 0.0, sigma: float = 0.1) -> None:
     images.graph = images.graph.noise.gaussian(mean=255 * number(mean), stddev=255 * number(sigma))
 
 
@@ -150,8 +160,8 @@ class DrawnNoise(v2.Transform):
 '''
 
 
-@_writes("noise.gaussian")
-def write_gaussian_noise(transforms: Transforms, step: Step) -> None:
+@_exports("noise.gaussian")
+def export_gaussian_noise(transforms: Transforms, step: Step) -> None:
     mean, (low, high) = step.fixed("mean"), step.span("stddev")
     transforms.add("ToDtype", Source("torch.float32"), scale=True)
     if low == high:
@@ -164,7 +174,7 @@ def write_gaussian_noise(transforms: Transforms, step: Step) -> None:
     transforms.add("ToDtype", Source("torch.uint8"), scale=True)
 
 
-@_match("JPEG", compare=sampled(quality=None))
+@_imports("JPEG", compare=sampled(quality=None))
 def jpeg(images: Images, quality: Any) -> None:
     low, high = quality if isinstance(quality, Sequence) else (quality, quality)
     images.graph = images.graph.jpeg_compression_distortion(
@@ -172,8 +182,8 @@ def jpeg(images: Images, quality: Any) -> None:
     )
 
 
-@_writes("jpeg_compression_distortion")
-def write_jpeg(transforms: Transforms, step: Step) -> None:
+@_exports("jpeg_compression_distortion")
+def export_jpeg(transforms: Transforms, step: Step) -> None:
     low, high = (round(end) for end in step.span("quality"))
     transforms.add("JPEG", (low, high))
     transforms.measured("jpeg_compression_distortion")
@@ -188,29 +198,136 @@ TORCHVISION.pair(
 )
 
 
-@_match("RandomSolarize")
+@_imports("RandomSolarize")
 def random_solarize(images: Images, threshold: float, p: float = 0.5) -> None:
     limit = number(threshold) * (255 if isinstance(threshold, float) and threshold <= 1 else 1)
     images.with_p(number(p), lambda: solarize(images, limit))
 
 
-@_writes_expression("bitxor(x, mul(ge(x, N), 255))")
-def write_solarize(transforms: Transforms, step: Step, threshold: float) -> None:
+@_exports_expression("bitxor(x, mul(ge(x, N), 255))")
+def export_solarize(transforms: Transforms, step: Step, threshold: float) -> None:
     transforms.add("RandomSolarize", int(threshold), p=1.0)
     transforms.measured("solarize")
 
 
-@_match("RandomPosterize")
+@_imports("RandomPosterize")
 def random_posterize(images: Images, bits: int, p: float = 0.5) -> None:
     images.with_p(number(p), lambda: posterize(images, bits))
 
 
-@_writes_expression("bitand(x, N)")
-def write_posterize(transforms: Transforms, step: Step, mask: float) -> None:
+@_exports_expression("bitand(x, N)")
+def export_posterize(transforms: Transforms, step: Step, mask: float) -> None:
     transforms.add("RandomPosterize", kept_bits(step, mask), p=1.0)
     transforms.measured("posterize")
 
 
-@_match("RandomAdjustSharpness")
+@_imports("RandomAdjustSharpness")
 def random_adjust_sharpness(images: Images, sharpness_factor: float, p: float = 0.5) -> None:
     images.with_p(number(p), lambda: sharpen(images, number(sharpness_factor)))
+
+
+@_imports("RandAugment")
+def rand_augment(
+    images: Images,
+    num_ops: int = 2,
+    magnitude: int = 9,
+    num_magnitude_bins: int = 31,
+    interpolation: Any = "nearest",
+    fill: Any = None,
+) -> None:
+    images.graph = images.graph.rand_augment(
+        n=num_ops,
+        m=magnitude,
+        num_magnitude_bins=num_magnitude_bins,
+        **_of_augment(images, interpolation, fill),
+    )
+
+
+@_exports("rand_augment")
+def export_rand_augment(transforms: Transforms, step: Step) -> None:
+    bins = step.fixed("num_magnitude_bins")
+    transforms.add(
+        "RandAugment",
+        num_ops=step.fixed("n"),
+        magnitude=step.fixed("m"),
+        num_magnitude_bins=bins if bins != 31 else None,
+    )
+    _note_policy(transforms, step)
+
+
+@_imports("TrivialAugmentWide")
+def trivial_augment_wide(
+    images: Images,
+    num_magnitude_bins: int = 31,
+    interpolation: Any = "nearest",
+    fill: Any = None,
+) -> None:
+    images.graph = images.graph.trivial_augment_wide(
+        num_magnitude_bins=num_magnitude_bins,
+        **_of_augment(images, interpolation, fill),
+    )
+
+
+@_exports("trivial_augment_wide")
+def export_trivial_augment_wide(transforms: Transforms, step: Step) -> None:
+    bins = step.fixed("num_magnitude_bins")
+    transforms.add("TrivialAugmentWide", num_magnitude_bins=bins if bins != 31 else None)
+    _note_policy(transforms, step)
+
+
+@_imports("AutoAugment")
+def auto_augment(
+    images: Images,
+    policy: Any = "imagenet",
+    interpolation: Any = "nearest",
+    fill: Any = None,
+) -> None:
+    name = str(policy).rpartition(".")[2].lower()
+    if name not in ("imagenet", "svhn"):
+        raise NoMatchError(f"DALI has no policy {name}; it has image_net, reduced_image_net, svhn")
+    images.graph = images.graph.auto_augment(
+        policy_name="image_net" if name == "imagenet" else name,
+        **_of_augment(images, interpolation, fill),
+    )
+
+
+@_exports("auto_augment")
+def export_auto_augment(transforms: Transforms, step: Step) -> None:
+    names = {"image_net": "IMAGENET", "svhn": "SVHN"}
+    policy = step.fixed("policy_name")
+    if policy not in names:
+        raise step.refusal(f"has no policy {policy}", "policy_name")
+    transforms.add("AutoAugment", Source(f"v2.AutoAugmentPolicy.{names[policy]}"))
+    _note_policy(transforms, step)
+
+
+def _of_augment(images: Images, interp: Any, fill: Any) -> dict[str, Any]:
+    images.changed(
+        "augmentations and magnitudes are those of nvidia.dali.auto_aug, not of torchvision"
+    )
+    return {
+        "interp_type": warp_interp_type(images, interp),
+        "fill_value": 0 if fill is None else int(one_fill(images, fill)),
+    }
+
+
+def _note_policy(transforms: Transforms, step: Step) -> None:
+    step.read |= {"fill_value", "interp_type", "max_translate_abs", "max_translate_rel"}
+    transforms.note("automatic augmentation has torchvision's operations and magnitudes")
+
+
+@_imports("RandomPhotometricDistort")
+def random_photometric_distort(
+    images: Images,
+    brightness: Any = (0.875, 1.125),
+    contrast: Any = (0.5, 1.5),
+    saturation: Any = (0.5, 1.5),
+    hue: Any = (-0.05, 0.05),
+    p: float = 0.5,
+) -> None:
+    chance = number(p)
+    images.with_p(chance, lambda: jitter_colour(images, brightness=tuple(brightness)))
+    images.with_p(chance, lambda: jitter_colour(images, contrast=tuple(contrast)))
+    images.with_p(chance, lambda: jitter_colour(images, saturation=tuple(saturation)))
+    images.with_p(chance, lambda: jitter_colour(images, hue=tuple(hue)))
+    images.changed("contrast stands before saturation and hue; channels are not permuted")

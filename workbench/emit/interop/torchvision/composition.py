@@ -1,84 +1,177 @@
-"""Compositions of torchvision, and what makes images tensors or floats.
+"""The table of torchvision's transforms: blocks, compositions, tensors and floats.
 
 Arguments and defaults are those of torchvision 0.26 (``torchvision/transforms/transforms.py`` and
-``torchvision/transforms/v2``); each function is named after its class. What is written is for
+``torchvision/transforms/v2``); each function is named after its class. What is exported is for
 version 2, on uint8 tensors (torchvision 0.28).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.emit.interop.common.images import Images, NoMatchError, number
-from workbench.emit.interop.common.library import FORM, HOLDS, NOTHING, transforms_of
+from workbench.emit.interop.common.library import (
+    FORM,
+    HOLDS,
+    NOTHING,
+    Library,
+    transforms_of,
+    unused_keyword,
+    written,
+)
 from workbench.emit.interop.common.pixels import normalise
-from workbench.emit.interop.common.source_text import Source
-from workbench.emit.interop.common.steps import Step, decoded_with_pillow
-from workbench.emit.interop.common.transforms import Transforms
-from workbench.emit.interop.torchvision.library import TORCHVISION
+from workbench.emit.interop.common.source_text import Expression, Source, call_of
+from workbench.emit.interop.common.steps import Choice, Step, decoded_with_pillow
+from workbench.emit.interop.common.transforms import Transforms, with_p
 from workbench.emit.pipeline_import.transform_call import TransformCall
 
-_match, _writes = TORCHVISION.match, TORCHVISION.writes
+
+def _choice(transforms: Transforms, choice: Choice) -> list[Expression]:
+    options = [transforms.of(option).made for option in choice.options]
+    if choice.times is not None:
+        return _repeated(options[0], *choice.times)
+    if choice.weights:
+        if choice.node.op == "if" and not all(options):
+            ((steps, p),) = [
+                each for each in zip(options, choice.weights, strict=True) if each[0]
+            ] or [([], 0.0)]
+            return _applied(steps, p)
+        return [_one_of(options, choice.weights)]
+    joined = [_joined(option) for option in options]
+    if choice.shuffled and choice.count == len(options):
+        return [call_of("v2.RandomOrder", joined)]
+    kind = "permutations" if choice.shuffled else "combinations"
+    transforms.imports.add(f"from itertools import {kind}")
+    transforms.options[choice.node.id] = joined
+    chosen = f"[v2.Compose(each) for each in {kind}({choice.node.id}, {choice.count})]"
+    return [call_of("v2.RandomChoice", Source(chosen))]
 
 
-@_match("Sequential", compare=HOLDS)
+def _one_of(options: list[list[Expression]], weights: Sequence[float]) -> Expression:
+    joined = [_joined(option) for option in options]
+    shares = [round(each, 6) for each in weights]
+    equal = len(set(shares)) == 1
+    return call_of("v2.RandomChoice", joined, p=None if equal else Source(str(shares)))
+
+
+def _joined(steps: list[Expression]) -> Expression:
+    if not steps:
+        return call_of("v2.Identity")
+    return steps[0] if len(steps) == 1 else call_of("v2.Compose", steps)
+
+
+def _applied(steps: list[Expression], p: float) -> list[Expression]:
+    """The steps with a probability: in the transform itself where it takes one."""
+    if not steps or p >= 1:
+        return steps
+    if len(steps) == 1 and (own := with_p(steps[0], p)):
+        return [own]
+    return [call_of("v2.RandomApply", steps, p=p)]
+
+
+def _repeated(steps: list[Expression], low: int, high: int) -> list[Expression]:
+    if not steps or high < 1:
+        return []
+    joined = _joined(steps)
+    counts = [_joined([joined] * times) for times in range(low, high + 1)]
+    return counts if low == high else [call_of("v2.RandomChoice", counts)]
+
+
+TORCHVISION = Library(
+    "torchvision",
+    modules=("torchvision.transforms", "torchvision.transforms.v2"),
+    without_effect={
+        "inplace": "it decides where the result is stored",
+        "RandomCrop.pad_if_needed": "DALI pads, where the library raises an error without it",
+    },
+    not_imported={
+        **dict.fromkeys(
+            ("FiveCrop", "TenCrop"),
+            "it makes several images of one; give each crop an output of its own",
+        ),
+        "RandomPerspective": "DALI draws no perspective; experimental.warp_perspective takes a "
+        "matrix that you compute",
+        "ElasticTransform": "DALI draws no elastic field; experimental.remap, on a GPU, takes one",
+        "LinearTransformation": "DALI multiplies no flattened image by a matrix",
+        **dict.fromkeys(
+            ("MixUp", "CutMix"), "it mixes a batch: take the template of that name on the canvas"
+        ),
+    },
+    not_exported={
+        "clahe": "has no CLAHE; albumentations has",
+        "grid_mask": "has no grid mask",
+        "median_blur": "has no median blur; albumentations has",
+        "warp_affine": "draws its affine map itself (RandomAffine), and takes no matrix",
+        "experimental.warp_perspective": "draws its perspective itself, and takes no matrix",
+        "auto_augment": "has magnitudes of its own in AutoAugment",
+        "noise.salt_and_pepper": "has no salt and pepper noise; albumentations has",
+        "noise.shot": "has no shot noise; albumentations has",
+    },
+    prefix="v2.",
+    choice=_choice,
+    one_of=_one_of,
+    channels_first=True,
+)
+_imports, _exports = TORCHVISION.imports, TORCHVISION.exports
+
+
+@_imports("Sequential", compare=HOLDS)
 def sequential(images: Images, *transforms: Any) -> None:
     for each in transforms:
-        for inner in each if isinstance(each, list | tuple) else [each]:
-            TORCHVISION.apply(images, inner)
+        TORCHVISION.import_all(images, each if isinstance(each, list | tuple) else [each])
 
 
-@_match(
-    "Compose",
-    compare=HOLDS,
-    batch_size="a setting of the pipeline, which the workbench sets",
-    num_threads="a setting of the pipeline, which the workbench sets",
-)
-def compose(
-    images: Images, transforms: Any, *, batch_size: Any = None, num_threads: Any = None
-) -> None:
-    # batch_size and num_threads are of DALI's own Compose, nvidia.dali.experimental.torchvision
-    for each in transforms_of(transforms):
-        TORCHVISION.apply(images, each)
+_SETTING = unused_keyword(None, "a setting of the pipeline, which the workbench sets")
+"""Of DALI's own Compose, nvidia.dali.experimental.torchvision."""
 
 
-@_match("RandomApply", compare=HOLDS)
+@_imports("Compose", compare=HOLDS, batch_size=_SETTING, num_threads=_SETTING)
+def compose(images: Images, transforms: Any) -> None:
+    TORCHVISION.import_all(images, transforms)
+
+
+@_imports("RandomApply", compare=HOLDS)
 def random_apply(images: Images, transforms: Any, p: float = 0.5) -> None:
-    steps = TORCHVISION.steps(images, transforms)
-    images.with_p(number(p), lambda: [step() for step in steps].clear())
+    found = transforms_of(transforms)
+    images.with_p(number(p), lambda: TORCHVISION.import_all(images, found))
 
 
-@_match("Lambda", types="applied to images, whatever the types")
+@_imports("Lambda")
 def lambda_(images: Images, lambd: Any, *types: Any) -> None:
     """A function of the script's own, whose steps were read where that is possible."""
     if not isinstance(lambd, TransformCall):
         raise NoMatchError("a function of your own: write it as @wb.node")
-    TORCHVISION.apply(images, lambd)
+    TORCHVISION.import_transform(images, lambd)
+    if types:
+        images.changed(f"{written(types)}: applied to images, whatever the types")
 
 
-@_match("RandomChoice", compare=HOLDS)
+@_imports("RandomChoice", compare=HOLDS)
 def random_choice(images: Images, transforms: Any, p: Any = None) -> None:
     weights = None if p is None else [number(each) for each in p]
-    images.one_of(TORCHVISION.steps(images, transforms), weights)
+    images.one_of(TORCHVISION.import_steps(images, transforms), weights)
 
 
-@_match("RandomOrder", compare=HOLDS)
+@_imports("RandomOrder", compare=HOLDS)
 def random_order(images: Images, transforms: Any) -> None:
-    steps = TORCHVISION.steps(images, transforms)
+    steps = TORCHVISION.import_steps(images, transforms)
     images.some_of(len(steps), steps, shuffled=True)
 
 
-@_match("Identity", "RGB", "ToPureTensor", compare=NOTHING)
+@_imports("Identity", "RGB", "ToPureTensor", compare=NOTHING)
 def nothing(images: Images) -> None:
     """A transform that changes no pixel of an RGB image."""
 
 
-@_match("SanitizeBoundingBoxes", "ClampBoundingBoxes", "ConvertBoundingBoxFormat", compare=NOTHING)
+@_imports(
+    "SanitizeBoundingBoxes", "ClampBoundingBoxes", "ConvertBoundingBoxFormat", compare=NOTHING
+)
 def boxes(images: Images, *_: Any, **__: Any) -> None:
     raise NoMatchError("the graph has images and labels, no boxes: use a source of boxes")
 
 
-@_match("ToPILImage", compare=NOTHING)
+@_imports("ToPILImage", compare=NOTHING)
 def to_pil_image(images: Images, mode: Any = None) -> None:
     if mode not in (None, "RGB"):
         raise NoMatchError(f"mode is {mode}; RGB is known")
@@ -87,17 +180,17 @@ def to_pil_image(images: Images, mode: Any = None) -> None:
     images.zero_to_one = images.channels_first = images.floats = False
 
 
-@_match("ToTensor", compare=FORM)
+@_imports("ToTensor", compare=FORM)
 def to_tensor(images: Images) -> None:
     images.zero_to_one = images.channels_first = True
 
 
-@_match("ConvertImageDtype", compare=FORM)
+@_imports("ConvertImageDtype", compare=FORM)
 def convert_image_dtype(images: Images, dtype: Any = "float32") -> None:
     to_dtype(images, dtype, scale=True)
 
 
-@_match("ToDtype", compare=FORM)
+@_imports("ToDtype", compare=FORM)
 def to_dtype(images: Images, dtype: Any = "float32", scale: bool = False) -> None:
     images.channels_first = True
     name = _image_dtype(dtype)
@@ -123,34 +216,34 @@ def _image_dtype(dtype: Any) -> str:
     return str(dtype).rpartition(".")[2]
 
 
-@_match("ToImage", "PILToTensor", "ToImageTensor", compare=FORM)
+@_imports("ToImage", "PILToTensor", "ToImageTensor", compare=FORM)
 def to_image(images: Images) -> None:
     """A tensor of the same numbers; what follows scales it."""
     images.channels_first = True
 
 
-@_match("Normalize")
+@_imports("Normalize")
 def normalize(images: Images, mean: Any, std: Any) -> None:
     images.zero_to_one = images.zero_to_one or not images.floats
     images.channels_first = True
     normalise(images, mean, std)
 
 
-@_writes("decoders.image")
-def write_decode(transforms: Transforms, step: Step) -> None:
+@_exports("decoders.image")
+def export_decode(transforms: Transforms, step: Step) -> None:
     decoded_with_pillow(step)
     transforms.add("ToImage")
 
 
-@_writes("transpose")
-def write_transpose(transforms: Transforms, step: Step) -> None:
+@_exports("transpose")
+def export_transpose(transforms: Transforms, step: Step) -> None:
     if step.items("perm") != (2, 0, 1):
         raise step.refusal("has channels first throughout", "perm")
     step.read |= {"output_layout", "transpose_layout"}
 
 
-@_writes("cast")
-def write_cast(transforms: Transforms, step: Step) -> None:
+@_exports("cast")
+def export_cast(transforms: Transforms, step: Step) -> None:
     types = {"FLOAT": "float32", "FLOAT16": "float16", "UINT8": "uint8"}
     dtype = step.fixed("dtype")
     if dtype not in types:

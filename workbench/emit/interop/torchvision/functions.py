@@ -29,10 +29,10 @@ from workbench.emit.interop.common.pixels import (
     stretch_contrast,
 )
 from workbench.emit.interop.torchvision import colour, composition, geometry
-from workbench.emit.interop.torchvision.library import TORCHVISION
+from workbench.emit.interop.torchvision.composition import TORCHVISION
 from workbench.graph.builder.read import fn
 
-_match = TORCHVISION.match
+_imports = TORCHVISION.imports
 _SAME = {
     "autocontrast": stretch_contrast,
     "convert_image_dtype": composition.convert_image_dtype,
@@ -50,25 +50,25 @@ _SAME = {
 }
 """Functions with the arguments of a class, or without arguments."""
 for _name, _function in _SAME.items():
-    _match(_name)(_function)
+    _imports(_name)(_function)
 
 
-@_match("hflip", "horizontal_flip")
+@_imports("hflip", "horizontal_flip")
 def hflip(images: Images) -> None:
     images.graph = images.graph.flip(horizontal=1)
 
 
-@_match("vflip", "vertical_flip")
+@_imports("vflip", "vertical_flip")
 def vflip(images: Images) -> None:
     images.graph = images.graph.flip(horizontal=0, vertical=1)
 
 
-@_match("center_crop")
+@_imports("center_crop")
 def center_crop(images: Images, output_size: Any) -> None:
     geometry.center_crop(images, output_size)
 
 
-@_match("crop")
+@_imports("crop")
 def crop(images: Images, top: Any, left: Any, height: Any, width: Any) -> None:
     images.graph = images.graph.slice(
         start=fn.stack(as_value(drawn(top)), as_value(drawn(left))).cast(dtype="INT32"),
@@ -78,7 +78,7 @@ def crop(images: Images, top: Any, left: Any, height: Any, width: Any) -> None:
     )
 
 
-@_match("resized_crop")
+@_imports("resized_crop")
 def resized_crop(
     images: Images,
     top: Any,
@@ -93,7 +93,7 @@ def resized_crop(
     geometry.resize(images, size, interpolation, None, antialias)
 
 
-@_match("rotate")
+@_imports("rotate")
 def rotate(
     images: Images,
     angle: Any,
@@ -112,7 +112,7 @@ def rotate(
     )
 
 
-@_match("affine")
+@_imports("affine")
 def affine(
     images: Images,
     angle: Any,
@@ -137,7 +137,7 @@ def affine(
     )
 
 
-@_match("gaussian_blur")
+@_imports("gaussian_blur")
 def gaussian_blur(images: Images, kernel_size: Any, sigma: Any = None) -> None:
     window = size_of(kernel_size)[::-1]
     if sigma is None:
@@ -149,49 +149,49 @@ def gaussian_blur(images: Images, kernel_size: Any, sigma: Any = None) -> None:
     images.graph = images.graph.gaussian_blur(window_size=window, sigma=drawn(sigma))
 
 
-@_match("adjust_brightness")
+@_imports("adjust_brightness")
 def adjust_brightness(images: Images, brightness_factor: Any) -> None:
     jitter_colour(images, brightness=drawn_range(brightness_factor))
 
 
-@_match("adjust_contrast")
+@_imports("adjust_contrast")
 def adjust_contrast(images: Images, contrast_factor: Any) -> None:
     jitter_colour(images, contrast=drawn_range(contrast_factor))
 
 
-@_match("adjust_saturation")
+@_imports("adjust_saturation")
 def adjust_saturation(images: Images, saturation_factor: Any) -> None:
     jitter_colour(images, saturation=drawn_range(saturation_factor))
 
 
-@_match("adjust_hue")
+@_imports("adjust_hue")
 def adjust_hue(images: Images, hue_factor: Any) -> None:
     jitter_colour(images, hue=drawn_range(hue_factor))
 
 
-@_match("adjust_gamma")
+@_imports("adjust_gamma")
 def adjust_gamma(images: Images, gamma: Any, gain: Any = 1) -> None:
     if gain != 1:
         raise NoMatchError(f"gain is {gain}; 1 is known")
     power(images, *drawn_range(gamma))
 
 
-@_match("adjust_sharpness")
+@_imports("adjust_sharpness")
 def adjust_sharpness(images: Images, sharpness_factor: Any) -> None:
     sharpen(images, number(sharpness_factor))
 
 
-@_match("solarize")
+@_imports("solarize")
 def solarize_(images: Images, threshold: Any) -> None:
     colour.random_solarize(images, threshold, 1.0)
 
 
-@_match("posterize")
+@_imports("posterize")
 def posterize_(images: Images, bits: Any) -> None:
     posterize(images, int(number(bits)))
 
 
-@_match("erase")
+@_imports("erase")
 def erase(images: Images, i: Any, j: Any, h: Any, w: Any, v: Any) -> None:
     images.graph = images.graph.erase(
         anchor=(number(i), number(j)),

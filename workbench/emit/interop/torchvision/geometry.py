@@ -29,9 +29,9 @@ from workbench.emit.interop.common.library import WINDOW, Comparison, sampled
 from workbench.emit.interop.common.source_text import Expression, Source, call_of
 from workbench.emit.interop.common.steps import Step, area_ranges, crop_place, erased_window, whole
 from workbench.emit.interop.common.transforms import Transforms
-from workbench.emit.interop.torchvision.library import TORCHVISION
+from workbench.emit.interop.torchvision.composition import TORCHVISION
 
-_match, _writes = TORCHVISION.match, TORCHVISION.writes
+_imports, _exports = TORCHVISION.imports, TORCHVISION.exports
 _INTERPOLATIONS = {
     "INTERP_NN": "NEAREST",
     "INTERP_LINEAR": "BILINEAR",
@@ -40,7 +40,7 @@ _INTERPOLATIONS = {
 }
 
 
-@_match("Resize", "Scale")
+@_imports("Resize", "Scale")
 def resize(
     images: Images,
     size: Any,
@@ -94,8 +94,8 @@ def _antialias(step: Step) -> bool | None:
     return None if step.fixed("antialias") else False
 
 
-@_writes("resize")
-def write_resize(transforms: Transforms, step: Step) -> None:
+@_exports("resize")
+def export_resize(transforms: Transforms, step: Step) -> None:
     interpolation, antialias = _interpolation(step, "BILINEAR"), _antialias(step)
     named = {"interpolation": interpolation, "antialias": antialias}
     transforms.measured("resize")
@@ -126,7 +126,7 @@ def write_resize(transforms: Transforms, step: Step) -> None:
     raise step.refusal("resizes to a size or by one side")
 
 
-@_match("RandomShortestSize", compare=sampled(min_size=None))
+@_imports("RandomShortestSize", compare=sampled(min_size=None))
 def random_shortest_size(
     images: Images,
     min_size: Any,
@@ -138,17 +138,14 @@ def random_shortest_size(
     sampling = _sampling(images, interpolation, antialias)
     limit: dict[str, Any] = {"max_size": number(max_size)} if max_size is not None else {}
 
-    def step(size: Any) -> Any:
-        def shorter() -> None:
-            images.graph = images.graph.resize(resize_shorter=number(size), **sampling, **limit)
+    def shorter(size: Any) -> None:
+        images.graph = images.graph.resize(resize_shorter=number(size), **sampling, **limit)
 
-        return shorter
-
-    images.one_of([step(size) for size in sizes])
+    images.one_of_values(sizes, shorter)
     _round_longer_side(images)
 
 
-@_match("RandomResize")
+@_imports("RandomResize")
 def random_resize(
     images: Images,
     min_size: int,
@@ -163,7 +160,7 @@ def random_resize(
     _round_longer_side(images)
 
 
-@_match("RandomResizedCrop", "RandomSizedCrop", compare=WINDOW)
+@_imports("RandomResizedCrop", "RandomSizedCrop", compare=WINDOW)
 def random_resized_crop(
     images: Images,
     size: Any,
@@ -180,8 +177,8 @@ def random_resized_crop(
     )
 
 
-@_writes("random_resized_crop")
-def write_random_resized_crop(transforms: Transforms, step: Step) -> None:
+@_exports("random_resized_crop")
+def export_random_resized_crop(transforms: Transforms, step: Step) -> None:
     transforms.add(
         "RandomResizedCrop",
         step.size(),
@@ -192,13 +189,13 @@ def write_random_resized_crop(transforms: Transforms, step: Step) -> None:
     transforms.measured("resize")
 
 
-@_match("CenterCrop")
+@_imports("CenterCrop")
 def center_crop(images: Images, size: Any) -> None:
     images.changed("where an odd number of pixels is left over, the crop can be one pixel off")
     images.graph = images.graph.crop(crop=size_of(size), out_of_bounds_policy="pad")
 
 
-@_match("RandomCrop")
+@_imports("RandomCrop")
 def random_crop(
     images: Images,
     size: Any,
@@ -212,8 +209,8 @@ def random_crop(
     crop_at_random(images, size_of(size), sides(padding or 0), erased_value(images, fill))
 
 
-@_writes("crop")
-def write_crop(transforms: Transforms, step: Step) -> None:
+@_exports("crop")
+def export_crop(transforms: Transforms, step: Step) -> None:
     place = crop_place(step)
     size = step.size("crop")
     if place is None:
@@ -232,7 +229,7 @@ def write_crop(transforms: Transforms, step: Step) -> None:
         raise step.refusal("crops anywhere, in the middle or at a corner", "crop_pos_x")
 
 
-@_match("Pad")
+@_imports("Pad")
 def pad(images: Images, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
     if padding_mode != "constant":
         raise NoMatchError(f"DALI pads with a value, not by padding_mode={padding_mode}")
@@ -248,28 +245,28 @@ def sides(padding: Any) -> tuple[int, int, int, int]:
     return left, top, right, bottom
 
 
-@_match("RandomHorizontalFlip")
+@_imports("RandomHorizontalFlip")
 def random_horizontal_flip(images: Images, p: float = 0.5) -> None:
     images.graph = images.graph.flip(horizontal=coin(number(p)))
 
 
-@_match("RandomVerticalFlip")
+@_imports("RandomVerticalFlip")
 def random_vertical_flip(images: Images, p: float = 0.5) -> None:
     images.graph = images.graph.flip(horizontal=0, vertical=coin(number(p)))
 
 
-@_writes("flip")
-def write_flip(transforms: Transforms, step: Step) -> None:
+@_exports("flip")
+def export_flip(transforms: Transforms, step: Step) -> None:
     for name, kind in (("horizontal", "Horizontal"), ("vertical", "Vertical")):
         if p := step.chance(name):
             transforms.add(f"Random{kind}Flip", p=p)
             transforms.measured("flip")
 
 
-@_writes("crop_mirror_normalize")
-def write_crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
+@_exports("crop_mirror_normalize")
+def export_crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
     if "crop" in step.given:
-        write_crop(transforms, step)
+        export_crop(transforms, step)
     if p := step.chance("mirror"):
         transforms.add("RandomHorizontalFlip", p=p)
         transforms.measured("flip")
@@ -292,7 +289,7 @@ def write_crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
         transforms.add("ToDtype", Source("torch.float16"))
 
 
-@_match("RandomRotation", compare=sampled(degrees=0))
+@_imports("RandomRotation", compare=sampled(degrees=0))
 def random_rotation(
     images: Images,
     degrees: Any,
@@ -312,8 +309,8 @@ def random_rotation(
     )
 
 
-@_writes("rotate")
-def write_rotate(transforms: Transforms, step: Step) -> None:
+@_exports("rotate")
+def export_rotate(transforms: Transforms, step: Step) -> None:
     fill = step.value("fill_value")
     named = {
         "interpolation": _interpolation(step, "NEAREST"),
@@ -330,7 +327,7 @@ def write_rotate(transforms: Transforms, step: Step) -> None:
     transforms.add_sampled(step, "angle", turned)
 
 
-@_match(
+@_imports(
     "RandomAffine",
     compare=Comparison(ranges={"degrees": 0, "scale": None, "shear": 0}, fixed={"translate": None}),
 )
@@ -372,7 +369,7 @@ def one_fill(images: Images, fill: Any) -> float:
     return sum(values) / len(values)
 
 
-@_match("RandomErasing")
+@_imports("RandomErasing")
 def random_erasing(
     images: Images,
     p: float = 0.5,
@@ -386,8 +383,8 @@ def random_erasing(
     images.with_p(number(p), lambda: erase_at_random(images, tuple(scale), tuple(ratio), value))
 
 
-@_writes("erase")
-def write_erase(transforms: Transforms, step: Step) -> None:
+@_exports("erase")
+def export_erase(transforms: Transforms, step: Step) -> None:
     """A window of one size, anywhere: RandomErasing of one area and ratio."""
     (height, width), fill = erased_window(step), step.items("fill_value")
     if not height or not width:
