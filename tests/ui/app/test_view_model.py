@@ -21,6 +21,7 @@ from workbench.errors import GraphFormatError
 from workbench.graph import Graph, Node, Port, dump_graph, load_recipe
 from workbench.graph.model.bounds import MOST_CANVAS_NODES, MOST_PAGE_CHARACTERS
 from workbench.ui.app import view_model
+from workbench.ui.app.bar_actions import Undo
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.contract.components import COMPONENTS
 from workbench.ui.jobs.previewer import Previewer
@@ -430,7 +431,7 @@ def test_an_action_that_fails_is_told(make: Make, monkeypatch: pytest.MonkeyPatc
     def broken(*_: Any) -> Any:
         raise TypeError("a bug")
 
-    monkeypatch.setattr(view_model, "carry_out", broken)
+    monkeypatch.setattr(Undo, "apply", broken)
     model.act("bar", {"do": "undo"})
     assert screen["bar", "message"].startswith("The action failed: TypeError: a bug")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,13 +20,20 @@ from workbench.graph.edits.compose import edge_id
 from workbench.graph.edits.fragment import copy_fragment
 from workbench.graph.model.bounds import MOST_CANVAS_NODES
 from workbench.graph.storage.layout import Document, Layout
-from workbench.ui.canvas.canvas_actions import apply_canvas_edit, folded_generators_in_scope
-from workbench.ui.canvas.insertions import apply_insertion, fault_of_insertion
-from workbench.ui.contract.actions import canvas, inspector, parse_action
-from workbench.ui.contract.actions.base import tag_of
-from workbench.ui.contract.components import ACTIONS
-from workbench.ui.export.exports import copy_code
-from workbench.ui.inspector.inspector_actions import apply_inspector_edit
+from workbench.ui.app.actions import ACTIONS
+from workbench.ui.canvas.canvas_edit import CanvasEdit
+from workbench.ui.canvas.canvas_views import folded_generators_in_scope
+from workbench.ui.canvas.insertions import (
+    Add,
+    AddFeeding,
+    AddOnEdge,
+    AddTemplate,
+    Branch,
+    Insertion,
+)
+from workbench.ui.contract.action import parse_action, tag_of
+from workbench.ui.export.export_actions import CopyCode
+from workbench.ui.inspector.argument_actions import InspectorEdit
 from workbench.ui.state.history import History
 
 # What the canvas may ask for: every action, and random ones by the hundred.
@@ -37,8 +44,8 @@ JITTER = Document(load_recipe("rotate-jitter"))
 
 def done(document: Document, do: str, **message: Any) -> tuple[Document, list[str] | None]:
     action = parse_action("canvas", ACTIONS["canvas"], {"do": do, **message})
-    assert isinstance(action, canvas.CanvasEdit)
-    return apply_canvas_edit(document, CATALOG, action)
+    assert isinstance(action, CanvasEdit)
+    return action.edit_at("", document, CATALOG)
 
 
 def test_an_added_node_is_selected() -> None:
@@ -214,8 +221,13 @@ def messages(document: Document) -> st.SearchStrategy[tuple[str, str, dict[str, 
     spoilt = st.tuples(exact, st.sampled_from(sorted(known)), JUNK).map(
         lambda made: made[0] | {made[1]: made[2]}
     )
-    actions = [("canvas", tag_of(kind)) for kind in get_args(canvas.CanvasEdit)]
-    actions += [("inspector", tag_of(kind)) for kind in get_args(inspector.InspectorEdit)]
+    edits = {"canvas": CanvasEdit, "inspector": InspectorEdit}
+    actions = [
+        (component, tag_of(kind))
+        for component, base in edits.items()
+        for kind in ACTIONS[component]
+        if issubclass(kind, base)
+    ]
     return st.tuples(st.sampled_from(actions), st.one_of(exact, exact, spoilt)).map(
         lambda made: (*made[0], made[1])
     )
@@ -232,12 +244,12 @@ def test_any_edits_leave_a_graph_that_runs_or_says_why_and_can_be_undone(
         component, do, message = data.draw(messages(history.document))
         try:
             action = parse_action(component, ACTIONS[component], {"do": do, **message})
-            if isinstance(action, canvas.CanvasEdit):
-                document, _ = apply_canvas_edit(history.document, CATALOG, action)
+            if isinstance(action, CanvasEdit):
+                document, _ = action.edit_at("", history.document, CATALOG)
                 history.push_document(document)
             else:
-                assert isinstance(action, inspector.InspectorEdit)
-                history.push(apply_inspector_edit(history.now, CATALOG, action))
+                assert isinstance(action, InspectorEdit)
+                history.push(action.edit_graph(history.now, CATALOG))
         except WorkbenchError:
             assert history.document == states[-1]  # a refused edit changes nothing
         if history.document != states[-1]:
@@ -271,57 +283,55 @@ RECIPE = load_recipe("rotate-jitter")
 NAMES = sorted([*CATALOG, *load_templates()])
 
 
-def added(graph: Graph, action: canvas.Insertion) -> Graph:
-    return apply_insertion(Document(graph), CATALOG, action)[0].graph
+def added(graph: Graph, action: Insertion) -> Graph:
+    return action.edit_body(Document(graph), CATALOG)[0].graph
 
 
 def test_what_an_operator_needs_comes_along() -> None:
-    graph = added(RECIPE, canvas.Add("permute_batch", "resize", sound=True))
+    graph = added(RECIPE, Add("permute_batch", "resize", sound=True))
     assert graph.node("permute_batch").inputs["indices"] == Port("batch_permutation", "output")
     assert check_graph(graph, CATALOG) == ()
-    bare = added(RECIPE, canvas.Add("permute_batch", "resize"))
+    bare = added(RECIPE, Add("permute_batch", "resize"))
     assert check_graph(bare, CATALOG)
 
 
 @pytest.mark.parametrize(
     ("action", "reason"),
     [
-        (canvas.Add("rotate", ""), "nothing feeds it"),
-        (canvas.AddTemplate("gamma"), "begin with a source"),
+        (Add("rotate", ""), "nothing feeds it"),
+        (AddTemplate("gamma"), "begin with a source"),
     ],
 )
-def test_on_an_empty_canvas_only_a_beginning_is_added(
-    action: canvas.Insertion, reason: str
-) -> None:
-    assert reason in fault_of_insertion(Graph(), CATALOG, action)
-    graph = added(Graph(), canvas.Add("readers.file", "", sound=True))
+def test_on_an_empty_canvas_only_a_beginning_is_added(action: Insertion, reason: str) -> None:
+    assert reason in action.fault_in(Graph(), CATALOG)
+    graph = added(Graph(), Add("readers.file", "", sound=True))
     assert [node.op for node in graph.nodes] == ["readers.file"]
 
 
 def test_what_would_be_a_fault_further_on_is_refused() -> None:
-    action = canvas.Add("crop_mirror_normalize", "resize", sound=True)
+    action = Add("crop_mirror_normalize", "resize", sound=True)
     with pytest.raises(GraphEditError, match="crop_mirror_normalize does not fit there: rotate"):
         added(RECIPE, action)
-    assert "rotate.data: it takes HWC" in fault_of_insertion(RECIPE, CATALOG, action)
-    assert fault_of_insertion(RECIPE, CATALOG, canvas.Add("crop_mirror_normalize", "flip")) == ""
+    assert "rotate.data: it takes HWC" in action.fault_in(RECIPE, CATALOG)
+    assert Add("crop_mirror_normalize", "flip").fault_in(RECIPE, CATALOG) == ""
 
 
 def test_faults_that_are_there_already_refuse_nothing() -> None:
     broken = RECIPE.replace_node(RECIPE.node("flip").__class__("flip", "flip"))
     assert check_graph(broken, CATALOG)
-    assert fault_of_insertion(broken, CATALOG, canvas.Add("hue", "resize")) == ""
+    assert Add("hue", "resize").fault_in(broken, CATALOG) == ""
 
 
 @pytest.mark.parametrize(
     "action",
     [
-        canvas.AddTemplate("gamma", after="resize"),
-        canvas.AddTemplate("gamma", edge="rotate:data"),
-        canvas.AddTemplate("gamma"),
+        AddTemplate("gamma", after="resize"),
+        AddTemplate("gamma", edge="rotate:data"),
+        AddTemplate("gamma"),
     ],
 )
-def test_a_template_goes_where_an_operator_goes(action: canvas.AddTemplate) -> None:
-    document, selected = apply_insertion(Document(RECIPE), CATALOG, action)
+def test_a_template_goes_where_an_operator_goes(action: AddTemplate) -> None:
+    document, selected = action.edit_body(Document(RECIPE), CATALOG)
     assert selected == ["gamma"]
     assert document.graph.consumers("gamma") or Port("gamma", "output") in (
         *document.graph.outputs.values(),
@@ -330,13 +340,13 @@ def test_a_template_goes_where_an_operator_goes(action: canvas.AddTemplate) -> N
 
 
 def test_a_branch_leaves_what_is_there() -> None:
-    action = canvas.AddTemplate("gamma", node="resize", output="output")
+    action = AddTemplate("gamma", node="resize", output="output")
     assert added(RECIPE, action).outputs == RECIPE.outputs
 
 
 def test_an_unknown_template_is_named() -> None:
     with pytest.raises(CatalogError, match="'gama' is no template"):
-        added(RECIPE, canvas.AddTemplate("gama"))
+        added(RECIPE, AddTemplate("gama"))
 
 
 @given(CHAINS, st.data())
@@ -348,17 +358,17 @@ def test_whatever_is_added_soundly_brings_no_fault(graph: Graph, data: st.DataOb
     edge = data.draw(st.sampled_from([*edges, *(f":{output}" for output in graph.outputs)]))
     after = data.draw(st.sampled_from(["", *(node.id for node in graph.nodes)]))
     if name in CATALOG:
-        actions: list[canvas.Insertion] = [
-            canvas.Add(name, after, sound=True),
-            canvas.AddOnEdge(name, edge, sound=True),
+        actions: list[Insertion] = [
+            Add(name, after, sound=True),
+            AddOnEdge(name, edge, sound=True),
         ]
     else:
         actions = [
-            canvas.AddTemplate(name, after=after, sound=True),
-            canvas.AddTemplate(name, edge=edge, sound=True),
+            AddTemplate(name, after=after, sound=True),
+            AddTemplate(name, edge=edge, sound=True),
         ]
     for action in actions:
-        refused = fault_of_insertion(graph, CATALOG, action)
+        refused = action.fault_in(graph, CATALOG)
         try:
             made = added(graph, action)
         except GraphEditError:
@@ -369,14 +379,14 @@ def test_whatever_is_added_soundly_brings_no_fault(graph: Graph, data: st.DataOb
 
 
 def test_an_input_is_fed_by_what_is_added_before_it() -> None:
-    graph = added(RECIPE, canvas.AddFeeding("gaussian_blur", "rotate", "data", sound=True))
+    graph = added(RECIPE, AddFeeding("gaussian_blur", "rotate", "data", sound=True))
     assert graph.node("rotate").inputs["data"] == Port("gaussian_blur", "output")
     assert graph.node("gaussian_blur").inputs["data"] == Port("resize", "output")
-    loose = added(RECIPE, canvas.Branch("gaussian_blur", "", ""))
-    fed = added(loose, canvas.AddFeeding("decoders.image", "gaussian_blur", "data"))
+    loose = added(RECIPE, Branch("gaussian_blur", "", ""))
+    fed = added(loose, AddFeeding("decoders.image", "gaussian_blur", "data"))
     assert fed.node("gaussian_blur").inputs["data"] == Port("decode_2", "output")
     with pytest.raises(GraphEditError, match=r"cannot feed gaussian_blur\.data"):
-        added(loose, canvas.AddFeeding("random.uniform", "gaussian_blur", "data"))
+        added(loose, AddFeeding("random.uniform", "gaussian_blur", "data"))
 
 
 def test_mixed_labels_have_as_many_classes_as_the_data(ready: Ready) -> None:
@@ -411,9 +421,9 @@ def test_what_the_script_leaves_out_is_said(make: Make) -> None:
     model, _ = make(graph=load_recipe("rotate-jitter"), connected=False)
     model.act("canvas", {"do": "mute", "nodes": ["rotate"], "muted": True})
     with pytest.raises(GraphEditError, match="no line for rotate: muted"):
-        copy_code(model.state, canvas.CopyCode(["rotate"]))
-    assert "rotate" in copy_code(model.state, canvas.CopyCode(["rotate", "flip"]))
+        CopyCode(["rotate"]).copy(model.state)
+    assert "rotate" in CopyCode(["rotate", "flip"]).copy(model.state)
     assert "fn.flip" in model.state.copied_code["text"]
     model.act("canvas", {"do": "disconnect", "edges": ["color:data"]})
     with pytest.raises(GraphEditError, match="Not copied"):
-        copy_code(model.state, canvas.CopyCode(["flip"]))
+        CopyCode(["flip"]).copy(model.state)

@@ -31,26 +31,25 @@ from workbench.graph.storage.layout import (
 )
 from workbench.graph.types.devices import infer_devices
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.ui.canvas.canvas_actions import apply_canvas_edit
+from workbench.ui.app.actions import ACTIONS
 from workbench.ui.canvas.canvas_annotations import copied_text, frame_entries, note_entries
+from workbench.ui.canvas.canvas_edit import CanvasEdit
 from workbench.ui.canvas.canvas_views import (
     edge_entries,
     node_entries,
     on_drawn_nodes,
     operator_entries,
 )
-from workbench.ui.canvas.insertions import apply_insertion
-from workbench.ui.contract.actions import canvas, parse_action
-from workbench.ui.contract.actions.canvas import AddTemplate, RemoveSnippet, SaveSnippet
-from workbench.ui.contract.components import ACTIONS
+from workbench.ui.canvas.insertions import AddTemplate
+from workbench.ui.contract.action import parse_action
 from workbench.ui.contract.views import EdgeEntry, NodeEntry
 from workbench.ui.state.step_labels import step_label
 from workbench.ui.state.view_state import ViewState, check_before_run
 from workbench.ui.storage.autosave import state_folder
 from workbench.ui.storage.saved_snippets import (
     PREFIX,
-    remove_snippet,
-    save_snippet,
+    RemoveSnippet,
+    SaveSnippet,
     saved_snippets,
     snippet_entries,
 )
@@ -168,8 +167,8 @@ DOCUMENT = Document(load_recipe("rotate-jitter"))
 
 def done(document: Document, do: str, **message: Any) -> Document:
     action = parse_action("canvas", ACTIONS["canvas"], {"do": do, **message})
-    assert isinstance(action, canvas.CanvasEdit)
-    return apply_canvas_edit(document, CATALOG, action)[0]
+    assert isinstance(action, CanvasEdit)
+    return action.edit_at("", document, CATALOG)[0]
 
 
 FRAMED = done(DOCUMENT, "frame", title="Geometry", nodes=["resize", "rotate"])
@@ -262,9 +261,7 @@ def state() -> ViewState:
 
 
 def save(state: ViewState, name: str = NAME, *nodes: str) -> str:
-    return save_snippet(
-        state, CATALOG, SaveSnippet(list(nodes or ("rotate", "gaussian_blur")), name)
-    )
+    return SaveSnippet(list(nodes or ("rotate", "gaussian_blur")), name).save(state, CATALOG)
 
 
 def test_one_is_saved_replaced_put_in_and_removed(state: ViewState) -> None:
@@ -276,18 +273,18 @@ def test_one_is_saved_replaced_put_in_and_removed(state: ViewState) -> None:
     assert (entry["name"], entry["nodes"]) == (PREFIX + NAME, ["rotate", "gaussian_blur"])
     for place in ({"after": "resize"}, {"edge": "flip:data"}, {"after": "flip"}):
         action = AddTemplate(PREFIX + NAME, sound=True, **place)
-        document, selected = apply_insertion(Document(OTHER), CATALOG, action)
+        document, selected = action.edit_body(Document(OTHER), CATALOG)
         assert selected == ["gaussian_blur"]
         assert check_graph(document.graph, CATALOG) == ()
-    remove_snippet(state, RemoveSnippet(NAME))
+    RemoveSnippet(NAME).remove(state)
     assert (saved_snippets(), state.snippets) == ((), ())
 
 
 def test_what_is_none_is_refused_and_named(state: ViewState) -> None:
     with pytest.raises(GraphEditError, match="There are: none"):
-        remove_snippet(state, RemoveSnippet("x"))
+        RemoveSnippet("x").remove(state)
     with pytest.raises(GraphEditError, match="no snippet 'x'"):
-        apply_insertion(Document(OTHER), CATALOG, AddTemplate(PREFIX + "x", after="resize"))
+        AddTemplate(PREFIX + "x", after="resize").edit_body(Document(OTHER), CATALOG)
     with pytest.raises(GraphEditError, match="No node is selected"):
         save(state, NAME, "gone")
     assert saved_snippets() == ()
@@ -310,12 +307,10 @@ def test_a_block_is_put_in_again_renamed_and_comes_back_from_its_code(tmp_path: 
     document, places = Document(graph), ["branch", "branch_2"]
     for place in places:
         action = AddTemplate(PREFIX + NAME, sound=True, after=place)
-        document, selected = apply_insertion(document, CATALOG, action)
+        document, selected = action.edit_body(document, CATALOG)
     (last,) = selected
     twice = rename_node(document.graph, last, "last")
-    other, _ = apply_insertion(
-        Document(OTHER), CATALOG, msgspec.structs.replace(action, after="resize")
-    )
+    other, _ = msgspec.structs.replace(action, after="resize").edit_body(Document(OTHER), CATALOG)
     for made, blocks in ((twice, ["branch", "branch_2", "last"]), (other.graph, ["branch"])):
         assert check_graph(made, CATALOG) == ()
         assert [node.id for node in made.nodes if node.bodies] == blocks

@@ -16,8 +16,7 @@ from workbench.catalog.templates import load_templates
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_setting
 from workbench.ui.canvas.canvas_views import operator_entries
-from workbench.ui.canvas.suggestions import find_compatible_ops
-from workbench.ui.contract.actions import canvas
+from workbench.ui.canvas.suggestions import FindCompatibleOps
 from workbench.ui.contract.views import argument_entries, recipe_lines, template_entries
 from workbench.ui.preview.presenters import recipe_entries
 
@@ -310,8 +309,7 @@ def entries() -> dict[str, Any]:
 
 
 def place(graph: Graph, node: str = "", output: str = "") -> dict[str, Any]:
-    action = canvas.FindCompatibleOps(node, output, "")
-    compatible = find_compatible_ops(graph, load_catalog(), action)
+    compatible = FindCompatibleOps(node, output, "").find(graph, load_catalog())
     return {"compatible": compatible, "empty": not graph.nodes}
 
 

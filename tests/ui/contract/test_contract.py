@@ -7,19 +7,22 @@ from typing import Any, Literal
 import pytest
 
 from workbench.errors import GraphEditError
-from workbench.ui.contract.actions import canvas, panels, parse_action
-from workbench.ui.contract.actions.base import tag_of
-from workbench.ui.contract.components import ACTIONS, COMPONENTS
-from workbench.ui.contract.typescript import PATH, ts_type, views_source
+from workbench.ui.app.actions import ACTIONS
+from workbench.ui.canvas.canvas_actions import Remove
+from workbench.ui.canvas.insertions import Add
+from workbench.ui.contract.action import parse_action, tag_of
+from workbench.ui.contract.components import COMPONENTS
 from workbench.ui.contract.views import NodeEntry
+from workbench.ui.preview.view_actions import OpenCloseup
+from workbench.ui.typescript import PATH, ts_type, views_source
 
 # Entries of an outbox become typed actions, or a sentence that says why not.
 
 
 def test_an_entry_becomes_its_action() -> None:
     entry = {"n": 7, "view": "a", "do": "add", "op": "rotate", "after": ""}
-    assert parse_action("canvas", ACTIONS["canvas"], entry) == canvas.Add("rotate", "")
-    assert parse_action("canvas", ACTIONS["canvas"], {"do": "remove"}) == canvas.Remove([], [])
+    assert parse_action("canvas", ACTIONS["canvas"], entry) == Add("rotate", "")
+    assert parse_action("canvas", ACTIONS["canvas"], {"do": "remove"}) == Remove([], [])
 
 
 @pytest.mark.parametrize(
@@ -52,7 +55,7 @@ def test_one_tag_means_one_action_of_a_component() -> None:
     for component, kinds in ACTIONS.items():
         tags = [tag_of(kind) for kind in kinds]
         assert len(set(tags)) == len(tags), component
-    assert tag_of(panels.OpenCloseup) == "open_closeup"
+    assert tag_of(OpenCloseup) == "open_closeup"
 
 
 # views.ts says what views.py and components.py say.
@@ -60,7 +63,7 @@ def test_one_tag_means_one_action_of_a_component() -> None:
 
 def test_the_file_is_up_to_date() -> None:
     assert PATH.read_text(encoding="utf-8") == views_source(), (
-        "run python -m workbench.ui.contract.typescript"
+        "run python -m workbench.ui.typescript"
     )
 
 

@@ -22,12 +22,11 @@ from workbench.graph.edits.edit import chain, new_node, randomise_arg, set_arg, 
 from workbench.graph.edits.generators import draw_refusal, generators_for
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.ui.contract.actions import inspector, parse_action
-from workbench.ui.contract.components import ACTIONS
+from workbench.ui.app.actions import ACTIONS
+from workbench.ui.contract.action import parse_action
 from workbench.ui.contract.inspector_views import ArgRow, InspectorView
-from workbench.ui.inspector.argument_actions import to_value
+from workbench.ui.inspector.argument_actions import InspectorEdit, to_value
 from workbench.ui.inspector.argument_rows import editor_of, inspector_view
-from workbench.ui.inspector.inspector_actions import apply_inspector_edit
 from workbench.ui.inspector.random_views import distributions_for, json_value
 
 # What the inspector shows of a node.
@@ -270,8 +269,8 @@ def catalog() -> Catalog:
 
 def edited(graph: Graph, do: str, **message: Any) -> Graph:
     action = parse_action("inspector", ACTIONS["inspector"], {"do": do, **message})
-    assert isinstance(action, inspector.InspectorEdit)
-    return apply_inspector_edit(graph, load_catalog(), action)
+    assert isinstance(action, InspectorEdit)
+    return action.edit_graph(graph, load_catalog())
 
 
 @pytest.mark.parametrize(

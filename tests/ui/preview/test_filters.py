@@ -18,10 +18,11 @@ from workbench.graph import load_recipe
 from workbench.graph.control_flow.options import set_probability
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.storage.layout import Document
-from workbench.ui.app.view_actions import apply_view_action, set_view
-from workbench.ui.contract.actions import panels, parse_action
-from workbench.ui.contract.components import ACTIONS
+from workbench.ui.app.actions import ACTIONS
+from workbench.ui.app.field_edits import set_view
+from workbench.ui.contract.action import parse_action
 from workbench.ui.preview.branch_share_job import USUAL_BATCHES
+from workbench.ui.preview.view_actions import ViewAction
 from workbench.ui.state.closeup import CloseupSample
 from workbench.ui.state.view_state import (
     FILTERED_TILE,
@@ -115,8 +116,8 @@ def test_actions(state: ViewState) -> None:
 
     def act(do: str, **message: Any) -> Document:
         action = parse_action("preview", ACTIONS["preview"], {"do": do, **message})
-        assert isinstance(action, panels.ViewAction)
-        return apply_view_action(state, document, action)
+        assert isinstance(action, ViewAction)
+        return action.view(state, document) or document
 
     act("open_closeup", index=3, of="images")
     act("probe_pixel", x=7, y=9)

@@ -19,9 +19,10 @@ from workbench.engine.protocol.worker_progress import Progress
 from workbench.errors import CancelledError
 from workbench.graph import Graph, load_recipe
 from workbench.sources import open_datasets
-from workbench.ui.contract.actions import parse_action
-from workbench.ui.contract.components import ACTIONS
-from workbench.ui.speed import RunAction, SpeedPanel
+from workbench.ui.app.actions import ACTIONS
+from workbench.ui.contract.action import parse_action
+from workbench.ui.speed import SpeedPanel
+from workbench.ui.speed.speed_actions import GraphFromRecord, SpeedAction
 
 NO_GPU = replace(MACHINE, gpu="", gpu_memory_gib=0.0, driver="", no_gpu="there is no GPU", cores=2)
 PATIENCE = 90.0
@@ -47,8 +48,14 @@ class Bed:
     def do(self, action: str, **parameters: Any) -> None:
         with self._condition:
             parsed = parse_action("speed", ACTIONS["speed"], {"do": action, **parameters})
-            assert isinstance(parsed, RunAction)
-            self.speed.do(parsed, self.graph, self.data)
+            assert isinstance(parsed, SpeedAction)
+            self.speed.do(lambda: parsed.act(self.speed, self.graph, self.data))
+
+    def edited(self, action: GraphFromRecord, graph: Graph | None = None) -> Graph:
+        """The graph that an action makes of this one, or of another."""
+        edited, said = action.edited(self.speed, graph or self.graph)
+        self.speed.say(said)
+        return edited
 
     def wait(self, holds: Callable[[Bed], object], what: str) -> None:
         with self._condition:

@@ -17,9 +17,9 @@ from workbench.bench.records.context import graph_hash
 from workbench.catalog import load_catalog
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.sources import open_datasets
-from workbench.ui.contract.actions.speed import Adopt
 from workbench.ui.speed.chart_views import ratios
 from workbench.ui.speed.panel import SpeedPanel
+from workbench.ui.speed.speed_actions import Adopt
 
 TRY = {
     **{"threads": "1, 2, 4", "batches": "16 32 64", "prefetch": "2"},
@@ -124,7 +124,7 @@ def test_the_best_setting_is_adopted(bed: Bed) -> None:
         (128, "not measured: Out of memory")
     }
     assert "all 9 settings tried" in view["tried"]
-    bed.graph = bed.speed.adopt(Adopt(view["on"][0]["id"]), set_setting(bed.graph, seed=7))
+    bed.graph = bed.edited(Adopt(view["on"][0]["id"]), set_setting(bed.graph, seed=7))
     assert config_of(bed.graph).settings == "batch 64, 4 threads, prefetch 2"
     assert bed.graph.settings.seed == 7
     assert bed["tune"]["adopted"]

@@ -23,12 +23,12 @@ from workbench.bench.records.record import FORMAT, WHOLE, dump_report, load_repo
 from workbench.bench.records.stage_report import StageCost, StageReport
 from workbench.errors import GraphEditError, RecordFormatError
 from workbench.graph import load_recipe
-from workbench.ui.contract.actions.speed import Adopt
 from workbench.ui.contract.views import LastSpeed
 from workbench.ui.speed.chart_views import measured_on
 from workbench.ui.speed.formatting import name_of, part_of
 from workbench.ui.speed.record_figures import last_speeds
 from workbench.ui.speed.record_views import comparison_view, require_drawable, view_of
+from workbench.ui.speed.speed_actions import Adopt
 
 # Records of every kind as the parts of the panel show them.
 
@@ -283,11 +283,11 @@ def test_files_for_the_browser(bed: Bed) -> None:
 
 def test_adopting_from_a_gpu_keeps_the_cpu_where_there_is_none(bed: Bed) -> None:
     bed.do("open", text=gpu_record(), name="h200.json")
-    adopted = bed.speed.adopt(Adopt(bed["records"][0]["id"]), bed.graph)
+    adopted = bed.edited(Adopt(bed["records"][0]["id"]))
     assert adopted.settings.device == "cpu"
     assert "still decoded on the CPU: there is no GPU" in bed["message"]
     with pytest.raises(GraphEditError, match="no record"):
-        bed.speed.adopt(Adopt("x"), bed.graph)
+        bed.edited(Adopt("x"))
 
 
 # What of the records is the speed of this very graph, here.

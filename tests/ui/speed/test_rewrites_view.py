@@ -13,7 +13,7 @@ from tests.optimiser.made_up import NAMES, make_up, slow_graph
 from tests.ui.speed.conftest import NO_GPU, Bed
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
-from workbench.ui.contract.actions.speed import TakeRewrites
+from workbench.ui.speed.speed_actions import TakeRewrites
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def entries(bed: Bed) -> dict[str, Any]:
 
 def take(bed: Bed, *names: str) -> None:
     action = TakeRewrites(bed["rewrites"]["on"][0]["id"], list(names))
-    bed.graph = bed.speed.adopt(action, bed.graph)
+    bed.graph = bed.edited(action)
 
 
 def test_every_proposal_has_gain_pixels_nodes_and_the_worst_samples(found: Bed) -> None:
@@ -115,4 +115,4 @@ def test_a_record_of_another_kind_proposes_nothing(found: Bed, tmp_path: Path) -
     found.speed.set("part", "compare")
     action = TakeRewrites(found["compare"]["on"][0]["id"], [])
     with pytest.raises(GraphEditError, match="no proposals"):
-        found.speed.adopt(action, found.graph)
+        found.edited(action)

@@ -14,9 +14,9 @@ from workbench.catalog import load_catalog
 from workbench.graph import Graph, Settings, load_recipe
 from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
 from workbench.graph.storage.layout import Document, Layout, dump_document, load_document
-from workbench.ui.canvas.canvas_actions import apply_canvas_edit
-from workbench.ui.contract.actions import canvas, parse_action
-from workbench.ui.contract.components import ACTIONS
+from workbench.ui.app.actions import ACTIONS
+from workbench.ui.canvas.canvas_edit import CanvasEdit
+from workbench.ui.contract.action import parse_action
 from workbench.ui.state.history import BURST, LIMIT, History
 from workbench.ui.state.step_labels import changed_nodes, step_label
 
@@ -212,8 +212,8 @@ JITTER = Document(load_recipe("rotate-jitter"))
 )
 def test_an_action_of_the_canvas(do: str, message: dict[str, Any], label: str) -> None:
     action = parse_action("canvas", ACTIONS["canvas"], {"do": do, **message})
-    assert isinstance(action, canvas.CanvasEdit)
-    document, _ = apply_canvas_edit(JITTER, CATALOG, action)
+    assert isinstance(action, CanvasEdit)
+    document, _ = action.edit_at("", JITTER, CATALOG)
     assert step_label(JITTER, document) == label
     assert step_label(load_document(dump_document(JITTER)), document) == label
 

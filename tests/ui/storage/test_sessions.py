@@ -23,7 +23,7 @@ from workbench.engine.resources.machine import describe_machine
 from workbench.graph import Graph, Node, load_graph, load_recipe
 from workbench.graph.storage.layout import Document, Layout
 from workbench.roots import Roots
-from workbench.ui.app.view_settings import restore_view, view_settings
+from workbench.ui.app.field_edits import restore_view, view_settings
 from workbench.ui.state.history import HistoryStep
 from workbench.ui.state.owner import (
     OpenTabs,

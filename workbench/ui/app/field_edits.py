@@ -1,18 +1,110 @@
-"""What a field that either side may set, undo and redo change of the graph and the view."""
+"""Fields that either side may set: their values from the browser or a cell, and from a session.
+
+Values come from the browser: what is wrong raises a GraphError.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
-from workbench.catalog.spec import Catalog
 from workbench.engine.resources.machine import Machine
-from workbench.errors import GraphEditError
+from workbench.errors import GraphEditError, WorkbenchError
 from workbench.graph.edits.edit import set_setting
-from workbench.ui.app.selection import follow_step
-from workbench.ui.contract.actions import GoToStep, Redo, Undo
+from workbench.preview.views.effect import MOST_VARIANTS
 from workbench.ui.contract.components import TABS
+from workbench.ui.export.exports import require_entry
+from workbench.ui.speed import PARTS
+from workbench.ui.state.compared_graph import LONGEST_NAME
 from workbench.ui.state.history import History
-from workbench.ui.state.view_state import ViewState
+from workbench.ui.state.view_state import MOST_BATCH, MOST_TILE, MOST_TILES, ViewState
+
+_SWITCHES = {
+    ("bar", "history_in_view"): "history_in_view",
+    ("preview", "show_original"): "show_original",
+    ("preview", "lossless"): "lossless",
+    ("preview", "pinned"): "pinned",
+    ("preview", "show_statistics"): "show_statistics",
+    ("preview", "show_targets"): "show_targets",
+    ("canvas", "show_targets"): "show_targets",
+    ("canvas", "in_view"): "canvas_in_view",
+    ("code", "in_view"): "code_in_view",
+    ("code", "skip_bad"): "skip_bad",
+    ("inspector", "effect_open"): "effect_open",
+}
+"""Fields of two values -> where the state has them."""
+REPORTED = frozenset(
+    {
+        ("canvas", "in_view"),
+        ("code", "in_view"),
+        ("preview", "show_original"),
+        ("inspector", "policy_rows"),
+    }
+)
+"""What a page says of itself, unasked: it takes nothing back that a person was told just now."""
+
+
+def set_view(state: ViewState, component: str, field: str, value: Any) -> bool:
+    """Take the value of a field; returns whether it is one that only says what is to be seen."""
+    if isinstance(value, bool):
+        switch = _SWITCHES.get((component, field))
+        if switch is not None:
+            setattr(state, switch, value)
+        return switch is not None
+    if component == "preview" and field in ("seed", "batch") and state.pinned:
+        raise GraphEditError(f"The draws are pinned: unpin them to set the {field}.")
+    match component, field, value:
+        case "preview", "mode", "original" | "augmented" | "both" | "difference" | "compare":
+            state.mode = value
+        case "preview", "against", str() if len(value) <= LONGEST_NAME:
+            state.against = value
+        case "preview", "baseline", str():
+            state.baseline = value
+        case "preview", "batch", int():
+            if not 0 <= value <= MOST_BATCH:
+                raise GraphEditError(f"batch {value}: 0 to {MOST_BATCH} can be shown.")
+            if value != state.batch:
+                state.batch, state.marked = value, []
+        case "preview", "marked", [*places] if all(type(place) is int for place in places):
+            size = state.checked.graph.settings.batch_size
+            beyond = next((place for place in places if not 0 <= place < size), None)
+            if beyond is not None:
+                raise GraphEditError(f"No sample {beyond} is in the batch: give 0 to {size - 1}.")
+            state.marked = sorted(set(places))
+        case "preview", "tiles", int():
+            state.tiles = min(MOST_TILES, max(4, value))
+        case "preview", "tile_size", int():
+            state.tile_size = min(MOST_TILE, max(32, value)) if value else 0
+        case "preview", "shown_classes", list():
+            state.shown_classes = _names(value)
+        case "preview", "shown_branches", list():
+            state.shown_branches = _names(value)
+        case "preview", "shown_augmentations", list():
+            state.shown_augmentations = _names(value)
+        case "preview", "repeat", int():
+            size = state.checked.graph.settings.batch_size
+            if value >= size:
+                raise GraphEditError(f"repeat {value}: give a place of 0 to {size - 1}, or -1.")
+            state.repeat = max(-1, value)
+        case "canvas", "sample", int():
+            state.sample = max(0, value)
+        case "canvas", "detail_of", str():
+            state.detail_of = value
+        case "inspector", "effect_args", [*names] if all(isinstance(n, str) for n in names):
+            state.effect_args = names[:2]
+        case "inspector", "policy_rows", [*rows] if all(type(row) is int for row in rows):
+            state.policy_rows = sorted(set(rows))[:MOST_VARIANTS]
+        case "code", "target", str():
+            require_entry(value)
+            state.target = value
+        case _:
+            return False
+    return True
+
+
+def _names(value: list[Any]) -> list[str]:
+    return list(dict.fromkeys(name for name in value if isinstance(name, str)))
 
 
 def set_graph_field(
@@ -37,47 +129,47 @@ def set_graph_field(
             raise GraphEditError(f"{component}.{field} cannot be {value!r}.")
 
 
-def take_steps(
-    state: ViewState, history: History, catalog: Catalog, action: Undo | Redo | GoToStep
-) -> str:
-    """Undo, redo or go to a step of the history, and let the selection follow.
+# How the user looks at a graph, as it is kept with the session and comes back with it.
 
-    Returns what to say. Raises GraphEditError for a step that is not there.
-    """
-    before = history.document
-    if isinstance(action, GoToStep):
-        said = _go_to(state, history, action.step)
-    else:
-        said = undo_or_redo(state, history, back=isinstance(action, Undo))
-    follow_step(state, before, history.document, catalog)
-    return said
-
-
-def _go_to(state: ViewState, history: History, number: int) -> str:
-    done = len(history.before)
-    there = done + len(history.undone)
-    if not 0 <= number <= there:
-        raise GraphEditError(f"There is no step {number}. Give 0 to {there}.")
-    for _ in range(abs(number - done)):
-        said = undo_or_redo(state, history, back=number < done)
-        if said:
-            return said
-    return ""
+_KEPT = {
+    "mode": "preview",
+    "baseline": "preview",
+    "against": "preview",
+    "batch": "preview",
+    "tiles": "preview",
+    "tile_size": "preview",
+    "lossless": "preview",
+    "shown_classes": "preview",
+    "shown_branches": "preview",
+    "shown_augmentations": "preview",
+    "show_statistics": "preview",
+    "show_targets": "preview",
+    "sample": "canvas",
+    "target": "code",
+    "effect_open": "inspector",
+    "effect_args": "inspector",
+    "pinned": "preview",
+}
+"""Field -> its component. ``pinned`` is the last: it holds the batch."""
 
 
-def undo_or_redo(state: ViewState, history: History, back: bool) -> str:
-    """Undo or redo, and with a replayed draw its batch and photo too. Returns what to say."""
-    word = "undo" if back else "redo"
-    target = history.target(back)
-    if target is None:
-        return f"There is nothing to {word}."
-    document, view = target
-    held = history.now.settings.seed, state.batch
-    if state.pinned and held != (document.graph.settings.seed, view[0] if view else held[1]):
-        raise GraphEditError(
-            f"The draws are pinned: unpin them to {word} the change of seed or batch."
-        )
-    (history.undo if back else history.redo)()
-    if view is not None:
-        (state.batch, state.repeat), state.closeup = view, None
-    return ""
+def view_settings(state: ViewState) -> dict[str, Any]:
+    """What is kept, by field."""
+    kept = {field: getattr(state, field) for field in _KEPT}
+    part = {"speed_part": state.speed_part}
+    return {"tab": state.tab, "repeat": state.repeat, **part, **kept}
+
+
+def restore_view(state: ViewState, kept: Mapping[str, Any]) -> None:
+    """Show it so again. What cannot be is passed over."""
+    tab, repeat = kept.get("tab"), kept.get("repeat")
+    if tab in TABS:
+        state.tab = tab
+    if (part := kept.get("speed_part")) in PARTS:
+        state.speed_part = str(part)
+    if isinstance(repeat, int) and not isinstance(repeat, bool):
+        state.repeat = max(-1, repeat)  # a smaller batch may lack it: ``ViewState.repeated``
+    for field, component in _KEPT.items():
+        if field in kept:
+            with suppress(WorkbenchError):
+                set_view(state, component, field, kept[field])

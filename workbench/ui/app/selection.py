@@ -3,32 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from workbench.catalog.spec import Catalog
 from workbench.graph.control_flow.kinds import CONDITION
 from workbench.graph.model import Graph, block_of
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.storage.layout import Document
-from workbench.ui.canvas.canvas_actions import all_folded_generators
+from workbench.ui.canvas.canvas_views import all_folded_generators
+from workbench.ui.contract.action import Action
 from workbench.ui.inspector.block_views import drawn_around, is_drawn, nearest_existing_scope
 from workbench.ui.state.step_labels import changed_nodes
 from workbench.ui.state.view_state import ViewState, initial_selection
 
-
-def select_node(state: ViewState, document: Document, node: str) -> None:
-    """Select a node; where it is not drawn, show its body. Raises GraphEditError."""
-    if not is_drawn(document.graph, document.layout, node, state.scope):
-        state.scope = document.graph.scope_of(node)
-    state.selected = [node]
+if TYPE_CHECKING:
+    from workbench.ui.app.view_model import ViewModel
 
 
-def open_scope(state: ViewState, graph: Graph, catalog: Catalog, scope: str) -> None:
-    """Show another body; out of a block, that is selected. Raises GraphEditError."""
-    graph.body_at(scope)
-    body = graph.at_scope(scope)
-    left = drawn_around(body, block_of(state.scope)) if state.scope else ""
-    state.scope = scope
-    state.selected = [left] if left else initial_selection(body, catalog)
+class SelectNode(Action, tag="select", frozen=True):
+    """Select a node in all components; where it is not drawn, show its body."""
+
+    node: str
+
+    def apply(self, model: ViewModel) -> str:
+        state, document = model.state, model.history.document
+        if not is_drawn(document.graph, document.layout, self.node, state.scope):
+            state.scope = document.graph.scope_of(self.node)
+        state.selected = [self.node]
+        return ""
+
+
+class OpenScope(Action, tag="open_scope", frozen=True):
+    """Show a body of a block in place of the graph; out of a block, that is selected."""
+
+    scope: str
+    """``branch.then``; empty for the graph itself."""
+
+    def apply(self, model: ViewModel) -> str:
+        state, graph = model.state, model.graph
+        graph.body_at(self.scope)
+        body = graph.at_scope(self.scope)
+        left = drawn_around(body, block_of(state.scope)) if state.scope else ""
+        state.scope = self.scope
+        state.selected = [left] if left else initial_selection(body, model.catalog)
+        return ""
 
 
 def follow_step(state: ViewState, before: Document, after: Document, catalog: Catalog) -> None:

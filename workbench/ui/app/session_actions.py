@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from workbench.errors import GraphEditError, WorkbenchError
 from workbench.graph.storage.layout import Document
 from workbench.preview import PreviewResult
 from workbench.roots import Roots
+from workbench.ui.app.field_edits import restore_view
 from workbench.ui.app.session_keeper import SessionKeeper
-from workbench.ui.app.view_settings import restore_view
-from workbench.ui.contract.actions import bar
+from workbench.ui.contract.action import Action
 from workbench.ui.contract.views import CellEntry, KeptState
 from workbench.ui.export.cell_source import cell_source
+from workbench.ui.storage.autosave import Restored
 from workbench.ui.storage.recent_work import recent_folders, recent_work
 from workbench.ui.storage.session_file import Session
 
@@ -45,39 +48,6 @@ class SessionActions:
         """Whose the session is (see ``owner.py``); empty where nothing is kept."""
         return self._keeper.owner if self._keeper is not None else ""
 
-    def carry_out(self, action: bar.SessionAction) -> str:
-        """Returns what to tell the user."""
-        keeper, model = self._keeper, self._model
-        match action:
-            case bar.AttachPage():
-                return self.attach(action.tab, action.kept)
-            case bar.StartAfresh():
-                return self._start_afresh()
-            case bar.DescribeCell():
-                source = cell_source(model.data_panel.datasets, model.history.document)
-                asked = self._cell.get("asked", 0) + 1
-                self._cell = {**self._cell, "source": source, "asked": asked}
-            case bar.PageDrawn():
-                self.release(action.opened)
-            case bar.ApplyKept():
-                return self._apply_kept()
-            case bar.DismissRestored():
-                if keeper is not None:
-                    keeper.withdraw_offer()
-            case bar.ListRecent():
-                if keeper is not None:
-                    keeper.list_recent()
-            case bar.ListFolders():
-                if keeper is not None:
-                    opened = self._model.data_panel.datasets.values()
-                    places = [data.location for data in opened]
-                    self._model.state.recent_folders = recent_folders(self._roots, places)
-            case bar.OpenRecent():
-                return self._open_recent(action.owner)
-            case _:
-                assert_never(action)
-        return self._model.state.message  # what was said of something else stays
-
     def attach(
         self, tab: str, kept: Sequence[Mapping[str, Any]] = (), *, apply: bool = True
     ) -> str:
@@ -108,6 +78,19 @@ class SessionActions:
                 model.act(component, entry)
         return said
 
+    def describe_cell(self) -> None:
+        """Write the present graph as the code of a notebook's cell."""
+        source = cell_source(self._model.data_panel.datasets, self._model.history.document)
+        asked = self._cell.get("asked", 0) + 1
+        self._cell = {**self._cell, "source": source, "asked": asked}
+
+    def list_folders(self) -> None:
+        """List the data folders of the sessions that were kept."""
+        if self._keeper is not None:
+            opened = self._model.data_panel.datasets.values()
+            places = [data.location for data in opened]
+            self._model.state.recent_folders = recent_folders(self._roots, places)
+
     def follow(self) -> None:
         """Keep the present state, where anything of it has changed."""
         self._model.state.speed_part = self._model.speed.part
@@ -130,6 +113,11 @@ class SessionActions:
             return []
         found = recent_work(but=self._keeper.owner)
         return [(entry["owner"], f"{entry['name']} · {entry['when']}") for entry in found]
+
+    def look_for_recent(self) -> None:
+        """List the sessions of others in the bar."""
+        if self._keeper is not None:
+            self._keeper.list_recent()
 
     def hold(self) -> None:
         """Keep nothing until a page has drawn what was opened just now."""
@@ -193,23 +181,28 @@ class SessionActions:
         except WorkbenchError as error:  # a folder that this server may not open
             return str(error)
 
-    def _start_afresh(self) -> str:
-        """What was given; undo leads back to what was restored."""
+    def start_afresh(self) -> str:
+        """Show what was given; undo leads back to what was restored."""
         model = self._model
-        if self._keeper is not None:
-            self._keeper.withdraw_offer()
+        self.withdraw_offer()
         said = model.replace(self._given, "start afresh")
         if model.data_panel.datasets != self._given_data:
             return model.open_data(self._given_data) or said
         return said
 
-    def _apply_kept(self) -> str:
-        found = self._keeper.withdraw_offer() if self._keeper is not None else None
+    def withdraw_offer(self) -> Restored | None:
+        """Report nothing any more. Returns the edits that were offered."""
+        return self._keeper.withdraw_offer() if self._keeper is not None else None
+
+    def apply_kept(self) -> str:
+        """Show the edits that are offered; undo returns to the present graph."""
+        found = self.withdraw_offer()
         if found is None:
             raise GraphEditError("No earlier edits are offered.")
         return self._open_session(found.session)
 
-    def _open_recent(self, owner: str) -> str:
+    def open_recent(self, owner: str) -> str:
+        """Open a copy of a session that was kept."""
         found = self._keeper.find(owner) if self._keeper is not None else None
         if found is None:
             raise GraphEditError("That session is there no more. Open the list again.")
@@ -219,3 +212,84 @@ class SessionActions:
         said = self._model.replace(session.document)
         data = session.data
         return (self._model.open_data(data) if data and all(data.values()) else "") or said
+
+
+# What the bar may ask of a session. What was said of something else stays.
+
+
+class AttachPage(Action, tag="attach", frozen=True):
+    """Say which tab this page is, and what it still had to send when its server was lost."""
+
+    tab: str
+    """Its owner; empty for a tab that has none yet."""
+    kept: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    """Edits with their ``component``, or values with ``component``, ``field`` and ``value``."""
+
+    def apply(self, model: ViewModel) -> str:
+        return model.sessions.attach(self.tab, self.kept)
+
+
+class StartAfresh(Action, tag="start_afresh", frozen=True):
+    """Show what was given, in place of what was restored."""
+
+    def apply(self, model: ViewModel) -> str:
+        return model.sessions.start_afresh()
+
+
+class ApplyKept(Action, tag="apply_kept", frozen=True):
+    """Show the edits that are offered; undo returns to the present graph."""
+
+    def apply(self, model: ViewModel) -> str:
+        return model.sessions.apply_kept()
+
+
+class DismissRestored(Action, tag="dismiss_restored", frozen=True):
+    """Say no longer what was restored."""
+
+    def apply(self, model: ViewModel) -> str:
+        model.sessions.withdraw_offer()
+        return model.state.message
+
+
+class PageDrawn(Action, tag="shown", frozen=True):
+    """Say that the page has drawn what was opened."""
+
+    opened: int
+    """The ``opened`` of the bar."""
+
+    def apply(self, model: ViewModel) -> str:
+        model.sessions.release(self.opened)
+        return model.state.message
+
+
+class ListRecent(Action, tag="list_recent", frozen=True):
+    """List the sessions that were kept."""
+
+    def apply(self, model: ViewModel) -> str:
+        model.sessions.look_for_recent()
+        return model.state.message
+
+
+class ListFolders(Action, tag="list_folders", frozen=True):
+    """List the data folders of the sessions that were kept."""
+
+    def apply(self, model: ViewModel) -> str:
+        model.sessions.list_folders()
+        return model.state.message
+
+
+class OpenRecent(Action, tag="open_recent", frozen=True):
+    """Open a copy of a session that was kept."""
+
+    owner: str
+
+    def apply(self, model: ViewModel) -> str:
+        return model.sessions.open_recent(self.owner)
+
+
+class DescribeCell(Action, tag="describe_cell", frozen=True):
+    """Write the present graph as the code of a notebook's cell."""
+
+    def apply(self, model: ViewModel) -> str:
+        model.sessions.describe_cell()
+        return model.state.message

@@ -7,7 +7,7 @@ from functools import partial
 
 from workbench.preview import PreviewResult
 from workbench.sources import Datasets
-from workbench.ui.app.view_settings import view_settings
+from workbench.ui.app.field_edits import view_settings
 from workbench.ui.contract.views import KeptState, RecentEntry, RestoredEntry
 from workbench.ui.state.history import History
 from workbench.ui.state.owner import is_owner, new_owner

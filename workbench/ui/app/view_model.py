@@ -28,19 +28,15 @@ from workbench.preview import PreviewRequest, PreviewResult
 from workbench.preview.views.share import share_sheet
 from workbench.roots import Roots
 from workbench.sources import Data
-from workbench.ui.app.field_edits import set_graph_field
+from workbench.ui.app.actions import ACTIONS
+from workbench.ui.app.field_edits import REPORTED, set_graph_field, set_view
 from workbench.ui.app.field_publisher import FieldPublisher, Fields, Publish, Together
 from workbench.ui.app.field_values import constant_fields, graph_fields
-from workbench.ui.app.model_actions import carry_out
 from workbench.ui.app.page_heartbeat import PageHeartbeat
 from workbench.ui.app.selection import follow_graph
 from workbench.ui.app.session_actions import SessionActions
 from workbench.ui.app.session_keeper import Claim, SessionKeeper, own_tab
-from workbench.ui.app.view_actions import REPORTED, set_view
-from workbench.ui.contract.actions import (
-    parse_action,
-)
-from workbench.ui.contract.components import ACTIONS
+from workbench.ui.contract.action import parse_action
 from workbench.ui.contract.views import status_fields
 from workbench.ui.data.data_panel import DataPanel
 from workbench.ui.export.exports import Exports
@@ -338,7 +334,7 @@ class ViewModel:
     def _do(self, component: str, message: Mapping[str, Any]) -> None:
         try:
             known = ACTIONS.get(component, ())
-            said = carry_out(self, component, parse_action(component, known, message))
+            said = parse_action(component, known, message).apply(self)
         except WorkbenchError as error:
             said = str(error)
         except Exception as error:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.edits.fragment import copy_fragment, with_generators
 from workbench.graph.model import Graph, is_text
@@ -22,49 +23,70 @@ from workbench.graph.storage.layout import (
     load_document,
     positions_from_json,
 )
-from workbench.ui.contract.actions import canvas
+from workbench.ui.canvas.canvas_edit import CanvasEdit
+from workbench.ui.contract.action import Edited
 from workbench.ui.contract.views import FrameEntry, NoteEntry
 
 _BESIDE = 36
 """Pixels from a copied note to its copy, in both directions."""
 
 
-def set_frame(document: Document, action: canvas.SetFrame) -> Document:
-    """Raises GraphEditError for no nodes, nodes of several bodies, or no title."""
-    graph, layout = document.graph, document.layout
-    title = _text(action.title, LONGEST_TITLE, "title of a frame")
-    known = _known(layout.frames, action.frame, "frame")
-    nodes = tuple(dict.fromkeys(node for node in action.nodes if node != graph.scope))
-    if not nodes and known is not None:
-        nodes = known.nodes
-    if not nodes:
-        raise GraphEditError("A frame stands around nodes. Select some.")
-    for node in nodes:
-        if graph.whole.scope_of(node) != graph.scope:
-            raise GraphEditError(f"{node} stands in another body: a frame has nodes of one.")
-    return replace(document, layout=layout.framed(Frame(title, nodes), action.frame))
+class SetFrame(CanvasEdit, tag="frame", frozen=True):
+    """Draw a frame around nodes, or give one another title or other nodes."""
+
+    title: str
+    nodes: list[str]
+    """Of a frame that is there, empty leaves them."""
+    frame: str = ""
+    """Empty: a new one."""
+
+    def edit_body(self, document: Document, catalog: Catalog) -> Edited:
+        graph, layout = document.graph, document.layout
+        title = _text(self.title, LONGEST_TITLE, "title of a frame")
+        known = _known(layout.frames, self.frame, "frame")
+        nodes = tuple(dict.fromkeys(node for node in self.nodes if node != graph.scope))
+        if not nodes and known is not None:
+            nodes = known.nodes
+        if not nodes:
+            raise GraphEditError("A frame stands around nodes. Select some.")
+        for node in nodes:
+            if graph.whole.scope_of(node) != graph.scope:
+                raise GraphEditError(f"{node} stands in another body: a frame has nodes of one.")
+        return replace(document, layout=layout.framed(Frame(title, nodes), self.frame)), None
 
 
-def remove_frame(document: Document, action: canvas.RemoveFrame) -> Document:
-    """Raises GraphEditError where there is none."""
-    frames = dict(document.layout.frames)
-    _known(frames, action.frame, "frame")
-    frames.pop(action.frame, None)
-    return replace(document, layout=replace(document.layout, frames=frames))
+class RemoveFrame(CanvasEdit, tag="remove_frame", frozen=True):
+    """Take a frame away; what stands in it stays."""
+
+    frame: str
+
+    def edit_body(self, document: Document, catalog: Catalog) -> Edited:
+        frames = dict(document.layout.frames)
+        _known(frames, self.frame, "frame")
+        frames.pop(self.frame, None)
+        return replace(document, layout=replace(document.layout, frames=frames)), None
 
 
-def set_note(document: Document, action: canvas.SetNote) -> Document:
-    """Raises GraphEditError for a place that is none, or a text that is too long."""
-    layout, graph = document.layout, document.graph
-    _known(layout.notes, action.note, "note")
-    if not action.text.strip():
-        notes = {key: note for key, note in layout.notes.items() if key != action.note}
-        return replace(document, layout=replace(layout, notes=notes))
-    place = positions_from_json({"at": [action.x, action.y]}).get("at")
-    if place is None:
-        raise GraphEditError(f"A note cannot stand at {action.x}, {action.y}: that is too far.")
-    note = Note(_text(action.text, LONGEST_NOTE, "text of a note"), place, graph.scope)
-    return replace(document, layout=layout.noted(note, action.note))
+class SetNote(CanvasEdit, tag="note", frozen=True):
+    """Put a note on the canvas, or change one: an empty text takes it away."""
+
+    text: str
+    x: float
+    y: float
+    note: str = ""
+    """Empty: a new one."""
+
+    def edit_body(self, document: Document, catalog: Catalog) -> Edited:
+        layout, graph = document.layout, document.graph
+        _known(layout.notes, self.note, "note")
+        if not self.text.strip():
+            notes = {key: note for key, note in layout.notes.items() if key != self.note}
+            return replace(document, layout=replace(layout, notes=notes)), None
+        place = positions_from_json({"at": [self.x, self.y]}).get("at")
+        if place is None:
+            raise GraphEditError(f"A note cannot stand at {self.x}, {self.y}: that is too far.")
+        note = Note(_text(self.text, LONGEST_NOTE, "text of a note"), place, graph.scope)
+        return replace(document, layout=layout.noted(note, self.note)), None
 
 
 def frame_entries(layout: Layout, shown: Graph) -> list[FrameEntry]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.catalog.own_operators.own_code import OWN_CODE
-from workbench.catalog.spec import OPAQUE, ArgSpec, Device, OpSpec, PortSpec
+from workbench.catalog.spec import OPAQUE, ArgSpec, Catalog, Device, OpSpec, PortSpec
 from workbench.graph.checks.check import Fault
 from workbench.graph.edits.compose import edge_id
 from workbench.graph.edits.edit import is_movable
@@ -22,7 +22,6 @@ from workbench.graph.model.ports import outputs_of, positional_ports
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.devices import device_of, is_generator
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.ui.canvas.canvas_actions import all_folded_generators, folded_generators_in_scope
 from workbench.ui.contract.views import (
     DrawEntry,
     EdgeEntry,
@@ -76,6 +75,41 @@ def _words(spec: OpSpec) -> str:
     shown = set(re.findall(r"[a-z]{4,}", f"{spec.name} {spec.label} {spec.summary}".lower()))
     words = dict.fromkeys(re.findall(r"[a-z]{4,}", spec.doc.lower()))
     return " ".join(word for word in words if word not in shown and word not in _COMMON)
+
+
+def folded_generators_in_scope(
+    graph: Graph, catalog: Catalog, layout: Layout
+) -> dict[str, tuple[str, str]]:
+    """Generators that stand in the node that they feed -> that node and its argument.
+
+    Those of the graph's own body only: see ``all_folded_generators``.
+    """
+    given = {port.node for port in graph.outputs.values()}
+    fed: dict[str, list[tuple[str, str]]] = {}
+    for edge in graph.edges:
+        fed.setdefault(edge.source.node, []).append((edge.target, edge.input))
+    folded = {}
+    for node in graph.nodes:
+        spec = catalog.find(node.op)
+        if spec is None or not is_generator(spec) or node.inputs:
+            continue
+        if node.id in given or node.id in layout.unfolded or len(fed.get(node.id, ())) != 1:
+            continue
+        target, into = fed[node.id][0]
+        target_spec = catalog.find(graph.node(target).op)
+        if target_spec is not None and into in target_spec.args:
+            folded[node.id] = target, into
+    return folded
+
+
+def all_folded_generators(
+    graph: Graph, catalog: Catalog, layout: Layout
+) -> dict[str, tuple[str, str]]:
+    """The same for a whole graph, with all that stands inside its blocks."""
+    found: dict[str, tuple[str, str]] = {}
+    for scope, _ in graph.bodies():
+        found |= folded_generators_in_scope(graph.at_scope(scope), catalog, layout)
+    return found
 
 
 def on_drawn_nodes(typed: TypedGraph, layout: Layout, faults: Sequence[Fault]) -> list[Fault]:

@@ -5,6 +5,10 @@ What does not suit the graph raises GraphEditError.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import msgspec
+
 from workbench.catalog.spec import Catalog
 from workbench.catalog.templates import load_templates
 from workbench.errors import GraphEditError
@@ -16,100 +20,121 @@ from workbench.graph.model import Graph, Port
 from workbench.graph.storage.layout import Document
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.canvas.canvas_actions import cut_edge
+from workbench.ui.canvas.canvas_edit import split_by_body
 from workbench.ui.canvas.canvas_views import on_drawn_nodes
-from workbench.ui.canvas.edited_bodies import split_by_body
-from workbench.ui.canvas.insertions import fault_of_insertion
-from workbench.ui.contract.actions import ApplyFix, canvas
+from workbench.ui.canvas.insertions import Add, AddOnEdge, AddTemplate, Branch, Insertion
+from workbench.ui.contract.action import Action, DocumentEdit, Edited
 from workbench.ui.contract.views import CompatibleOps, ConnectTargets
 from workbench.ui.state.view_state import ViewState, faults_of, fixes_of, warnings_of
+
+if TYPE_CHECKING:
+    from workbench.ui.app.view_model import ViewModel
 
 MOST_TRIED = 12
 """Operators and templates that are tried out for one question: each takes some milliseconds."""
 
 
-def find_suggestions(
-    state: ViewState,
-    graph: Graph,
-    catalog: Catalog,
-    action: canvas.FindConnectTargets | canvas.FindCompatibleOps,
-) -> None:
-    """Answer what the canvas asks of the body that it shows, or of one drawn in it."""
-    asked_place = getattr(action, "edge", "")
-    ((scope, action),) = split_by_body(graph, action, state.scope)
-    graph = graph.at_scope(scope)
-    if isinstance(action, canvas.FindConnectTargets):
-        state.connect_targets = find_connect_targets(graph, catalog, action)
-        return
-    found = find_compatible_ops(graph, catalog, action)
-    found["place"] = asked_place or found["place"]
-    before = state.compatible_ops
-    asked = graph.whole, graph.scope, action.how, found["place"]
-    if state.compatible_ops_of == asked:  # what was tried there already holds
-        tried = {name: before["reasons"].get(name, "") for name in before["tried"]}
-        fitting = {name: why for name, why in tried.items() if name not in found["tried"] and why}
-        found["reasons"] = {**found["reasons"], **fitting}
-        found["tried"] = [*dict.fromkeys((*tried, *found["tried"]))]
-    state.compatible_ops, state.compatible_ops_of = found, asked
+class FindConnectTargets(Action, tag="connect_targets", frozen=True):
+    """Ask what an output may feed."""
+
+    node: str
+    output: str
+    edge: str
+    """The one whose end is dragged; else empty."""
+
+    def apply(self, model: ViewModel) -> str:
+        ((scope, action),) = split_by_body(model.graph, self, model.state.scope)
+        model.state.connect_targets = action.find(model.graph.at_scope(scope), model.catalog)
+        return ""
+
+    def find(self, graph: Graph, catalog: Catalog) -> ConnectTargets:
+        """What an output may feed; an edge whose end is dragged counts as cut."""
+        source = Port(self.node, self.output)
+        require_given(graph, source)
+        typed = TypedGraph(cut_edge(graph, self.edge) if self.edge else graph, catalog)
+        found = connect_targets(typed, source)
+        reasons = {edge_id(target, into): reason for (target, into), reason in found.items()}
+        return {"source": str(source), "reasons": reasons}
 
 
-def find_connect_targets(
-    graph: Graph, catalog: Catalog, action: canvas.FindConnectTargets
-) -> ConnectTargets:
-    """What an output may feed; an edge whose end is dragged counts as cut."""
-    source = Port(action.node, action.output)
-    require_given(graph, source)
-    dragged = action.edge
-    typed = TypedGraph(cut_edge(graph, dragged) if dragged else graph, catalog)
-    found = connect_targets(typed, source)
-    reasons = {edge_id(target, into): reason for (target, into), reason in found.items()}
-    return {"source": str(source), "reasons": reasons}
+class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
+    """Ask which operators may be added behind an output or on an edge."""
+
+    node: str
+    output: str
+    edge: str
+    """In place of the two others; else empty."""
+    how: str = "add"
+    """The action that is to add one: ``add``, ``add_on`` or ``branch``."""
+    tried: list[str] = msgspec.field(default_factory=list)
+    """Operators and templates of which it is found out whether the graph would have a fault. Of
+    the others only what they take and give, and their device, is compared."""
+
+    def apply(self, model: ViewModel) -> str:
+        state = model.state
+        ((scope, action),) = split_by_body(model.graph, self, state.scope)
+        graph = model.graph.at_scope(scope)
+        found = action.find(graph, model.catalog)
+        found["place"] = self.edge or found["place"]
+        before = state.compatible_ops
+        asked = graph.whole, graph.scope, self.how, found["place"]
+        if state.compatible_ops_of == asked:  # what was tried there already holds
+            tried = {name: before["reasons"].get(name, "") for name in before["tried"]}
+            fitting = {n: why for n, why in tried.items() if n not in found["tried"] and why}
+            found["reasons"] = {**found["reasons"], **fitting}
+            found["tried"] = [*dict.fromkeys((*tried, *found["tried"]))]
+        state.compatible_ops, state.compatible_ops_of = found, asked
+        return ""
+
+    def find(self, graph: Graph, catalog: Catalog) -> CompatibleOps:
+        """Which operators and templates may be added on an edge or behind an output."""
+        port = Port(self.node, self.output) if self.node else None
+        place, typed = self.edge or port, TypedGraph(graph, catalog)
+        if place is None and self.how == "add":  # at the end
+            place = next(iter(typed.images.values()), None)
+        templates = load_templates()
+        kind, reasons = incompatible_ops(typed, place)
+        reasons |= incompatible_templates(typed, templates.values(), place)
+        tried = [name for name in self.tried[:MOST_TRIED] if name in catalog or name in templates]
+        for name in tried:
+            if name not in reasons:
+                why = self._insertion(name).fault_in(graph, catalog)
+                reasons |= {name: why} if why else {}
+        place_id = self.edge or str(port or "")
+        return {"place": place_id, "kind": kind, "reasons": reasons, "tried": tried}
+
+    def _insertion(self, name: str) -> Insertion:
+        """The action that adds an operator or a template at this place."""
+        if name in load_templates():
+            if self.how == "branch":
+                return AddTemplate(name, node=self.node, output=self.output)
+            return AddTemplate(name, edge=self.edge, after="" if self.edge else self.node)
+        if self.edge:
+            return AddOnEdge(name, self.edge)
+        if self.how == "branch":
+            return Branch(name, self.node, self.output)
+        return Add(name, self.node)
 
 
-def find_compatible_ops(
-    graph: Graph, catalog: Catalog, action: canvas.FindCompatibleOps
-) -> CompatibleOps:
-    """Which operators and templates may be added on an edge or behind an output."""
-    edge, node = action.edge, action.node
-    port = Port(node, action.output) if node else None
-    place, typed = edge or port, TypedGraph(graph, catalog)
-    if place is None and action.how == "add":  # at the end
-        place = next(iter(typed.images.values()), None)
-    templates = load_templates()
-    kind, reasons = incompatible_ops(typed, place)
-    reasons |= incompatible_templates(typed, templates.values(), place)
-    tried = [name for name in action.tried[:MOST_TRIED] if name in catalog or name in templates]
-    for name in tried:
-        if name not in reasons:
-            why = fault_of_insertion(graph, catalog, _insertion(action, name))
-            reasons |= {name: why} if why else {}
-    return {"place": edge or str(port or ""), "kind": kind, "reasons": reasons, "tried": tried}
+class ApplyFix(DocumentEdit, tag="fix", frozen=True):
+    """Carry out what a fault offers."""
 
+    node: str
+    arg: str
+    fix: str
+    """A label of the fault's fixes."""
 
-def _insertion(action: canvas.FindCompatibleOps, name: str) -> canvas.Insertion:
-    """The action that adds an operator or a template where ``action`` asks about."""
-    edge, node, output = action.edge, action.node, action.output
-    if name in load_templates():
-        if action.how == "branch":
-            return canvas.AddTemplate(name, node=node, output=output)
-        return canvas.AddTemplate(name, edge=edge, after="" if edge else node)
-    if edge:
-        return canvas.AddOnEdge(name, edge)
-    if action.how == "branch":
-        return canvas.Branch(name, node, output)
-    return canvas.Add(name, node)
+    def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
+        whole, warnings = state.checked.whole, warnings_of(state)
+        found = [*faults_of(state), *state.checked.loose_faults, *warnings]
+        shown = on_drawn_nodes(whole, document.layout, found)
+        of_warnings = [fixes(whole, each) for each in warnings]
+        wanted = self.node, self.arg, self.fix
+        for fault, remedies in zip(shown, (*fixes_of(state), *of_warnings), strict=True):
+            for remedy in remedies:
+                if (fault.node, fault.arg, remedy.label) == wanted:
+                    return document.with_graph(remedy.graph), None
+        raise GraphEditError(f"{self.fix[:80]!r} is offered no more: the graph has changed.")
 
-
-def apply_fix(
-    document: Document, catalog: Catalog, state: ViewState, action: ApplyFix
-) -> tuple[Graph, str]:
-    """The graph after a remedy that a fault offers, and the remedy's label."""
-    node, arg, label = action.node, action.arg, action.fix
-    warnings = warnings_of(state)
-    found = [*faults_of(state), *state.checked.loose_faults, *warnings]
-    shown = on_drawn_nodes(state.checked.whole, document.layout, found)
-    of_warnings = [fixes(state.checked.whole, each) for each in warnings]
-    for fault, remedies in zip(shown, (*fixes_of(state), *of_warnings), strict=True):
-        for remedy in remedies:
-            if (fault.node, fault.arg, remedy.label) == (node, arg, label):
-                return remedy.graph, label
-    raise GraphEditError(f"{label[:80]!r} is offered no more: the graph has changed.")
+    def said(self) -> str:
+        return f"{self.fix}."

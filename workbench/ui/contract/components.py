@@ -26,7 +26,7 @@ reloaded page is not mistaken for an old one (``n`` at or below the last seen of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from workbench.ui.contract import (
     data_views,
@@ -35,7 +35,6 @@ from workbench.ui.contract import (
     speed_views,
     views,
 )
-from workbench.ui.contract.actions import Action, bar, canvas, inspector, panels, speed
 from workbench.ui.contract.selected_samples import SelectedSamples
 from workbench.ui.speed import EFFORTS, PARTS
 
@@ -62,8 +61,6 @@ class Component:
     name: str
     doc: str
     fields: tuple[Field, ...]
-    actions: tuple[type[Action], ...] = ()
-    """What the browser may ask for."""
 
 
 LINK_FIELDS = (
@@ -128,7 +125,6 @@ COMPONENTS: tuple[Component, ...] = (
             Field("recent", "show", [], "list[RecentEntry]", holds=views.RecentEntry),
             Field("cell", "show", {}, "CellEntry", holds=views.CellEntry),
         ),
-        get_args(bar.BarAction),
     ),
     Component(
         "canvas",
@@ -205,7 +201,6 @@ COMPONENTS: tuple[Component, ...] = (
             Field("detail_of", "both", "", "Id of the node that is looked at; empty: none."),
             Field("detail", "picture", b"", "What it gave: ``DetailHeader`` and picture."),
         ),
-        get_args(canvas.CanvasAction),
     ),
     Component(
         "inspector",
@@ -245,7 +240,6 @@ COMPONENTS: tuple[Component, ...] = (
             ),
             Field("policies", "show", [], "Names of the learnt policies.", holds=str),
         ),
-        get_args(inspector.InspectorAction),
     ),
     Component(
         "tabs",
@@ -372,7 +366,6 @@ COMPONENTS: tuple[Component, ...] = (
             ),
             Field("values", "picture", b"", "``ValuesHeader`` and the values of a region."),
         ),
-        get_args(panels.PreviewAction),
     ),
     Component(
         "speed",
@@ -403,7 +396,6 @@ COMPONENTS: tuple[Component, ...] = (
             Field("limits", "show", {}, "SpeedLimits", holds=speed_views.SpeedLimits),
             Field("file", "picture", b"", "``FileHeader`` and a file that ``export`` made."),
         ),
-        get_args(speed.SpeedAction),
     ),
     Component(
         "code",
@@ -444,7 +436,6 @@ COMPONENTS: tuple[Component, ...] = (
             Field("save_folder", "show", "", "Where files with a plain name are saved."),
             Field("overwrite", "show", {}, "OverwriteQuestion", holds=views.OverwriteQuestion),
         ),
-        get_args(panels.CodeAction),
     ),
     Component(
         "data",
@@ -462,7 +453,6 @@ COMPONENTS: tuple[Component, ...] = (
                 holds=views.TextFile,
             ),
         ),
-        get_args(panels.DataAction),
     ),
     Component(
         "status",
@@ -478,9 +468,5 @@ COMPONENTS: tuple[Component, ...] = (
             ),
             Field("kept", "show", {}, "KeptState", holds=views.KeptState),
         ),
-        get_args(panels.StatusAction),
     ),
 )
-
-ACTIONS = {component.name: component.actions for component in COMPONENTS}
-"""What the browser may ask for, by component."""

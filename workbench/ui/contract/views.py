@@ -1,7 +1,7 @@
 """What each component shows and takes: the contract between Python and the browser.
 
 ``frontend/src/views.ts`` is written from these types by
-``python -m workbench.ui.contract.typescript``; a test fails when the two differ. All of it is
+``python -m workbench.ui.typescript``; a test fails when the two differ. All of it is
 JSON, but for the pictures.
 """
 

@@ -51,13 +51,6 @@ from workbench.sources import (
     taken_as,
 )
 from workbench.sources.good_data import GoodData
-from workbench.ui.contract.actions.panels import (
-    BrowseFolders,
-    CheckFolder,
-    CountSamples,
-    FolderAction,
-    MakeReport,
-)
 from workbench.ui.contract.data_views import (
     DataParameter,
     DataView,
@@ -287,17 +280,10 @@ class DataPanel:
         if self.view["provisional"] and self._indexed and self._pictured:
             self._show(None, provisional=False)
 
-    def do(self, action: FolderAction) -> None:
-        """What the panel's buttons ask for."""
-        match action:
-            case BrowseFolders(path=path):
-                self.browse(path)
-            case CountSamples() if self._count is not None and not self.view["counted"]:
-                self.view = {**self.view, "counting": self._count.toggle()}
-            case CheckFolder():
-                self.check()
-            case MakeReport():
-                self.make_report()
+    def toggle_count(self) -> None:
+        """Stop counting, or go on."""
+        if self._count is not None and not self.view["counted"]:
+            self.view = {**self.view, "counting": self._count.toggle()}
 
     def browse(self, path: str) -> None:
         """List the folders in a folder, in the background; empty: those around the data."""

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from operator import is_
-from pathlib import Path
 from typing import Any
 
 from workbench.catalog.spec import Catalog
@@ -24,20 +23,12 @@ from workbench.emit.targets import (
     target_names,
     with_embedded_graph,
 )
-from workbench.errors import DataError, GraphEditError, GraphExportError, OverwriteError
-from workbench.files import encode_text, require_new
-from workbench.graph.edits.fragment import with_generators
-from workbench.graph.storage.layout import Document, Frame, Layout, dump_document
-from workbench.health import FolderCheck
-from workbench.roots import Roots
+from workbench.errors import DataError, GraphEditError, GraphExportError
+from workbench.graph.storage.layout import Document, Frame, Layout
 from workbench.sources import data_facts
-from workbench.ui.canvas.canvas_actions import all_folded_generators
-from workbench.ui.canvas.canvas_views import on_drawn_nodes
-from workbench.ui.contract.actions import bar, canvas, panels
-from workbench.ui.contract.actions.base import tag_of
-from workbench.ui.contract.views import CodeFault, OverwriteQuestion, TargetEntry, TextFile
+from workbench.ui.canvas.canvas_views import all_folded_generators, on_drawn_nodes
+from workbench.ui.contract.views import CodeFault, TargetEntry
 from workbench.ui.data.data_panel import DataPanel
-from workbench.ui.export.output_paths import OutputPath, with_suffix
 from workbench.ui.inspector.argument_rows import random_view
 from workbench.ui.state.view_state import Checked, ViewState, blocking_faults
 
@@ -192,111 +183,7 @@ def zip_archive(found: Export) -> bytes:
     return buffer.getvalue()
 
 
-def save_as(
-    state: ViewState,
-    document: Document,
-    action: bar.SaveGraph | bar.ExportScript | bar.DownloadScript | panels.SaveCode,
-    roots: Roots | None,
-    panel: DataPanel,
-) -> str:
-    """Write the graph as JSON, as the script or as the chosen target. Returns what to tell.
-
-    A script to be downloaded goes to ``state.script``. Where a file is there already
-    ``state.overwrite`` asks whether it may be overwritten. Raises SaveError, GraphExportError, and
-    GraphEditError where the graph cannot run, or where a list belongs next to what a browser keeps.
-    """
-    if isinstance(action, bar.DownloadScript):
-        if state.skip_bad:
-            raise GraphEditError("Save it: the list of good files belongs next to it")
-        made = _exported(state.checked, "script", document, panel, False, action.file)
-        state.script = TextFile(number=state.script["number"] + 1, text=made.main.text)
-        return ""
-    component = "code" if isinstance(action, panels.SaveCode) else "bar"
-    target = state.target if component == "code" else "script"
-
-    def write() -> str:
-        if isinstance(action, bar.SaveGraph):
-            output = OutputPath(action.path, ".json", roots, action.overwrite)
-            return f"Saved {output.write(encode_text(dump_document(document), action.path))}"
-        file = with_suffix(action.path, ".py").name
-        exported = _exported(state.checked, target, document, panel, state.skip_bad, file)
-        return _save_code(exported, action.path, roots, action.overwrite)
-
-    return _ask_first(state, component, action, write)
-
-
-def save_file_list(
-    state: ViewState, found: FolderCheck | None, action: panels.SaveFileList, roots: Roots | None
-) -> str:
-    """Write DALI's ``file_list`` of what a check found good. As ``save_as``.
-
-    Raises DataError where no file is good, and GraphEditError where nothing was checked.
-    """
-    if found is None:
-        raise GraphEditError("Not written: check the files first, in the Data panel.")
-    listed = found.good_list()
-
-    def write() -> str:
-        path = OutputPath(action.path, ".txt", roots, action.overwrite).write(listed)
-        return f"Saved {path} with {listed.count(LINE_END):,} of {found.count:,} files"
-
-    return _ask_first(state, "code", action, write)
-
-
-def _ask_first(
-    state: ViewState,
-    component: str,
-    action: bar.SaveGraph | bar.ExportScript | panels.SaveCode | panels.SaveFileList,
-    write: Callable[[], str],
-) -> str:
-    """What ``write`` says; where a file is there already, the question whether to overwrite it."""
-    asked, state.overwrite = state.overwrite, {}
-    try:
-        return write()
-    except OverwriteError as error:
-        question = OverwriteQuestion(
-            number=max((each["number"] for each in asked.values()), default=0) + 1,
-            do=tag_of(type(action)),
-            path=action.path,
-            message=f"{error.path} is there already.",
-        )
-        state.overwrite = {component: question}
-        return str(error)
-
-
-def _save_code(exported: Export, path: str, roots: Roots | None, overwrite: bool) -> str:
-    """Write code: a file, or a new folder where a target has several.
-
-    Returns what to tell. Raises OverwriteError and as ``save_as``.
-    """
-    files = exported.files
-    if len(files) > 1:
-        folder = OutputPath(path, "", roots).write_folder(
-            {k: file.text for k, file in files.items()}
-        )
-        return f"Saved {len(files)} files in {folder}"
-    (name, file), *_ = files.items()
-    output = OutputPath(path, Path(name).suffix, roots, overwrite)
-    exported.require_name(output.path)
-    lists = _lists_beside(exported, output.path)
-    if not overwrite:
-        for place in (output.path, *lists):
-            require_new(place)
-    for place, content in lists.items():
-        OutputPath(str(place), ".txt", roots, overwrite).write(content)
-    saved = f"Saved {output.write(encode_text(file.text, path))}"
-    return f"{saved} and {', '.join(place.name for place in lists)}" if lists else saved
-
-
-def _lists_beside(exported: Export, program: Path) -> dict[Path, bytes]:
-    """The lists of good files that a program reads from next to itself."""
-    if exported.good is None:
-        return {}
-    beside = exported.beside(program)
-    return {place: source.read_bytes() for place, source in exported.good.sources(beside).items()}
-
-
-def _exported(
+def exported_files(
     checked: Checked, target: str, document: Document, panel: DataPanel, skip_bad: bool, file: str
 ) -> Export:
     """The files as they are saved, with the graph in the main one."""
@@ -305,27 +192,6 @@ def _exported(
     frames = document.layout.frames.values()
     made = with_frame_comments(_export(checked, target, panel, skip_bad, file), frames)
     return with_embedded_graph(made, replace(document, graph=checked.graph))
-
-
-def copy_code(state: ViewState, action: canvas.CopyCode) -> str:
-    """Put the lines into ``state.copied_code``. Returns what to tell of nodes without any.
-
-    Raises GraphEditError where the graph has no script, or the script nothing of these nodes.
-    """
-    checked = state.checked
-    source = checked.source
-    if source is None:
-        raise GraphEditError(f"Not copied: {checked.faults[0]}")
-    shown = checked.graph.at_scope(state.scope)
-    chosen = [node for node in action.nodes if shown.has(node)]
-    nodes = with_generators(shown, chosen) if action.nodes else source.lines
-    text = source.excerpt(nodes)
-    left_out = ", ".join(node for node in chosen if not source.lines.get(node))
-    why = f"The script has no line for {left_out}: muted, or no output needs it."
-    if not text:
-        raise GraphEditError(why if left_out else "Not copied: these nodes are not of this graph.")
-    state.copied_code = TextFile(number=state.copied_code["number"] + 1, text=text)
-    return why if left_out else ""
 
 
 def with_frame_comments(export: Export, frames: Iterable[Frame]) -> Export:

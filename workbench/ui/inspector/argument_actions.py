@@ -1,64 +1,92 @@
-"""What the inspector may ask to be done to an argument: one function for each action.
-
-Each gives the new graph. An action that does not suit the graph raises GraphEditError, as the edits
-themselves do.
-"""
+"""Edits of an argument that the inspector asks for."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.catalog.own_operators.structure import STRUCTURE
 from workbench.catalog.spec import ArgSpec, Catalog, Value
 from workbench.errors import GraphEditError
+from workbench.graph.control_flow.options import fit_generator
 from workbench.graph.edits import edit
 from workbench.graph.edits.connect import connect
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.values import describe_kind, kind_fault
-from workbench.ui.contract.actions import inspector
+from workbench.graph.storage.layout import Document
+from workbench.ui.contract.action import DocumentEdit, Edited
 from workbench.ui.inspector.random_views import CHOICE
+
+if TYPE_CHECKING:
+    from workbench.ui.state.view_state import ViewState
 
 _LONGEST = 10_000
 """Items in one value: more than any argument has, less than what would choke the page."""
 
 
-def set_argument(graph: Graph, catalog: Catalog, action: inspector.SetArgument) -> Graph:
+class InspectorEdit(DocumentEdit, frozen=True):
+    """An edit that changes the graph and leaves the selection."""
+
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        """The graph after the edit. Raises GraphEditError where it does not suit the graph."""
+        raise NotImplementedError
+
+    def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
+        """Edit the graph of the document."""
+        return document.with_graph(self.edit_graph(document.graph, catalog)), None
+
+
+class SetArgument(InspectorEdit, tag="set", frozen=True):
     """Give an argument a fixed value; null resets it."""
-    node, arg = action.node, action.arg
-    spec = _arg(graph, catalog, node, arg)
-    value = action.value
-    if value is None:
-        return edit.reset_arg(graph, catalog, node, arg)
-    return edit.set_arg(graph, catalog, node, arg, _fitting(graph, node, spec, value))
+
+    node: str
+    arg: str
+    value: Any
+    group: str = ""
+    """Shared by the steps of one drag, which are one step of undo."""
+
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        spec = _arg(graph, catalog, self.node, self.arg)
+        if self.value is None:
+            return ResetArgument(self.node, self.arg).edit_graph(graph, catalog)
+        value = to_value(self.value, spec)
+        # what no graph file could hold there
+        if graph.node(self.node).op in STRUCTURE and (words := kind_fault(spec, value)):
+            raise GraphEditError(f"{self.node}.{self.arg}: {words}. Give {describe_kind(spec)}.")
+        graph = edit.set_arg(graph, catalog, self.node, self.arg, value)
+        return fit_generator(graph, catalog, self.node)
 
 
-def _fitting(graph: Graph, node_id: str, spec: ArgSpec, value: Any) -> Value:
-    """The value. Raises GraphEditError where no graph file could hold it there."""
-    made = to_value(value, spec)
-    if graph.node(node_id).op in STRUCTURE and (words := kind_fault(spec, made)):
-        raise GraphEditError(f"{node_id}.{spec.name}: {words}. Give {describe_kind(spec)}.")
-    return made
+class ResetArgument(InspectorEdit, tag="reset", frozen=True):
+    """Give an argument its usual value back."""
+
+    node: str
+    arg: str
+
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        graph = edit.reset_arg(graph, catalog, self.node, self.arg)
+        return fit_generator(graph, catalog, self.node)
 
 
-def reset_argument(graph: Graph, catalog: Catalog, action: inspector.ResetArgument) -> Graph:
-    """Back to the usual value."""
-    node, arg = action.node, action.arg
-    return edit.reset_arg(graph, catalog, node, arg)
+class RandomiseArgument(InspectorEdit, tag="randomise", frozen=True):
+    """Draw an argument from a distribution."""
 
+    node: str
+    arg: str
+    op: str
+    """A ``random.*`` operator."""
+    args: dict[str, Any] | None = None
+    """Of the generator, where they are not to be the usual ones."""
 
-def randomise_argument(
-    graph: Graph, catalog: Catalog, action: inspector.RandomiseArgument
-) -> Graph:
-    """Draw an argument from a distribution, with what ``args`` says of it."""
-    node, arg, op = action.node, action.arg, action.op
-    _arg(graph, catalog, node, arg)
-    given = action.args or {}
-    real = "random.uniform" if op == CHOICE else op
-    known = catalog[real].args if real in catalog else {}
-    args = {key: to_value(value, known[key]) for key, value in given.items() if key in known}
-    if op == CHOICE and "values" not in args:
-        args["values"] = _choices(graph, catalog, node, arg)
-    return edit.randomise_arg(graph, catalog, node, arg, real, args)
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        node, arg = self.node, self.arg
+        _arg(graph, catalog, node, arg)
+        given = self.args or {}
+        real = "random.uniform" if self.op == CHOICE else self.op
+        known = catalog[real].args if real in catalog else {}
+        args = {key: to_value(value, known[key]) for key, value in given.items() if key in known}
+        if self.op == CHOICE and "values" not in args:
+            args["values"] = _choices(graph, catalog, node, arg)
+        return edit.randomise_arg(graph, catalog, node, arg, real, args)
 
 
 def _choices(graph: Graph, catalog: Catalog, node: str, arg: str) -> Value:
@@ -76,50 +104,74 @@ def _choices(graph: Graph, catalog: Catalog, node: str, arg: str) -> Value:
     return (0, 1)
 
 
-def fix_argument(graph: Graph, catalog: Catalog, action: inspector.FixArgument) -> Graph:
-    """Make a random argument fixed at the middle of its draws, a linked one at its usual value."""
-    node, arg = action.node, action.arg
-    spec = _arg(graph, catalog, node, arg)
-    if arg not in graph.node(node).inputs:
-        raise GraphEditError(f"{node}.{arg} is not random or linked.")
-    generator = edit.generator_of(graph, catalog, node, arg)
-    middle = None if generator is None else _middle(generator)
-    if generator is None or middle is None:
-        return edit.reset_arg(graph, catalog, node, arg)
-    one: Value = round(middle, 6)
-    if spec.kind.startswith("bool"):
-        one = middle >= 0.5
-    elif spec.kind.startswith("int"):
-        one = round(middle)
-    shape = generator.args.get("shape")
-    if spec.kind.endswith("_list") and isinstance(shape, tuple) and len(shape) == 1:
-        count = shape[0] if isinstance(shape[0], int) else 1
-        return edit.set_arg(graph, catalog, node, arg, (one,) * min(count, _LONGEST))
-    return edit.set_arg(graph, catalog, node, arg, one)
+class FixArgument(InspectorEdit, tag="fix", frozen=True):
+    """Fix a random argument at the middle of its draws, a linked one at its usual value."""
+
+    node: str
+    arg: str
+
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        node, arg = self.node, self.arg
+        spec = _arg(graph, catalog, node, arg)
+        if arg not in graph.node(node).inputs:
+            raise GraphEditError(f"{node}.{arg} is not random or linked.")
+        generator = edit.generator_of(graph, catalog, node, arg)
+        middle = None if generator is None else _middle(generator)
+        if generator is None or middle is None:
+            return edit.reset_arg(graph, catalog, node, arg)
+        one: Value = round(middle, 6)
+        if spec.kind.startswith("bool"):
+            one = middle >= 0.5
+        elif spec.kind.startswith("int"):
+            one = round(middle)
+        shape = generator.args.get("shape")
+        if spec.kind.endswith("_list") and isinstance(shape, tuple) and len(shape) == 1:
+            count = shape[0] if isinstance(shape[0], int) else 1
+            return edit.set_arg(graph, catalog, node, arg, (one,) * min(count, _LONGEST))
+        return edit.set_arg(graph, catalog, node, arg, one)
 
 
-def set_generator(graph: Graph, catalog: Catalog, action: inspector.SetGeneratorArgument) -> Graph:
+class SetGeneratorArgument(InspectorEdit, tag="set_random", frozen=True):
     """Change an argument of the generator that feeds an argument, and of what else it feeds."""
-    node, arg, key = action.node, action.arg, action.key
-    generator = edit.generator_of(graph, catalog, node, arg)
-    if generator is None:
-        raise GraphEditError(f"{node}.{arg} is not random.")
-    value = to_value(action.value, _arg(graph, catalog, generator.id, key))
-    return edit.set_arg(graph, catalog, generator.id, key, value)
+
+    node: str
+    arg: str
+    key: str
+    """The generator's argument."""
+    value: Any
+    group: str = ""
+    """As of ``set``."""
+
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        generator = edit.generator_of(graph, catalog, self.node, self.arg)
+        if generator is None:
+            raise GraphEditError(f"{self.node}.{self.arg} is not random.")
+        value = to_value(self.value, _arg(graph, catalog, generator.id, self.key))
+        return edit.set_arg(graph, catalog, generator.id, self.key, value)
 
 
-def link_argument(graph: Graph, catalog: Catalog, action: inspector.LinkArgument) -> Graph:
-    """Feed an argument from another node; a generator that fed only it goes."""
-    node, arg = action.node, action.arg
-    source = Port(action.source, action.output)
-    before = graph.node(node)
-    linked = connect(graph, catalog, source, node, arg)
-    return edit.without_idle_generators(linked, catalog, before)
+class LinkArgument(InspectorEdit, tag="link", frozen=True):
+    """Feed an argument from another node's output; a generator that fed only it goes."""
+
+    node: str
+    arg: str
+    source: str
+    output: str
+
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        before = graph.node(self.node)
+        linked = connect(graph, catalog, Port(self.source, self.output), self.node, self.arg)
+        return edit.without_idle_generators(linked, catalog, before)
 
 
-def own_generator(graph: Graph, catalog: Catalog, action: inspector.OwnGenerator) -> Graph:
-    """Give an argument that shares a generator one of its own."""
-    return edit.own_generator(graph, catalog, action.node, action.arg)
+class OwnGenerator(InspectorEdit, tag="own", frozen=True):
+    """Give an argument a generator of its own, a copy of the one that it shares."""
+
+    node: str
+    arg: str
+
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        return edit.own_generator(graph, catalog, self.node, self.arg)
 
 
 def _arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> ArgSpec:

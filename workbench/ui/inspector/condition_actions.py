@@ -26,8 +26,8 @@ from workbench.graph.model import Graph, Node, Port
 from workbench.graph.types.devices import is_generator
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.variants.fused import fused_refusal
-from workbench.ui.contract.actions.inspector import SetCondition
 from workbench.ui.contract.inspector_views import ConditionEntry
+from workbench.ui.inspector.argument_actions import InspectorEdit
 
 _USUAL: Mapping[str, Condition] = {
     "chance": Chance(),
@@ -113,45 +113,68 @@ def usual_condition(kind: str) -> Condition:
     return _USUAL[kind]
 
 
-def ask_condition(graph: Graph, catalog: Catalog, action: SetCondition) -> Graph:
-    """The graph after the action. Raises GraphEditError for values that there are not."""
-    condition = usual_condition(action.kind)
-    node = graph.node(action.block)
-    before = condition_of(TypedGraph(graph.at_scope(graph.scope_of(node.id)), catalog), node)
-    if before is not None and isinstance(before[0], type(condition)):
-        condition = before[0]
-    source = None
-    if action.source:
-        owner, _, output = action.source.rpartition(".")
-        source = Port(owner, output)
-    return set_condition(graph, catalog, node.id, _changed(condition, action), source)
+class SetCondition(InspectorEdit, tag="set_condition", frozen=True):
+    """Say of what an ``if`` asks each sample. What is left out stays as it is, or is as usual."""
+
+    block: str
+    kind: str
+    """``chance``, ``label``, ``size`` or ``comparison``."""
+    classes: list[int | str] | None = None
+    """Of ``label``: numbers of the classes. Words are refused."""
+    measure: str = ""
+    """Of ``size``: ``height``, ``width``, ``longer side``, ``shorter side`` or ``aspect``."""
+    comparison: str = ""
+    """Of ``size`` and ``comparison``: ``<``, ``<=``, ``>``, ``>=``, ``==`` or ``!=``."""
+    value: float | str | None = None
+    """What it is compared with. Words are refused."""
+    source: str = ""
+    """The port of which it is asked: ``decode.output``."""
+    group: str = ""
+    """As of ``set``."""
+
+    def step_label(self) -> str:
+        return f"condition of {self.block}"
+
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        condition = usual_condition(self.kind)
+        node = graph.node(self.block)
+        before = condition_of(TypedGraph(graph.at_scope(graph.scope_of(node.id)), catalog), node)
+        if before is not None and isinstance(before[0], type(condition)):
+            condition = before[0]
+        source = None
+        if self.source:
+            owner, _, output = self.source.rpartition(".")
+            source = Port(owner, output)
+        return set_condition(graph, catalog, node.id, self._changed(condition), source)
+
+    def _changed(self, condition: Condition) -> Condition:
+        """The condition with what is given. Raises GraphEditError for values that there are not."""
+        given: dict[str, Any] = {}
+        for name, allowed in _ALLOWED.items():
+            value = getattr(self, name)
+            if value and value not in allowed:
+                raise GraphEditError(
+                    f"{value[:40]!r} is no {name} of a condition. There is {', '.join(allowed)}."
+                )
+            if value:
+                given[name] = value
+        if isinstance(self.value, str):
+            raise GraphEditError(
+                f"{self.value[:40]!r} is no number. Give a number to compare with."
+            )
+        if self.value is not None:
+            given["value"] = self.value
+        if self.classes is not None:
+            given["classes"] = tuple(_class(number) for number in self.classes)
+        known = {name: value for name, value in given.items() if hasattr(condition, name)}
+        if "measure" in known and "value" not in known and isinstance(condition, SizeIs):
+            aspects = "aspect" in (condition.measure, known["measure"])
+            if aspects and condition.measure != known["measure"]:  # 500 is no aspect
+                known["value"] = 1.0 if known["measure"] == "aspect" else SizeIs().value
+        return replace(condition, **known)
 
 
 def _class(number: int | str) -> int:
     if isinstance(number, str):
         raise GraphEditError(f"{number[:40]!r} is no class. Give numbers of classes, such as 0, 3.")
     return number
-
-
-def _changed(condition: Condition, action: SetCondition) -> Condition:
-    given: dict[str, Any] = {}
-    for name, allowed in _ALLOWED.items():
-        value = getattr(action, name)
-        if value and value not in allowed:
-            raise GraphEditError(
-                f"{value[:40]!r} is no {name} of a condition. There is {', '.join(allowed)}."
-            )
-        if value:
-            given[name] = value
-    if isinstance(action.value, str):
-        raise GraphEditError(f"{action.value[:40]!r} is no number. Give a number to compare with.")
-    if action.value is not None:
-        given["value"] = action.value
-    if action.classes is not None:
-        given["classes"] = tuple(_class(number) for number in action.classes)
-    known = {name: value for name, value in given.items() if hasattr(condition, name)}
-    if "measure" in known and "value" not in known and isinstance(condition, SizeIs):
-        aspects = "aspect" in (condition.measure, known["measure"])
-        if aspects and condition.measure != known["measure"]:  # 500 is no aspect
-            known["value"] = 1.0 if known["measure"] == "aspect" else SizeIs().value
-    return replace(condition, **known)

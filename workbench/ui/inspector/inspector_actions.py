@@ -1,9 +1,8 @@
-"""What the inspector may ask to be done to the graph; arguments are in ``argument_actions.py``."""
+"""Edits of nodes and blocks that the inspector asks for; arguments: ``argument_actions.py``."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import assert_never
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
@@ -11,55 +10,53 @@ from workbench.graph.control_flow import options
 from workbench.graph.model import Graph
 from workbench.graph.model.body_titles import set_body_title
 from workbench.graph.model.policy import own_policy
-from workbench.ui.contract.actions import inspector
-from workbench.ui.inspector import argument_actions as of_argument
-from workbench.ui.inspector.condition_actions import ask_condition
+from workbench.ui.inspector.argument_actions import InspectorEdit
 
 
-def apply_inspector_edit(graph: Graph, catalog: Catalog, action: inspector.InspectorEdit) -> Graph:
-    """The graph after an action. Raises GraphEditError for one that does not suit it."""
-    match action:
-        case inspector.SetArgument():
-            graph = of_argument.set_argument(graph, catalog, action)
-            return options.fit_generator(graph, catalog, action.node)
-        case inspector.ResetArgument():
-            graph = of_argument.reset_argument(graph, catalog, action)
-            return options.fit_generator(graph, catalog, action.node)
-        case inspector.LinkArgument():
-            return of_argument.link_argument(graph, catalog, action)
-        case inspector.RandomiseArgument():
-            return of_argument.randomise_argument(graph, catalog, action)
-        case inspector.OwnGenerator():
-            return of_argument.own_generator(graph, catalog, action)
-        case inspector.FixArgument():
-            return of_argument.fix_argument(graph, catalog, action)
-        case inspector.SetGeneratorArgument():
-            return of_argument.set_generator(graph, catalog, action)
-        case inspector.SetProbability():
-            probability = _number(action.probability, "a number from 0 to 1")
-            return options.set_probability(graph, catalog, action.block, probability)
-        case inspector.SetCondition():
-            return ask_condition(graph, catalog, action)
-        case inspector.SetWeights():
-            return options.set_weights(
-                graph,
-                catalog,
-                action.block,
-                [_number(each, "numbers, 0 or more") for each in action.weights],
-            )
-        case inspector.AddOption():
-            return options.add_option(graph, catalog, action.block)
-        case inspector.RemoveOption():
-            return options.remove_option(graph, catalog, action.block, action.body)
-        case inspector.MoveOption():
-            return options.move_option(graph, catalog, action.block, action.body, action.by)
-        case inspector.NameBody():
-            return set_body_title(graph, catalog, action.block, action.body, action.title)
-        case inspector.OwnPolicy():
-            return own_policy(graph, catalog, action.node, action.name)
-        case inspector.SetDevice():
-            return _set_device(graph, catalog, action)
-    assert_never(action)
+class SetDevice(InspectorEdit, tag="device", frozen=True):
+    """Say where a node runs."""
+
+    node: str
+    device: str
+    """Empty: it follows its inputs."""
+
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        node = graph.node(self.node)
+        match self.device:
+            case "cpu" | "gpu" | "mixed" as device if device in catalog[node.op].devices:
+                return graph.replace_node(replace(node, device=device))
+            case "":
+                return graph.replace_node(replace(node, device=None))
+        raise GraphEditError(
+            f"{node.id} ({node.op}) cannot run on {self.device[:40]!r}. "
+            f"It runs on {', '.join(catalog[node.op].devices)}."
+        )
+
+
+class SetProbability(InspectorEdit, tag="set_probability", frozen=True):
+    """Say with which probability the first body of an ``if`` runs."""
+
+    block: str
+    probability: float | str
+    """Words are refused."""
+    group: str = ""
+    """As of ``set``."""
+
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        probability = _number(self.probability, "a number from 0 to 1")
+        return options.set_probability(graph, catalog, self.block, probability)
+
+
+class SetWeights(InspectorEdit, tag="set_weights", frozen=True):
+    """Say in which proportion the bodies of a block run."""
+
+    block: str
+    weights: list[float | str]
+    """Words are refused."""
+
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        weights = [_number(each, "numbers, 0 or more") for each in self.weights]
+        return options.set_weights(graph, catalog, self.block, weights)
 
 
 def _number(value: float | str, allowed: str) -> float:
@@ -68,14 +65,55 @@ def _number(value: float | str, allowed: str) -> float:
     return value
 
 
-def _set_device(graph: Graph, catalog: Catalog, action: inspector.SetDevice) -> Graph:
-    node = graph.node(action.node)
-    match action.device:
-        case "cpu" | "gpu" | "mixed" as device if device in catalog[node.op].devices:
-            return graph.replace_node(replace(node, device=device))
-        case "":
-            return graph.replace_node(replace(node, device=None))
-    raise GraphEditError(
-        f"{node.id} ({node.op}) cannot run on {action.device[:40]!r}. "
-        f"It runs on {', '.join(catalog[node.op].devices)}."
-    )
+class AddOption(InspectorEdit, tag="add_option", frozen=True):
+    """Give a block another body, which passes on what it takes in."""
+
+    block: str
+
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        return options.add_option(graph, catalog, self.block)
+
+
+class RemoveOption(InspectorEdit, tag="remove_option", frozen=True):
+    """Take a body away from a block, with what stands in it."""
+
+    block: str
+    body: str
+
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        return options.remove_option(graph, catalog, self.block, self.body)
+
+
+class MoveOption(InspectorEdit, tag="move_option", frozen=True):
+    """Let a body of a block change places with its neighbour; its weight goes along."""
+
+    block: str
+    body: str
+    by: int
+    """-1 or 1."""
+
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        return options.move_option(graph, catalog, self.block, self.body, self.by)
+
+
+class NameBody(InspectorEdit, tag="name_body", frozen=True):
+    """Call a body of a block by a name of the person's own."""
+
+    block: str
+    body: str
+    title: str
+    """Empty: no more than ``option_1``."""
+
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        return set_body_title(graph, catalog, self.block, self.body, self.title)
+
+
+class OwnPolicy(InspectorEdit, tag="own_policy", frozen=True):
+    """Make a learnt policy of automatic augmentation one's own, to be edited."""
+
+    node: str
+    name: str
+    """Of the policy; empty: the one that the node has."""
+
+    def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
+        return own_policy(graph, catalog, self.node, self.name)

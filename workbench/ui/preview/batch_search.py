@@ -3,74 +3,75 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from workbench.engine.protocol.call_handle import Caller
 from workbench.errors import GraphEditError, WorkbenchError
 from workbench.preview import PreviewRequest
 from workbench.preview.views.batch_search import SampleFilter, find_batch
-from workbench.ui.contract.actions.panels import FindBatch
-from workbench.ui.data.data_panel import DataPanel
-from workbench.ui.jobs.background_results import BackgroundResults
+from workbench.ui.contract.action import Action
 from workbench.ui.state.view_state import MOST_BATCH, ViewState, blocking_faults, request_of
+
+if TYPE_CHECKING:
+    from workbench.ui.app.view_model import ViewModel
 
 _EPOCHS = 2
 """That are looked through: in one after the present one, however shuffled, every file is read."""
 
 
-def search_batch(
-    state: ViewState,
-    data: DataPanel,
-    background: BackgroundResults,
-    action: FindBatch,
-    turned: Callable[[], None],
-) -> str:
-    """Look for it in the background, and show it. Returns what to tell the user.
+class FindBatch(Action, tag="find_batch", frozen=True):
+    """Show the nearest batch with a sample of the classes, branches and augmentations shown."""
 
-    Called with the lock held, as is ``turned`` when another batch is to be shown. What is found
-    after another batch, another filter, another graph or other data were chosen is
-    passed over.
-    Raises GraphEditError where it cannot be looked for.
-    """
-    wanted, back = _filter_of(state), action.back
-    if not state.is_filtered:
-        raise GraphEditError(
-            "All samples are shown. Choose a class, a branch or an augmentation to look for."
-        )
-    if state.pinned:
-        raise GraphEditError("The draws are pinned: unpin them to show another batch.")
-    faults = blocking_faults(state)
-    if data.error or faults:
-        raise GraphEditError(f"Not looked for: {data.error or faults[0]}")
-    request = request_of(state, data.datasets)
-    count, size = data.view["count"], request.graph.settings.batch_size
-    most = MOST_BATCH
-    if count:
-        most = min(most, request.batch + _EPOCHS * math.ceil(count / size))
-    parts = (wanted.classes, wanted.branches, wanted.augmentations)
-    named = " with ".join(_listed(part) for part in parts if part)
-    looking = f"Looking for a batch with a sample of {named}."
+    back: bool
+    """Whether among those before the present one."""
 
-    def run(caller: Caller) -> int | None:
-        return find_batch(caller, request, wanted, back, most)
+    def apply(self, model: ViewModel) -> str:
+        """Look for it in the background, and show it.
 
-    def done(outcome: int | WorkbenchError | None) -> None:
-        if wanted != _filter_of(state) or not _runs_alike(state, request, wanted):
-            if state.message == looking:
-                state.message = ""
-        elif isinstance(outcome, WorkbenchError):
-            state.message = str(outcome)
-        elif outcome is None:
-            where = "No batch before this one" if back else f"No batch up to {most}"
-            state.message = f"{where} shows a sample of {named}."
-        else:
-            state.batch = outcome
-            state.message = f"Batch {outcome} has a sample of {named}."
-            turned()
+        What is found after another batch, another filter, another graph or other data were chosen
+        is passed over. Raises GraphEditError where it cannot be looked for.
+        """
+        state, data, back = model.state, model.data_panel, self.back
+        wanted = _filter_of(state)
+        if not state.is_filtered:
+            raise GraphEditError(
+                "All samples are shown. Choose a class, a branch or an augmentation to look for."
+            )
+        if state.pinned:
+            raise GraphEditError("The draws are pinned: unpin them to show another batch.")
+        faults = blocking_faults(state)
+        if data.error or faults:
+            raise GraphEditError(f"Not looked for: {data.error or faults[0]}")
+        request = request_of(state, data.datasets)
+        count, size = data.view["count"], request.graph.settings.batch_size
+        most = MOST_BATCH
+        if count:
+            most = min(most, request.batch + _EPOCHS * math.ceil(count / size))
+        parts = (wanted.classes, wanted.branches, wanted.augmentations)
+        named = " with ".join(_listed(part) for part in parts if part)
+        looking = f"Looking for a batch with a sample of {named}."
 
-    background.forget("batch")
-    background.ask("batch", (request, wanted, back), run, done)
-    return looking
+        def run(caller: Caller) -> int | None:
+            return find_batch(caller, request, wanted, back, most)
+
+        def done(outcome: int | WorkbenchError | None) -> None:
+            if wanted != _filter_of(state) or not _runs_alike(state, request, wanted):
+                if state.message == looking:
+                    state.message = ""
+            elif isinstance(outcome, WorkbenchError):
+                state.message = str(outcome)
+            elif outcome is None:
+                where = "No batch before this one" if back else f"No batch up to {most}"
+                state.message = f"{where} shows a sample of {named}."
+            else:
+                state.batch = outcome
+                state.message = f"Batch {outcome} has a sample of {named}."
+                model.changed()
+
+        model.background.forget("batch")
+        model.background.ask("batch", (request, wanted, back), run, done)
+        return looking
 
 
 def _filter_of(state: ViewState) -> SampleFilter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.catalog.spec import Catalog
 from workbench.engine.resources.machine import Machine
@@ -32,7 +32,7 @@ from workbench.preview import (
 from workbench.preview.facts.distance import TileDistance
 from workbench.roots import Roots
 from workbench.sources import Datasets
-from workbench.ui.contract.actions.panels import CompareWithFile
+from workbench.ui.contract.action import Action
 from workbench.ui.contract.preview_views import ComparisonChoice, ComparisonEntry, DifferenceEntry
 from workbench.ui.jobs.background_results import BackgroundResults
 from workbench.ui.preview.background_previews import closeup_request
@@ -40,8 +40,11 @@ from workbench.ui.preview.presenters import picture_bytes
 from workbench.ui.state.closeup import CloseupSample, closeup_bytes
 from workbench.ui.state.compared_graph import LONGEST_NAME, ComparedGraphs
 from workbench.ui.state.identity_memo import IdentityMemo
-from workbench.ui.state.open_actions import open_document, opening_of
+from workbench.ui.state.open_actions import OpenPicture, OpenText
 from workbench.ui.state.view_state import Checked, ViewState, check_before_run
+
+if TYPE_CHECKING:
+    from workbench.ui.app.view_model import ViewModel
 
 MOST_ROWS = 200
 """Differences that are listed."""
@@ -81,18 +84,6 @@ class ComparisonViews:
         self._picture = b""
         self._distances: tuple[TileDistance, ...] = ()
         self._closeup = ComparedCloseup(background, catalog)
-
-    def open_file(self, state: ViewState, action: CompareWithFile) -> None:
-        """Compare with a graph file or a shared picture.
-
-        Raises GraphEditError, naming it, where it cannot be read.
-        """
-        try:
-            document = open_document(opening_of(action))
-        except WorkbenchError as error:
-            name = action.name[:LONGEST_NAME]
-            raise GraphEditError(f"{name} cannot be compared with. {error}") from None
-        self.open(state, document, action.name)
 
     def open(self, state: ViewState, document: Document, name: str = "") -> None:
         """Compare with a document that comes from outside, which is not opened otherwise."""
@@ -229,6 +220,28 @@ class ComparisonViews:
 
     def _measured(self, outcome: Any) -> None:
         self._distances = () if isinstance(outcome, WorkbenchError) else tuple(outcome)
+
+
+class CompareWithFile(Action, tag="compare_with_file", frozen=True):
+    """Compare with the graph of a file or of a shared picture, which is not opened."""
+
+    name: str
+    """What the file is called."""
+    text: str = ""
+    """Its content."""
+    data: str = ""
+    """Of a picture, in place of the text: base64 of the PNG, at least up to its pixels."""
+
+    def apply(self, model: ViewModel) -> str:
+        """Raises GraphEditError, naming the file, where it cannot be read."""
+        opening = OpenPicture(self.data) if self.data else OpenText(self.text)
+        try:
+            document = opening.document()
+        except WorkbenchError as error:
+            name = self.name[:LONGEST_NAME]
+            raise GraphEditError(f"{name} cannot be compared with. {error}") from None
+        model.comparison.open(model.state, document, self.name)
+        return ""
 
 
 def _file_of(state: ViewState) -> str:

@@ -5,15 +5,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from workbench.engine.file_checks.usable_data import describe_left_out
+from workbench.errors import GraphEditError
 from workbench.graph.model import Graph
 from workbench.preview.verification.verify import Verification, Verifier
 from workbench.roots import Roots
 from workbench.sources import Datasets
+from workbench.ui.contract.action import Action
 from workbench.ui.contract.preview_views import VerifiedEntry
 from workbench.ui.jobs.measurement_job import JobListener, MeasurementJob, OwnedJobs
 from workbench.ui.jobs.measurement_queue import SHARED_QUEUE, MeasurementQueue
+from workbench.ui.state.view_state import blocking_faults
+
+if TYPE_CHECKING:
+    from workbench.ui.app.view_model import ViewModel
 
 BATCHES = 3
 _NAMED = 5
@@ -160,6 +167,24 @@ class SessionVerification:
     @property
     def _running(self) -> VerificationJob | None:
         return self._job if self._job is not None and self._job.outcome is None else None
+
+
+class Verify(Action, tag="verify", frozen=True):
+    """Compare the preview with the exported script."""
+
+    def apply(self, model: ViewModel) -> str:
+        if faults := blocking_faults(model.state):
+            raise GraphEditError(f"Not compared: {faults[0]}")
+        model.verification.start(model.state.checked.active, model.data_panel.datasets)
+        return ""
+
+
+class StopVerification(Action, tag="stop_verification", frozen=True):
+    """Stop the comparison."""
+
+    def apply(self, model: ViewModel) -> str:
+        model.verification.cancel()
+        return ""
 
 
 def _what(graph: Graph, data: Datasets) -> What:

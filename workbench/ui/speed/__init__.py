@@ -1,5 +1,5 @@
 """The speed lab's panel: runs, records, and how both are shown."""
 
-from workbench.ui.speed.panel import EFFORTS, PARTS, RunAction, SpeedPanel
+from workbench.ui.speed.panel import EFFORTS, PARTS, SpeedPanel
 
-__all__ = ["EFFORTS", "PARTS", "RunAction", "SpeedPanel"]
+__all__ = ["EFFORTS", "PARTS", "SpeedPanel"]

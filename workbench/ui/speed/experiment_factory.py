@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -37,7 +37,6 @@ from workbench.graph.model.bounds import FILES
 from workbench.graph.resolved import ResolvedGraph
 from workbench.optimiser import OptimisationExperiment
 from workbench.sources import Datasets
-from workbench.ui.contract.actions import speed
 from workbench.ui.contract.speed_views import SpeedLimits
 
 MEASUREMENT_CONFIGS = {"quick": QUICK_CONFIG, "usual": MeasurementConfig()}
@@ -104,24 +103,23 @@ def _known(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def tuner_for(
-    action: speed.Tune, graph: Graph, data: Datasets, machine: Machine
+    given: Mapping[str, str], graph: Graph, data: Datasets, machine: Machine
 ) -> SpeedExperiment:
-    """The tuner, or a sweep of every setting, over the values in the action.
+    """The tuner, or a sweep of every setting, over the values in the fields of ``Tune``.
 
     Raises GraphEditError, which names the field.
     """
     usual = grid_for(ResolvedGraph(graph, load_catalog()), machine, graph.settings.device)
     values: dict[str, Any] = {
-        knob: _values(getattr(action, field), knob) or usual.values(knob)
-        for field, knob in _FIELDS.items()
+        knob: _values(given[field], knob) or usual.values(knob) for field, knob in _FIELDS.items()
     }
-    values["dont_use_mmap"] = _mapping(action.files, graph) or usual.dont_use_mmap
+    values["dont_use_mmap"] = _mapping(given["files"], graph) or usual.dont_use_mmap
     try:
         grid = replace(usual, **cast(Any, {knob: tuple(found) for knob, found in values.items()}))
     except ValueError as error:
         raise GraphEditError(f"{error} Give rising numbers such as 1, 2, 4.") from None
-    kind = SweepExperiment if action.search == "all" else TuningExperiment
-    return kind(graph, data, grid=grid, regime="pipeline", host_limit=_bytes(action.memory))
+    kind = SweepExperiment if given["search"] == "all" else TuningExperiment
+    return kind(graph, data, grid=grid, regime="pipeline", host_limit=_bytes(given["memory"]))
 
 
 def _values(text: str, knob: str) -> tuple[float, ...] | tuple[int, ...]:

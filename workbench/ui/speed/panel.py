@@ -5,23 +5,18 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any
 
 from workbench.bench import Report
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
-from workbench.bench.measuring.config import adopt_config
 from workbench.bench.measuring.interleaved import format_duration
-from workbench.bench.records.charts import best_measurement
-from workbench.bench.records.record import load_report
 from workbench.engine.protocol.worker_progress import NO_ANSWER
 from workbench.engine.resources.machine import Machine
-from workbench.errors import GraphEditError, SaveError, WorkbenchError
+from workbench.errors import SaveError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.roots import Roots
 from workbench.sources import Datasets
-from workbench.ui.contract.actions import speed
 from workbench.ui.contract.binary_payload import pack_payload
 from workbench.ui.contract.speed_views import FileHeader
 from workbench.ui.contract.views import LastSpeed
@@ -30,25 +25,13 @@ from workbench.ui.jobs.measurement_job import JobListener, MeasurementJob, Owned
 from workbench.ui.jobs.measurement_queue import SHARED_QUEUE, MeasurementQueue
 from workbench.ui.speed.experiment_factory import (
     MEASUREMENT_CONFIGS,
-    experiment_for,
-    tuner_for,
 )
-from workbench.ui.speed.formatting import name_of, part_of
+from workbench.ui.speed.formatting import part_of
 from workbench.ui.speed.record_figures import Choice, RecordFigures
 from workbench.ui.speed.record_store import RecordStore, export_file
-from workbench.ui.speed.record_views import (
-    require_drawable,
-)
-from workbench.ui.speed.rewrites_view import take_rewrites
 
 PARTS = ("compare", "stages", "rewrites", "tune", "scaling", "peers", "records")
 EFFORTS = tuple(MEASUREMENT_CONFIGS)
-RunAction = (
-    speed.Measure | speed.MeasureFused | speed.StopFused | speed.Tune | speed.Cancel
-    | speed.RecordAction
-)  # fmt: skip
-LARGEST = 16_000_000
-"""Characters of a record that is opened."""
 
 
 class SpeedPanel:
@@ -101,29 +84,19 @@ class SpeedPanel:
         self.fused = FusedSpeed(lock, changed, roots)
         self._look()
 
-    @property
-    def _message(self) -> str:
-        return self._said
-
-    @_message.setter
-    def _message(self, words: str) -> None:
-        self._say(words, None)
-
-    def _say(self, words: str, part: str | None) -> None:
+    def say(self, words: str, part: str | None = None, *, failed: bool = False) -> None:
         """Show a message in a part, None: the open one, as long as graph and data stay."""
-        self._said, self._said_part, self._said_of = words, part, None
+        self._said, self._said_part, self._said_of, self._failed = words, part, None, failed
 
-    # What the browser asks for
-
-    def do(self, action: RunAction, graph: Graph, data: Datasets) -> None:
-        """Carry out an action of the panel alone."""
+    def do(self, act: Callable[[], str | None]) -> None:
+        """Carry out an action of the panel alone: ``act`` returns what to say, None nothing new."""
         self._version += 1
         try:
-            said = self._carry_out(action, graph, data)
+            said = act()
             if said is not None:
-                self._message, self._failed = said, False
+                self.say(said)
         except WorkbenchError as error:
-            self._message, self._failed = str(error), True
+            self.say(str(error), failed=True)
 
     def set(self, field: str, value: Any) -> bool:
         """Take a field that either side may set; False where it is none of the panel's."""
@@ -143,29 +116,6 @@ class SpeedPanel:
                 return False
         self._version += 1
         return True
-
-    def adopt(self, action: speed.Adopt | speed.TakeRewrites, graph: Graph) -> Graph:
-        """The graph with the best setting of a record, or with rewrites that it proposes.
-
-        Raises GraphEditError and EngineError.
-        """
-        report = self.store.require(action.record)
-        if isinstance(action, speed.TakeRewrites):
-            after = take_rewrites(report, graph, action.names)
-            self._message, self._failed = "The graph is rewritten; undo leads back.", False
-            return after
-        config = best_measurement(report).config
-        kept = ""
-        if config.device == "mixed" and self.machine.no_gpu:
-            kept = f" Images are still decoded on the CPU: {self.machine.no_gpu}."
-            config = replace(config, device=graph.settings.device)
-        self._message = f"The graph now has {config.settings}; undo leads back.{kept}"
-        self._failed = False
-        return adopt_config(graph, config)
-
-    def fail(self, words: str) -> None:
-        """Say what went wrong."""
-        self._message, self._failed = words, True
 
     def cancel(self) -> None:
         """Stop the run, if there is one; earlier figures stay. Another page's goes on."""
@@ -190,7 +140,6 @@ class SpeedPanel:
     def leave(self) -> None:
         """The page is gone: a run goes on, and the session's next page finds it."""
         self.fused.cancel()
-        self.fused.cancel()
         run = self.run
         if run is None:
             return
@@ -201,45 +150,8 @@ class SpeedPanel:
         if run.listener is self._listener:  # else the next page has it already
             run.listen(None)
 
-    def _carry_out(self, action: RunAction, graph: Graph, data: Datasets) -> str | None:
-        """Returns what to say, or None to leave what is said."""
-        match action:
-            case speed.Measure(what=what, peers=peers):
-                part = "scaling" if what in ("threads", "pipelines", "workers") else what
-                return self._start(part, lambda: self._experiment(what, graph, data, peers))
-            case speed.MeasureFused():
-                self.fused.start(action.block, graph, data)
-                return None
-            case speed.StopFused():
-                self.fused.cancel()
-                return None
-            case speed.Tune():
-                return self._start("tune", lambda: tuner_for(action, graph, data, self.machine))
-            case speed.Cancel():
-                self.cancel()
-                return None
-            case speed.OpenRecord():
-                return self._open(action.text, action.name)
-            case speed.ViewRecord():
-                self._view(action.record)
-                return ""
-            case speed.RenameRecord():
-                self.store.rename(action.record, action.to)
-                return ""
-            case speed.DeleteRecord():
-                self.store.drop(action.record)
-                return ""
-            case speed.ExportRecords():
-                self._export(action)
-                return None
-        assert_never(action)
-
-    def _experiment(
-        self, what: str, graph: Graph, data: Datasets, peers: Sequence[str]
-    ) -> SpeedExperiment:
-        return experiment_for(what, graph, data, self.effort, self.machine, peers)
-
-    def _start(self, part: str, make: Callable[[], SpeedExperiment]) -> str | None:
+    def start(self, part: str, make: Callable[[], SpeedExperiment]) -> str | None:
+        """Begin a run of a part, unless one runs. Returns what to say."""
         if self.run is not None:
             return None
         experiment = make()
@@ -263,13 +175,13 @@ class SpeedPanel:
         assert run is not None
         EXPERIMENT_JOBS.drop(run)
         self._version += 1
-        self._failed, words = bool(wrong), wrong
+        failed, words = bool(wrong), wrong
         if report is None:
             if not wrong:
                 shown = "; what is shown is of an earlier run" if run.part in self._shown else ""
                 words = f"Cancelled{shown}."
             # Whoever cancels sees it in the part that is open, a failure stays with its own part.
-            self._say(words, run.part if wrong else None)
+            self.say(words, run.part if wrong else None, failed=failed)
             return
         if report.extra.get("interrupted"):
             words = "Stopped early. What was measured until then is kept."
@@ -277,24 +189,13 @@ class SpeedPanel:
             key = self.store.add(report)
         except WorkbenchError as error:
             key = next(iter(self.store.records))
-            self._failed, words = True, f"The record is not kept: {error}"
-        self._say(words, run.part)
+            failed, words = True, f"The record is not kept: {error}"
+        self.say(words, run.part, failed=failed)
         if self.overlay == self._shown.get(run.part):
             self.overlay = ""
         self._shown[run.part] = key
 
-    def _open(self, text: str, name: str) -> str:
-        if len(text) > LARGEST:
-            raise GraphEditError(f"A record has at most {LARGEST:,} characters.")
-        report = load_report(text)
-        require_drawable(report)
-        if not report.name and name:
-            report = replace(report, name=name.removesuffix(".json")[:80])
-        key = self.store.add(report)
-        self._view(key, beside=True)
-        return f"Opened {name_of(report)}."
-
-    def _view(self, key: str, beside: bool = False) -> None:
+    def view(self, key: str, beside: bool = False) -> None:
         """Show a record in its part; with ``beside``, next to what a comparison shows already."""
         part = part_of(self.store.require(key))
         self._opened.add(key)
@@ -306,22 +207,27 @@ class SpeedPanel:
             self.overlay = "" if self.overlay == key else self.overlay
         self.part = part
 
-    def _export(self, action: speed.ExportRecords) -> None:
+    def export(self, kind: str, ids: Sequence[str], view: str) -> None:
         """Make a file; a picture takes seconds the first time, so not on this thread."""
-        found = {key: self.store.require(key) for key in action.ids} or self.store.records
-        kind, view = action.kind, action.view[:40]
+        found = {key: self.store.require(key) for key in ids} or self.store.records
+        view = view[:40]
 
         def make() -> None:
             try:
                 name, mime, content = export_file(kind, found)
             except WorkbenchError as error:
                 with self._lock:
-                    self.fail(str(error))
+                    self.say(str(error), failed=True)
                     self._changed()
                 return
             with self._lock:
                 self._files += 1
-                header: FileHeader = {"name": name, "mime": mime, "view": view, "n": self._files}
+                header: FileHeader = {
+                    "name": name,
+                    "mime": mime,
+                    "view": view[:40],
+                    "n": self._files,
+                }
                 self._file = pack_payload(header, content)
                 self._changed()
 

@@ -1,11 +1,11 @@
-"""What the bar may ask to be opened. Nothing in a file is executed."""
+"""Graphs that the bar may ask to be opened, and their title. Nothing in a file is executed."""
 
 from __future__ import annotations
 
 import base64
 import re
 from dataclasses import replace
-from typing import assert_never
+from typing import TYPE_CHECKING, ClassVar
 
 from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.embedded import import_embedded
@@ -15,7 +15,12 @@ from workbench.graph.model.bounds import MOST_CANVAS_NODES, MOST_PAGE_CHARACTERS
 from workbench.graph.storage.layout import Document, load_document
 from workbench.graph.storage.recipes import load_recipe_document
 from workbench.preview.views.share import read_shared
-from workbench.ui.contract.actions import bar, panels
+from workbench.ui.contract.action import Action, DocumentEdit, Edited
+
+if TYPE_CHECKING:
+    from workbench.catalog.spec import Catalog
+    from workbench.ui.app.view_model import ViewModel
+    from workbench.ui.state.view_state import ViewState
 
 LONGEST_NAME = 200
 _LARGEST_PICTURE = 8_000_000
@@ -24,25 +29,65 @@ _SOURCE = re.compile(r'^\s*(import|from|def|class) \w|^\s*"""|^#|"cell_type"', r
 """What a script or a notebook has, and a graph file has not."""
 
 
-def open_document(action: bar.OpenAction) -> Document:
-    """What the action opens. Raises GraphFormatError."""
-    match action:
-        case bar.NewGraph():
-            return Document(Graph())
-        case bar.OpenRecipe():
-            return load_recipe_document(action.name)
-        case bar.OpenText():
-            return _document(action.text)
-        case bar.OpenPicture():
-            return _picture(action.data)
-    assert_never(action)
+class OpenAction(Action, frozen=True):
+    """Open a graph in place of the present one; undo leads back."""
+
+    from_outside: ClassVar[bool] = False
+    """Whether the graph comes from a file: it is not kept before a page has drawn it."""
+
+    def document(self) -> Document:
+        """What it opens. Raises GraphFormatError."""
+        raise NotImplementedError
+
+    def apply(self, model: ViewModel) -> str:
+        opened = self.document()
+        if self.from_outside:
+            model.sessions.hold()
+        return model.replace(opened)
 
 
-def opening_of(action: panels.CompareWithFile) -> bar.OpenAction:
-    """How the file that is to be compared with would be opened."""
-    if action.data:
-        return bar.OpenPicture(action.data)
-    return bar.OpenText(action.text)
+class NewGraph(OpenAction, tag="new", frozen=True):
+    """Begin with an empty graph."""
+
+    def document(self) -> Document:
+        return Document(Graph())
+
+
+class OpenRecipe(OpenAction, tag="recipe", frozen=True):
+    """Open a recipe."""
+
+    name: str
+
+    def document(self) -> Document:
+        return load_recipe_document(self.name)
+
+
+class OpenText(OpenAction, tag="open", frozen=True):
+    """Open a graph file."""
+
+    text: str
+    """The file's content."""
+    from_outside: ClassVar[bool] = True
+
+    def document(self) -> Document:
+        return _document(self.text)
+
+
+class OpenPicture(OpenAction, tag="open_picture", frozen=True):
+    """Open the graph of a shared picture."""
+
+    data: str
+    """base64 of the PNG, at least up to its pixels."""
+    from_outside: ClassVar[bool] = True
+
+    def document(self) -> Document:
+        if len(self.data) > _LARGEST_PICTURE:
+            raise GraphFormatError("This picture carries more than any graph would need.")
+        try:
+            picture = base64.b64decode(self.data, validate=True)
+        except ValueError as error:  # also what binascii raises
+            raise GraphFormatError(f"The picture came through damaged: {error}.") from None
+        return _document(read_shared(picture))
 
 
 def _document(text: str) -> Document:
@@ -84,26 +129,23 @@ def _program(text: str) -> Document:
     return replace(found.document, origins={})
 
 
-def _picture(data: str) -> Document:
-    if len(data) > _LARGEST_PICTURE:
-        raise GraphFormatError("This picture carries more than any graph would need.")
-    try:
-        picture = base64.b64decode(data, validate=True)
-    except ValueError as error:  # also what binascii raises
-        raise GraphFormatError(f"The picture came through damaged: {error}.") from None
-    return _document(read_shared(picture))
+class SetTitle(DocumentEdit, tag="title", frozen=True):
+    """Give the graph another name."""
 
+    name: str
 
-def checked_name(name: str) -> str:
-    """The name that a graph is to have. Raises GraphEditError for what can be none."""
-    name = " ".join(name.split())
-    if not name:
-        raise GraphEditError("A graph needs a name.")
-    if not is_text(name):
-        raise GraphEditError(
-            f"{ascii(name)[:60]} holds half a character (a lone surrogate), which no file can "
-            "hold. Give another name."
-        )
-    if len(name) > LONGEST_NAME:
-        raise GraphEditError(f"The name has {len(name)} characters; {LONGEST_NAME} are the limit.")
-    return name
+    def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
+        """Raises GraphEditError for what can be no name."""
+        name = " ".join(self.name.split())
+        if not name:
+            raise GraphEditError("A graph needs a name.")
+        if not is_text(name):
+            raise GraphEditError(
+                f"{ascii(name)[:60]} holds half a character (a lone surrogate), which no file can "
+                "hold. Give another name."
+            )
+        if len(name) > LONGEST_NAME:
+            raise GraphEditError(
+                f"The name has {len(name)} characters; {LONGEST_NAME} are the limit."
+            )
+        return document.with_graph(replace(document.graph, name=name)), None

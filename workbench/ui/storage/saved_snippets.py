@@ -7,16 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.files import write_text
 from workbench.graph.snippets.saved import Snippet, dump_snippet, load_snippet, make_snippet
-from workbench.ui.contract.actions import canvas
+from workbench.ui.contract.action import Action
 from workbench.ui.contract.views import TemplateEntry
 from workbench.ui.state.view_state import ViewState
 from workbench.ui.storage.autosave import state_folder
+
+if TYPE_CHECKING:
+    from workbench.ui.app.view_model import ViewModel
 
 MOST = 200
 """Snippets that are listed."""
@@ -44,39 +48,46 @@ def find_snippet(name: str) -> Snippet:
     return snippets[name]
 
 
-def change_snippets(
-    state: ViewState, catalog: Catalog, action: canvas.SaveSnippet | canvas.RemoveSnippet
-) -> str:
-    """Save or remove a snippet. Returns what to say; raises what these do."""
-    if isinstance(action, canvas.SaveSnippet):
-        return save_snippet(state, catalog, action)
-    return remove_snippet(state, action)
+class SaveSnippet(Action, tag="save_snippet", frozen=True):
+    """Keep nodes under a name, to be put into any graph; one of this name is replaced."""
+
+    nodes: list[str]
+    name: str
+
+    def apply(self, model: ViewModel) -> str:
+        return self.save(model.state, model.catalog)
+
+    def save(self, state: ViewState, catalog: Catalog) -> str:
+        """Write the file. Returns what to say.
+
+        Raises GraphEditError for nodes that are none, SaveError where it cannot be written.
+        """
+        shown = state.checked.graph.at_scope(state.scope)
+        nodes = [node for node in self.nodes if shown.whole.has(node)]
+        snippet = make_snippet(shown, catalog, nodes, self.name)
+        replaced = any(known.name == snippet.name for known in state.snippets)
+        path = _file(snippet.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, dump_snippet(snippet))
+        state.snippets = saved_snippets()
+        done = "replaced" if replaced else "saved"
+        return f"The snippet {snippet.name!r} is {done}: the palette and the search have it."
 
 
-def save_snippet(state: ViewState, catalog: Catalog, action: canvas.SaveSnippet) -> str:
-    """Keep nodes of the graph as a snippet, in the place of one of its name. Returns what to say.
+class RemoveSnippet(Action, tag="remove_snippet", frozen=True):
+    """Remove a snippet that was saved."""
 
-    Raises GraphEditError for nodes that are none, SaveError where the file cannot be written.
-    """
-    shown = state.checked.graph.at_scope(state.scope)
-    snippet = make_snippet(
-        shown, catalog, [n for n in action.nodes if shown.whole.has(n)], action.name
-    )
-    replaced = any(known.name == snippet.name for known in state.snippets)
-    path = _file(snippet.name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, dump_snippet(snippet))
-    state.snippets = saved_snippets()
-    done = "replaced" if replaced else "saved"
-    return f"The snippet {snippet.name!r} is {done}: the palette and the search have it."
+    name: str
 
+    def apply(self, model: ViewModel) -> str:
+        return self.remove(model.state)
 
-def remove_snippet(state: ViewState, action: canvas.RemoveSnippet) -> str:
-    """Remove a snippet's file. Raises GraphEditError where there is none of the name."""
-    snippet = find_snippet(action.name)
-    _file(snippet.name).unlink(missing_ok=True)
-    state.snippets = saved_snippets()
-    return f"The snippet {snippet.name!r} is removed."
+    def remove(self, state: ViewState) -> str:
+        """Remove the file. Returns what to say. Raises GraphEditError where there is none."""
+        snippet = find_snippet(self.name)
+        _file(snippet.name).unlink(missing_ok=True)
+        state.snippets = saved_snippets()
+        return f"The snippet {snippet.name!r} is removed."
 
 
 def snippet_entries(snippets: Iterable[Snippet]) -> list[TemplateEntry]:

@@ -1,4 +1,4 @@
-// Written by `python -m workbench.ui.contract.typescript` from this package. Do not edit.
+// Written by `python -m workbench.ui.typescript` from this package. Do not edit.
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -1024,6 +1024,8 @@ export interface BarActions {
   recipe: { name: string };
   open: { text: string };
   open_picture: { data: string };
+  title: { name: string };
+  share: {};
   attach: { tab: string; kept?: (Record<string, Json>)[] };
   start_afresh: {};
   apply_kept: {};
@@ -1033,12 +1035,10 @@ export interface BarActions {
   list_folders: {};
   open_recent: { owner: string };
   describe_cell: {};
-  title: { name: string };
-  share: {};
   save: { path: string; overwrite?: boolean };
-  fix: { node: string; arg: string; fix: string };
   export: { path: string; overwrite?: boolean };
   download_script: { file?: string };
+  fix: { node: string; arg: string; fix: string };
   select: { node: string };
   undo: {};
   redo: {};

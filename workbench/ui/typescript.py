@@ -1,7 +1,7 @@
 """Writes ``frontend/src/views.ts``, so that Python and the browser cannot drift apart.
 
-``python -m workbench.ui.contract.typescript`` writes the file; a test fails when it is not what the
-types in ``views.py`` and the modules beside it (``_MODULES``) and in ``actions``, and the table in
+``python -m workbench.ui.typescript`` writes the file; a test fails when it is not what the
+types in ``views.py`` and the modules beside it (``_MODULES``), the actions, and the table in
 ``components.py`` say.
 """
 
@@ -23,6 +23,7 @@ from typing import (
 
 from msgspec import structs
 
+from workbench.ui.app.actions import ACTIONS
 from workbench.ui.contract import (
     data_views,
     inspector_views,
@@ -30,17 +31,16 @@ from workbench.ui.contract import (
     speed_views,
     views,
 )
-from workbench.ui.contract.actions import Action
-from workbench.ui.contract.actions.base import tag_of
+from workbench.ui.contract.action import Action, tag_of
 from workbench.ui.contract.components import COMPONENTS, TABS, Component, Field
 
-PATH = Path(__file__).parents[1] / "frontend" / "src" / "views.ts"
+PATH = Path(__file__).parent / "frontend" / "src" / "views.ts"
 
 _MODULES = (
     views, inspector_views, data_views, preview_views, speed_views,
 )  # fmt: skip
 _HEAD = """\
-// Written by `python -m workbench.ui.contract.typescript` from this package. Do not edit.
+// Written by `python -m workbench.ui.typescript` from this package. Do not edit.
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -114,7 +114,7 @@ def _component(component: Component) -> str:
     title = component.name.capitalize()
     sent = [item for item in component.fields if item.direction != "python"]
     fields = [f"  {item.name}: {_field_type(item)};" for item in sent]
-    actions = [f"  {tag_of(kind)}: {_params(kind)};" for kind in component.actions]
+    actions = [f"  {tag_of(kind)}: {_params(kind)};" for kind in ACTIONS.get(component.name, ())]
     return "\n".join(
         (
             _block(f"interface {title}Fields", fields, component.doc),

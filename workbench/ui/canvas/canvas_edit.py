@@ -1,0 +1,181 @@
+"""Edits of the canvas: the base class of its actions, the bodies that they edit, and places.
+
+The canvas draws the bodies of blocks inside the one that it shows, and names what stands in them
+without opening them first. An edit is therefore split into one for each body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
+
+from workbench.catalog.spec import Catalog
+from workbench.errors import GraphEditError
+from workbench.graph.annotations.follower_edits import with_followers
+from workbench.graph.model import Graph, block_of
+from workbench.graph.model.bounds import MOST_CANVAS_NODES
+from workbench.graph.storage.layout import Document, Position, positions_from_json
+from workbench.ui.contract.action import Action, DocumentEdit, Edited
+from workbench.ui.state.view_state import ViewState
+
+A = TypeVar("A", bound=Action)
+_ONE = ("node", "after", "source", "target", "edge")
+_MANY = ("nodes", "edges")
+_APART = 96
+"""Pixels between nodes that are put one under the other."""
+
+
+class CanvasEdit(DocumentEdit, frozen=True):
+    """An edit of the body that is shown, or where it names what stands in another body, there."""
+
+    in_each_body: ClassVar[bool] = False
+    """Whether it may name things of several bodies: then it is applied to each body by itself."""
+
+    def edit_body(self, document: Document, catalog: Catalog) -> Edited:
+        """The document after the edit of one body: the document's graph is at its scope."""
+        raise NotImplementedError
+
+    def removed_blocks(self) -> Collection[str]:
+        """Regions that it removes: what it names inside them needs no edit."""
+        return ()
+
+    def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
+        """Edit the bodies that it names."""
+        return self.edit_at(state.scope, document, catalog)
+
+    def edit_at(self, scope: str, document: Document, catalog: Catalog) -> Edited:
+        """Edit the bodies that it names; what names no body is in ``scope``."""
+        nodes: list[str] | None = None
+        parts = split_by_body(document.graph, self, scope, self.in_each_body, self.removed_blocks())
+        for inner, part in parts:
+            shown = replace(document, graph=document.graph.at_scope(inner))
+            edited, nodes = part.edit_body(shown, catalog)
+            followed = with_followers(document.graph, edited.graph.whole, catalog)
+            document = edited.with_graph(followed)
+        return document, nodes
+
+
+def within_limit(document: Document, graph: Graph) -> Document:
+    """The document with another graph. Raises GraphEditError for one too large to be shown."""
+    count, before = (sum(1 for _ in each.whole.walk()) for each in (graph, document.graph))
+    if count > max(MOST_CANVAS_NODES, before):
+        raise GraphEditError(
+            f"That would make {count} nodes; the canvas holds {MOST_CANVAS_NODES}. "
+            "Compose such a graph in Python."
+        )
+    return document.with_graph(graph)
+
+
+# In which bodies an action works: those of what it names.
+
+
+def split_by_body(
+    graph: Graph,
+    action: A,
+    shown: str,
+    in_each_body: bool = False,
+    removed_blocks: Collection[str] = (),
+) -> list[tuple[str, A]]:
+    """The scopes in which an action works, each with its part as that body names things.
+
+    Of several bodies the inner ones come first. ``shown`` is the scope of what names no other.
+    Raises GraphEditError for things of several bodies that cannot be done in each by itself.
+    """
+    scopes = {scope_of(graph, key, shown) for _, key in _named(action)} or {shown}
+    if len(scopes) > 1 and not in_each_body:
+        names = ", ".join(sorted(scope or "the graph" for scope in scopes))
+        raise GraphEditError(
+            f"These stand in several bodies ({names}). Choose what stands in one; a body is fed "
+            "through the inputs of its block."
+        )
+    scopes = {scope for scope in scopes if not _stands_inside(graph, scope, removed_blocks)}
+    inner_first = sorted(scopes, key=lambda scope: (-_depth(graph, scope), scope))
+    return [(scope, _part(graph, action, scope, shown)) for scope in inner_first]
+
+
+def scope_of(graph: Graph, key: str, shown: str) -> str:
+    """The scope of what a key names: a node, a body, an edge, an output."""
+    owner, _, _ = key.partition(":")
+    if "." in owner:
+        return owner
+    return graph.scope_of(owner) if owner and graph.has(owner) else shown
+
+
+def _named(action: Action) -> Iterator[tuple[str, str]]:
+    """Each key that an action names, with the field."""
+    for field in _ONE:
+        if key := getattr(action, field, ""):
+            yield field, key
+    for field in _MANY:
+        for key in getattr(action, field, ()):
+            yield field, key
+
+
+def _part(graph: Graph, action: A, scope: str, shown: str) -> A:
+    """What an action does in one body, whose outputs go by ``:name``."""
+    changed: dict[str, Any] = {
+        field: [] for field in _MANY if field in getattr(action, "__struct_fields__", ())
+    }
+    for field, key in _named(action):
+        owner, colon, name = key.partition(":")
+        own = f":{name}" if colon and owner == scope else key
+        if field in _ONE:
+            changed[field] = own
+        elif scope_of(graph, key, shown) == scope:
+            changed[field].append(own)
+    return msgspec.structs.replace(action, **changed) if changed else action
+
+
+def _depth(graph: Graph, scope: str) -> int:
+    depth = 0
+    while scope:
+        scope, depth = graph.scope_of(block_of(scope)), depth + 1
+    return depth
+
+
+def _stands_inside(graph: Graph, scope: str, blocks: Collection[str]) -> bool:
+    while blocks and scope and graph.has(block_of(scope)):
+        if block_of(scope) in blocks:
+            return True
+        scope = graph.scope_of(block_of(scope))
+    return False
+
+
+# Where nodes stand.
+
+
+def placed(document: Document, given: dict[str, list[float]]) -> Document:
+    """With places, in pixels, of all that stands in one body or in several.
+
+    Keys are those of ``SetPositions``. Of none, the body that is shown is laid out automatically.
+    Raises GraphEditError for a body that the graph does not have.
+    """
+    graph = document.graph
+    bodies: dict[str, dict[str, Position]] = {} if given else {graph.scope: {}}
+    for key, at in positions_from_json(given).items():
+        scope = scope_of(graph.whole, key, graph.scope)
+        _, colon, output = key.partition(":")
+        bodies.setdefault(scope, {})[f":{output}" if colon else key] = at
+    layout = document.layout
+    for scope, positions in bodies.items():
+        layout = layout.placed(graph.whole.at_scope(scope), positions)
+    return replace(document, layout=layout.within(graph))
+
+
+def with_free_nodes(document: Document, drawn: list[str], x: float, y: float) -> Document:
+    """With those that are fed by nothing at a place, one under the other.
+
+    Not where all is laid out automatically: there it finds its place by itself.
+    """
+    shown = document.layout.shown(document.graph)
+    if not shown:
+        return document
+    fed = {edge.target for edge in document.graph.edges if edge.source.node in drawn}
+    free = [node for node in drawn if node not in fed]
+    first = positions_from_json({node: [x, y] for node in free})
+    spread = {node: (at[0], at[1] + row * _APART) for row, (node, at) in enumerate(first.items())}
+    layout = document.layout.placed(document.graph, {**shown, **spread})
+    return replace(document, layout=layout)

@@ -1,0 +1,98 @@
+"""Actions: what the browser may ask for. Each is a frozen struct with an ``apply`` method.
+
+An action is declared where its subject is (``canvas/canvas_actions.py``, ``speed/speed_actions.py``
+and so on); ``app/actions.py`` lists those of each component, and ``frontend/src/views.ts`` is
+written from that list.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from workbench.catalog.spec import Catalog
+from workbench.errors import GraphEditError
+from workbench.graph.annotations.follower_edits import with_class_count
+from workbench.graph.storage.layout import Document
+
+if TYPE_CHECKING:
+    from workbench.ui.app.view_model import ViewModel
+    from workbench.ui.state.view_state import ViewState
+
+Edited = tuple[Document, list[str] | None]
+"""The new document and the nodes to select, or None to leave the selection."""
+
+
+class Action(msgspec.Struct, frozen=True, tag_field="do"):
+    """One thing that the browser may ask for; its tag is the ``do`` of the outbox's entry."""
+
+    def apply(self, model: ViewModel) -> str:
+        """Carry it out, with the model's lock held. Returns what to tell the user.
+
+        Raises WorkbenchError where it cannot be done.
+        """
+        raise NotImplementedError
+
+
+class DocumentEdit(Action, frozen=True):
+    """An action that changes the document: one step of undo, whichever component asks for it."""
+
+    def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
+        """The document after the action. Raises GraphEditError where it does not suit the graph."""
+        raise NotImplementedError
+
+    def step_label(self) -> str:
+        """The history's label of the step; empty: derived from the documents."""
+        return ""
+
+    def said(self) -> str:
+        """What to tell the user."""
+        return ""
+
+    def apply(self, model: ViewModel) -> str:
+        """Edit the document and select what the edit says."""
+        model.sessions.release()
+        before = model.history.document
+        after, selected = self.edit(model.state, before, model.catalog)
+        classes = len(model.data_panel.view["classes"])
+        counted = with_class_count(before.graph, after.graph, classes)
+        after = after if counted is after.graph else after.with_graph(counted)
+        # edits that share a group, such as the values of one drag, are one step
+        group = getattr(self, "group", "")
+        model.history.push_document(after, group, None, self.step_label())
+        if selected is not None:
+            model.state.selected = selected
+        return self.said()
+
+
+def tag_of(kind: type[Action]) -> str:
+    """The ``do`` of an action."""
+    return str(kind.__struct_config__.tag)
+
+
+def parse_action(
+    component: str, kinds: Sequence[type[Action]], message: Mapping[str, Any]
+) -> Action:
+    """An entry of a component's outbox (untrusted JSON) as one of the ``kinds`` of its actions.
+
+    Raises GraphEditError, naming the parameter, for what is none of them.
+    """
+    do = message.get("do")
+    known = {tag_of(kind): kind for kind in kinds}
+    if not isinstance(do, str) or do not in known:
+        raise GraphEditError(
+            f"{component} has no action {reprlib.repr(do)}. There are: {', '.join(known)}."
+        )
+    try:
+        return msgspec.convert(message, known[do])
+    except msgspec.ValidationError as error:
+        expected, _, path = str(error).partition(" - at `$.")
+        name = path.rstrip("`").partition(".")[0].partition("[")[0]
+        found = f"{name} is {reprlib.repr(message.get(name))}. " if name else ""
+        raise GraphEditError(f"{component} cannot {do}: {found}{expected}.") from None
+    except UnicodeEncodeError as error:  # half of a surrogate pair where a number is wanted
+        found = reprlib.repr(error.object)
+        raise GraphEditError(f"{component} cannot {do}: {found} is no text.") from None

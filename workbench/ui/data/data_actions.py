@@ -1,0 +1,63 @@
+"""What the data panel may ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.ui.contract.action import Action
+
+if TYPE_CHECKING:
+    from workbench.ui.app.view_model import ViewModel
+
+
+class OpenFolder(Action, tag="open", frozen=True):
+    """Open another data folder."""
+
+    path: str
+
+    def apply(self, model: ViewModel) -> str:
+        return model.open_data(model.data_panel.with_path(self.path))
+
+
+class UseGoodFiles(Action, tag="use_good", frozen=True):
+    """Open the data without the files that the last check found bad or damaged."""
+
+    def apply(self, model: ViewModel) -> str:
+        path = model.data_panel.write_good()
+        refused = model.open_data(model.data_panel.with_path(path))
+        return refused or f"Opened {path}, without the bad files."
+
+
+class BrowseFolders(Action, tag="browse", frozen=True):
+    """List the folders in a folder."""
+
+    path: str
+    """Empty: around the data."""
+
+    def apply(self, model: ViewModel) -> str:
+        model.data_panel.browse(self.path)
+        return ""
+
+
+class CountSamples(Action, tag="count", frozen=True):
+    """Stop counting the data, or go on."""
+
+    def apply(self, model: ViewModel) -> str:
+        model.data_panel.toggle_count()
+        return ""
+
+
+class CheckFolder(Action, tag="check", frozen=True):
+    """Look for files that cannot be read."""
+
+    def apply(self, model: ViewModel) -> str:
+        model.data_panel.check()
+        return ""
+
+
+class MakeReport(Action, tag="report", frozen=True):
+    """Make the report of the last check, for the browser to keep."""
+
+    def apply(self, model: ViewModel) -> str:
+        model.data_panel.make_report()
+        return ""

@@ -1,0 +1,186 @@
+"""Saving what is shown: the graph, its code for a target, the list of the good files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.emit.targets import Export
+from workbench.errors import GraphEditError, OverwriteError
+from workbench.files import encode_text, require_new
+from workbench.graph.edits.fragment import with_generators
+from workbench.graph.storage.layout import dump_document
+from workbench.roots import Roots
+from workbench.ui.contract.action import Action, tag_of
+from workbench.ui.contract.views import OverwriteQuestion, TextFile
+from workbench.ui.export.exports import exported_files
+from workbench.ui.export.output_paths import OutputPath, with_suffix
+from workbench.ui.state.view_state import ViewState
+
+if TYPE_CHECKING:
+    from workbench.ui.app.view_model import ViewModel
+
+LINE_END = b"\n"
+
+
+class SaveAction(Action, frozen=True):
+    """Write a file. Where one is there already, a question is asked whether to overwrite it.
+
+    Raises SaveError, GraphExportError, and GraphEditError where the graph cannot run.
+    """
+
+    path: str
+    """In ``save_folder``, or absolute: a file, or a folder where there are several."""
+    overwrite: bool = False
+    """Whether the user was asked about a file that is there."""
+
+    component = "bar"
+    """Which component asks, and shows the question."""
+
+    def write(self, model: ViewModel) -> str:
+        """Write it. Returns what to tell the user; raises OverwriteError too."""
+        raise NotImplementedError
+
+    def apply(self, model: ViewModel) -> str:
+        asked, model.state.overwrite = model.state.overwrite, {}
+        try:
+            return self.write(model)
+        except OverwriteError as error:
+            question = OverwriteQuestion(
+                number=max((each["number"] for each in asked.values()), default=0) + 1,
+                do=tag_of(type(self)),
+                path=self.path,
+                message=f"{error.path} is there already.",
+            )
+            model.state.overwrite = {self.component: question}
+            return str(error)
+
+
+class SaveGraph(SaveAction, tag="save", frozen=True):
+    """Write the graph's JSON."""
+
+    def write(self, model: ViewModel) -> str:
+        text = encode_text(dump_document(model.history.document), self.path)
+        return f"Saved {OutputPath(self.path, '.json', model.roots, self.overwrite).write(text)}"
+
+
+class SaveCode(SaveAction, tag="save", frozen=True):
+    """Write the code."""
+
+    component = "code"
+
+    def write(self, model: ViewModel) -> str:
+        return self._save(model, model.state.target)
+
+    def _save(self, model: ViewModel, target: str) -> str:
+        state, document = model.state, model.history.document
+        file = with_suffix(self.path, ".py").name
+        exported = exported_files(
+            state.checked, target, document, model.data_panel, state.skip_bad, file
+        )
+        return _save_code(exported, self.path, model.roots, self.overwrite)
+
+
+class ExportScript(SaveCode, tag="export", frozen=True):
+    """Write the script."""
+
+    component = "bar"
+
+    def write(self, model: ViewModel) -> str:
+        return self._save(model, "script")
+
+
+class SaveFileList(SaveAction, tag="save_file_list", frozen=True):
+    """Write the list of the files that can be used, for the exported program.
+
+    Raises DataError where no file is good, and GraphEditError where nothing was checked.
+    """
+
+    component = "code"
+
+    def write(self, model: ViewModel) -> str:
+        found = model.data_panel.found
+        if found is None:
+            raise GraphEditError("Not written: check the files first, in the Data panel.")
+        listed = found.good_list()
+        path = OutputPath(self.path, ".txt", model.roots, self.overwrite).write(listed)
+        return f"Saved {path} with {listed.count(LINE_END):,} of {found.count:,} files"
+
+
+class DownloadScript(Action, tag="download_script", frozen=True):
+    """Make the script for the browser to keep."""
+
+    file: str = ""
+    """Under which name it keeps it: the script's usage line has it."""
+
+    def apply(self, model: ViewModel) -> str:
+        """Raises GraphEditError also where a list belongs next to what a browser keeps."""
+        state, document = model.state, model.history.document
+        if state.skip_bad:
+            raise GraphEditError("Save it: the list of good files belongs next to it")
+        made = exported_files(state.checked, "script", document, model.data_panel, False, self.file)
+        state.script = TextFile(number=state.script["number"] + 1, text=made.main.text)
+        return ""
+
+
+class CopyCode(Action, tag="copy_code", frozen=True):
+    """Ask for the lines that the exported script has for nodes."""
+
+    nodes: list[str]
+    """Empty: all of the graph."""
+
+    def apply(self, model: ViewModel) -> str:
+        return self.copy(model.state)
+
+    def copy(self, state: ViewState) -> str:
+        """Put the lines into ``state.copied_code``. Returns what to tell of nodes without any.
+
+        Raises GraphEditError where the graph has no script, or the script nothing of these nodes.
+        """
+        checked = state.checked
+        source = checked.source
+        if source is None:
+            raise GraphEditError(f"Not copied: {checked.faults[0]}")
+        shown = checked.graph.at_scope(state.scope)
+        chosen = [node for node in self.nodes if shown.has(node)]
+        nodes = with_generators(shown, chosen) if self.nodes else source.lines
+        text = source.excerpt(nodes)
+        left_out = ", ".join(node for node in chosen if not source.lines.get(node))
+        why = f"The script has no line for {left_out}: muted, or no output needs it."
+        if not text:
+            not_here = "Not copied: these nodes are not of this graph."
+            raise GraphEditError(why if left_out else not_here)
+        state.copied_code = TextFile(number=state.copied_code["number"] + 1, text=text)
+        return why if left_out else ""
+
+
+def _save_code(exported: Export, path: str, roots: Roots | None, overwrite: bool) -> str:
+    """Write code: a file, or a new folder where a target has several.
+
+    Returns what to tell. Raises OverwriteError and as ``save_as``.
+    """
+    files = exported.files
+    if len(files) > 1:
+        folder = OutputPath(path, "", roots).write_folder(
+            {k: file.text for k, file in files.items()}
+        )
+        return f"Saved {len(files)} files in {folder}"
+    (name, file), *_ = files.items()
+    output = OutputPath(path, Path(name).suffix, roots, overwrite)
+    exported.require_name(output.path)
+    lists = _lists_beside(exported, output.path)
+    if not overwrite:
+        for place in (output.path, *lists):
+            require_new(place)
+    for place, content in lists.items():
+        OutputPath(str(place), ".txt", roots, overwrite).write(content)
+    saved = f"Saved {output.write(encode_text(file.text, path))}"
+    return f"{saved} and {', '.join(place.name for place in lists)}" if lists else saved
+
+
+def _lists_beside(exported: Export, program: Path) -> dict[Path, bytes]:
+    """The lists of good files that a program reads from next to itself."""
+    if exported.good is None:
+        return {}
+    beside = exported.beside(program)
+    return {place: source.read_bytes() for place, source in exported.good.sources(beside).items()}

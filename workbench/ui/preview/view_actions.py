@@ -1,0 +1,138 @@
+"""What the preview may ask for that changes what is to be seen, not what the graph does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from workbench.errors import GraphEditError
+from workbench.graph.storage.layout import Document
+from workbench.ui.contract.action import Action
+from workbench.ui.state.closeup import CloseupSample
+from workbench.ui.state.view_state import MOST_COUNTED, ViewState
+from workbench.ui.storage.saved_draws import delete_draw, replay_draw, save_draw
+
+if TYPE_CHECKING:
+    from workbench.ui.app.view_model import ViewModel
+
+
+class ViewAction(Action, frozen=True):
+    """An action on the state; saved draws and a replayed batch are steps of undo."""
+
+    def view(self, state: ViewState, document: Document) -> Document | None:
+        """Change the state; returns the document where that changes too."""
+        raise NotImplementedError
+
+    def apply(self, model: ViewModel) -> str:
+        state, document = model.state, model.history.document
+        before = state.batch, state.repeat
+        shown = self.view(state, document) or document
+        after = state.batch, state.repeat
+        model.history.push_document(shown, "", (before, after) if before != after else None)
+        return ""
+
+
+class SaveDraw(ViewAction, tag="save_draw", frozen=True):
+    """Keep the draws that are shown with the graph."""
+
+    sample: int
+    """-1: of the whole batch."""
+
+    def view(self, state: ViewState, document: Document) -> Document:
+        return save_draw(document, state, self.sample if self.sample >= 0 else None)
+
+
+class ReplayDraw(ViewAction, tag="replay_draw", frozen=True):
+    """Show saved draws again."""
+
+    draw: int
+    """Its place in the list."""
+
+    def view(self, state: ViewState, document: Document) -> Document:
+        return replay_draw(document, state, self.draw)
+
+
+class DeleteDraw(ViewAction, tag="delete_draw", frozen=True):
+    """Keep saved draws no longer."""
+
+    draw: int
+    """Its place in the list."""
+
+    def view(self, state: ViewState, document: Document) -> Document:
+        return delete_draw(document, self.draw)
+
+
+class OpenCloseup(ViewAction, tag="open_closeup", frozen=True):
+    """Show one sample in place of all."""
+
+    index: int
+    """-1: all again."""
+    of: str
+    """``original`` or an output's name; empty: the first."""
+
+    def view(self, state: ViewState, document: Document) -> None:
+        frame = state.closeup.frame if state.closeup else None  # it stays from sample to sample
+        look = CloseupSample(self.index, self.of, frame)
+        state.closeup = look if self.index >= 0 else None
+        state.probe = None
+        state.sample = self.index if self.index >= 0 else state.sample
+
+
+class ChooseFrame(ViewAction, tag="choose_frame", frozen=True):
+    """Show one frame of the close-up's sequence."""
+
+    frame: int
+    """-1: all, side by side."""
+
+    def view(self, state: ViewState, document: Document) -> None:
+        if state.closeup is not None:
+            frame = self.frame if self.frame >= 0 else None
+            state.closeup = replace(state.closeup, frame=frame)
+            state.probe = None
+
+
+class ProbePixel(ViewAction, tag="probe_pixel", frozen=True):
+    """Ask for the values about a pixel of the close-up."""
+
+    x: int
+    y: int
+
+    def view(self, state: ViewState, document: Document) -> None:
+        state.probe = self.x, self.y
+
+
+class ChooseSample(ViewAction, tag="choose_sample", frozen=True):
+    """Show a sample on the cards of the canvas."""
+
+    index: int
+
+    def view(self, state: ViewState, document: Document) -> None:
+        state.sample = max(0, self.index)
+
+
+class ShowClass(ViewAction, tag="show_class", frozen=True):
+    """Show the samples of a class alone, or with those of the others that are shown so.
+
+    One that is shown so is taken out again.
+    """
+
+    name: str
+
+    def view(self, state: ViewState, document: Document) -> None:
+        others = [name for name in state.shown_classes if name != self.name]
+        added = self.name not in state.shown_classes
+        state.shown_classes = [*others, self.name] if added else others
+        state.tab = "preview"
+
+
+class CountBranches(ViewAction, tag="count_branches", frozen=True):
+    """Count over so many batches how often each body runs, with the statistics shown."""
+
+    batches: int
+
+    def view(self, state: ViewState, document: Document) -> None:
+        if not 1 <= self.batches <= MOST_COUNTED:
+            raise GraphEditError(
+                f"{self.batches} batches cannot be counted. Give 1 to {MOST_COUNTED}."
+            )
+        state.branch_batches, state.show_statistics = self.batches, True
