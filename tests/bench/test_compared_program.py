@@ -20,7 +20,7 @@ from workbench.bench.measuring.measurement import BY_ITSELF
 from workbench.bench.measuring.measurement_config import MeasurementConfig, config_within
 from workbench.bench.peers import CONTROL
 from workbench.bench.records.record import dump_report, load_report
-from workbench.engine.protocol.worker_progress import WorkerProgress
+from workbench.engine.protocol.progress import WorkerProgress
 from workbench.errors import CancelledError, EngineError
 from workbench.graph import load_recipe
 

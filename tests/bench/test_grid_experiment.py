@@ -20,7 +20,7 @@ from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.records.charts import best_measurement
 from workbench.bench.records.record import dump_report, load_report
-from workbench.engine.protocol.worker_progress import NO_ANSWER
+from workbench.engine.protocol.progress import NO_ANSWER
 from workbench.errors import ArgumentError, CancelledError, EngineError
 from workbench.graph import load_recipe
 

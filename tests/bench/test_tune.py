@@ -35,7 +35,7 @@ from workbench.bench.measuring.worker_group import KeptWorker
 from workbench.bench.measuring.workload import TimedRound
 from workbench.bench.records.charts import best_measurement
 from workbench.bench.records.record import dump_report, load_report
-from workbench.engine.protocol.worker_progress import Progress
+from workbench.engine.protocol.progress import Progress
 from workbench.errors import ArgumentError, CancelledError, EngineError
 from workbench.graph import load_recipe
 

@@ -26,8 +26,8 @@ from workbench.bench.measuring.worker_group import KeptWorker, StopClock, Worker
 from workbench.bench.measuring.workload import Workload
 from workbench.bench.peers import compared_peers
 from workbench.engine.protocol import heartbeat
+from workbench.engine.protocol.progress import NO_ANSWER
 from workbench.engine.protocol.registry import sendable
-from workbench.engine.protocol.worker_progress import NO_ANSWER
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import CancelledError, EngineError, WorkerCrashedError
 from workbench.graph import load_recipe

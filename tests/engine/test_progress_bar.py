@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 import tqdm.auto
 
-from workbench.engine.protocol.progress_bar import (
+from workbench.engine.protocol.progress import (
     InterruptedRunError,
     count_bar,
     one_line_interrupt,

@@ -17,7 +17,7 @@ from workbench.arguments import FUNCTION, checked
 from workbench.engine.file_checks.file_check_pool import check_each, check_outside_roots
 from workbench.engine.protocol.exit_status import printable
 from workbench.engine.protocol.heartbeat import warn_of_silence
-from workbench.engine.protocol.progress_bar import count_bar, with_progress_bar
+from workbench.engine.protocol.progress import count_bar, with_progress_bar
 from workbench.engine.reading.findings import KINDS, LINE_BREAK, CheckedFile, Level
 from workbench.errors import CancelledError, DataError
 from workbench.figures import plot_counts
@@ -45,7 +45,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
-from workbench.engine.file_checks.image_hash import near_pairs
+from workbench.engine.file_checks.file_check import near_pairs
 from workbench.engine.reading.findings import Finding
 from workbench.engine.resources.machine import usable_cores
 

@@ -6,8 +6,7 @@ from collections.abc import Collection
 
 from workbench.arguments import NAMES, checked
 from workbench.bench.measuring.measurement_config import MEASUREMENT, MeasurementConfig
-from workbench.engine.protocol.progress_bar import with_progress_bar
-from workbench.engine.protocol.worker_progress import Progress
+from workbench.engine.protocol.progress import Progress, with_progress_bar
 from workbench.graph.model import GRAPH, Graph
 from workbench.optimiser.experiment import OptimisationExperiment
 from workbench.optimiser.proposal import Proposal

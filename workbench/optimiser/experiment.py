@@ -26,7 +26,7 @@ from workbench.bench.measuring.stats import Interval, paired_ratio
 from workbench.bench.records.context import graph_hash
 from workbench.bench.records.record import Report
 from workbench.engine.protocol.process import Engine
-from workbench.engine.protocol.worker_progress import Progress
+from workbench.engine.protocol.progress import Progress
 from workbench.engine.resources.machine import Machine
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import Graph

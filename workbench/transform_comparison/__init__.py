@@ -13,8 +13,7 @@ from workbench.emit.interop.pinned import PinnedTransform, pinned_transforms
 from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.emit.pipeline_import.transform_call import to_plain
 from workbench.engine.protocol.process import Engine
-from workbench.engine.protocol.progress_bar import with_progress_bar
-from workbench.engine.protocol.worker_progress import Progress
+from workbench.engine.protocol.progress import Progress, with_progress_bar
 from workbench.errors import (
     ArgumentError,
     CancelledError,

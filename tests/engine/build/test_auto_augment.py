@@ -23,9 +23,14 @@ from tests.helpers import (
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
 from workbench.catalog.own_operators.auto_augment import POLICIES, SUITE, SubPolicies
-from workbench.engine.build.applied_augmentations import applied_steps, bins_of, strength_of
 from workbench.engine.build.augmenter import Augmenter
-from workbench.engine.build.auto_augment import automatic_draws, making_heard
+from workbench.engine.build.auto_augment import (
+    applied_steps,
+    automatic_draws,
+    bins_of,
+    making_heard,
+    strength_of,
+)
 from workbench.engine.build.stage_pipeline import Stage
 from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError

@@ -13,7 +13,7 @@ from tests.helpers import CATALOG, arrays_of, import_script, same, with_settings
 from tests.thorough import one_in
 from workbench.emit.script import emit_script
 from workbench.engine import Engine
-from workbench.engine.run.branch_counts import BranchCounter
+from workbench.engine.run.branches import BranchCounter
 from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, load_recipe

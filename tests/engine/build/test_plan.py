@@ -16,9 +16,8 @@ from tests.block_graphs import BLOCK_GRAPHS
 from tests.helpers import CATALOG, CHAINS, chain_graph, same, with_nodes, with_settings
 from workbench.emit import Code
 from workbench.engine import Engine
-from workbench.engine.build.partition import kind_of, partition
 from workbench.engine.build.pipelines import CompiledSource, plain_reason
-from workbench.engine.build.plan import Plan, make_plan
+from workbench.engine.build.plan import Plan, kind_of, make_plan, partition
 from workbench.engine.build.stage_pipeline import THREADS, Stage
 from workbench.engine.run.run_result import Result
 from workbench.engine.run.runner import Runner

@@ -26,7 +26,7 @@ from workbench.engine.protocol.exit_status import (
     raise_oom_score,
 )
 from workbench.engine.protocol.heartbeat import HeartbeatMonitor, SuspensionMonitor, is_stopped
-from workbench.engine.protocol.worker_progress import NO_ANSWER, WorkerProgress
+from workbench.engine.protocol.progress import NO_ANSWER, WorkerProgress
 from workbench.engine.resources.machine import describe_machine
 from workbench.engine.resources.process_memory import (
     KEPT_AT_MOST,

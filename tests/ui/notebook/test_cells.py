@@ -22,7 +22,7 @@ from workbench.bench import COARSE_CONFIG
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.emit.pipeline_import.report import ImportReport
-from workbench.engine.protocol import progress_bar
+from workbench.engine.protocol import progress
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph import Graph, Node, dump_graph, load_recipe, load_recipes
 from workbench.graph.builder.code_of import ordered
@@ -319,7 +319,7 @@ class Experiment:
 
 
 def test_an_interrupt_keeps_what_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress_bar, "_in_notebook", lambda: True)
+    monkeypatch.setattr(progress, "_in_notebook", lambda: True)
     kept: Any = Experiment("rows")
     assert run_with_bar(kept) == "rows"
     nothing: Any = Experiment(None)

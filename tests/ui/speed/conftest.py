@@ -15,7 +15,7 @@ from tests.bench.fakes import MACHINE, measured
 from workbench.bench.measuring.interleaved import ConfigJobs, OnRows
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
-from workbench.engine.protocol.worker_progress import Progress
+from workbench.engine.protocol.progress import Progress
 from workbench.errors import CancelledError
 from workbench.graph import Graph, load_recipe
 from workbench.sources import open_datasets

@@ -33,8 +33,7 @@ from workbench.bench.peers import CONTROL, PEERS, compared_peers, peer_options
 from workbench.bench.peers.factory import is_factory
 from workbench.bench.records.context import gpu_command
 from workbench.bench.records.record import Report
-from workbench.engine.protocol.progress_bar import with_progress_bar
-from workbench.engine.protocol.worker_progress import Progress
+from workbench.engine.protocol.progress import Progress, with_progress_bar
 from workbench.engine.resources.machine import Machine, describe_machine
 from workbench.errors import ArgumentError
 from workbench.graph.model import GRAPH, DecodeDevice, Graph

@@ -25,7 +25,7 @@ from workbench.bench.measuring.measurement import BY_ITSELF, Measurement
 from workbench.bench.measuring.measurement_config import PROBE_CONFIG, MeasurementConfig
 from workbench.bench.measuring.worker_group import KeptWorker
 from workbench.bench.records.record import Report
-from workbench.engine.protocol.worker_progress import WorkerProgress
+from workbench.engine.protocol.progress import WorkerProgress
 from workbench.errors import CancelledError, EngineError
 
 GIVE_MORE = "the time was up: give more"

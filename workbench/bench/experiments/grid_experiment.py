@@ -24,7 +24,7 @@ from workbench.bench.measuring.measurement_config import (
 from workbench.bench.measuring.page_cache import Cache
 from workbench.bench.measuring.worker_group import KeptWorker
 from workbench.bench.records.record import Report
-from workbench.engine.protocol.worker_progress import Progress
+from workbench.engine.protocol.progress import Progress
 from workbench.errors import ArgumentError
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Data

@@ -30,7 +30,7 @@ from workbench.bench.measuring.worker_group import StopClock
 from workbench.bench.peers.factory import is_factory
 from workbench.bench.records.operator_report import OperatorCost, cost_of
 from workbench.bench.records.record import Report
-from workbench.engine.protocol.worker_progress import WorkerProgress
+from workbench.engine.protocol.progress import WorkerProgress
 from workbench.engine.resources.machine import Machine, describe_machine
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import DecodeDevice, Graph, Node, Port, Source

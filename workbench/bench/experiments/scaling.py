@@ -22,7 +22,7 @@ from workbench.bench.measuring.config import Config, config_of, sharded
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
 from workbench.emit.templates.cores import cores_without_interrupts
-from workbench.engine.protocol.worker_progress import Progress
+from workbench.engine.protocol.progress import Progress
 from workbench.engine.resources.gpu import Gpu, cuda_uuids
 from workbench.engine.resources.machine import describe_machine, usable_cores
 from workbench.errors import EngineError

@@ -37,7 +37,7 @@ from workbench.catalog import load_catalog
 from workbench.emit.script import script_of
 from workbench.engine.file_checks.usable_data import UsableData
 from workbench.engine.protocol.exit_status import is_file_fault, printable
-from workbench.engine.protocol.worker_progress import Progress, WorkerProgress
+from workbench.engine.protocol.progress import Progress, WorkerProgress
 from workbench.engine.resources.gpu import Gpu, first_visible_gpu, shared_words
 from workbench.engine.resources.machine import Machine, describe_machine
 from workbench.errors import CancelledError, EngineError

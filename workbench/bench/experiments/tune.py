@@ -18,7 +18,7 @@ from workbench.bench.measuring.measurement_config import (
     MeasurementConfig,
 )
 from workbench.bench.measuring.worker_group import KeptWorker
-from workbench.engine.protocol.worker_progress import Progress
+from workbench.engine.protocol.progress import Progress
 from workbench.errors import EngineError
 
 UNCOMPARED = "the time was up: measured once, and not beside the others: give more"

@@ -19,7 +19,7 @@ from workbench.bench.measuring.measurement import Measurement, latency_of
 from workbench.bench.measuring.measurement_config import MeasurementConfig, StopReason
 from workbench.bench.measuring.worker_group import KeptWorker, WorkerGroup
 from workbench.bench.measuring.workload import Job, StartupStats, TimedRound
-from workbench.engine.protocol.worker_progress import Progress, WorkerProgress
+from workbench.engine.protocol.progress import Progress, WorkerProgress
 from workbench.engine.resources.machine import usable_cores
 from workbench.errors import CancelledError, EngineError
 

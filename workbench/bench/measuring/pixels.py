@@ -17,8 +17,8 @@ from workbench.catalog import load_catalog
 from workbench.emit.core.code import Code
 from workbench.emit.script import script_of
 from workbench.engine.build.pipelines import CompiledSource
+from workbench.engine.protocol.progress import WorkerProgress
 from workbench.engine.protocol.registry import task
-from workbench.engine.protocol.worker_progress import WorkerProgress
 from workbench.engine.run.worker import Worker
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.execution.dataset_parameters import sequence_length

@@ -19,14 +19,15 @@ import numpy as np
 
 from workbench.emit.core.code import Code
 from workbench.emit.templates.automatic_draws import Draw, Draws, emit_draws
-from workbench.engine.build.applied_augmentations import (
+from workbench.engine.build.auto_augment import (
+    IDENTITY,
     Applied,
     Augmented,
     applied_steps,
+    argument_of,
     bins_of,
     in_words,
 )
-from workbench.engine.build.auto_augment import IDENTITY, argument_of
 from workbench.engine.build.pipelines import CompiledSource, plain_reason
 from workbench.engine.build.stage_pipeline import THREADS
 from workbench.engine.resources.batch_store import Batch, Memory

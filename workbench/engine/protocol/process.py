@@ -16,7 +16,6 @@ from typing import Any
 from msgspec import MsgspecError
 
 from workbench.arguments import FUNCTION, MAPPING, NUMBER, WHOLE, checked
-from workbench.engine.protocol import worker_errors
 from workbench.engine.protocol.call_handle import CallHandle, ReportListener
 from workbench.engine.protocol.channel import ChannelError, VersionError
 from workbench.engine.protocol.codec import arguments_codec, result_codec
@@ -33,7 +32,12 @@ from workbench.engine.protocol.messages import (
     decode_error,
 )
 from workbench.engine.protocol.registry import find_registered, name_of
-from workbench.engine.protocol.worker_process import WorkerProcess
+from workbench.engine.protocol.worker_process import (
+    WorkerProcess,
+    worker_lost,
+    worker_silent,
+    worker_too_late,
+)
 from workbench.engine.resources.memory_budget import MemoryBudget, shared_budget
 from workbench.errors import (
     ArgumentError,
@@ -240,10 +244,10 @@ class Engine:
             if received is not None:
                 silence.heard()
             elif silence.missed():
-                raise worker_errors.silent(process, silence)
+                raise worker_silent(process, silence)
             if received is None or isinstance(received[0], Heartbeat):
                 if time.monotonic() > deadline:
-                    raise worker_errors.too_late(process, limit)
+                    raise worker_too_late(process, limit)
                 continue
             message, payload = received
             if isinstance(message, Ready) or message.number != number:
@@ -316,7 +320,7 @@ class Engine:
                 if received is not None:
                     stopped.heard()
                 elif stopped.missed():  # one that runs may take its time to load DALI
-                    raise worker_errors.silent(process, stopped)
+                    raise worker_silent(process, stopped)
                 if time.monotonic() > deadline:
                     raise WorkerTimeoutError(f"The worker did not start within {START_LIMIT:g} s.")
         except (EOFError, OSError):
@@ -341,7 +345,7 @@ class Engine:
         """The error of a call whose worker is gone, or sent what is no answer. Ends the worker."""
         try:
             self._require_wanted(handle)
-            error = worker_errors.lost(process, garbled)
+            error = worker_lost(process, garbled)
         except CancelledError as cancelled:
             error = cancelled
         self._end()

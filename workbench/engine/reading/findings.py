@@ -71,7 +71,7 @@ class CheckedFile:
     """One file after its check.
 
     ``file`` is its name as the reader is given it, ``size`` in bytes, ``modified`` in nanoseconds
-    since 1970 (both 0 where they cannot be told). ``image_hash`` (``engine.image_hash``) is
+    since 1970 (both 0 where they cannot be told). ``image_hash`` (``file_check.image_hash``) is
     empty where nothing was decoded, or where the picture is too plain to be told from others.
     """
 

@@ -22,9 +22,14 @@ from numpy.typing import NDArray
 
 from workbench.emit.core.code import Code
 from workbench.engine.build.pipelines import CompiledSource
-from workbench.engine.reading.encoded_images import open_image, placeholder_jpeg
+from workbench.engine.reading.encoded_images import (
+    header_findings,
+    mask_fault,
+    open_image,
+    placeholder_jpeg,
+    undecodable_mask,
+)
 from workbench.engine.reading.findings import KINDS, Finding
-from workbench.engine.reading.image_targets import header_findings, mask_fault, undecodable_mask
 from workbench.engine.resources.batch_store import Batch, tensor_list
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import DataError, PipelineError

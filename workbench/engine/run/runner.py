@@ -1,27 +1,26 @@
 """Runs parts of a graph and keeps what they gave, so that a change re-runs only what it touches.
 
 Runs inside the worker process only. Nodes whose outputs are not kept run part by part (see
-``partition.py``).
+``plan.partition``).
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.naming import is_batch_generator
-from workbench.emit.core.own_code import nodes_calling
+from workbench.emit.core.own_code import nodes_calling, nodes_within
 from workbench.emit.preview.tap_names import scope_of, scope_of_first_turn, turns_of
 from workbench.engine.build.augmenter import Augmenter, Turns
 from workbench.engine.build.auto_augment import automatic_draws, making_heard
-from workbench.engine.build.partition import kind_of
-from workbench.engine.build.plan import Plan, make_plan
+from workbench.engine.build.plan import Plan, kind_of, make_plan
 from workbench.engine.build.stage_pipeline import Stage
 from workbench.engine.reading.open_readers import OpenReaders, encoded_output
-from workbench.engine.reading.type_guard import require_fitting
 from workbench.engine.reading.undecodable_samples import (
     Sample,
     decoded_alone,
@@ -37,15 +36,18 @@ from workbench.engine.resources.process_memory import (
 from workbench.engine.resources.root_guard import (
     refuse_named_files,
 )
-from workbench.engine.run.branch_counts import BranchCounts
-from workbench.engine.run.branch_places import BranchPlaces, PlacesInTurns
+from workbench.engine.run.branches import BranchCounts, BranchPlaces, PlacesInTurns
 from workbench.engine.run.run_result import KeptOutput, Result
 from workbench.errors import PipelineError
+from workbench.graph.checks.check_types import NORMALIZES, per_channel_faults, type_faults
 from workbench.graph.execution.dataset_parameters import parameter_of, read_as, with_datasets
 from workbench.graph.execution.pipelines import pipeline_of_batch, single_pipelines
 from workbench.graph.model import Graph, Node, Port, Source, block_of
+from workbench.graph.model.node_order import ancestors
 from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph
+from workbench.graph.types.shapes import infer_types_from
+from workbench.graph.types.tensor_type import TensorType
 from workbench.sources import Data, Datasets, open_datasets
 
 _KEPT_BUILT = 4
@@ -386,3 +388,48 @@ def _stands_in(graph: Graph, port: Port, node: Node) -> bool:
     """Whether a port is one of the node's own, or of what stands inside it."""
     place = port.node if graph.has(port.node) else block_of(port.node)
     return graph.outermost(place) == node.id
+
+
+# What a graph does not tell of pixels that a source gives: looked at before they are worked on.
+#
+# DALI ends the process, or reads past its memory, where it is fed other channels than it takes, or
+# does not say how many it found.
+
+
+def require_fitting(plan: Plan, nodes: Sequence[Node], known: Mapping[Port, Batch]) -> None:
+    """Raise PipelineError with the first of the nodes that cannot work on what is there."""
+    decoded = any(isinstance(node, Source) and node.decodes for node in plan.nodes)
+    within = [each for each in nodes_within(nodes) if decoded or each.op == NORMALIZES]
+    if not within:
+        return
+    told, catalog = plan.resolved.types, plan.resolved.catalog
+    found = {port: _type_of(batch, told[port]) for port, batch in known.items() if port in told}
+    flows = infer_types_from(plan.graph, catalog, found)
+    for node in within:
+        spec = catalog[node.op]
+        faults = type_faults(node, spec, plan.devices, flows) if decoded else iter(())
+        if node.op == NORMALIZES:
+            faults = chain(faults, per_channel_faults(node, spec, flows))
+        for fault in faults:
+            if fault.code == "channels" and not _decodes_before(plan, node):
+                remedy = f"Remove it, or open data of {fault.about} images."
+                fault = replace(fault, remedy=remedy)
+            raise PipelineError(str(fault), node.id)
+
+
+def _decodes_before(plan: Plan, node: Node) -> bool:
+    """Whether a decoder gives what the node is fed."""
+    before = ancestors(plan.graph, list(node.inputs.values()))
+    nodes = [each for each in plan.nodes if each.id in before]
+    return any(plan.resolved.spec(each).category == "decode" for each in nodes)
+
+
+def _type_of(batch: Batch, told: TensorType) -> TensorType:
+    """The type of a batch's samples; extents in which they differ are None."""
+    shapes = batch.shapes
+    if len({len(shape) for shape in shapes}) != 1:
+        return told
+    extents = (set(each) for each in zip(*shapes, strict=True))
+    shape = tuple(each.pop() if len(each) == 1 else None for each in extents)
+    dtype = "FLOAT" if batch.dtype == "float32" else batch.dtype.upper()
+    return replace(told, dtype=dtype, layout=batch.layout, shape=shape)

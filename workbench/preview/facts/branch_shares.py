@@ -15,7 +15,7 @@ from statistics import NormalDist
 
 from workbench.emit.preview.tap_names import scope_of
 from workbench.engine.protocol.registry import task
-from workbench.engine.run.branch_counts import BranchCounter
+from workbench.engine.run.branches import BranchCounter
 from workbench.engine.run.worker import Worker
 from workbench.graph.control_flow.kinds import kind_of
 from workbench.graph.model import Graph, Node, block_of

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from workbench.engine.build.applied_augmentations import Augmented
+from workbench.engine.build.auto_augment import Augmented
 from workbench.engine.resources.batch_store import Batch
 from workbench.graph.model import Node, Port
 from workbench.graph.model.ports import outputs_of

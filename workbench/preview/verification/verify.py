@@ -26,9 +26,8 @@ from workbench.emit.targets import export
 from workbench.engine.file_checks.usable_data import UsableData, describe_left_out
 from workbench.engine.protocol.exit_status import is_file_fault
 from workbench.engine.protocol.process import Engine
-from workbench.engine.protocol.progress_bar import with_progress_bar
+from workbench.engine.protocol.progress import Progress, WorkerProgress, with_progress_bar
 from workbench.engine.protocol.registry import task
-from workbench.engine.protocol.worker_progress import Progress, WorkerProgress
 from workbench.engine.reading.findings import CheckedFile
 from workbench.engine.run.worker import Worker
 from workbench.errors import ArgumentError, CancelledError, EngineError, PipelineError

@@ -15,7 +15,7 @@ from typing import TypedDict
 
 from workbench.engine.protocol.exit_status import printable
 from workbench.engine.protocol.heartbeat import warn_of_silence
-from workbench.engine.protocol.worker_progress import NO_ANSWER
+from workbench.engine.protocol.progress import NO_ANSWER
 from workbench.engine.resources.root_guard import require_listed
 from workbench.errors import (
     CancelledError,

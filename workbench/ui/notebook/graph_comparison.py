@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.arguments import WHOLE, checked
 from workbench.engine import Engine
-from workbench.engine.protocol.progress_bar import one_line_interrupt
+from workbench.engine.protocol.progress import one_line_interrupt
 from workbench.errors import ArgumentError, DataError
 from workbench.figures import plot_values
 from workbench.graph.model import Graph

@@ -13,7 +13,7 @@ import traitlets
 from workbench.arguments import TEXT, WHOLE, checked, told_as
 from workbench.emit.targets import export
 from workbench.engine.build.kernel_program import KernelLoader, build_pipeline, make_loader
-from workbench.engine.protocol.progress_bar import one_line_interrupt
+from workbench.engine.protocol.progress import one_line_interrupt
 from workbench.engine.resources.missing_gpu import require_gpu_where_asked
 from workbench.errors import EngineClosedError, GraphEditError, UnknownNameError
 from workbench.graph.builder.data_node import plain_value

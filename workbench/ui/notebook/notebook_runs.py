@@ -11,7 +11,7 @@ from workbench.bench import Benchmark, Report
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.bench.experiments.stages import StageCostExperiment
 from workbench.bench.experiments.tune import TuningExperiment
-from workbench.engine.protocol.progress_bar import share_bar
+from workbench.engine.protocol.progress import share_bar
 from workbench.optimiser import Optimisation, optimise
 from workbench.preview.verification.verify import Verification, verify
 

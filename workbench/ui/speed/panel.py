@@ -11,7 +11,7 @@ from typing import Any
 from workbench.bench import Report
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.bench.measuring.interleaved import format_duration
-from workbench.engine.protocol.worker_progress import NO_ANSWER
+from workbench.engine.protocol.progress import NO_ANSWER
 from workbench.engine.resources.machine import Machine
 from workbench.errors import SaveError, WorkbenchError
 from workbench.graph.model import Graph
