@@ -13,11 +13,11 @@ import pytest
 from benchmarks.conftest import Table
 from benchmarks.test_lab import folder
 from tests.helpers import with_settings
-from workbench.bench.analysis.grid import Grid
-from workbench.bench.analysis.tuner_search import usual_allowance
 from workbench.bench.experiments.grid_experiment import SweepExperiment
 from workbench.bench.experiments.tune import TuningExperiment
+from workbench.bench.experiments.tuner_search import usual_allowance
 from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.records.charts import best_measurement
 from workbench.engine.resources.machine import usable_cores

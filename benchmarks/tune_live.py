@@ -32,10 +32,10 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.heavy import heavy
-from workbench.bench.analysis.grid import Grid
 from workbench.bench.experiments.grid_experiment import SweepExperiment
 from workbench.bench.experiments.tune import TuningExperiment, headroom_of
 from workbench.bench.measuring.config import Config, Regime
+from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.measurement import Measurement, long_words
 from workbench.bench.measuring.measurement_config import MeasurementConfig, long_config
 from workbench.bench.measuring.stats import paired_ratio

@@ -22,7 +22,7 @@ from workbench.errors import RecordFormatError
 from workbench.figures import render_figure
 from workbench.health.check import FolderCheck
 from workbench.optimiser import Optimisation
-from workbench.preview.facts.pixel_difference import PixelDifference
+from workbench.preview.facts.difference import PixelDifference
 from workbench.preview.verification.verify import Deviation, Verification
 from workbench.reference import UNLISTED, find
 from workbench.sources import open_dataset

@@ -17,6 +17,7 @@ import click
 
 from workbench import __version__
 from workbench.commands.app import app_command
+from workbench.commands.bench import bench, scale, stages
 from workbench.commands.check import check
 from workbench.commands.import_command import import_command
 from workbench.commands.options import DATA as _DATA
@@ -29,7 +30,8 @@ from workbench.commands.options import refuse_overwriting_source as _spare
 from workbench.commands.options import report_errors as _report_errors
 from workbench.commands.options import writable_file as _writable_file
 from workbench.commands.options import writable_path as _writable_path
-from workbench.commands.speed import COMMANDS
+from workbench.commands.records import compare, records
+from workbench.commands.tune import optimise, tune
 from workbench.emit.targets import ADDITIONS, Export, target_names
 from workbench.errors import SaveError, WorkbenchError
 from workbench.graph.model import Graph
@@ -428,7 +430,10 @@ def lab(port: int, no_browser: bool) -> None:
     raise SystemExit(1 if subprocess.call(command) else 0)  # a signal is a negative code
 
 
-for _command in (*COMMANDS, check, import_command, app_command):
+for _command in (
+    *(bench, stages, tune, optimise, scale, compare, records),
+    *(check, import_command, app_command),
+):
     main.add_command(_command)
 
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from workbench.bench.analysis.grid import Grid
 from workbench.bench.experiments.speed_experiment import Prepared
 from workbench.bench.measuring.config import Config
-from workbench.bench.measuring.data_fingerprint import Fingerprint
+from workbench.bench.measuring.data_files import CacheState, Fingerprint
+from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.measurement import Latency, Measurement
-from workbench.bench.measuring.page_cache import CacheState
 from workbench.bench.measuring.workload import StartupStats, TimedRound
 from workbench.bench.records.record import Report
 from workbench.engine.protocol.heartbeat import warn_of_silence

@@ -9,7 +9,7 @@ import pytest
 
 from tests.bench.fakes import MACHINE, measured, report, rounds
 from workbench.bench.measuring.config import Config
-from workbench.bench.measuring.data_fingerprint import Fingerprint
+from workbench.bench.measuring.data_files import Fingerprint
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.records.compare import compare_reports, read_folder, read_report
 from workbench.bench.records.record import dump_report

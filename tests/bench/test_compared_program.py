@@ -14,11 +14,11 @@ import pytest
 from tests.bench.fakes import measured, report
 from workbench.bench import Benchmark, Measurement
 from workbench.bench.experiments.compared_program import ComparedProgram, Control, search_workers
+from workbench.bench.experiments.peers import CONTROL
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.interleaved import NOT_YET, TIME_UP, ConfigJobs
 from workbench.bench.measuring.measurement import BY_ITSELF
 from workbench.bench.measuring.measurement_config import MeasurementConfig, config_within
-from workbench.bench.peers import CONTROL
 from workbench.bench.records.record import dump_report, load_report
 from workbench.engine.protocol.progress import WorkerProgress
 from workbench.errors import CancelledError, EngineError
@@ -244,7 +244,9 @@ def test_the_time_that_a_comparison_takes_at_most_is_known_beforehand(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     present = ("torch", "torchvision")
-    monkeypatch.setattr("workbench.bench.peers.find_spec", lambda name: name in present or None)
+    monkeypatch.setattr(
+        "workbench.bench.experiments.peers.find_spec", lambda name: name in present or None
+    )
 
     def longest(*peers: str, processes: int = 1) -> float | None:
         return Benchmark(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.bench.measuring.data_fingerprint import fingerprint, folder_size
+from workbench.bench.measuring.data_files import fingerprint, folder_size
 from workbench.errors import CancelledError
 from workbench.sources import open_datasets
 
@@ -39,7 +39,7 @@ def test_count_and_bytes(photos: Path) -> None:
 def test_a_folder_that_takes_too_long_has_no_size(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.bench.measuring.data_fingerprint.SCAN_SECONDS", -1.0)
+    monkeypatch.setattr("workbench.bench.measuring.data_files.SCAN_SECONDS", -1.0)
     assert folder_size(open_datasets(photos)) == (None, None)
     assert fingerprint(open_datasets(photos)).mean_size is None
 

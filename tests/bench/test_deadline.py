@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.bench.fakes import measured, rounds
-from workbench.bench.analysis.tuning_time import TuningTime, Turns, long_seconds
+from workbench.bench.experiments.tune import TuningTime, Turns, long_seconds
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.deadline import (
     Deadline,

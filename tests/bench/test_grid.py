@@ -8,8 +8,8 @@ from typing import get_args
 import pytest
 
 from tests.bench.fakes import MACHINE
-from workbench.bench.analysis.grid import Grid, default_grid, grid_for, mapping_values
 from workbench.bench.measuring.config import Config, adopt_config, config_of
+from workbench.bench.measuring.grid import Grid, default_grid, grid_for, mapping_values
 from workbench.catalog import Catalog
 from workbench.engine import describe_machine
 from workbench.errors import ArgumentError

@@ -11,10 +11,10 @@ import pytest
 
 from tests.bench.fakes import GRID, MACHINE, measured
 from tests.helpers import with_settings
-from workbench.bench.analysis.grid import Grid
 from workbench.bench.experiments.grid_experiment import SweepExperiment
 from workbench.bench.experiments.tune import TuningExperiment
 from workbench.bench.measuring.config import Config, adopt_config
+from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.bench.measuring.page_cache import make_cache, resident_share
+from workbench.bench.measuring.data_files import make_cache, resident_share
 from workbench.errors import CancelledError
 from workbench.sources import open_datasets
 

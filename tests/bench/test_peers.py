@@ -21,6 +21,24 @@ from workbench.bench.experiments.operators import (
     OperatorExperiment,
     operator_graphs,
 )
+from workbench.bench.experiments.peer_jobs import (
+    EndlessBatchSampler,
+    ExportedJob,
+    FactoryJob,
+    exported_module,
+    images_in,
+    is_factory,
+    library_errors,
+    without_randomness,
+)
+from workbench.bench.experiments.peers import (
+    CONTROL,
+    PEERS,
+    compared_peers,
+    different_words,
+    peer_options,
+    peers_named,
+)
 from workbench.bench.measuring.config import Config, config_of
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement_config import MeasurementConfig
@@ -31,22 +49,6 @@ from workbench.bench.measuring.pixels import (
     compare_cpu_with_mixed,
     pixel_words,
 )
-from workbench.bench.peers import (
-    CONTROL,
-    PEERS,
-    compared_peers,
-    different_words,
-    peer_options,
-    peers_named,
-)
-from workbench.bench.peers.exported import (
-    EndlessBatchSampler,
-    ExportedJob,
-    exported_module,
-    without_randomness,
-)
-from workbench.bench.peers.factory import FactoryJob, is_factory
-from workbench.bench.peers.workload import images_in, library_errors
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.engine.resources.machine import describe_machine
@@ -81,7 +83,7 @@ def _reason(graph: Graph, peer: str, data: Any, catalog: Catalog) -> str:
 def test_what_cannot_be_exported_is_refused_with_the_node(
     photos: Path, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.bench.peers.find_spec", lambda name: name)
+    monkeypatch.setattr("workbench.bench.experiments.peers.find_spec", lambda name: name)
     found = _reason(load_recipe("medical-gray"), "torchvision", str(photos), catalog)
     assert found.startswith("not measured: clahe: torchvision has no CLAHE; albumentations has.")
     graph = load_recipe("imagenet-eval")
@@ -109,7 +111,7 @@ def test_differences() -> None:
 def test_a_peer_that_is_not_installed_is_a_row_that_says_so(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.bench.peers.find_spec", lambda name: None)
+    monkeypatch.setattr("workbench.bench.experiments.peers.find_spec", lambda name: None)
     graph = with_settings(load_recipe("imagenet-train"), batch_size=4)
     report = Benchmark(
         graph, str(photos), ("cpu",), measurement_config=SHORT, peers=tuple(PEERS)
@@ -302,7 +304,7 @@ def test_a_comparison_of_pixels_that_fails_leaves_a_record_that_can_be_shown(
         if failure is not None:
             raise failure
 
-    monkeypatch.setattr("workbench.bench.peers.find_spec", lambda name: name)
+    monkeypatch.setattr("workbench.bench.experiments.peers.find_spec", lambda name: name)
     run = Benchmark(load_recipe("imagenet-train"), str(photos), ("cpu",))
     facts: dict[str, Any] = {}
     (compared,) = compared_peers(run, ["Albumentations"], ("cpu",), describe_machine(), facts)

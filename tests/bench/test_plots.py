@@ -12,8 +12,8 @@ from PIL import Image
 
 from tests.bench.fakes import measured, report
 from tests.thorough import one_in
-from workbench.bench.analysis.grid import Grid
 from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.records.plots import plot_record
 from workbench.bench.records.record import WHOLE, Report

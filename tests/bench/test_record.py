@@ -17,9 +17,8 @@ from tests.sources.clips import write_clips
 from tests.sources.test_video import SHORT, a_graph
 from workbench.bench import Benchmark
 from workbench.bench.measuring.config import Config
-from workbench.bench.measuring.data_fingerprint import Fingerprint
+from workbench.bench.measuring.data_files import CacheState, Fingerprint
 from workbench.bench.measuring.measurement import Measurement, rate_words
-from workbench.bench.measuring.page_cache import CacheState
 from workbench.bench.records.plots import plot_record
 from workbench.bench.records.record import WHOLE, Report, dump_report, load_report
 from workbench.bench.records.report_text import quality_flags, to_csv

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from workbench.bench.records.slow_files import batch_time, file_times, time_files
+from workbench.bench.records.stage_report import batch_time, file_times, time_files
 from workbench.engine import Engine
 from workbench.graph import load_recipe
 from workbench.sources import open_datasets

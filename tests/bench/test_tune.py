@@ -12,9 +12,6 @@ import pytest
 
 from tests.bench.fakes import GRID, MACHINE, measured, rate_of_config
 from tests.helpers import with_settings
-from workbench.bench.analysis.grid import Grid
-from workbench.bench.analysis.tuner_search import usual_allowance
-from workbench.bench.analysis.tuning_time import TuningTime
 from workbench.bench.experiments.tune import (
     NOT_FOR_LONG,
     NOTHING_MORE,
@@ -22,8 +19,11 @@ from workbench.bench.experiments.tune import (
     UNCOMPARED,
     Probes,
     TuningExperiment,
+    TuningTime,
 )
+from workbench.bench.experiments.tuner_search import usual_allowance
 from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import (

@@ -16,8 +16,7 @@ from typing import get_args
 import pytest
 
 from tests.thorough import one_in
-from workbench.bench.analysis.grid import KNOBS, Grid, Place
-from workbench.bench.analysis.tuner_search import (
+from workbench.bench.experiments.tuner_search import (
     LARGE,
     PROBE_COST,
     SHARE,
@@ -26,6 +25,7 @@ from workbench.bench.analysis.tuner_search import (
     usual_allowance,
 )
 from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.grid import KNOBS, Grid, Place
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import PROBE_CONFIG, MeasurementConfig
 from workbench.bench.records.compare import read_report

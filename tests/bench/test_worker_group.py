@@ -20,11 +20,11 @@ import pytest
 from tests.engine.tasks import until
 from tests.helpers import with_settings
 from workbench.bench.experiments.compared_program import search_workers
+from workbench.bench.experiments.peers import compared_peers
 from workbench.bench.experiments.stages import StageCostExperiment
 from workbench.bench.measuring.pixels import compare_decoders
 from workbench.bench.measuring.worker_group import KeptWorker, StopClock, WorkerGroup
 from workbench.bench.measuring.workload import Workload
-from workbench.bench.peers import compared_peers
 from workbench.engine.protocol import heartbeat
 from workbench.engine.protocol.progress import NO_ANSWER
 from workbench.engine.protocol.registry import sendable

@@ -105,7 +105,7 @@ def test_an_interrupted_bench_writes_what_it_has(
 def test_peers_are_named_and_their_time_is_told(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.bench.peers.find_spec", lambda name: None)
+    monkeypatch.setattr("workbench.bench.experiments.peers.find_spec", lambda name: None)
     options = ["--data", photos, "--device", "cpu", "--batch-size", 4, "--budget", 5]
     result = run("bench", "imagenet-eval", *options, "--regime", "pipeline", "--peer", "albu")
     assert result.exit_code == 0, result.output

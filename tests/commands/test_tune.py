@@ -16,10 +16,10 @@ from tests.damaged import REFUSED
 from tests.emit.targets.test_execute import some_of
 from tests.graph.rewrites.laws import ops
 from tests.optimiser.made_up import NAMES, make_up, slow_graph
-from workbench.bench.analysis.grid import Grid
 from workbench.bench.experiments.grid_experiment import SweepExperiment
 from workbench.bench.measuring import interleaved
 from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig

@@ -11,7 +11,7 @@ from tests.helpers import import_script, same, script_batches
 from tests.sources.written import WRITERS, read_photos
 from tests.thorough import one_in
 from workbench.bench import Benchmark
-from workbench.bench.measuring.data_fingerprint import fingerprint
+from workbench.bench.measuring.data_files import fingerprint
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export

@@ -1,4 +1,4 @@
-"""``workbench bench``: CPU against mixed decoding."""
+"""``workbench bench``, ``stages`` and ``scale``: imgs/s, where the time goes, how speed grows."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from workbench.commands.measuring import (
     NAME,
     PLOT,
     FiniteFloatRange,
+    MeasureOptions,
+    ascending_numbers,
+    measure_options,
     print_machine,
     print_quality_flags,
     print_rows,
@@ -30,14 +33,18 @@ from workbench.commands.options import (
     report_errors,
 )
 from workbench.graph.model import DecodeDevice
-from workbench.graph.model.bounds import SETTINGS
+from workbench.graph.model.bounds import FILES, SETTINGS
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import Datasets
-
-OPERATORS = "operators"
-"""What the record of the operators is called, beside that of the whole graph."""
 
 if TYPE_CHECKING:
     from workbench.bench.records.record import Report
+
+
+# ``workbench bench``: CPU against mixed decoding.
+
+OPERATORS = "operators"
+"""What the record of the operators is called, beside that of the whole graph."""
 
 
 @click.command()
@@ -119,10 +126,10 @@ def bench(
 
     from workbench.bench import Benchmark
     from workbench.bench.experiments.operators import OperatorExperiment, workers_of
+    from workbench.bench.experiments.peers import PEERS, peers_named
     from workbench.bench.measuring.config import REGIMES, adopt_config, config_of
     from workbench.bench.measuring.interleaved import format_duration
     from workbench.bench.measuring.measurement_config import config_within
-    from workbench.bench.peers import PEERS, peers_named
     from workbench.graph.edits.edit import set_setting
 
     refuse_overwriting_source(graph, record, picture)
@@ -203,3 +210,215 @@ def _print(report: Report) -> None:
         click.echo(f"On a machine with a GPU: {report.extra['command']}")
         if "before" in report.extra:
             click.echo(report.extra["before"])
+
+
+# ``workbench stages``: where the time goes.
+
+
+@click.command()
+@measure_options
+@click.option("--quick", is_flag=True, help="A first look: fewer and shorter rounds.")
+def stages(options: MeasureOptions, quick: bool) -> None:
+    """Say where the time goes: read, decode, each operator, copy to the host; and the ceiling.
+
+    Example:  workbench stages rotate-jitter --data photos --plot stages.png
+    """
+    from workbench.bench.experiments.stages import StageCostExperiment
+    from workbench.bench.measuring.measurement import rate_words
+    from workbench.bench.measuring.measurement_config import (
+        COARSE_CONFIG,
+        QUICK_CONFIG,
+        low_precision_notice,
+    )
+    from workbench.bench.records.report_text import interrupted_words
+    from workbench.bench.records.stage_report import stages_of
+    from workbench.graph.edits.edit import set_setting
+
+    graph = set_setting(options.graph, device=options.device) if options.device else options.graph
+    run = StageCostExperiment(
+        graph,
+        options.data,
+        measurement_config=COARSE_CONFIG if quick else QUICK_CONFIG,
+        name=options.name,
+    )
+    report = run_with_bar(run)
+    found = stages_of(report.extra)
+    assert found is not None
+    print_machine(report)
+    wide = max(24, *(len(stage.title) + 2 for stage in found.stages))
+    click.echo(
+        f"{'stage':{wide}}{'where':8}{'takes':>10}{'measured':>10}{'interval':>20}{'alone':>10}"
+        "   ms a batch"
+    )
+    for stage in found.stages:
+        adds = "-" if stage.adds is None else f"{stage.adds:.2f}" if stage.is_nonnegative else "n/m"
+        spread = "-" if stage.low is None else f"{stage.low:.2f} to {stage.high:.2f}"
+        alone = "-" if stage.alone is None else f"{stage.alone:.2f}"
+        takes = "-" if stage.exclusive is None else f"{stage.exclusive:.2f}"
+        click.echo(
+            f"{stage.title:{wide}}{stage.device:8}{takes:>10}{adds:>10}{spread:>20}{alone:>10}"
+        )
+    if any(stage.adds is not None and not stage.is_nonnegative for stage in found.stages):
+        click.echo("n/m: not measurable, the difference is below zero")
+    rest = "-" if found.remainder is None else f"{found.remainder:+.2f}"
+    click.echo(f"{'whole, and remainder':{wide + 8}}{found.total:>10.2f}{'':30}{rest:>10}")
+    if words := low_precision_notice(
+        report.measurement_config, [row.interval for row in report.measurements if row.interval]
+    ):
+        click.echo(words)
+    if found.ceiling is not None:
+        click.echo(
+            f"ceiling with the decoded batch cached: {rate_words(found.ceiling, report.frames)}"
+        )
+    for words in filter(None, (*found.function_words, found.advice, *found.path_words)):
+        click.echo(words)
+    for row in report.measurements:
+        if row.reason:
+            click.echo(f"{row.name}: {row.reason}")
+    print_quality_flags(report.measurements)
+    if words := interrupted_words(report):
+        click.echo(words)
+    options.keep(report)
+    require_measured(report)
+
+
+# ``workbench scale``: more threads, pipelines, processes, GPUs.
+
+
+@click.command()
+@measure_options
+@click.option(
+    "--threads",
+    callback=ascending_numbers(int, SETTINGS["num_threads"][1]),
+    help="Threads of one process, for example 1,2,4; with another of these the threads of each: 2.",
+)
+@click.option(
+    "--pipelines",
+    callback=ascending_numbers(int, SETTINGS["pipelines"][1]),
+    help="Pipelines side by side in one process: 1,2,3; with --gpus or --processes in each.",
+)
+@click.option(
+    "--processes",
+    callback=ascending_numbers(int),
+    help="Processes that decode on the CPU, with a shard of the data each: 1,2,4.",
+)
+@click.option(
+    "--gpus",
+    callback=ascending_numbers(int),
+    help="GPUs that decode, with a process and a shard of the data each: 1,2,4.",
+)
+@click.option(
+    "--affinity",
+    type=click.Choice(["none", "split"]),
+    default="none",
+    show_default=True,
+    help="Cores of each process: all, or a share of its own.",
+)
+@click.option(
+    "--batch-size", type=click.IntRange(*SETTINGS["batch_size"]), help="Instead of the graph's."
+)
+@click.option(
+    "--prefetch",
+    type=click.IntRange(*SETTINGS["prefetch_queue_depth"]),
+    help="Instead of the graph's.",
+)
+@click.option("--load", type=FiniteFloatRange(0, 1), help="hw_decoder_load of the decoders.")
+@click.option(
+    "--files",
+    type=click.Choice(FILES),
+    help="Mapped into memory, or read: dont_use_mmap of the readers.",
+)
+@BUDGET
+def scale(
+    options: MeasureOptions,
+    threads: tuple[int, ...] | None,
+    pipelines: tuple[int, ...] | None,
+    processes: tuple[int, ...] | None,
+    gpus: tuple[int, ...] | None,
+    affinity: str,
+    batch_size: int | None,
+    prefetch: int | None,
+    load: float | None,
+    files: str | None,
+    budget: float,
+) -> None:
+    """Measure how speed grows with threads, pipelines, processes or GPUs.
+
+    GPUs and processes also by the pipelines of each: --gpus 1,2 --pipelines 1,2 --threads 2.
+
+    Example:  workbench scale imagenet-train --data photos --threads 1,2,4
+    """
+    from dataclasses import replace
+
+    from workbench.bench.experiments.scaling import (
+        GpuScalingExperiment,
+        PipelineScalingExperiment,
+        ProcessScalingExperiment,
+        ThreadScalingExperiment,
+    )
+    from workbench.bench.measuring.config import adopt_config, config_of
+    from workbench.bench.measuring.grid import mapping_values
+    from workbench.bench.measuring.measurement import rate_words
+    from workbench.bench.measuring.measurement_config import config_within
+    from workbench.bench.records.charts import Over, scaling_series
+    from workbench.bench.records.report_text import interrupted_words
+    from workbench.catalog import load_catalog
+
+    workers = gpus or processes
+    if gpus and processes:
+        raise click.UsageError("Give one of --gpus and --processes.")
+    if workers and options.device == ("cpu" if gpus else "mixed"):
+        raise click.UsageError("--gpus decode with GPUs, --processes without: leave --device out.")
+    if threads and len(threads) > 1 and (workers or pipelines):
+        raise click.UsageError(
+            f"--threads {','.join(map(str, threads))}: with --pipelines, --processes or --gpus "
+            "give one number, the threads of each pipeline."
+        )
+    given: dict[str, Any] = {
+        "batch_size": batch_size,
+        "threads": threads[0] if threads and len(threads) == 1 else None,
+        "prefetch": prefetch,
+        "hw_decoder_load": load,
+    }
+    if files:
+        (given["dont_use_mmap"],) = mapping_values(
+            ResolvedGraph(options.graph, load_catalog()), [files]
+        )
+    known = {knob: value for knob, value in given.items() if value is not None}
+    graph = adopt_config(options.graph, replace(config_of(options.graph), **cast(Any, known)))
+    over: Over = "workers" if workers else "pipelines" if pipelines else "threads"
+    shared: Any = {
+        "measurement_config": config_within(budget),
+        "name": options.name,
+    }
+    run: ProcessScalingExperiment | ThreadScalingExperiment
+    if workers:
+        experiment = GpuScalingExperiment if gpus else ProcessScalingExperiment
+        run = experiment(
+            graph, options.data, workers, pipelines or (), affinity=cast(Any, affinity), **shared
+        )
+    elif pipelines:
+        run = PipelineScalingExperiment(graph, options.data, pipelines, options.device, **shared)
+    else:
+        run = ThreadScalingExperiment(graph, options.data, threads or (), options.device, **shared)
+    report = run_with_bar(run)
+    print_rows(report)
+    one, several = {
+        "threads": ("thread", "threads"),
+        "pipelines": ("pipeline", "pipelines"),
+        "workers": ("GPU", "GPUs") if gpus else ("process", "processes"),
+    }[over]
+    series = scaling_series(report.measurements, over)
+    for point in (point for same in series for point in same if point.row.rounds):
+        what = several if point.count != 1 else one
+        if pipelines and workers:
+            number = point.row.config.pipelines
+            what += f" of {number} pipeline{'s' * (number != 1)}"
+        click.echo(
+            f"{point.count:4} {what}: {rate_words(point.row.rate, report.frames)}, "
+            f"{point.speedup:.2f} times, efficiency {point.efficiency:.0%}"
+        )
+    if words := interrupted_words(report):
+        click.echo(words)
+    options.keep(report)
+    require_measured(report)

@@ -87,7 +87,7 @@ def check(
     """
     from workbench.engine.protocol.exit_status import printable
     from workbench.files import write_bytes, write_text
-    from workbench.health.html_report import html_report
+    from workbench.health.check import html_report
     from workbench.sources import kinds_with_targets, load_source
 
     warnings: Faults | None = None

@@ -14,8 +14,8 @@ from workbench.graph.checks.check import require_sound
 from workbench.graph.model import Graph
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.user_functions.function_randomness import undetermined
-from workbench.preview.facts.branch_shares import BranchShares, count_branches
-from workbench.preview.facts.distance import TileDistance, tile_distances
+from workbench.preview.facts.branches import BranchShares, count_branches
+from workbench.preview.facts.difference import TileDistance, tile_distances
 from workbench.preview.facts.statistics import OutputStatistics, batch_statistics
 from workbench.preview.pictures.contact_sheet import small_jpeg
 from workbench.preview.pictures.pixels import (

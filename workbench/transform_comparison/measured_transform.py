@@ -20,7 +20,7 @@ from workbench.engine.script_import.script_sandbox import ScriptSandbox, one_pri
 from workbench.errors import DataError
 from workbench.graph.model import Graph, Port
 from workbench.graph.resolved import ResolvedGraph
-from workbench.preview.facts.pixel_difference import DifferenceSums, PixelDifference
+from workbench.preview.facts.difference import DifferenceSums, PixelDifference
 from workbench.preview.pictures.value_scaling import Scaling, scaling_of
 from workbench.sources import Datasets
 from workbench.transform_comparison import library_calls

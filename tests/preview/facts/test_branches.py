@@ -26,8 +26,7 @@ from workbench.preview import (
     preview_branch_shares,
     preview_card_pictures,
 )
-from workbench.preview.facts.branch_shares import wilson_interval
-from workbench.preview.facts.branches import branches_of
+from workbench.preview.facts.branches import branches_of, wilson_interval
 from workbench.preview.views.batch_search import SampleFilter, find_batch
 
 

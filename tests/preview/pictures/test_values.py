@@ -22,7 +22,7 @@ from workbench.errors import GraphError
 from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.resolved import ResolvedGraph
 from workbench.preview import PreviewRequest, preview_picture, preview_pixels
-from workbench.preview.facts.value_text import (
+from workbench.preview.facts.texts import (
     describe_encoded,
     describe_shape,
     long_values,

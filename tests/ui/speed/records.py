@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from tests.bench.fakes import measured, report
-from workbench.bench.analysis.grid import Grid
 from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.records.record import WHOLE, dump_report
 from workbench.bench.records.stage_report import StageCost, StageReport

@@ -282,7 +282,7 @@ def test_scaling(bed: Bed) -> None:
 
 
 def test_peers_that_are_not_there_say_so(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.bench.peers.find_spec", lambda module: None)
+    monkeypatch.setattr("workbench.bench.experiments.peers.find_spec", lambda module: None)
     bed.run(what="peers")
     bars = bed["peers"]["bars"]
     assert bars[0]["label"] == "DALI, CPU"
@@ -294,7 +294,7 @@ def test_peers_that_are_not_there_say_so(bed: Bed, monkeypatch: pytest.MonkeyPat
 
 
 def test_single_peers_can_be_measured(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.bench.peers.find_spec", lambda module: None)
+    monkeypatch.setattr("workbench.bench.experiments.peers.find_spec", lambda module: None)
     seconds = bed["limits"]["peer_seconds"]
     bed.run(what="peers", peers=["Albumentations", "torchvision"])
     assert [bar["label"] for bar in bed["peers"]["bars"][2:]] == ["torchvision", "Albumentations"]

@@ -14,9 +14,8 @@ from tests.ui.screen import unpack
 from tests.ui.speed.conftest import Bed, Fake
 from workbench.bench import Measurement, Report
 from workbench.bench.measuring.config import Config, config_of
-from workbench.bench.measuring.data_fingerprint import Fingerprint
+from workbench.bench.measuring.data_files import CacheState, Fingerprint
 from workbench.bench.measuring.measurement_config import COARSE_CONFIG
-from workbench.bench.measuring.page_cache import CacheState
 from workbench.bench.records.compare import compare_reports, read_report
 from workbench.bench.records.context import graph_hash
 from workbench.bench.records.record import FORMAT, WHOLE, dump_report, load_report

@@ -15,6 +15,8 @@ from workbench.bench.experiments.compared_program import (
     Control,
     search_workers,
 )
+from workbench.bench.experiments.peer_jobs import is_factory
+from workbench.bench.experiments.peers import CONTROL, PEERS, compared_peers, peer_options
 from workbench.bench.experiments.speed_experiment import Outcome
 from workbench.bench.measuring.config import (
     REGIMES,
@@ -24,13 +26,11 @@ from workbench.bench.measuring.config import (
     unmeasurable_reason,
     with_config,
 )
+from workbench.bench.measuring.data_files import Cache
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
-from workbench.bench.measuring.page_cache import Cache
 from workbench.bench.measuring.pixels import compare_decoders
-from workbench.bench.peers import CONTROL, PEERS, compared_peers, peer_options
-from workbench.bench.peers.factory import is_factory
 from workbench.bench.records.context import gpu_command
 from workbench.bench.records.record import Report
 from workbench.engine.protocol.progress import Progress, with_progress_bar

@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 from workbench.arguments import WHOLE, require_choice, require_kind
-from workbench.bench.analysis.grid import GRID, KNOBS, Grid, Place, grid_for
 from workbench.bench.experiments.speed_experiment import Outcome, Prepared, SpeedExperiment
 from workbench.bench.measuring.config import Config, Regime, config_of
+from workbench.bench.measuring.data_files import Cache
 from workbench.bench.measuring.deadline import require_seconds
+from workbench.bench.measuring.grid import GRID, KNOBS, Grid, Place, grid_for
 from workbench.bench.measuring.interleaved import ConfigJobs, format_duration
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import (
@@ -21,7 +22,6 @@ from workbench.bench.measuring.measurement_config import (
     QUICK_CONFIG,
     MeasurementConfig,
 )
-from workbench.bench.measuring.page_cache import Cache
 from workbench.bench.measuring.worker_group import KeptWorker
 from workbench.bench.records.record import Report
 from workbench.engine.protocol.progress import Progress

@@ -20,6 +20,7 @@ from workbench.bench.experiments.compared_program import (
     Control,
     refusal,
 )
+from workbench.bench.experiments.peer_jobs import is_factory
 from workbench.bench.experiments.speed_experiment import (
     Options,
     Outcome,
@@ -27,7 +28,6 @@ from workbench.bench.experiments.speed_experiment import (
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.pixels import LIMIT, PixelDifference
 from workbench.bench.measuring.worker_group import StopClock
-from workbench.bench.peers.factory import is_factory
 from workbench.bench.records.operator_report import OperatorCost, cost_of
 from workbench.bench.records.record import Report
 from workbench.engine.protocol.progress import WorkerProgress

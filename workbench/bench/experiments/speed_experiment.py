@@ -24,11 +24,17 @@ from workbench.bench.measuring.config import (
     unmeasurable_reason,
     with_config,
 )
-from workbench.bench.measuring.data_fingerprint import Fingerprint, fingerprint
+from workbench.bench.measuring.data_files import (
+    CACHES,
+    Cache,
+    CacheState,
+    Fingerprint,
+    fingerprint,
+    make_cache,
+)
 from workbench.bench.measuring.interleaved import NOT_YET, ConfigJobs, measure
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MEASUREMENT, MeasurementConfig
-from workbench.bench.measuring.page_cache import CACHES, Cache, CacheState, make_cache
 from workbench.bench.measuring.worker_group import KeptWorker
 from workbench.bench.measuring.workload import ScriptJob
 from workbench.bench.records.context import graph_hash

@@ -33,13 +33,14 @@ from workbench.bench.measuring.interleaved import ConfigJobs, without_traceback
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.workload import Workload
 from workbench.bench.records.record import WHOLE
-from workbench.bench.records.slow_files import FileTimes, time_files
 from workbench.bench.records.stage_report import (
     CEILING,
     DECODE,
     OPERATOR,
     READ,
+    FileTimes,
     StageReport,
+    time_files,
 )
 from workbench.catalog import load_catalog
 from workbench.emit.core.code import Code

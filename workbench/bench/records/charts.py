@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
-from workbench.bench.analysis.grid import Grid, knobs_of
+from workbench.bench.measuring.grid import Grid, knobs_of
 from workbench.bench.measuring.measurement import (
     Measurement,
     rate_figure,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.bench.analysis.grid import KNOBS
+from workbench.bench.measuring.grid import KNOBS
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.stats import Interval, ratio
 from workbench.bench.records.record import Report, load_report

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from workbench.bench.analysis.grid import Grid
 from workbench.bench.measuring.config import Config
-from workbench.bench.measuring.data_fingerprint import Fingerprint
+from workbench.bench.measuring.data_files import CacheState, Fingerprint
+from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.measurement import Latency, Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
-from workbench.bench.measuring.page_cache import CacheState
 from workbench.bench.measuring.pixels import pixel_words
 from workbench.bench.measuring.stats import Interval, paired_ratio
 from workbench.bench.measuring.workload import TimedRound

@@ -5,16 +5,24 @@ Runs inside the worker process only, but for its records.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
+from workbench.emit.preview.tap_names import scope_of
 from workbench.engine.build.auto_augment import augmentation_names
-from workbench.graph.model import Body, Node
+from workbench.engine.protocol.registry import task
+from workbench.engine.run.branches import BranchCounter
+from workbench.engine.run.worker import Worker
+from workbench.graph.control_flow.kinds import kind_of
+from workbench.graph.model import Body, Graph, Node, block_of
 from workbench.graph.resolved import ResolvedGraph
-from workbench.preview.facts.value_text import augmentations_of, augmented_at
-from workbench.preview.request import GraphRun
+from workbench.preview.facts.texts import augmentations_of, augmented_at
+from workbench.preview.request import GraphRun, PreviewRequest, running_part
 
 _NAMED = 2
 """Operators of a body that are named in its text; of more the number is told."""
@@ -120,3 +128,140 @@ def augmentation_texts(run: GraphRun) -> list[tuple[str, ...]]:
 def key_of(node: str, name: str) -> str:
     """What one augmentation at one node is known by."""
     return f"{node}.{name}"
+
+
+# How often each body of the blocks runs, over many batches of the exported program.
+#
+# Only what decides is run: where draws decide, nothing is read or decoded.
+#
+# Runs inside the worker process only, but for its records and ``wilson_interval``.
+
+CONFIDENCE = 0.99
+_AT_ONCE = 0.2
+"""Seconds that one call may count: what else is looked at waits for no longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyShare:
+    """A body: the samples that came to it, and the share that was asked for, None where none is."""
+
+    name: str
+    text: str
+    count: int
+    asked: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockShares:
+    """A block: how many samples came to it, and to each of its bodies.
+
+    Where it stands in a body that runs again and again (``in_turns``), a sample counts in each
+    turn: it draws anew there.
+    """
+
+    block: str
+    scope: str
+    """Of the body in which the block stands; empty: of none."""
+    samples: int
+    bodies: tuple[BodyShare, ...]
+    in_turns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BranchShares:
+    """What was counted in the first ``batches`` batches, an entry for each block.
+
+    ``reads`` says whether data have to be read for it, so that a batch takes as long as decoding.
+    """
+
+    batches: int
+    blocks: tuple[BlockShares, ...]
+    reads: bool
+
+
+@task
+def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> BranchShares:
+    """Task: the blocks that the outputs depend on, over ``batches`` batches from 0 on.
+
+    Goes on where the call before of the same blocks stopped, and stops after 0.2 s at the next
+    batch: called until it has counted as many. Raises as ``render``.
+    """
+    resolved = running_part(worker, request)
+    graph = resolved.graph
+    blocks = [node for node in resolved.nodes if node.bodies]
+    if not blocks:
+        return BranchShares(0, (), False)
+    places = worker.runner.branch_places(graph, request.data, blocks)
+    counter: BranchCounter | None = worker.kept.get(("branch shares",))
+    if counter is None or counter.key != places.key:
+        counter = worker.kept[("branch shares",)] = BranchCounter(places)
+    until = time.perf_counter() + _AT_ONCE
+    while counter.counted < batches and time.perf_counter() < until:
+        worker.check_interrupt()
+        counter.before(counter.counted + 1)
+    done = min(counter.counted, batches)
+    counts = {"": done * places.batch_size, **counter.before(done)}
+    texts = {branch.scope: branch.text for branch in branches_of(resolved)}
+    found = []
+    for block in _with_nested(blocks):
+        names = list(block.bodies)
+        asked = kind_of(block).shares(graph, block) or (None,) * len(names)
+        bodies = tuple(
+            BodyShare(name, texts[block.scope(name)], _samples_of(counts, block, name), share)
+            for name, share in zip(names, asked, strict=True)
+        )
+        scope = graph.scope_of(block.id)
+        came = sum(_of_turns(counts, scope).values())
+        found.append(BlockShares(block.id, scope, came, bodies, _turns_around(graph, scope)))
+    return BranchShares(done, tuple(found), places.reads)
+
+
+def _samples_of(counts: Mapping[str, int], block: Node, body: str) -> int:
+    """How many samples came to a body, in any of the block's own turns."""
+    found = _of_turns(counts, block.scope(body))
+    if (
+        kind_of(block).repetitions(block) is not None
+    ):  # what takes part in any turn does in the first
+        return sum(count for name, count in found.items() if name.endswith("#0"))
+    return sum(found.values())
+
+
+def _of_turns(counts: Mapping[str, int], scope: str) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if scope_of(name) == scope}
+
+
+def _turns_around(graph: Graph, scope: str) -> bool:
+    """Whether a body runs more than once for a sample, by itself or by what it stands in."""
+    while scope:
+        block = graph.node(block_of(scope))
+        if (kind_of(block).repetitions(block) or 1) > 1:
+            return True
+        scope = graph.scope_of(block.id)
+    return False
+
+
+def _with_nested(blocks: Sequence[Node]) -> Iterator[Node]:
+    for block in blocks:
+        yield block
+        for body in block.bodies.values():
+            yield from _with_nested([node for node in body.nodes if node.bodies])
+
+
+def wilson_interval(count: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Between which shares the true one lies, where ``count`` of ``total`` were found.
+
+    Of intervals that are made so, the share ``confidence`` holds the true one. Without any sample
+    it is 0 to 1. E. B. Wilson, "Probable inference, the law of succession, and statistical
+    inference", Journal of the American Statistical Association 22 (1927), 209-212; unlike the
+    normal approximation it also holds for shares near 0 and 1: L. D. Brown, T. T. Cai and
+    A. DasGupta, "Interval estimation for a binomial proportion", Statistical Science 16 (2001).
+    """
+    if total == 0:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    share = count / total
+    centre = share + z * z / (2 * total)
+    reach = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    scale = 1 + z * z / total
+    low, high = (centre - reach) / scale, (centre + reach) / scale
+    return (0.0 if count == 0 else low), (1.0 if count == total else high)

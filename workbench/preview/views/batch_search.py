@@ -16,8 +16,7 @@ from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.model import Graph, block_of
 from workbench.graph.resolved import ResolvedGraph
-from workbench.preview.facts.target_texts import names_of_labels
-from workbench.preview.facts.value_text import label_port, labels_of
+from workbench.preview.facts.texts import label_port, labels_of, names_of_labels
 from workbench.preview.request import GraphRun, PreviewRequest, running_part
 
 

@@ -22,8 +22,7 @@ from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.model import Node, Port
 from workbench.graph.model.ports import outputs_of
-from workbench.preview.facts.target_texts import target_text
-from workbench.preview.facts.value_text import draws_at, short_values
+from workbench.preview.facts.texts import draws_at, short_values, target_text
 from workbench.preview.pictures.contact_sheet import encode, grid_of
 from workbench.preview.pictures.output_tiles import pictures_of, scaling_for
 from workbench.preview.pictures.target_marks import marked

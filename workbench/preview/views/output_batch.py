@@ -16,7 +16,7 @@ from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
 from workbench.figures import plot_pictures
 from workbench.graph.types.devices import is_generator
-from workbench.preview.facts.value_text import augmentations_of
+from workbench.preview.facts.texts import augmentations_of
 from workbench.preview.request import PreviewRequest, run_request
 
 if TYPE_CHECKING:

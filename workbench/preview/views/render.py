@@ -29,14 +29,15 @@ from workbench.preview.facts.branches import (
     branches_of,
     fired_scopes,
 )
-from workbench.preview.facts.target_texts import names_of_labels, target_texts
-from workbench.preview.facts.value_text import (
+from workbench.preview.facts.texts import (
     augmentations_of,
     describe_shape,
     draws_of,
     facts_of,
     label_port,
     labels_of,
+    names_of_labels,
+    target_texts,
 )
 from workbench.preview.pictures.contact_sheet import (
     RAW,

@@ -23,7 +23,7 @@ from workbench.graph.model import Node, Port
 from workbench.graph.model.ports import outputs_of
 from workbench.graph.types.devices import is_generator
 from workbench.preview.facts.statistics import Histogram, histogram_of
-from workbench.preview.facts.value_text import describe_encoded, draws_at, long_values
+from workbench.preview.facts.texts import describe_encoded, draws_at, long_values
 from workbench.preview.pictures.contact_sheet import compose, encode, grid_of
 from workbench.preview.pictures.frame_strip import as_pictures, value_layout
 from workbench.preview.pictures.output_tiles import scaling_for

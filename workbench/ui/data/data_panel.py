@@ -32,7 +32,7 @@ from workbench.graph.execution.dataset_parameters import (
 )
 from workbench.graph.model import Graph
 from workbench.health import FolderCheck, FolderFacts, check_folder
-from workbench.health.html_report import html_report
+from workbench.health.check import html_report
 from workbench.roots import Roots
 from workbench.sources import (
     NO_FACTS,

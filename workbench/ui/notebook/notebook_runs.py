@@ -107,7 +107,7 @@ class RunAccess:
 
         ::
 
-            from workbench.bench.analysis.grid import Grid
+            from workbench.bench.measuring.grid import Grid
 
             grid = Grid(threads=(1, 2), batch_size=(8,), prefetch=(2,))
             report = w.tune("cpu", grid=grid, measurement_config=COARSE_CONFIG)

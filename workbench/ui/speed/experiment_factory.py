@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any, cast
 
 from workbench.bench import Benchmark
-from workbench.bench.analysis.grid import grid_for, mapping_values
 from workbench.bench.experiments.grid_experiment import SweepExperiment
+from workbench.bench.experiments.peers import PEERS
 from workbench.bench.experiments.scaling import (
     GpuScalingExperiment,
     PipelineScalingExperiment,
@@ -20,13 +20,13 @@ from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.bench.experiments.stages import StageCostExperiment
 from workbench.bench.experiments.tune import TuningExperiment
 from workbench.bench.measuring.config import REGIMES, config_of
+from workbench.bench.measuring.grid import grid_for, mapping_values
 from workbench.bench.measuring.measurement_config import (
     COARSE_CONFIG,
     QUICK_CONFIG,
     MeasurementConfig,
     config_within,
 )
-from workbench.bench.peers import PEERS
 from workbench.bench.records.context import gpu_command
 from workbench.catalog import load_catalog
 from workbench.engine.resources.gpu import cuda_uuids

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from workbench.bench import Measurement, Report
-from workbench.bench.analysis.grid import Grid, knobs_of
 from workbench.bench.experiments.grid_experiment import describe_ineffective
 from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.grid import Grid, knobs_of
 from workbench.bench.measuring.measurement import long_words
 from workbench.bench.measuring.stats import paired_ratio
 from workbench.bench.records.charts import best_measurement, heat_map

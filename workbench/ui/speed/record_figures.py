@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.bench import Measurement, Report
-from workbench.bench.analysis.grid import knobs_of
 from workbench.bench.measuring.config import Config, config_of
+from workbench.bench.measuring.grid import knobs_of
 from workbench.bench.records.compare import compare_reports
 from workbench.bench.records.context import graph_hash
 from workbench.bench.records.record import WHOLE

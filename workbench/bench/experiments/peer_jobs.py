@@ -1,15 +1,16 @@
-"""The exported module of a graph as a peer: its data set and transforms, in endless batches.
-
-Its library is imported in the worker only, where it is installed.
-"""
+"""What a peer runs in the worker: an exported module, or a function of the user's own."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import random
-from collections.abc import Iterator, Mapping, Sequence
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -19,17 +20,145 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.bench.measuring.config import Config, with_config
-from workbench.bench.peers.workload import PeerWorkload, library_errors, sample_files
 from workbench.catalog.spec import Value
 from workbench.emit.core.code import Code
 from workbench.emit.targets import export_resolved
 from workbench.engine.protocol.registry import sendable
+from workbench.errors import DataError, EngineError
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.resolved import ResolvedGraph
-from workbench.sources import Datasets
+from workbench.sources import Datasets, every_sample, load_source
 
+# Batches of a peer as a workload, and how a failure of its library is reported.
+
+
+class PeerWorkload:
+    """Endless batches of a peer. ``lead`` is the number of batches that may be ready."""
+
+    def __init__(self, batches: Iterator[Any], lead: int) -> None:
+        self._batches = batches
+        self.lead = lead
+
+    def run(self) -> int:
+        """Take the next batch and return the number of its images."""
+        with library_errors():
+            return images_in(next(self._batches))
+
+
+def images_in(batch: Any) -> int:
+    """The number of images in a batch: an array, or several outputs of which the first counts.
+
+    Raises EngineError if it cannot be counted.
+    """
+    if isinstance(batch, Mapping):
+        batch = list(batch.values())
+    first = batch[0] if isinstance(batch, list | tuple) and batch else batch
+    try:
+        return len(first)
+    except TypeError:
+        raise EngineError(
+            f"A batch is {type(batch).__name__}. Return a tuple of outputs, each with an entry "
+            "for each image."
+        ) from None
+
+
+@contextmanager
+def library_errors() -> Iterator[None]:
+    """Turn any error of a library into an EngineError of one line.
+
+    DataError is turned too: it would end the comparison, and the other programs may read the file.
+    A worker process of PyTorch's DataLoader puts its error after its traceback.
+    """
+    try:
+        yield
+    except EngineError:
+        raise
+    except Exception as error:
+        words = str(error) if isinstance(error, DataError) else f"{type(error).__name__}: {error}"
+        if "\nOriginal Traceback" in words:
+            words = words.strip().rpartition("\n")[2]
+        raise EngineError(words) from None
+
+
+def sample_files(data: Datasets) -> list[str]:
+    """The files of the data. Raises DataError if its samples are not files."""
+    for dataset in data.values():
+        kind = load_source(dataset.kind)
+        if not kind.in_files:
+            raise DataError(
+                f"{dataset} is a {kind.about}: the other libraries are compared on files. Give a "
+                "folder of images."
+            )
+    return [sample.path for sample in every_sample(data)]
+
+
+# Any other library as a peer: a function of the user's own, named ``module:function``.
+#
+# It is called in the worker as ``function(files, batch_size, threads)``: paths of the images,
+# images in a batch, and how many threads or worker processes it may use. It returns an iterable of
+# batches, each a tuple of outputs (arrays, tensors or lists) with an entry for each image. When its
+# batches end it is called again.
+
+OWN_WORK = "not compared: the peer is a function of your own, which decides what it does"
+_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _AHEAD = 2
-"""Batches that each worker of a DataLoader has ready: its default ``prefetch_factor``."""
+"""Batches that each worker has ready: the default ``prefetch_factor`` of PyTorch's DataLoader."""
+
+Factory = Callable[[list[str], int, int], Iterable[Any]]
+
+
+def is_factory(name: str) -> bool:
+    """True for a name such as ``my_peers:opencv``."""
+    return _NAME.fullmatch(name) is not None
+
+
+@sendable
+@dataclass(frozen=True, slots=True)
+class FactoryJob:
+    """A factory that reads the files of a data set. ``folder`` is searched for its module first."""
+
+    name: str
+    folder: str
+    data: Datasets
+    batch_size: int
+    workers: int
+
+    @classmethod
+    def here(cls, name: str, data: Datasets, batch_size: int, workers: int) -> FactoryJob:
+        """The job for a module of the current folder, or of an installed package."""
+        return cls(name, os.getcwd(), data, batch_size, workers)
+
+    def start(self) -> PeerWorkload:
+        """Call the factory. Raises EngineError for any error of it."""
+        with library_errors():
+            factory = self._factory()
+            files = sample_files(self.data)
+            batches = _endless(self.name, lambda: factory(files, self.batch_size, self.workers))
+        return PeerWorkload(batches, _AHEAD * self.workers + 1)
+
+    def _factory(self) -> Factory:
+        module, _, function = self.name.partition(":")
+        if self.folder not in sys.path:
+            sys.path.insert(0, self.folder)
+        found = getattr(import_module(module), function, None)
+        if not callable(found):
+            raise EngineError(f"{module} has no function {function}")
+        factory: Factory = found
+        return factory
+
+
+def _endless(name: str, make: Callable[[], Iterable[Any]]) -> Iterator[Any]:
+    while True:
+        batch = None
+        for batch in make():
+            yield batch
+        if batch is None:
+            raise EngineError(f"{name} returned no batch")
+
+
+# The exported module of a graph as a peer: its data set and transforms, in endless batches.
+#
+# Its library is imported in the worker only, where it is installed.
 
 
 def exported_module(resolved: ResolvedGraph, target: str, config: Config) -> Code:

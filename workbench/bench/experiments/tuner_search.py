@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, product
 from types import MappingProxyType
 
-from workbench.bench.analysis.grid import KNOBS, Grid, Place
+from workbench.bench.measuring.grid import KNOBS, Grid, Place
 
 SHARE = 0.2
 """The allowance: this share of the time that the whole grid would take, what is measured anew

@@ -149,4 +149,4 @@ def default_grid(machine: Machine, device: DecodeDevice) -> Grid:
     return Grid(tuple(threads), (16, 32, 64, 128), (1, 2, 4), pipelines=(1, 2))
 
 
-GRID = Kind.of("workbench.bench.analysis.grid.Grid(threads=(1, 2), batch_size=(8,))", Grid)
+GRID = Kind.of("workbench.bench.measuring.grid.Grid(threads=(1, 2), batch_size=(8,))", Grid)

@@ -17,6 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.bench.experiments.compared_program import ComparedProgram, refusal
+from workbench.bench.experiments.peer_jobs import (
+    OWN_WORK,
+    ExportedJob,
+    FactoryJob,
+    exported_module,
+    first_outputs,
+    is_factory,
+    library_errors,
+    sample_files,
+    without_randomness,
+)
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.bench.measuring.config import config_of, with_config
 from workbench.bench.measuring.interleaved import ConfigJobs
@@ -28,14 +39,6 @@ from workbench.bench.measuring.pixels import (
     compare_cpu_with_mixed,
     first_batch,
 )
-from workbench.bench.peers.exported import (
-    ExportedJob,
-    exported_module,
-    first_outputs,
-    without_randomness,
-)
-from workbench.bench.peers.factory import OWN_WORK, FactoryJob, is_factory
-from workbench.bench.peers.workload import library_errors, sample_files
 from workbench.emit.core.code import Code
 from workbench.emit.script import script_of
 from workbench.engine.protocol.registry import task

@@ -1,1 +1,0 @@
-"""The grid of settings that are tried, and the search of the tuner. Pure functions."""
