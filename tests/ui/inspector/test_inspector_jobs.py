@@ -21,8 +21,8 @@ from workbench.graph.control_flow.options import set_probability
 from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.ui.inspector.random_views import json_value
-from workbench.ui.jobs import fused_speed_job
-from workbench.ui.jobs.fused_speed_job import FusedSpeed
+from workbench.ui.speed import fused_speed
+from workbench.ui.speed.fused_speed import FusedSpeed
 
 # What the inspector says of an if that one operator can do.
 
@@ -49,14 +49,14 @@ def test_figures_come_with_their_spread(
 ) -> None:
     monkeypatch.setattr(FakeRun, "outcome", outcome)
     monkeypatch.setattr(FakeRun, "usable", SimpleNamespace(), raising=False)
-    monkeypatch.setattr(fused_speed_job, "FusedSpeedExperiment", FakeRun)
+    monkeypatch.setattr(fused_speed, "FusedSpeedExperiment", FakeRun)
     changed = threading.Semaphore(0)
     speed = FusedSpeed(threading.RLock(), changed.release)
     assert speed.entry(FLIPPED, {})["state"] == "none"
     speed.start(BLOCK, FLIPPED, {})
     assert changed.acquire(timeout=30)
-    assert speed._job is not None
-    running: Any = speed._job.measurement
+    assert speed.task.last is not None
+    running: Any = speed.task.last.work
     assert speed.entry(FLIPPED, {})["state"] == "running"
     if outcome is None:
         speed.cancel()

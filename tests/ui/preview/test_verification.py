@@ -28,7 +28,7 @@ from workbench.ui.inspector.argument_rows import (
     inspector_view,
 )
 from workbench.ui.preview import verification_job
-from workbench.ui.preview.verification_job import VERIFICATION_JOBS, SessionVerification
+from workbench.ui.preview.verification_job import VERIFICATIONS, SessionVerification
 
 # The comparison with the exported script, as the preview shows it.
 
@@ -42,12 +42,12 @@ def run(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> Any:
     verifying = SessionVerification(threading.RLock(), changed.release, roots=roots)
     graph = load_recipe("simclr")
     assert verifying.entry(graph, "d")["state"] == "none"
-    verifying.start(graph, "d")
+    verifying.compare(graph, "d")
     assert changed.acquire(timeout=30)
     entry = verifying.entry(graph, "d")
     assert (entry["state"], entry["text"], entry["share"]) == ("running", "batch 2 of 3", 0.5)
-    assert verifying._job is not None
-    running: Any = verifying._job.measurement
+    assert verifying.last is not None
+    running: Any = verifying.last.work
     assert running.options["roots"] is roots
     running.ended.set()
     assert changed.acquire(timeout=30)
@@ -90,7 +90,7 @@ def test_an_edit_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     changed = threading.Semaphore(0)
     verifying = SessionVerification(threading.RLock(), changed.release)
     graph = load_recipe("simclr")
-    verifying.start(graph, "d")
+    verifying.compare(graph, "d")
     assert changed.acquire(timeout=30)
     verifying.follow(graph, "d")
     assert verifying.entry(graph, "d")["state"] == "running"
@@ -111,7 +111,7 @@ def test_a_stop_and_another_folder_say_so(monkeypatch: pytest.MonkeyPatch) -> No
         partial(verifying.follow, graph, "e"): "The data folder was changed while it was compared.",
     }
     for end, reason in ends.items():
-        verifying.start(graph, "d")
+        verifying.compare(graph, "d")
         assert changed.acquire(timeout=30)
         end()
         assert changed.acquire(timeout=30)
@@ -123,9 +123,9 @@ OWNER = "0123456789abcdef"
 
 @pytest.fixture
 def no_job() -> Iterator[None]:
-    VERIFICATION_JOBS._jobs.clear()
+    VERIFICATIONS._tasks.clear()
     yield
-    VERIFICATION_JOBS._jobs.clear()
+    VERIFICATIONS._tasks.clear()
 
 
 def began(monkeypatch: pytest.MonkeyPatch, graph: Graph) -> tuple[SessionVerification, FakeRun]:
@@ -133,11 +133,11 @@ def began(monkeypatch: pytest.MonkeyPatch, graph: Graph) -> tuple[SessionVerific
     monkeypatch.setattr(verification_job, "Verifier", FakeRun)
     changed = threading.Semaphore(0)
     page = SessionVerification(threading.RLock(), changed.release)
-    page.own(OWNER)
-    page.start(graph, "d")
+    page.attach(OWNER)
+    page.compare(graph, "d")
     assert changed.acquire(timeout=30)
-    assert page._job is not None
-    running: Any = page._job.measurement
+    assert page.last is not None
+    running: Any = page.last.work
     return page, running
 
 
@@ -150,7 +150,7 @@ def test_the_next_page_finds_it(monkeypatch: pytest.MonkeyPatch, no_job: None, f
     after = SessionVerification(threading.RLock(), changed.release)
     if first == "leave":
         page.leave()
-    after.own(OWNER)
+    after.attach(OWNER)
     page.leave()
     page.cancel()
     assert not running.cancelled
@@ -167,19 +167,19 @@ def test_what_ended_meanwhile_is_found(monkeypatch: pytest.MonkeyPatch, no_job: 
     page, running = began(monkeypatch, graph)
     page.leave()
     running.ended.set()
-    assert page._job is not None
-    page._job._thread.join(30)
+    assert page.last is not None
+    page.last._thread.join(30)
     after = SessionVerification(threading.RLock(), lambda: None)
-    after.own(OWNER)
+    after.attach(OWNER)
     assert after.entry(graph, "d")["text"] == "identical to export"
     assert after.entry(set_setting(graph, seed=9), "d")["stale"]
-    assert page._job.listener is None
+    assert page.last.listener is None
     after.forget()  # another graph is opened
     later = SessionVerification(threading.RLock(), lambda: None)
-    later.own(OWNER)
+    later.attach(OWNER)
     assert later.entry(graph, "d")["state"] == "none"
     another = SessionVerification(threading.RLock(), lambda: None)
-    another.own("f" * 16)
+    another.attach("f" * 16)
     assert another.entry(graph, "d")["state"] == "none"
 
 
@@ -187,7 +187,7 @@ def test_without_a_session_it_ends_with_its_page(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(verification_job, "Verifier", FakeRun)
     changed = threading.Semaphore(0)
     page = SessionVerification(threading.RLock(), changed.release)
-    page.start(load_recipe("simclr"), "d")
+    page.compare(load_recipe("simclr"), "d")
     assert changed.acquire(timeout=30)
     page.leave()
     assert changed.acquire(timeout=30)
@@ -207,8 +207,8 @@ def test_it_goes_on_through_a_reload(
     second, screen = make(connected=False)
     second.act("bar", {"do": "attach", "tab": OWNER, "kept": []})
     assert screen["preview", "verification"]["state"] == "running"
-    assert second.verification._job is not None
-    running: Any = second.verification._job.measurement
+    assert second.verification.last is not None
+    running: Any = second.verification.last.work
     running.ended.set()
     shows = "identical to export"
     screen.wait(lambda s: s["preview", "verification"]["text"] == shows, "the end")

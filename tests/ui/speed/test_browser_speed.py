@@ -59,7 +59,7 @@ def ended(speed: Locator) -> None:
 
 def await_measuring(host: Host, count: int) -> None:
     """Until so many threads measure, each with its processes."""
-    named = "[t.name for t in __import__('threading').enumerate()].count('workbench-measure')"
+    named = "[t.name for t in __import__('threading').enumerate()].count('workbench-measurement')"
     await_python(host, named, lambda found: found == count)
 
 

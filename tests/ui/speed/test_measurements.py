@@ -11,8 +11,8 @@ import pytest
 from tests.engine.tasks import until
 from tests.ui.speed.conftest import Bed, Fake
 from workbench.errors import CancelledError
-from workbench.ui.jobs import measurement_job
-from workbench.ui.jobs.measurement_job import JobListener, MeasurementJob, OwnedJobs
+from workbench.ui.jobs import background_task
+from workbench.ui.jobs.background_task import BackgroundTask, OwnedTasks, TaskListener
 from workbench.ui.jobs.measurement_queue import MeasurementQueue
 
 # A measurement belongs to the server: it waits for others, and outlives the page that began it.
@@ -135,12 +135,12 @@ class Ended:
         pass
 
 
-def ended() -> tuple[MeasurementJob[int], list[tuple[int | None, str]]]:
+def ended() -> tuple[BackgroundTask[int], list[tuple[int | None, str]]]:
     heard: list[tuple[int | None, str]] = []
-    listener: JobListener[int] = JobListener(
+    listener: TaskListener[int] = TaskListener(
         threading.RLock(), lambda: None, lambda found, wrong: heard.append((found, wrong))
     )
-    job: MeasurementJob[int] = MeasurementJob(Ended(), listener)
+    job: BackgroundTask[int] = BackgroundTask("measurement", Ended(), listener)
     job.start()
     job._thread.join(PATIENCE)
     return job, heard
@@ -151,15 +151,15 @@ def test_after_the_end_nobody_is_kept_and_who_comes_hears() -> None:
     assert heard == [(1, "")]
     assert job.listener is None
     later: list[int | None] = []
-    job.listen(JobListener(threading.RLock(), lambda: None, lambda found, _: later.append(found)))
+    job.listen(TaskListener(threading.RLock(), lambda: None, lambda found, _: later.append(found)))
     assert later == [1]
     assert job.listener is None
 
 
 def test_of_those_that_ended_the_newest_are_kept() -> None:
-    jobs: OwnedJobs[MeasurementJob[int]] = OwnedJobs()
+    jobs: OwnedTasks[BackgroundTask[int]] = OwnedTasks()
     job, _ = ended()
-    for owner in range(measurement_job.MOST_ENDED + 5):
+    for owner in range(background_task.MOST_ENDED + 5):
         jobs.put(str(owner), job)
     assert jobs.find("4") is None
     assert jobs.find("5") is job

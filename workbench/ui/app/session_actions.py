@@ -69,7 +69,7 @@ class SessionActions:
                 model.speed.set("part", model.state.speed_part)
             keeper.settle(found, before, model.data_panel.datasets)
         if keeper is not None:
-            model.verification.own(keeper.owner)
+            model.verification.attach(keeper.owner)
         for entry in kept:
             component, field = str(entry.get("component")), entry.get("field")
             if isinstance(field, str):

@@ -137,7 +137,9 @@ class ViewModel:
             self.background = BackgroundResults(self.previewer, self.lock, self._refresh)
             self.background_previews = BackgroundPreviews(self.background, self.catalog)
             self.verification = SessionVerification(self.lock, self._refresh, roots=roots)
-            self.share_image_job = ShareImageJob(self.engine, self._on_shared)
+            self.share_image_job = ShareImageJob(
+                self.engine, self.lock, self._refresh, self._on_shared
+            )
             self.exports = Exports(self.catalog)
             self.heartbeat = PageHeartbeat(lambda part, beat: publish(part, "beat", beat))
             keeper = (
@@ -452,13 +454,11 @@ class ViewModel:
             indexed = self._asked and self._asked.data != self.data_panel.previewed
             (self.changed if indexed else self._refresh)()
 
-    def _on_shared(self, document: Document, outcome: bytes | WorkbenchError) -> None:
-        with self.lock:
-            if isinstance(outcome, WorkbenchError):
-                self.state.message = str(outcome)
-            elif document is self.state.shared_of:
-                self.state.shared = outcome
-            self._refresh()
+    def _on_shared(self, document: Document, picture: bytes | None, wrong: str) -> None:
+        if picture is None:
+            self.state.message = wrong or self.state.message
+        elif document is self.state.shared_of:
+            self.state.shared = picture
 
     def _on_slow(self) -> None:
         self._on_worker("slow", self.previewer.running is not None)

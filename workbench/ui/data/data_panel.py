@@ -10,19 +10,18 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, TypeVar
 
 from workbench.engine.protocol.exit_status import printable
 from workbench.engine.protocol.heartbeat import warn_of_silence
 from workbench.engine.protocol.progress import NO_ANSWER
 from workbench.engine.resources.root_guard import require_listed
 from workbench.errors import (
-    CancelledError,
     DataError,
     GraphEditError,
     GraphExportError,
-    WorkbenchError,
 )
 from workbench.graph.execution.dataset_parameters import (
     missing_ports,
@@ -67,8 +66,17 @@ from workbench.ui.data.data_texts import (
     sizes_text,
 )
 from workbench.ui.data.folder_browser import NO_FOLDERS, list_folders
+from workbench.ui.jobs.background_task import (
+    BackgroundTask,
+    FunctionWork,
+    OnProgress,
+    TaskListener,
+    run_in_background,
+)
 from workbench.ui.jobs.measurement_queue import SHARED_QUEUE, MeasurementQueue
 from workbench.ui.jobs.sample_count import SampleCount
+
+T = TypeVar("T")
 
 
 class _CheckView(TypedDict):
@@ -122,7 +130,7 @@ class DataPanel:
         self._closed = False
         self._roots = roots
         self._queue = queue
-        self._unwanted = threading.Event()
+        self._check: BackgroundTask[FolderCheck] | None = None
         self._seen = ""
         self._indexed = self._pictured = False
         self.folders: FolderListing = NO_FOLDERS
@@ -289,25 +297,28 @@ class DataPanel:
         """List the folders in a folder, in the background; empty: those around the data."""
         start = path or os.path.dirname(os.path.abspath(self.dataset.root or "."))
 
-        def look() -> None:
-            found = list_folders(start, self._roots, anywhere=not path)
-            with self._lock:
-                self.folders = found
+        def ended(found: FolderListing | None, wrong: str) -> None:
+            self.folders = found or {**NO_FOLDERS, "error": wrong}
             self._show(None)
 
-        threading.Thread(target=look, name="workbench-folders", daemon=True).start()
+        self._run("listing", lambda: list_folders(start, self._roots, anywhere=not path), ended)
 
     def check(self) -> None:
         """Decode every file in the background; stop where that runs already.
 
         The next check goes on where one was stopped.
         """
-        if self.view["checking"]:
-            self._unwanted.set()
+        if self._check is not None and self._check.outcome is None:
+            self._check.cancel()
         elif not self.error:
-            self._unwanted = threading.Event()
+            unwanted = threading.Event()
+            work = FunctionWork(partial(self._check_files, unwanted), unwanted.set)
+            listener: TaskListener[FolderCheck] = TaskListener(
+                self._lock, self._on_check, self._checked
+            )
             self.view = {**self.view, "checking": True}
-            threading.Thread(target=self._check, name="workbench-check", daemon=True).start()
+            self._check = BackgroundTask("check", work, listener, self._queue)
+            self._check.start()
 
     def write_good(self) -> str:
         """Write the usable files of the last check beside what is saved, and return the path.
@@ -352,18 +363,22 @@ class DataPanel:
         if found is None:
             raise GraphEditError("There is no report: check the files first.")
 
-        def make() -> None:
-            text = html_report(found)
-            with self._lock:
+        def ended(text: str | None, wrong: str) -> None:
+            if text is not None:
                 self.report = {"number": self.report["number"] + 1, "text": text}
-            self._show("The report is made.")
+            self._show(wrong or "The report is made.")
 
-        threading.Thread(target=make, name="workbench-report", daemon=True).start()
+        self._run("report", lambda: html_report(found), ended)
+
+    def _run(self, name: str, run: Callable[[], T], ended: Callable[[T | None, str], None]) -> None:
+        """Call ``run`` in the background."""
+        run_in_background(name, run, TaskListener(self._lock, lambda: None, ended))
 
     def close(self) -> None:
         """Let a check that runs end early; it reports nothing more."""
         self._closed = True
-        self._unwanted.set()
+        if self._check is not None:
+            self._check.cancel()
         if self._count is not None:
             self._count.close()
 
@@ -433,34 +448,34 @@ class DataPanel:
         self.found = None
         return {**_UNCHECKED, "checking": self.view["checking"]}
 
-    def _check(self) -> None:
+    def _check_files(self, unwanted: threading.Event, note: OnProgress) -> FolderCheck:
+        """Decode every file, in the task's thread."""
         told = 0.0
 
         def progress(done: int, total: int) -> None:
             nonlocal told
             if time.monotonic() - told > _TOLD_EVERY:
                 told = time.monotonic()
-                self._show(f"Checked {done:,} of {total:,} files.")
+                note(done / max(1, total), f"Checked {done:,} of {total:,} files.")
 
         def on_silence(silent: bool) -> None:
             warn_of_silence(silent)
             if silent:
-                self._show(f"Checking stands still: {NO_ANSWER}.")
+                note(0.0, f"Checking stands still: {NO_ANSWER}.")
 
-        try:
-            with self._queue.turn(self._show, self._unwanted.is_set):
-                found = check_folder(
-                    self._read,
-                    progress,
-                    self._unwanted.is_set,
-                    roots=self._roots,
-                    on_silence=on_silence,
-                )
-        except CancelledError:
-            self._show("The check was stopped; the next one goes on from there.", checking=False)
-            return
-        except WorkbenchError as error:
-            self._show(str(error), checking=False)
+        return check_folder(
+            self._read, progress, unwanted.is_set, roots=self._roots, on_silence=on_silence
+        )
+
+    def _on_check(self) -> None:
+        """Show how far the check is."""
+        if self._check is not None and self._check.outcome is None:
+            self._show(self._check.text)
+
+    def _checked(self, found: FolderCheck | None, wrong: str) -> None:
+        if found is None:
+            stopped = "The check was stopped; the next one goes on from there."
+            self._show(wrong or stopped, checking=False)
             return
         self.found = found
         known = self.facts.get(self.parameter, NO_FACTS)

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 
 from workbench.engine.protocol.process import Engine
-from workbench.errors import CancelledError, EngineError, SaveError, WorkbenchError
+from workbench.errors import CancelledError, SaveError, WorkbenchError
 from workbench.graph.storage.layout import Document, dump_document
 from workbench.preview import PreviewRequest
 from workbench.preview.views.share import draw_sheet, share_sheet, write_shared
+from workbench.ui.jobs.background_task import TaskListener, run_in_background
 
 
 class ShareImageJob:
-    """Draws one picture at a time; ``done`` is called with it, or with what went wrong."""
+    """Draws one picture at a time."""
 
     def __init__(
-        self, engine: Engine, done: Callable[[Document, bytes | WorkbenchError], None]
+        self,
+        engine: Engine,
+        lock: threading.RLock,
+        changed: Callable[[], None],
+        done: Callable[[Document, bytes | None, str], None],
     ) -> None:
+        """``done`` is called with the picture, or None and what went wrong, then ``changed``."""
         self._handle = engine.handle()
-        self._done = done
+        self._lock, self._changed, self._done = lock, changed, done
         self._asked: Document | None = None
         self._closed = False
 
@@ -33,31 +38,20 @@ class ShareImageJob:
         if self._closed or self._asked is document:
             return
         self._asked = document
-        threading.Thread(
-            target=self._draw,
-            args=(document, request, reason),
-            name="workbench-share",
-            daemon=True,
-        ).start()
+
+        def ended(picture: bytes | None, wrong: str) -> None:
+            if self._asked is document:
+                self._asked = None
+            if not self._closed:
+                self._done(document, picture, wrong)
+
+        listener = TaskListener(self._lock, self._changed, ended)
+        run_in_background("picture", lambda: self._picture(document, request, reason), listener)
 
     def close(self) -> None:
         """Draw nothing any more; ``done`` is not called again for what is being drawn."""
         self._closed = True
         self._handle.interrupt()
-
-    def _draw(self, document: Document, request: PreviewRequest | None, reason: str) -> None:
-        outcome: bytes | WorkbenchError
-        try:
-            outcome = self._picture(document, request, reason)
-        except WorkbenchError as error:
-            outcome = error
-        except Exception as error:
-            logging.getLogger(__name__).exception("The picture failed")
-            outcome = EngineError(f"The picture failed: {type(error).__name__}: {error}")
-        if self._asked is document:
-            self._asked = None
-        if not self._closed:
-            self._done(document, outcome)
 
     def _picture(self, document: Document, request: PreviewRequest | None, reason: str) -> bytes:
         text = dump_document(document)

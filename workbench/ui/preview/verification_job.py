@@ -15,8 +15,13 @@ from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.contract.action import Action
 from workbench.ui.contract.preview_views import VerifiedEntry
-from workbench.ui.jobs.measurement_job import JobListener, MeasurementJob, OwnedJobs
-from workbench.ui.jobs.measurement_queue import SHARED_QUEUE, MeasurementQueue
+from workbench.ui.jobs.background_task import (
+    BackgroundTask,
+    OwnedTasks,
+    SessionTask,
+    TaskListener,
+)
+from workbench.ui.jobs.measurement_queue import SHARED_QUEUE
 from workbench.ui.state.view_state import blocking_faults
 
 if TYPE_CHECKING:
@@ -30,28 +35,14 @@ What = tuple[Graph, Datasets]
 """A graph, but for its name, and a data folder."""
 
 
-class VerificationJob(MeasurementJob[Verification]):
+class VerificationTask(BackgroundTask[Verification]):
     """One comparison. It runs in a worker of its own, so that it takes no turn of the preview's."""
 
-    name = "comparison"
-
-    def __init__(
-        self,
-        graph: Graph,
-        data: Datasets,
-        listener: JobListener[Verification],
-        queue: MeasurementQueue = SHARED_QUEUE,
-        roots: Roots | None = None,
-    ) -> None:
-        super().__init__(Verifier(graph, data, BATCHES, roots=roots), listener, queue)
-        self.of = _what(graph, data)
+    def __init__(self, of: What, verifier: Verifier, listener: TaskListener[Verification]) -> None:
+        super().__init__("comparison", verifier, listener, SHARED_QUEUE)
+        self.of = of
         self.why = "not compared", "Stopped before all was compared."
         """What is said, and in detail, where it was cancelled."""
-
-    @property
-    def has_found(self) -> bool:
-        """Whether it ended with a result or an error; not one that was stopped."""
-        return self.outcome is not None and any(self.outcome)
 
     def entry(self) -> VerifiedEntry:
         """How far it is, or what it found."""
@@ -66,107 +57,63 @@ class VerificationJob(MeasurementJob[Verification]):
         return {**NOTHING, "state": "stopped", "text": text, "detail": [detail]}
 
 
-VERIFICATION_JOBS: OwnedJobs[VerificationJob] = OwnedJobs()
+VERIFICATIONS: OwnedTasks[VerificationTask] = OwnedTasks()
 """Those of this process, with the last that has ended of each session."""
 
 
-class SessionVerification:
+class SessionVerification(SessionTask[VerificationTask]):
     """The last comparison of a session. ``changed`` is called after every change.
 
-    It ends where the graph changes, and is found by the next page of its session. Every method is
-    called with ``lock`` held.
+    It ends where the graph changes. Every method is called with ``lock`` held.
     """
 
     def __init__(
-        self,
-        lock: threading.RLock,
-        changed: Callable[[], None],
-        queue: MeasurementQueue = SHARED_QUEUE,
-        roots: Roots | None = None,
+        self, lock: threading.RLock, changed: Callable[[], None], roots: Roots | None = None
     ) -> None:
-        """It waits for its turn in ``queue``, which measurements share.
-
-        Files outside the ``roots`` are left out.
-        """
-        self._listener: JobListener[Verification] = JobListener(
-            lock, changed, lambda found, wrong: None
+        """Files outside the ``roots`` are left out."""
+        super().__init__(
+            TaskListener(lock, changed, lambda found, wrong: None),
+            VERIFICATIONS,
         )
-        self._queue = queue
         self._roots = roots
-        self._owner = ""
-        self._job: VerificationJob | None = None
-        self._entry: tuple[VerificationJob | None, VerifiedEntry] = None, NOTHING
-        """That of a job that has ended."""
+        self._entry: tuple[VerificationTask | None, VerifiedEntry] = None, NOTHING
+        """That of a task that has ended."""
 
     def entry(self, graph: Graph, data: Datasets) -> VerifiedEntry:
         """What is known of this graph and data, or of this graph before its last edits."""
-        job = self._job
-        if job is None or (job.has_found and job.of[1] != data):
+        task = self.last
+        if task is None:
             return NOTHING
-        if job.outcome is None:
-            entry = job.entry()
+        if task.outcome is None:
+            entry = task.entry()
+        elif any(task.outcome) and task.of[1] != data:  # what was stopped stays on the screen
+            return NOTHING
         else:
-            if self._entry[0] is not job:
-                self._entry = job, job.entry()
+            if self._entry[0] is not task:
+                self._entry = task, task.entry()
             entry = self._entry[1]
-        return {**entry, "stale": job.of != _what(graph, data)}
+        return {**entry, "stale": task.of != _what(graph, data)}
 
-    def start(self, graph: Graph, data: Datasets) -> None:
+    def compare(self, graph: Graph, data: Datasets) -> None:
         """Compare a sound graph, unless that is being done."""
-        if self._running is not None:
-            return
-        self._job = VerificationJob(graph, data, self._listener, self._queue, self._roots)
-        if self._owner:
-            VERIFICATION_JOBS.put(self._owner, self._job)
-        self._job.start()
-
-    def cancel(self, why: tuple[str, str] | None = None) -> None:
-        """Stop, if one runs, and say why. One that another page of the session has goes on."""
-        job = self._running
-        if job is not None and not job.cancelling and job.listener is self._listener:
-            job.why = why or job.why
-            job.cancel()
+        if self.running is None:
+            verifier = Verifier(graph, data, BATCHES, roots=self._roots)
+            self.start(VerificationTask(_what(graph, data), verifier, self.listener))
 
     def follow(self, graph: Graph, data: Datasets) -> None:
         """Stop where what is compared is no longer what is shown."""
-        job, now = self._running, _what(graph, data)
-        if job is None or job.of == now:
+        task, now = self.running, _what(graph, data)
+        if task is None or task.of == now or not self.cancel():
             return
-        edited = job.of[0] != now[0]
+        edited = task.of[0] != now[0]
         text = "stopped by an edit" if edited else "stopped: other data"
         what = "graph" if edited else "data folder"
-        self.cancel((text, f"The {what} was changed while it was compared."))
+        task.why = text, f"The {what} was changed while it was compared."
 
-    def forget(self) -> None:
-        """Another graph is opened: what was found is not of it."""
-        if self._running is None:
-            if self._job is not None:
-                VERIFICATION_JOBS.drop(self._job)  # nor does the next page of the session find it
-            self._job = None
-
-    def own(self, owner: str) -> None:
-        """Be that of this session: what an earlier page of it began is shown, and goes on."""
-        self._owner = owner
-        found = VERIFICATION_JOBS.find(owner)
-        if self._job is not None:
-            VERIFICATION_JOBS.put(owner, self._job)
-        elif found is not None:
-            self._job = found
-            found.listen(self._listener)
-
-    def leave(self) -> None:
-        """The page is gone: what runs goes on, and the session's next page finds it."""
-        job = self._running
-        if job is None or job.listener is not self._listener:
-            return
-        if self._owner:
-            job.listen(None)
-        else:
-            job.cancel()
-
-    @property
-    def _running(self) -> VerificationJob | None:
-        return self._job if self._job is not None and self._job.outcome is None else None
+    def attach(self, owner: str) -> None:
+        """Belong to a session: what an earlier page of it began is shown, and goes on."""
+        if (found := self.own(owner)) is not None:
+            found.listen(self.listener)
 
 
 class Verify(Action, tag="verify", frozen=True):
@@ -175,7 +122,7 @@ class Verify(Action, tag="verify", frozen=True):
     def apply(self, model: ViewModel) -> str:
         if faults := blocking_faults(model.state):
             raise GraphEditError(f"Not compared: {faults[0]}")
-        model.verification.start(model.state.checked.active, model.data_panel.datasets)
+        model.verification.compare(model.state.checked.active, model.data_panel.datasets)
         return ""
 
 

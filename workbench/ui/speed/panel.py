@@ -20,13 +20,19 @@ from workbench.sources import Datasets
 from workbench.ui.contract.binary_payload import pack_payload
 from workbench.ui.contract.speed_views import FileHeader
 from workbench.ui.contract.views import LastSpeed
-from workbench.ui.jobs.fused_speed_job import FusedSpeed
-from workbench.ui.jobs.measurement_job import JobListener, MeasurementJob, OwnedJobs
-from workbench.ui.jobs.measurement_queue import SHARED_QUEUE, MeasurementQueue
+from workbench.ui.jobs.background_task import (
+    BackgroundTask,
+    OwnedTasks,
+    SessionTask,
+    TaskListener,
+    run_in_background,
+)
+from workbench.ui.jobs.measurement_queue import SHARED_QUEUE
 from workbench.ui.speed.experiment_factory import (
     MEASUREMENT_CONFIGS,
 )
 from workbench.ui.speed.formatting import part_of
+from workbench.ui.speed.fused_speed import FusedSpeed
 from workbench.ui.speed.record_figures import Choice, RecordFigures
 from workbench.ui.speed.record_store import RecordStore, export_file
 
@@ -61,9 +67,9 @@ class SpeedPanel:
         self.store = RecordStore(folder)
         self.machine = machine
         self._figures = RecordFigures(self.store, machine)
-        self.run: ExperimentJob | None = None
-        self._owner = ""
-        self._listener: JobListener[Report] = JobListener(lock, changed, self._on_end)
+        self.task: SessionTask[ExperimentTask] = SessionTask(
+            TaskListener(lock, changed, self._on_end), EXPERIMENTS
+        )
         self._lock = lock
         self._changed = changed
         self._shown: dict[str, str] = {}
@@ -117,38 +123,28 @@ class SpeedPanel:
         self._version += 1
         return True
 
+    @property
+    def run(self) -> ExperimentTask | None:
+        """What is being measured."""
+        return self.task.running
+
     def cancel(self) -> None:
         """Stop the run, if there is one; earlier figures stay. Another page's goes on."""
         self.fused.cancel()
-        if self.run is not None and self.run.listener is self._listener:
-            self.run.cancel()
+        self.task.cancel()
 
     def own(self, owner: str) -> None:
         """Be the panel of this session: what an earlier page of it began is shown, and goes on."""
-        self._owner = owner
-        found = EXPERIMENT_JOBS.find(owner)
-        if found is None:
-            if self.run is not None:
-                EXPERIMENT_JOBS.put(owner, self.run)
-            return
-        if self.run is None:
-            self.run, self._what, self.part = found, found.part, found.part
+        if (found := self.task.own(owner)) is not None:
+            self._what = self.part = found.part
             self.store.take(self.store.read())
             self._version += 1
-            found.listen(self._listener)
+            found.listen(self.task.listener)
 
     def leave(self) -> None:
         """The page is gone: a run goes on, and the session's next page finds it."""
         self.fused.cancel()
-        run = self.run
-        if run is None:
-            return
-        if not self._owner:
-            run.cancel()
-            return
-        self.run = None
-        if run.listener is self._listener:  # else the next page has it already
-            run.listen(None)
+        self.task.leave()
 
     def start(self, part: str, make: Callable[[], SpeedExperiment]) -> str | None:
         """Begin a run of a part, unless one runs. Returns what to say."""
@@ -157,23 +153,19 @@ class SpeedPanel:
         experiment = make()
         experiment.usable.roots = self._roots
         self._what = self.part = part
-        self.run = ExperimentJob(
-            experiment, part, self._listener, RecordStore(self.store.folder).add
-        )
-        if self._owner:
-            EXPERIMENT_JOBS.put(self._owner, self.run)
         self._unkept = ""
         try:
             self.store.require_writable()
         except SaveError as error:  # what is measured is shown all the same
             self._unkept = f". The record will not be kept: {error}"
-        self.run.start()
+        keep = RecordStore(self.store.folder).add
+        self.task.start(ExperimentTask(experiment, part, self.task.listener, keep))
         return ""
 
     def _on_end(self, report: Report | None, wrong: str) -> None:
-        run, self.run = self.run, None
+        run = self.task.last
         assert run is not None
-        EXPERIMENT_JOBS.drop(run)
+        self.task.forget()
         self._version += 1
         failed, words = bool(wrong), wrong
         if report is None:
@@ -209,29 +201,19 @@ class SpeedPanel:
 
     def export(self, kind: str, ids: Sequence[str], view: str) -> None:
         """Make a file; a picture takes seconds the first time, so not on this thread."""
-        found = {key: self.store.require(key) for key in ids} or self.store.records
-        view = view[:40]
+        records = {key: self.store.require(key) for key in ids} or self.store.records
 
-        def make() -> None:
-            try:
-                name, mime, content = export_file(kind, found)
-            except WorkbenchError as error:
-                with self._lock:
-                    self.say(str(error), failed=True)
-                    self._changed()
+        def ended(made: tuple[str, str, bytes] | None, wrong: str) -> None:
+            if made is None:
+                self.say(wrong, failed=True)
                 return
-            with self._lock:
-                self._files += 1
-                header: FileHeader = {
-                    "name": name,
-                    "mime": mime,
-                    "view": view[:40],
-                    "n": self._files,
-                }
-                self._file = pack_payload(header, content)
-                self._changed()
+            name, mime, content = made
+            self._files += 1
+            header: FileHeader = {"name": name, "mime": mime, "view": view[:40], "n": self._files}
+            self._file = pack_payload(header, content)
 
-        threading.Thread(target=make, name="workbench-file", daemon=True).start()
+        listener = TaskListener(self._lock, self._changed, ended)
+        run_in_background("export", lambda: export_file(kind, records), listener)
 
     def _look(self) -> None:
         """Look for records on the disk that other sessions have made since."""
@@ -239,15 +221,13 @@ class SpeedPanel:
         if folder is None or not folder.is_dir():
             return
 
-        def look() -> None:
-            found = self.store.read()
-            if found:
-                with self._lock:
-                    self.store.take(found)
-                    self._version += 1
-                    self._changed()
+        def ended(found: dict[str, Report] | None, wrong: str) -> None:
+            self.store.take(found or {})
+            self._version += bool(found)
 
-        threading.Thread(target=look, name="workbench-records", daemon=True).start()
+        run_in_background(
+            "records", self.store.read, TaskListener(self._lock, self._changed, ended)
+        )
 
     # What is shown
 
@@ -296,25 +276,23 @@ TOO_EARLY = 0.1
 """Below this share the time that is left cannot be told."""
 
 
-class ExperimentJob(MeasurementJob[Report]):
+class ExperimentTask(BackgroundTask[Report]):
     """A run of the speed panel, for one of its parts."""
 
     def __init__(
         self,
         experiment: SpeedExperiment,
         part: str,
-        listener: JobListener[Report],
-        keep: Callable[[Report], object] = lambda report: None,
-        queue: MeasurementQueue = SHARED_QUEUE,
+        listener: TaskListener[Report],
+        keep: Callable[[Report], object],
     ) -> None:
         """``keep`` takes the record where nobody listens at the end."""
-        super().__init__(experiment, listener, queue)
+        super().__init__("measurement", experiment, listener, SHARED_QUEUE)
         self.experiment = experiment
         self.part = part
         self._keep = keep
 
     def keep(self, result: Report) -> None:
-        """Write the record."""
         self._keep(result)
 
     def so_far(self) -> Report | None:
@@ -329,5 +307,5 @@ class ExperimentJob(MeasurementJob[Report]):
         return f"{text}, about {format_duration(spent * (1 / share - 1))} left"
 
 
-EXPERIMENT_JOBS: OwnedJobs[ExperimentJob] = OwnedJobs()
+EXPERIMENTS: OwnedTasks[ExperimentTask] = OwnedTasks()
 """Those of this process."""

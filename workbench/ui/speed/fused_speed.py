@@ -13,8 +13,13 @@ from workbench.graph.model import Graph
 from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.contract.speed_views import FusedRow, FusedSpeedEntry
-from workbench.ui.jobs.measurement_job import JobListener, MeasurementJob
-from workbench.ui.jobs.measurement_queue import SHARED_QUEUE, MeasurementQueue
+from workbench.ui.jobs.background_task import (
+    BackgroundTask,
+    OwnedTasks,
+    SessionTask,
+    TaskListener,
+)
+from workbench.ui.jobs.measurement_queue import SHARED_QUEUE
 
 NOTHING: FusedSpeedEntry = {
     "state": "none",
@@ -34,43 +39,36 @@ class FusedSpeed:
     """
 
     def __init__(
-        self,
-        lock: threading.RLock,
-        changed: Callable[[], None],
-        roots: Roots | None = None,
-        queue: MeasurementQueue = SHARED_QUEUE,
+        self, lock: threading.RLock, changed: Callable[[], None], roots: Roots | None = None
     ) -> None:
-        self._listener: JobListener[Report] = JobListener(lock, changed, lambda found, wrong: None)
+        listener: TaskListener[Report] = TaskListener(lock, changed, lambda found, wrong: None)
+        self.task: SessionTask[BackgroundTask[Report]] = SessionTask(listener, OwnedTasks())
         self._roots = roots
-        self._queue = queue
-        self._job: MeasurementJob[Report] | None = None
         self._of: tuple[Graph, Datasets, str] | None = None
 
     def start(self, block: str, graph: Graph, data: Datasets) -> None:
         """Measure a sound graph on these data, unless that is being done."""
-        if self._job is not None and self._job.outcome is None:
+        if self.task.running is not None:
             return
         experiment = FusedSpeedExperiment(graph, data, block, measurement_config=QUICK_CONFIG)
         experiment.usable.roots = self._roots
         self._of = _unnamed(graph), data, block
-        self._job = MeasurementJob(experiment, self._listener, self._queue)
-        self._job.start()
+        self.task.start(BackgroundTask("measurement", experiment, self.task.listener, SHARED_QUEUE))
 
     def cancel(self) -> None:
         """Stop, if one runs."""
-        if self._job is not None and self._job.outcome is None:
-            self._job.cancel()
+        self.task.cancel()
 
     def entry(self, graph: Graph, data: Datasets) -> FusedSpeedEntry:
         """What is known, and whether it is of this graph and these data."""
-        job = self._job
-        if job is None or self._of is None:
+        task = self.task.last
+        if task is None or self._of is None:
             return NOTHING
         stale = (_unnamed(graph), data) != self._of[:2]
         base: FusedSpeedEntry = {**NOTHING, "block": self._of[2], "stale": stale}
-        if job.outcome is None:
-            return {**base, "state": "running", "text": job.text, "share": job.share}
-        found, wrong = job.outcome
+        if task.outcome is None:
+            return {**base, "state": "running", "text": task.text, "share": task.share}
+        found, wrong = task.outcome
         reason = next((row.reason for row in found.measurements if row.reason), "") if found else ""
         if found is None or reason:
             return {**base, "state": "failed" if wrong or reason else "stopped",
