@@ -315,6 +315,7 @@ def test_a_reader_is_not_pasted_into_a_block() -> None:
 # What a generator starts with, and what it cannot feed.
 
 ANGLE = CATALOG["rotate"].args["angle"]
+POSITION = CATALOG["crop"].args["crop_pos_x"]
 FLIP = CATALOG["flip"].args["horizontal"]
 
 
@@ -338,16 +339,21 @@ def test_the_kind_of_an_argument_says_what_can_draw_it() -> None:
 @pytest.mark.parametrize(
     ("op", "arg", "value", "before", "expected"),
     [
-        ("random.uniform", ANGLE, 15, {}, {"range": (-10, 10)}),
-        ("random.normal", ANGLE, 15, {}, {"mean": 0, "stddev": 5}),
+        ("random.uniform", ANGLE, None, {}, {"range": (-10, 10)}),
+        ("random.uniform", ANGLE, 30, {}, {"range": (20, 40)}),
+        ("random.uniform", ANGLE, 175, {}, {"range": (170, 180)}),
+        ("random.uniform", ANGLE, 180, {}, {"range": (170, 180)}),
+        ("random.uniform", ANGLE, 200, {}, {"range": (190, 210)}),
+        ("random.uniform", POSITION, 0.2, {}, {"range": (0, 1)}),
+        ("random.normal", ANGLE, 15, {}, {"mean": 15, "stddev": 5}),
         ("random.normal", ANGLE, 15, {"range": (2, 4)}, {"mean": 3, "stddev": 0.5}),
         ("random.uniform", ANGLE, 15, {"mean": 3, "stddev": 0.5}, {"range": (2, 4)}),
         ("random.uniform", ANGLE, 15, {"values": (9, 1, 5)}, {"range": (1, 9)}),
-        ("random.uniform", ANGLE, 15, {"values": (9,)}, {"range": (-10, 10)}),
+        ("random.uniform", ANGLE, 15, {"values": (9,)}, {"range": (5, 25)}),
         ("random.beta", ANGLE, 15, {"range": (2, 4)}, {}),
         ("random.coin_flip", FLIP, 1, {}, {}),
         ("random.uniform", FLIP, 1, {}, {"range": (0, 1), "dtype": "INT32"}),
-        ("random.uniform", ANGLE, 1, {"shape": (3,)}, {"range": (-10, 10), "shape": (3,)}),
+        ("random.uniform", ANGLE, 1, {"shape": (3,)}, {"range": (-9, 11), "shape": (3,)}),
         ("random.uniform", ArgSpec("a", "float"), None, {}, {"range": (0, 1)}),
         ("random.uniform", ArgSpec("a", "int", minimum=1), 1, {}, {"range": (1, 2)}),
         ("random.uniform", ArgSpec("a", "float", low=0, high=8), 8, {}, {"range": (7, 8)}),

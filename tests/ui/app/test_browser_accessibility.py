@@ -182,7 +182,10 @@ def look_at_palette(page: Page) -> None:
 def look_at_effect(page: Page) -> None:
     part(page, "canvas").locator("[data-node=color]").click()
     inspector = part(page, "inspector")
-    inspector.locator("[data-wb=effect-open]").click()
+    toggle = inspector.locator("[data-wb=effect-open]")
+    expect(toggle).to_be_visible()
+    if toggle.get_attribute("aria-expanded") != "true":
+        toggle.click()
     expect(inspector.locator("[data-wb=effect-value]").first).to_be_visible(timeout=PATIENCE)
 
 

@@ -69,6 +69,72 @@ def of(host: Host, expression: str) -> Any:
     return host.python(f"model.graph.{expression}")
 
 
+def open_effect(page: Page) -> Locator:
+    """The effect sheet, which is open by itself where the inspector has room for it."""
+    effect = part(page, "inspector").locator("[data-wb=effect]")
+    toggle = effect.locator("[data-wb=effect-open]")
+    expect(toggle).to_be_visible()
+    if toggle.get_attribute("aria-expanded") != "true":
+        toggle.click()
+    return effect
+
+
+SIZES = ((1440, 900), (1280, 720), (1024, 768))
+
+
+def test_values_are_set_with_a_long_slider_keys_and_the_wheel(host: Host, photos: Path) -> None:
+    graph = set_arg(with_ops("rotate"), CATALOG, "rotate_2", "angle", 30)
+    page = open_page(host, photos, graph)
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        for name in ("rotate", "rotate_2"):
+            select(page, name)
+            for slider in argument(page, "angle").get_by_role("slider").all():
+                box = slider.bounding_box()
+                assert box is not None
+                assert box["width"] >= 160, (width, name)
+
+    number = field(page, "angle")
+    number.hover()
+    page.mouse.wheel(0, -100)
+    expect(number).to_have_value("30")  # without the focus the wheel scrolls
+    number.focus()
+    page.keyboard.press("ArrowUp")
+    expect(number).to_have_value("30.5")
+    page.mouse.wheel(0, 100)
+    expect(number).to_have_value("30")
+    page.mouse.wheel(0, 100)
+    expect(number).to_have_value("29.5")
+    await_python(host, "model.graph.node('rotate_2').args['angle']", lambda angle: angle == 29.5)
+
+    argument(page, "angle").locator("[data-wb=dice]").click()
+    expect(field(page, "angle", 0)).to_have_value("19.5")
+    expect(field(page, "angle", 1)).to_have_value("39.5")
+    for end in (0, 1):
+        assert field(page, "angle", end).evaluate("el => el.scrollWidth <= el.clientWidth")
+    word = argument(page, "angle").locator("[data-wb=distribution]")
+    assert word.evaluate("el => el.scrollWidth <= el.clientWidth"), "uniform is not cut"
+
+
+def test_the_effect_is_open_where_there_is_room(panel: PanelHost, photos: Path) -> None:
+    panel.page.set_viewport_size({"width": 1280, "height": 900})
+    page = open_page(panel, photos, small())
+    select(page, "rotate")
+    toggle = part(page, "inspector").locator("[data-wb=effect-open]")
+    values = part(page, "inspector").locator("[data-wb=effect-value]")
+    expect(toggle).to_have_attribute("aria-expanded", "true")
+    below = part(page, "inspector").locator("[data-wb=more]")
+    _, before = point(below)
+    expect(values).to_have_count(5)
+    assert point(below)[1] == pytest.approx(before, abs=1), "pictures that arrive move nothing"
+    page.set_viewport_size({"width": 1280, "height": 400})
+    select(page, "color")
+    expect(toggle).to_have_attribute("aria-expanded", "false")
+    toggle.click()
+    select(page, "rotate")
+    expect(toggle).to_have_attribute("aria-expanded", "true")
+
+
 @pytest.mark.thorough
 def test_the_dice_remembers_and_a_draw_is_shared(host: Host, photos: Path) -> None:
     graph = with_ops("rotate")
@@ -238,7 +304,7 @@ def test_a_click_adopts_a_value(host: Host, photos: Path) -> None:
     page = open_page(host, photos, set_arg(small(), load_catalog(), "color", "saturation", 1.0))
     part(page, "canvas").locator("[data-node=color]").click()
     inspector = part(page, "inspector")
-    inspector.locator("[data-wb=effect-open]").click()
+    open_effect(page)
     inspector.get_by_label("Argument whose effect is shown", exact=True).select_option("saturation")
     values = inspector.locator("[data-wb=effect-value]")
     present = inspector.locator("[data-wb=effect-value][aria-current]")

@@ -63,6 +63,25 @@ def test_the_present_value_is_among_them() -> None:
     assert pairs[0][1] == pairs[3][1], "the second leads down"
 
 
+@pytest.mark.parametrize(
+    ("angle", "expected"),
+    [
+        (0.0, [-40, -20, 0, 20, 40]),
+        (15.0, [-40, -20, 0, 15, 40]),
+        (90.0, [-90, -45, 0, 45, 90]),
+        ((-6.0, 10.0), [-6, -2, 2, 6, 10]),
+    ],
+)
+def test_the_span_is_what_is_usual_or_sampled(angle: Value, expected: list[float]) -> None:
+    graph = set_arg(small(), CATALOG, "rotate", "angle", 0.0)
+    if isinstance(angle, tuple):
+        graph = randomise_arg(graph, CATALOG, "rotate", "angle", args={"range": angle})
+    else:
+        graph = set_arg(graph, CATALOG, "rotate", "angle", angle)
+    shown = [variant.shown[0] for variant in effect_variants(graph, CATALOG, "rotate", ["angle"])]
+    assert shown == expected
+
+
 def test_a_fault_stands_in_its_place() -> None:
     graph = small()
     variants = [Variant((0.0,), (0.0,), graph, "it cannot run"), Variant((1.0,), (1.0,), graph)]

@@ -69,7 +69,7 @@ def draw_args(
     ``value`` is what the argument has; ``before`` are the arguments of the generator that fed it
     until now, if one did: the new one draws from about the same range.
     """
-    low, high = _range(before) or _usual_range(arg, value)
+    low, high = drawn_range(before) or _usual_range(arg, value)
     element = element_for(arg)
     args: dict[str, Value] = {}
     if op == "random.uniform":
@@ -88,9 +88,9 @@ def draw_args(
     return args
 
 
-def _range(before: Mapping[str, Value]) -> tuple[float, float] | None:
-    """About where the draws of a generator lay; None where its arguments do not say."""
-    match before:
+def drawn_range(args: Mapping[str, Value]) -> tuple[float, float] | None:
+    """The approximate range that a generator samples from; None if its arguments do not say."""
+    match args:
         case {"range": (int() | float() as low, int() | float() as high)} if low < high:
             return low, high
         case {"mean": int() | float() as mean, "stddev": int() | float() as deviation}:
@@ -103,18 +103,29 @@ def _range(before: Mapping[str, Value]) -> tuple[float, float] | None:
 
 
 def _usual_range(arg: ArgSpec, value: Value | None) -> tuple[float, float]:
-    if arg.draw is not None:
-        return arg.draw
+    """A range as wide as usual with the present value as its centre.
+
+    Near a limit it is narrower, and at a limit one-sided. A usual range that covers all values,
+    such as a position's 0 to 1, has no centre to keep.
+    """
     items = value if isinstance(value, tuple) else (value,)
-    numbers = [item for item in items if isinstance(item, int | float)]
+    numbers = {item for item in items if isinstance(item, int | float)}
+    if arg.draw is not None and (len(numbers) != 1 or arg.draw == (arg.low, arg.high)):
+        return arg.draw
     middle = max(numbers, default=arg.low if arg.low is not None else 0.5)
-    span = (arg.high - arg.low) / 8 if arg.low is not None and arg.high is not None else 0.5
+    span = 0.5
+    if arg.draw is not None:
+        span = (arg.draw[1] - arg.draw[0]) / 2
+    elif arg.low is not None and arg.high is not None:
+        span = (arg.high - arg.low) / 8
     if arg.kind.startswith("int"):
         span = max(1, round(span))
-    low, high = _tidy(middle - span), _tidy(middle + span)
-    for end in (arg.low, arg.minimum):
-        low = low if end is None else max(low, end)
-    return low, max(low, high if arg.high is None else min(high, max(arg.high, low)))
+    # A value may be outside the usual limits: these then do not count.
+    below = [end for end in (arg.low, arg.minimum) if end is not None and end <= middle]
+    above = [end for end in (arg.high, arg.maximum) if end is not None and end >= middle]
+    room = [abs(end - middle) for end in (*below, *above) if end != middle]
+    span = min(span, *room) if room else span
+    return max([_tidy(middle - span), *below]), min([_tidy(middle + span), *above])
 
 
 def _tidy(number: float) -> float:

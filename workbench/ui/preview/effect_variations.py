@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from workbench.catalog.spec import ArgKind, ArgSpec, Catalog, OpSpec, Value
+from workbench.graph.edits.edit import generator_of
+from workbench.graph.edits.generators import drawn_range
 from workbench.graph.model import Graph, Node
 from workbench.preview.views.effect import effect_values
 
@@ -27,6 +29,8 @@ class Variation:
     name: str
     arg: ArgSpec
     part: int | None = None
+    drawn: tuple[float, float] | None = None
+    """The range of a random argument, which is then the one to show."""
 
     def levels(self, node: Node, count: int) -> tuple[Value, ...]:
         """The values to show, of a list's largest element where all are varied.
@@ -45,6 +49,7 @@ class Variation:
             present = items[self.part]
         else:
             present = max(items, default=None)
+        arg = _narrowed(arg, present, self.drawn)
         return _with_present(arg, present, self.arg.name in node.inputs, count)
 
     def value(self, node: Node, level: Value) -> Value:
@@ -74,7 +79,13 @@ def variations(graph: Graph, catalog: Catalog, node_id: str) -> dict[str, Variat
     if spec is None or spec.reads or node.bodies:
         return {}
     found = (each for arg in _effective(spec, node) for each in _variations_of(arg, node))
-    return {each.name: each for each in found}
+    scope = graph.at_scope(graph.scope_of(node_id))
+    sampled = {
+        arg: drawn_range(generator.args)
+        for arg in node.inputs
+        if (generator := generator_of(scope, catalog, node_id, arg))
+    }
+    return {each.name: replace(each, drawn=sampled.get(each.arg.name)) for each in found}
 
 
 def effect_remark(
@@ -155,6 +166,24 @@ def _items(arg: ArgSpec, node: Node) -> tuple[float, ...]:
             return numbers * max(1, len(arg.parts)) if len(numbers) == 1 else numbers
     middle = _rounded(arg, ((arg.low or 0) + (arg.high or 0)) / 2)
     return (middle,) * max(1, len(arg.parts))
+
+
+def _narrowed(arg: ArgSpec, present: Value | None, drawn: tuple[float, float] | None) -> ArgSpec:
+    """The argument with the range worth showing: what is sampled, or four times what is usual.
+
+    All that is possible says less: both ends of -180 to 180 degrees are one picture.
+    """
+    if arg.low is None or arg.high is None:
+        return arg
+    if drawn is not None:
+        return replace(arg, low=drawn[0], high=drawn[1])
+    if arg.draw is None or arg.draw == (arg.low, arg.high):
+        return arg
+    low, high = arg.draw
+    middle, reach = (low + high) / 2, 2 * (high - low)
+    if isinstance(present, int | float):
+        reach = max(reach, abs(present - middle))
+    return replace(arg, low=max(arg.low, middle - reach), high=min(arg.high, middle + reach))
 
 
 def _element_kind(arg: ArgSpec) -> ArgKind:

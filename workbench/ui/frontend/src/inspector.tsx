@@ -5,7 +5,7 @@ import { ArgumentRow } from "./inspector/argumentRow";
 import { EffectSheet } from "./inspector/effect";
 import { InteractionGuard } from "./inspector/interactionGuard";
 import { LearntPolicy, PolicyEditor } from "./inspector/policyEditor";
-import { NodeHeader } from "./inspector/nodeHeader";
+import { Device, NodeHeader } from "./inspector/nodeHeader";
 import { PreviousValues } from "./inspector/previousValues";
 import { component, type PanelProps } from "./lib/component";
 import { useField, useRedraw, useRootData } from "./lib/hooks";
@@ -41,7 +41,10 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
 
   const rows = view.rows ?? [];
   const tucked = rows.filter((row) => folded.get(row.name));
+  const { devices = [], device_set: told = "" } = view;
+  const more = tucked.length + (devices.length && !told ? 1 : 0);
   const open = opened.has(id) || tucked.some((row) => row.error);
+  const device = <Device link={link} view={view} />;
   const unfold = (): void => {
     const next = new Set(opened);
     if (!next.delete(id)) next.add(id);
@@ -64,21 +67,23 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
     <div class="wb-inspector-scroll" ref={scroll}>
       <div class="wb-inspector-body" hidden={!id}>
         <NodeHeader link={link} view={view} guard={guard} />
+        {told && device}
         <div class="wb-args">{rows.filter((row) => !folded.get(row.name)).map(argument)}</div>
         {rows.some(({ name }) => name === "policy_name") && <LearntPolicy link={link} node={id} />}
-        <EffectSheet link={link} node={id} rows={rows} />
+        <EffectSheet link={link} node={id} rows={rows} panel={scroll} />
         <button
           class="wb-link wb-more"
           type="button"
           data-wb="more"
           aria-expanded={open}
-          hidden={!tucked.length}
+          hidden={!more}
           onClick={unfold}
         >
-          {`${open ? "▾" : "▸"} ${tucked.length} more`}
+          {`${open ? "▾" : "▸"} ${more} more`}
         </button>
         <div class="wb-args" hidden={!open}>
           {tucked.map(argument)}
+          {!told && device}
         </div>
       </div>
       <p class="wb-empty" hidden={id !== ""}>

@@ -42,8 +42,14 @@ export function ArgumentRow(props: Props) {
   };
   return (
     <div
-      class="wb-arg"
+      class="wb-arg wb-reveals"
       role="group"
+      aria-keyshortcuts="F1"
+      onKeyDown={(event) => {
+        if (event.key !== "F1") return;
+        event.preventDefault();
+        setOpen(!open);
+      }}
       aria-label={row.name}
       data-wb="arg"
       data-arg={row.name}
@@ -51,22 +57,15 @@ export function ArgumentRow(props: Props) {
       data-mode={row.mode}
       data-tensor={row.tensor || undefined}
       data-off={row.off ? "true" : undefined}
-      data-wide={(row.mode === "fixed" && isWide(row)) || undefined}
+      data-wide={row.mode === "random" || (row.mode === "fixed" && isWide(row)) || undefined}
     >
       <div class="wb-arg-label">
-        <button
-          class="wb-arg-name"
-          type="button"
-          aria-expanded={open}
-          aria-description="What it means"
-          data-tip={cut(doc)}
-          onClick={() => setOpen(!open)}
-        >
+        <span class="wb-arg-name" data-tip={cut(doc)} onClick={() => setOpen(!open)}>
           {breakable(row.name)}
           {row.unit && ` ${row.unit}`}
-        </button>
+        </span>
         <button
-          class="wb-dice wb-reset"
+          class="wb-dice wb-reset wb-reveal"
           type="button"
           aria-label={`Reset ${row.name}`}
           data-wb="reset"

@@ -1,6 +1,6 @@
 // The effect of one or two arguments: the chosen sample at several of their values, to be adopted.
 
-import { Fragment } from "preact";
+import { Fragment, type RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { paintPart } from "../lib/contactSheet";
 import { useField } from "../lib/hooks";
@@ -16,21 +16,35 @@ interface Props {
   rows: ArgRow[];
 }
 
-export function EffectSheet({ link, node, rows }: Props) {
+interface SheetProps extends Props {
+  /** What the inspector scrolls in. */
+  panel: RefObject<HTMLElement | null>;
+}
+
+export function EffectSheet({ link, node, rows, panel }: SheetProps) {
   const choices = useField(link, "effect_choices", NONE);
   const open = useField(link, "effect_open", false);
   const remark = useField(link, "effect_remark", "");
   const [first = "", second = ""] = useField(link, "effect_args", NONE);
+  const section = useRef<HTMLElement>(null);
+  const decided = useRef(false);
+  const some = choices.length > 0;
+  useLayoutEffect(() => {
+    if (some && !decided.current) link.set("effect_open", hasRoom(section.current!, panel.current!));
+  }, [node, some]);
   const choose = (...names: string[]): void => link.set("effect_args", names.filter(Boolean));
   return (
-    <section class="wb-effect" data-wb="effect" aria-label="Effect" hidden={!choices.length && !remark}>
+    <section ref={section} class="wb-effect wb-reveals" data-wb="effect" aria-label="Effect" hidden={!choices.length && !remark}>
       <div class="wb-effect-head" hidden={!choices.length}>
         <button
           class="wb-link"
           type="button"
           data-wb="effect-open"
           aria-expanded={open}
-          onClick={() => link.set("effect_open", !open)}
+          onClick={() => {
+            decided.current = true;
+            link.set("effect_open", !open);
+          }}
         >
           {open ? "▾" : "▸"} Effect of
         </button>
@@ -42,13 +56,15 @@ export function EffectSheet({ link, node, rows }: Props) {
               names={choices}
               choose={(name) => choose(name, second === name ? "" : second)}
             />
-            and
-            <Choice
-              label="Second argument whose effect is shown"
-              value={second}
-              names={["", ...choices.filter((name) => name !== first)]}
-              choose={(name) => choose(first, name)}
-            />
+            <span class={second ? undefined : "wb-reveal"}>
+              and
+              <Choice
+                label="Second argument whose effect is shown"
+                value={second}
+                names={["", ...choices.filter((name) => name !== first)]}
+                choose={(name) => choose(first, name)}
+              />
+            </span>
           </>
         ) : (
           <span class="wb-muted">{[first, second].filter(Boolean).join(" and ")}</span>
@@ -62,6 +78,15 @@ export function EffectSheet({ link, node, rows }: Props) {
       )}
     </section>
   );
+}
+
+/** Pixels that a row of pictures with its head needs. */
+const ROOM = 110;
+
+/** Whether the panel can show the pictures without being scrolled. */
+function hasRoom(section: HTMLElement, panel: HTMLElement): boolean {
+  const others = panel.firstElementChild!.scrollHeight - section.offsetHeight;
+  return panel.clientHeight - others > ROOM;
 }
 
 const NONE: string[] = [];
@@ -98,7 +123,7 @@ function Pictures({ link, node, rows, args }: Props & { args: string[] }) {
   const header = sheet?.header;
   if (!header || header.node !== node || !jsonEqual(header.args, args)) {
     const waiting = blocked ? `Not computed: ${blocked}` : "Computing …";
-    return <p class="wb-muted">{unreadable || waiting}</p>;
+    return <p class="wb-muted wb-effect-wait">{unreadable || waiting}</p>;
   }
   const { pictures, columns, note, error } = header;
   const crossed = args.length > 1;

@@ -29,17 +29,22 @@ export function FixedControl(props: ControlProps) {
   return <Control {...props} />;
 }
 
-/** Whether it needs the row's whole width. */
-export function isWide({ editor, kind, value, parts }: ArgRow): boolean {
+/** Whether a fixed value needs the row's whole width, below the name. */
+export function isWide(row: ArgRow): boolean {
+  const { editor, kind, value, parts } = row;
   const given = Array.isArray(value) ? value.length : value === null ? 0 : 1;
   switch (editor) {
     case "matrix":
       return true;
+    case "number":
+    case "range":
+      return isBounded(row);
     case "numbers":
       return isLong(value);
     case "fields":
       return (given || parts.length) >= MANY;
     case "each":
+      return given === 1 ? isBounded(row) : (given || parts.length) >= MANY;
     case "colour":
       return given !== 1 && (given || parts.length) >= MANY;
     case "shown":

@@ -229,12 +229,10 @@ export function Ends({ row, value, set, children }: EndsProps) {
   const field = (at: number) => ({
     limits,
     value: asField(given[at] ?? null),
-    // So wide that no digit is cut where the slider is narrow.
-    style: { minWidth: `max(24px, calc(${asField(given[at] ?? null).length}ch + 5px))` },
     ...described(row, row.error !== "" && isWrong(given, given[at])),
   });
   return (
-    <div class={bounded ? "wb-range" : "wb-range wb-range-free"}>
+    <div class="wb-range">
       {bounded && (
         <PairSlider
           name={row.name}

@@ -17,7 +17,7 @@ export function NodeHeader({ link, view, guard }: Props & { guard: InteractionGu
   const { op = "", id = "", label = "", doc = "", selected = 0, feeds = [], errors = [] } = view;
   const { caution = "" } = view;
   return (
-    <div class="wb-inspector-head">
+    <div class="wb-inspector-head wb-reveals">
       <p class="wb-inspector-many" data-wb="many" hidden={selected <= 1}>
         {selected > 1 && `${selected} selected: this is the last`}
       </p>
@@ -39,7 +39,6 @@ export function NodeHeader({ link, view, guard }: Props & { guard: InteractionGu
         <span>{caution}</span>
       </p>
       <Block link={link} view={view} guard={guard} />
-      <Device link={link} view={view} />
       <ul class="wb-inspector-errors">
         {errors.map((error) => (
           <li key={error} class="wb-arg-error">
@@ -59,7 +58,7 @@ function Mute({ link, view }: Props) {
   return (
     <button
       type="button"
-      class="wb-ico wb-inspector-mute"
+      class="wb-ico wb-inspector-mute wb-reveal"
       hidden={!id}
       data-wb="mute"
       aria-label={label}
@@ -72,7 +71,8 @@ function Mute({ link, view }: Props) {
   );
 }
 
-function Device({ link, view }: Props) {
+/** Where the node runs, and the choice of another device. */
+export function Device({ link, view }: Props) {
   const { id = "", devices = [], device = "", device_set: told = "", follows = "" } = view;
   const side = SIDES[device] ?? device;
   const usual = follows === "on the CPU" ? side : `${side}: ${follows}`;

@@ -25,7 +25,9 @@ export class PreviousValues {
 
   /** What Python was told just now: the dice may be pressed before its answer is there. */
   noteSent(owner: string, row: ArgRow, value: Json): void {
-    this.past(owner, row.name).value = value;
+    const past = this.past(owner, row.name);
+    past.value = value;
+    past.draws.clear(); // the dice then centres its range on the new value
   }
 
   /** The same of an argument of the distribution. */

@@ -49,7 +49,7 @@ export function ValueSource({ row, ports, ask }: Props) {
       >
         {mode === "linked" ? <Icon name="link" size={14} /> : <RandomIcon />}
       </button>
-      <span class="wb-caret" hidden={only !== ""}>
+      <span class="wb-caret wb-reveal" hidden={only !== ""}>
         <Icon name="down" size={9} />
         <select
           aria-label={`${name}, value from`}

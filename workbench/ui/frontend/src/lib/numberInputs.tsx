@@ -1,6 +1,6 @@
 // Number fields and sliders: the parts that the controls are made of.
 
-import type { Ref } from "preact";
+import type { Ref, TargetedEvent } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Json } from "../views";
 import { tidy } from "./number";
@@ -71,6 +71,16 @@ function stepOf({ low, high, step, whole }: Limits): number {
   return 10 ** Math.floor(Math.log10(fine || 0.01));
 }
 
+/** Steps a number by the mouse wheel if it has the focus; elsewhere the wheel scrolls the panel. */
+function onFocusedWheel(
+  event: TargetedEvent<HTMLInputElement, WheelEvent>,
+  step: (by: number) => void,
+): void {
+  // Shift turns the wheel sideways in some browsers.
+  const turned = event.deltaY || event.deltaX;
+  if (turned && !event.ctrlKey && event.currentTarget.matches(":focus")) step(turned < 0 ? 1 : -1);
+}
+
 /** Further attributes of a field or a slider. */
 export interface Input {
   value?: string;
@@ -110,6 +120,14 @@ export function NumberField({ name, limits, send, empty, pause = TYPING, ...rest
     else el.removeAttribute("aria-valuenow");
     if (value !== null && value !== own.sent) latest.current((own.sent = value), el);
   };
+  const step = (event: TargetedEvent<HTMLInputElement, KeyboardEvent | WheelEvent>, by: number): void => {
+    const el = event.currentTarget;
+    const from = typedIn(el) ?? numberOr(el.placeholder, limits.low ?? 0);
+    if (typeof from !== "number") return;
+    event.preventDefault();
+    el.value = String(stepped(from, by * (event.shiftKey ? STRIDE : 1), limits));
+    take(el);
+  };
   return (
     <input
       class="wb-val"
@@ -136,14 +154,10 @@ export function NumberField({ name, limits, send, empty, pause = TYPING, ...rest
         empty?.(el);
       }}
       onKeyDown={(event) => {
-        const el = event.currentTarget;
         const by = { ArrowUp: 1, ArrowDown: -1, PageUp: STRIDE, PageDown: -STRIDE }[event.key];
-        const from = typedIn(el) ?? numberOr(el.placeholder, limits.low ?? 0);
-        if (!by || typeof from !== "number" || event.ctrlKey || event.altKey || event.metaKey) return;
-        event.preventDefault();
-        el.value = String(stepped(from, by * (event.shiftKey ? STRIDE : 1), limits));
-        take(el);
+        if (by && !event.ctrlKey && !event.altKey && !event.metaKey) step(event, by);
       }}
+      onWheel={(event) => onFocusedWheel(event, (by) => step(event, by))}
     />
   );
 }
@@ -163,6 +177,13 @@ export function Slider({ name, limits, send, ...rest }: SliderProps) {
     () => throttle<[number, HTMLInputElement]>(FRAME, (moved) => latest.current(...moved)),
     [],
   );
+  const step = (event: TargetedEvent<HTMLInputElement>, by: number): void => {
+    const el = event.currentTarget;
+    event.preventDefault();
+    el.stepUp(by);
+    el.dispatchEvent(new Event("input", { bubbles: true }));
+    el.dispatchEvent(new Event("change", { bubbles: true }));
+  };
   return (
     <input
       class="wb-slider"
@@ -175,14 +196,12 @@ export function Slider({ name, limits, send, ...rest }: SliderProps) {
       onInput={({ currentTarget: el }) => pace.push([tidy(el.valueAsNumber), el])}
       onChange={pace.flush}
       onKeyDown={(event) => {
-        const el = event.currentTarget;
         const by = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1 }[event.key];
-        if (!by || !event.shiftKey) return;
-        event.preventDefault();
-        el.stepUp(by * STRIDE);
-        el.dispatchEvent(new Event("input", { bubbles: true }));
-        el.dispatchEvent(new Event("change", { bubbles: true }));
+        if (by && event.shiftKey) step(event, by * STRIDE);
       }}
+      onWheel={(event) =>
+        onFocusedWheel(event, (by) => step(event, by * (event.shiftKey ? STRIDE : 1)))
+      }
     />
   );
 }
