@@ -149,3 +149,58 @@ def test_a_narrow_window_keeps_the_pictures_in_sight(
     top = box(pane(page, "panels"))[1]
     assert 0 <= top < size[1] / 2
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+
+PLACES = """() => {
+  const found = {};
+  const walk = (root) => {
+    for (const el of root.querySelectorAll("*")) {
+      if (el.shadowRoot) walk(el.shadowRoot);
+      const near = el.closest(".wb-notice, .wb-pop, .wb-canvas");
+      if (near || !el.matches("button, input, select, canvas, [data-arg]")) continue;
+      const { x, y, width, height } = el.getBoundingClientRect();
+      const name = el.dataset.wb ?? el.dataset.arg ?? el.ariaLabel ?? el.textContent.slice(0, 30);
+      if (width && height) (found[name] ??= []).push([Math.round(x), Math.round(y)]);
+    }
+  };
+  walk(document);
+  return found;
+}"""
+
+
+def test_a_message_moves_nothing(panel: PanelHost, photos: Path) -> None:
+    panel.page.set_viewport_size({"width": 1024, "height": 768})
+    page = open_page(panel, photos, small())
+    part(page, "canvas").locator("[data-node=rotate]").click()
+    inspector, bar, preview = part(page, "inspector"), part(page, "bar"), part(page, "preview")
+    expect(inspector.locator("[data-wb=effect-value]")).to_have_count(5)
+    before = page.evaluate(PLACES)
+
+    def unmoved() -> None:
+        """Controls that were there are where they were; others may have come."""
+        after = page.evaluate(PLACES)
+        moved = {
+            name: (places, after[name])
+            for name, places in before.items()
+            if len(after.get(name, ())) == len(places) and after[name] != places
+        }
+        assert not moved
+
+    bar.locator("[data-wb=open]").click()
+    bar.locator("[data-wb=open-text]").fill("no graph")
+    bar.locator("[data-wb=open-now]").click()
+    expect(bar.locator("[data-wb=long-message]")).to_contain_text("This is not JSON")
+    unmoved()
+    bar.get_by_role("button", name="Close the message").click()
+    expect(bar.locator("[data-wb=long-message]")).to_be_hidden()
+
+    seed = preview.locator("[data-wb=seed]")
+    seed.fill("1.5")
+    seed.press("Enter")
+    expect(preview.locator("[data-wb=refused]")).to_be_visible()
+    unmoved()
+
+    model = panel.sessions[-1].model
+    model.act("inspector", {"do": "set", "node": "resize", "arg": "size", "value": "1x"})
+    expect(preview.locator("[data-wb=stale]")).to_contain_text("'1x' is not a number")
+    unmoved()

@@ -124,7 +124,7 @@ def test_compare_edit_and_open_a_record(host: Host, photos: Path, tmp_path: Path
     (tmp_path / "no.json").write_text('{"format": "holiday photos"}')
     compare.locator("input[type=file]").set_input_files(tmp_path / "no.json")
     expect(speed.locator("[data-wb=run]")).to_contain_text("no record of measurements")
-    expect(speed.locator("[data-wb=run]")).to_have_attribute("data-failed", "true")
+    expect(speed.locator("[data-wb=run]")).to_have_attribute("data-kind", "warning")
     compare.locator("input[type=file]").set_input_files(tmp_path / "h200.json")
     expect(figure).to_have_attribute("data-bars", "6")
     expect(figure.locator("[data-wb=ratio]").filter(has_text="9.00 × CPU (h200)")).to_be_visible()

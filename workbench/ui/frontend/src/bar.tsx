@@ -16,7 +16,7 @@ import { Title } from "./bar/title";
 import { component, type PanelProps } from "./lib/component";
 import { download } from "./lib/files";
 import { isPage } from "./lib/fullPage";
-import { useAfterPress, useChange, useField, useOffline } from "./lib/hooks";
+import { useChange, useField, useOffline } from "./lib/hooks";
 import { Icon } from "./lib/icons";
 import { chord, keyScope, undoKey } from "./lib/keyboard";
 import type { Link } from "./lib/link";
@@ -31,7 +31,7 @@ const NO_PICTURE = new ArrayBuffer(0);
 
 function Bar({ link, root }: PanelProps<"bar">) {
   const away = useOffline(link);
-  const message = useAfterPress(useField(link, "message", ""));
+  const message = useField(link, "message", "");
   const [said, say] = useState(message);
   useChange(() => say(message), [message]);
   const incoming = useMemo<Incoming>(
@@ -84,7 +84,7 @@ function Bar({ link, root }: PanelProps<"bar">) {
             goTo={(step) => link.ask("go_to", { step })}
           />
         </span>
-        <Message words={said} root={root} />
+        <Message words={said} close={() => say("")} />
         <Faults
           status={away ? { state: "dead", text: "offline" } : status}
           faults={away ? [] : faults}
@@ -109,9 +109,6 @@ function Bar({ link, root }: PanelProps<"bar">) {
           <Files link={link} root={root} saving={saving} say={say} />
         </span>
       </div>
-      <p class="wb-bar-strip" aria-hidden="true">
-        {said}
-      </p>
       <Restored
         entry={useField(link, "restored", {})}
         startAfresh={() => link.ask("start_afresh", {})}
@@ -162,12 +159,13 @@ function Undo({ label, step, keys, disabled, run }: UndoProps) {
   );
 }
 
-/** In the row where it has room, else in a line of its own. */
-function Message({ words, root }: { words: string; root: HTMLElement }) {
+/** In the row where it has room, else below it, over the page, until it is closed. */
+function Message({ words, close }: { words: string; close: () => void }) {
   const message = useRef<HTMLSpanElement>(null);
+  const [long, setLong] = useState(false);
   const fit = (): void => {
     const { scrollWidth, clientWidth } = message.current!;
-    root.toggleAttribute("data-long", scrollWidth > clientWidth);
+    setLong(scrollWidth > clientWidth);
   };
   useLayoutEffect(fit, [words]);
   useLayoutEffect(() => {
@@ -176,16 +174,24 @@ function Message({ words, root }: { words: string; root: HTMLElement }) {
     return () => resized.disconnect();
   }, []);
   return (
-    <span
-      ref={message}
-      class="wb-bar-message"
-      role="status"
-      aria-live="polite"
-      data-wb="message"
-      data-tip={words || undefined}
-    >
-      {words}
-    </span>
+    <>
+      <span
+        ref={message}
+        class="wb-bar-message"
+        role="status"
+        aria-live="polite"
+        data-wb="message"
+        data-long={long || undefined}
+      >
+        {words}
+      </span>
+      <p class="wb-notice wb-bar-long" data-wb="long-message" hidden={!long || !words}>
+        <span>{words}</span>
+        <button class="wb-ico" type="button" aria-label="Close the message" onClick={close}>
+          <Icon name="close" size={13} />
+        </button>
+      </p>
+    </>
   );
 }
 

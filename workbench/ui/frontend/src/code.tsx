@@ -88,6 +88,7 @@ function Code({ link, root }: PanelProps<"code">) {
   };
   return (
     <>
+      <div class="wb-controls-row">
       <div class="wb-controls">
         <Targets link={link} />
         <label class="wb-check">
@@ -139,6 +140,7 @@ function Code({ link, root }: PanelProps<"code">) {
         </span>
       </div>
       <OverwriteQuestion question={question} overwrite={overwrite} />
+      </div>
       <Fault link={link} />
       <p class="wb-stale" role="note" data-wb="notes" hidden={!notes.length}>
         <Icon name="warn" size={14} />

@@ -9,6 +9,7 @@ import { download } from "./lib/files";
 import { focused } from "./lib/focus";
 import { useField, useRootData } from "./lib/hooks";
 import { Icon } from "./lib/icons";
+import { Notice } from "./lib/notice";
 import { thousands } from "./lib/number";
 import { CountChart } from "./data/charts";
 import { FolderBrowser } from "./data/folderBrowser";
@@ -35,6 +36,7 @@ function Data({ link, root }: PanelProps<"data">) {
   };
   return (
     <>
+      <div class="wb-controls-row">
       <div class="wb-controls">
         <form class="wb-data-open" onSubmit={open}>
           <input
@@ -82,10 +84,8 @@ function Data({ link, root }: PanelProps<"data">) {
           />
         )}
       </div>
-      <p class="wb-fault" role="alert" data-wb="error" hidden={!wrong}>
-        <Icon name="warn" size={14} />
-        {wrong}
-      </p>
+      <Notice name="error" kind="error" role="alert" words={wrong} />
+      </div>
       <div class="wb-data-body">
         <AtFault {...folder} />
         <PassedOver {...folder} open={(path) => link.ask("open", { path })} />

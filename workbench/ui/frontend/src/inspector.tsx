@@ -10,6 +10,7 @@ import { PreviousValues } from "./inspector/previousValues";
 import { component, type PanelProps } from "./lib/component";
 import { useField, useRedraw, useRootData } from "./lib/hooks";
 import { undoKey } from "./lib/keyboard";
+import { Notice, Notices } from "./lib/notice";
 import css from "./styles/inspector.css";
 import type { ArgRow, InspectorView } from "./views";
 
@@ -86,6 +87,11 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
           {!told && device}
         </div>
       </div>
+      <Notices>
+        {(view.errors ?? []).map((error) => (
+          <Notice key={error} name="node-error" kind="error" words={error} />
+        ))}
+      </Notices>
       <p class="wb-empty" hidden={id !== ""}>
         Select an operator to see its arguments.
       </p>

@@ -5,7 +5,7 @@ import { parsePayload } from "./lib/binaryPayload";
 import { component, type PanelProps } from "./lib/component";
 import { useField, useRootData } from "./lib/hooks";
 import { heldKey, undoKey } from "./lib/keyboard";
-import { StaleLine } from "./lib/staleLine";
+import { Notice, Notices } from "./lib/notice";
 import { useSheet } from "./lib/useSheet";
 import { AugmentationFilter, ofAugmentations } from "./preview/augmentations";
 import { BranchFilter, ofBranches } from "./preview/branches";
@@ -109,10 +109,6 @@ function Preview({ link, root }: PanelProps<"preview">) {
   return (
     <>
       <Controls {...{ link, near, showingOriginal, hold }} />
-      <StaleLine
-        words={unreadable ? `The picture could not be read: ${unreadable}` : reason && still}
-        {...((unreadable || retryable) && { retry: () => link.ask("retry", {}) })}
-      />
       {compares && <Comparison link={link} />}
       <SheetRemarks
         header={header}
@@ -164,6 +160,23 @@ function Preview({ link, root }: PanelProps<"preview">) {
       </p>
       <StatusLine link={link} header={header} />
       <Statistics link={link} />
+      <Notices>
+        <Notice
+          name="stale"
+          words={unreadable ? `The picture could not be read: ${unreadable}` : reason && still}
+        >
+          {(unreadable || retryable) && (
+            <button
+              class="wb-link"
+              type="button"
+              data-wb="retry"
+              onClick={() => link.ask("retry", {})}
+            >
+              Try again
+            </button>
+          )}
+        </Notice>
+      </Notices>
     </>
   );
 }

@@ -7,8 +7,9 @@ import { component, type PanelProps } from "./lib/component";
 import { download } from "./lib/files";
 import { useField, useRootData } from "./lib/hooks";
 import { undoKey } from "./lib/keyboard";
+import { Notices } from "./lib/notice";
 import { Compare } from "./speed/compare";
-import { Controls, type Part, type Speed } from "./speed/controls";
+import { Controls, Progress, type Part, type Speed } from "./speed/controls";
 import { takeRecords } from "./speed/openRecord";
 import { Peers } from "./speed/peers";
 import { Records } from "./speed/records";
@@ -53,6 +54,9 @@ function SpeedLab({ link, root }: PanelProps<"speed">) {
           </div>
         ))}
       </div>
+      <Notices>
+        <Progress link={link} />
+      </Notices>
     </>
   );
 }

@@ -21,7 +21,7 @@ export function Faults({ status, faults, select, fix }: Props) {
   const stops = faults.some(({ warning }) => !warning);
   const found = stops ? "fault" : faults.length ? "warning" : "ready";
   const chip = {
-    class: "wb-chip wb-bar-status",
+    class: "wb-bar-status",
     "data-wb": "status",
     "data-state": state === "ready" ? found : state,
     disabled: !faults.length,

@@ -14,7 +14,7 @@ interface Props {
 export function Restored({ entry, startAfresh, applyKept, dismiss }: Props) {
   const { text = "", offered = false } = entry;
   return (
-    <p class="wb-bar-restored" role="status" data-wb="restored" hidden={!text}>
+    <p class="wb-notice wb-bar-restored" role="status" data-wb="restored" hidden={!text}>
       <Icon name="reset" size={14} />
       <span>{text}</span>
       {offered ? (

@@ -122,7 +122,7 @@ function Control({ owner, node, row, link, guard, memory, randomise }: Props & {
     focus.current = false;
   });
   return (
-    <div class="wb-arg-control" ref={slot}>
+    <div class="wb-arg-control" ref={slot} data-tip={row.off || undefined}>
       {shown.current.control}
     </div>
   );
@@ -151,17 +151,18 @@ function Control({ owner, node, row, link, guard, memory, randomise }: Props & {
   }
 }
 
-/** What else the draw feeds, or why the value has no effect. */
+/** What else the draw feeds. */
 function Note({ row, own }: { row: ArgRow; own: () => void }) {
   const shared = row.random?.shared ?? [];
   return (
     <p class="wb-arg-note" data-wb="note">
-      {shared.length ? `shared with ${shared.join(", ")}` : row.off}
-      {shared.length > 0 && " · "}
       {shared.length > 0 && (
-        <button class="wb-link" type="button" data-wb="own" onClick={own}>
-          make it its own
-        </button>
+        <>
+          {`shared with ${shared.join(", ")} · `}
+          <button class="wb-link" type="button" data-wb="own" onClick={own}>
+            make it its own
+          </button>
+        </>
       )}
     </p>
   );

@@ -14,7 +14,7 @@ interface Props {
 }
 
 export function NodeHeader({ link, view, guard }: Props & { guard: InteractionGuard }) {
-  const { op = "", id = "", label = "", doc = "", selected = 0, feeds = [], errors = [] } = view;
+  const { op = "", id = "", label = "", doc = "", selected = 0, feeds = [] } = view;
   const { caution = "" } = view;
   return (
     <div class="wb-inspector-head wb-reveals">
@@ -39,14 +39,6 @@ export function NodeHeader({ link, view, guard }: Props & { guard: InteractionGu
         <span>{caution}</span>
       </p>
       <Block link={link} view={view} guard={guard} />
-      <ul class="wb-inspector-errors">
-        {errors.map((error) => (
-          <li key={error} class="wb-arg-error">
-            <Icon name="warn" size={12} />
-            {error}
-          </li>
-        ))}
-      </ul>
     </div>
   );
 }

@@ -1,6 +1,6 @@
 // Hooks for what a panel knows only at run time: Python's fields, the connection, the screen.
 
-import { useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useReducer, useRef } from "preact/hooks";
 import type { Components } from "../views";
 import type { Link } from "./link";
 
@@ -36,30 +36,6 @@ export function useChange(effect: () => void, inputs: readonly unknown[]): void 
     if (drawn.current) effect();
     drawn.current = true;
   }, inputs);
-}
-
-/**
- * `value`, but as it was while a pointer is pressed: what it moves on the screen would be gone from
- * under the pointer, and there is no click where the press and the release meet different elements.
- */
-export function useAfterPress<T>(value: T): T {
-  const [pressed, press] = useState(false);
-  const shown = useRef(value);
-  useLayoutEffect(() => {
-    const down = (): void => press(true);
-    const up = (): void => void window.setTimeout(() => press(false)); // after the click
-    const events = [
-      ["pointerdown", down],
-      ["pointerup", up],
-      ["pointercancel", up],
-    ] as const;
-    for (const [event, listener] of events) window.addEventListener(event, listener, true);
-    return () => {
-      for (const [event, listener] of events) window.removeEventListener(event, listener, true);
-    };
-  }, []);
-  if (!pressed) shown.current = value;
-  return shown.current;
 }
 
 /** Keeps `data-<name>` of the root, an element outside the panel's tree; undefined takes it away. */

@@ -12,7 +12,7 @@ interface Props {
 export function OverwriteQuestion({ question, overwrite }: Props) {
   const path = question?.path ?? "";
   return (
-    <div class="wb-ask wb-overwrite" role="alert" hidden={!path}>
+    <div class="wb-notice wb-overwrite" role="alert" hidden={!path}>
       <span>{question?.message}</span>
       <button class="wb-btn" type="button" data-wb="overwrite" onClick={() => overwrite(path)}>
         Overwrite

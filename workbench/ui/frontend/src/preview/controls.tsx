@@ -4,6 +4,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { IconButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import { RandomIcon, Icon } from "../lib/icons";
+import { Notice } from "../lib/notice";
 import { NumberField, UNBOUNDED } from "../lib/numberInputs";
 import type { Link } from "../lib/link";
 import { OverflowRow } from "../lib/overflowRow";
@@ -123,7 +124,7 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
     </>
   );
   return (
-    <div>
+    <div class="wb-controls-row">
       <OverflowRow
         label="More of what is shown"
         items={[
@@ -134,12 +135,12 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
           { id: "draws", content: keeping },
         ]}
       />
-      <p class="wb-refused" role="alert" data-wb="refused">
-        {[reasons.batch, reasons.seed].filter(Boolean).flatMap((reason) => [
-          <Icon name="warn" size={12} />,
-          reason,
-        ])}
-      </p>
+      <Notice
+        name="refused"
+        kind="error"
+        role="alert"
+        words={[reasons.batch, reasons.seed].filter(Boolean).join(" ")}
+      />
     </div>
   );
 }

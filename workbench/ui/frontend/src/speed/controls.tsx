@@ -51,7 +51,6 @@ export function Controls({ link }: { link: Speed }) {
           </label>
         </span>
       </div>
-      <Progress link={link} />
     </>
   );
 }
@@ -90,7 +89,7 @@ function Setting({ link, name, label, usual }: SettingProps) {
 }
 
 /** The run that goes on, wherever it was begun; else what the last one, or the last action, said. */
-function Progress({ link }: { link: Speed }) {
+export function Progress({ link }: { link: Speed }) {
   const running = useField(link, "running", false);
   const words = useField(link, "message", "");
   const failed = useField(link, "failed", false);
@@ -100,9 +99,9 @@ function Progress({ link }: { link: Speed }) {
   const of = PARTS.find(({ id }) => id === what);
   return (
     <div
-      class="wb-speed-run"
+      class="wb-notice wb-speed-run"
       data-wb="run"
-      data-failed={failed || undefined}
+      data-kind={failed ? "warning" : undefined}
       hidden={!running && !words}
     >
       {failed && <Icon name="warn" size={14} />}

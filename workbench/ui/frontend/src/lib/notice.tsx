@@ -1,0 +1,37 @@
+// Messages that lie over a panel, so that nothing moves when they come or go.
+
+import type { ComponentChildren } from "preact";
+import { Icon } from "./icons";
+
+/** Where a panel's notices are: at its lower edge. */
+export function Notices({ children }: { children: ComponentChildren }) {
+  return (
+    <div class="wb-notices">
+      <div>{children}</div>
+    </div>
+  );
+}
+
+interface Props {
+  words: string;
+  /** `data-wb` of the message. */
+  name: string;
+  kind?: "warning" | "error";
+  role?: "status" | "alert";
+  /** Buttons after the words. */
+  children?: ComponentChildren;
+}
+
+export function Notice({ words, name, kind = "warning", role = "status", children }: Props) {
+  return (
+    <p class="wb-notice" role={role} data-wb={name} data-kind={kind} hidden={!words}>
+      {words && (
+        <>
+          <Icon name="warn" size={14} />
+          <span>{words}</span>
+          {children}
+        </>
+      )}
+    </p>
+  );
+}
