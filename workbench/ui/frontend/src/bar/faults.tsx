@@ -1,4 +1,4 @@
-// The chip that says how the worker is; behind it, all that is wrong with the graph.
+// The state of the worker; a click on it lists all that is wrong with the graph.
 
 import { useLayoutEffect, useState } from "preact/hooks";
 import type { FaultEntry, Status } from "../views";
@@ -11,7 +11,7 @@ interface Props {
   fix: (fault: FaultEntry, fix: string) => void;
 }
 
-/** Seconds of waiting from which on the chip counts them. */
+/** Seconds of waiting from which on they are counted. */
 const COUNTED_FROM = 3;
 
 export function Faults({ status, faults, select, fix }: Props) {
@@ -20,18 +20,19 @@ export function Faults({ status, faults, select, fix }: Props) {
   const seconds = useSeconds(state === "busy", said);
   const stops = faults.some(({ warning }) => !warning);
   const found = stops ? "fault" : faults.length ? "warning" : "ready";
-  const chip = {
+  const look = {
     class: "wb-bar-status",
     "data-wb": "status",
     "data-state": state === "ready" ? found : state,
-    disabled: !faults.length,
-    "aria-label": faults.length ? `${said}, show the ${stops ? "faults" : "warnings"}` : undefined,
-    children: [
-      <i aria-hidden="true" />,
-      <span>{seconds < COUNTED_FROM ? said : `${said} · ${seconds} s`}</span>,
-    ],
   };
-  return <FaultList align="end" button={chip} {...{ faults, select, fix }} />;
+  const children = [
+    <i key="dot" aria-hidden="true" />,
+    <span key="words">{seconds < COUNTED_FROM ? said : `${said} · ${seconds} s`}</span>,
+  ];
+  if (!faults.length) return <span {...look}>{children}</span>;
+  const label = `${said}, show the ${stops ? "faults" : "warnings"}`;
+  const button = { ...look, "aria-label": label, children };
+  return <FaultList align="end" {...{ button, faults, select, fix }} />;
 }
 
 /** Whole seconds since the same thing is waited for. */
