@@ -68,50 +68,12 @@ def chain_of_three(data: str) -> Any:
 
 
 @pipeline_def(**SETTINGS)
-def choice_of_two(data: str) -> Any:
-    images, labels = photos(data)
-    pick = fn.random.choice(2, p=[0.75, 0.25], seed=2)
-    if pick == 0:
-        images = fn.rotate(images, angle=10, keep_size=True)
-        images = fn.gaussian_blur(images, sigma=2)
-    else:
-        images = fn.flip(images)
-    return images, labels
-
-
-@pipeline_def(**SETTINGS)
-def choice_of_five(data: str) -> Any:
-    images, labels = photos(data)
-    pick = fn.random.choice(5, seed=2)
-    if pick == 0:
-        images = fn.rotate(images, angle=10, keep_size=True)
-    elif pick == 1:
-        images = fn.flip(images)
-    else:
-        images = fn.gaussian_blur(images, sigma=2)
-    return images, labels
-
-
-@pipeline_def(**SETTINGS)
 def elif_of_coins(data: str) -> Any:
     images, labels = photos(data)
     first, second = coin(2), coin(3)
     if first:
         images = fn.rotate(images, angle=10, keep_size=True)
     elif second:
-        images = fn.flip(images)
-    else:
-        images = fn.gaussian_blur(images, sigma=2)
-    return images, labels
-
-
-@pipeline_def(**SETTINGS)
-def numbers_out_of_order(data: str) -> Any:
-    images, labels = photos(data)
-    pick = fn.random.choice(3, seed=2)
-    if pick == 1:
-        images = fn.rotate(images, angle=10, keep_size=True)
-    elif pick == 0:
         images = fn.flip(images)
     else:
         images = fn.gaussian_blur(images, sigma=2)
@@ -224,10 +186,7 @@ PLAIN = (
     without_else,
     two_values,
     chain_of_three,
-    choice_of_two,
-    choice_of_five,
     elif_of_coins,
-    numbers_out_of_order,
     three_deep,
     again_and_again,
     words,

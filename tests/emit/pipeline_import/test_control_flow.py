@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 
+from tests.block_graphs import BLOCK_GRAPHS
 from tests.emit.pipeline_import import conditional_pipelines as written
 from tests.emit.pipeline_import.graphs import canonical
 from tests.emit.pipeline_import.test_fold import AGAIN, CROSSED, IF, READING, SECOND, grown
@@ -37,7 +38,6 @@ from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 from workbench.engine.importing import from_file, from_pipeline
 from workbench.graph import Graph, Node, Port, check_graph
-from workbench.graph.control_flow.kinds import ONE_OF
 
 BATCHES = 3
 
@@ -96,41 +96,11 @@ def test_two_values_of_one_statement() -> None:
     assert set(block.inputs) == {"condition", "images", "labels"}
 
 
-def test_elif_over_one_number_is_one_block() -> None:
+def test_elif_is_an_if_in_the_else() -> None:
     graph = brought(written.chain_of_three)
-    (block,) = blocks(graph)
-    assert block.op == "one_of"
-    assert block.inputs["choice"] == Port("pick", "output")
-    assert [ops(graph, block.scope(name)) for name in block.bodies] == [
-        ["rotate"],
-        ["flip"],
-        ["gaussian_blur"],
-    ]
-    assert "math.eq" not in {node.op for node in graph.walk()}
-
-
-def test_so_is_an_if_over_a_choice_of_two() -> None:
-    graph = brought(written.choice_of_two)
-    (block,) = blocks(graph)
-    assert (block.op, len(block.bodies)) == ("one_of", 2)
-    assert ONE_OF.weights(graph, block) == (0.75, 0.25)
-
-
-def test_a_choice_of_more_numbers_than_branches_stays_comparisons() -> None:
-    assert [block.op for block in blocks(brought(written.choice_of_five))] == ["if", "if"]
-
-
-def test_elif_over_something_else_is_an_if_in_the_else() -> None:
-    graph = brought(written.elif_of_coins)
     outer, inner = blocks(graph)
     assert graph.scope_of(inner.id) == outer.scope("else")
-    assert (outer.op, inner.op) == ("if", "if")
     assert [ops(graph, inner.scope(name)) for name in inner.bodies] == [["flip"], ["gaussian_blur"]]
-
-
-def test_numbers_out_of_order_stay_comparisons() -> None:
-    graph = brought(written.numbers_out_of_order)
-    assert [block.op for block in blocks(graph)] == ["if", "if"]
 
 
 def test_three_deep_with_values_of_outer_scopes_and_plain_numbers() -> None:
@@ -228,6 +198,15 @@ def test_a_script_of_blocks(make: Callable[[], Graph], photos: Path, scripts: Pa
 
 @pytest.mark.thorough
 @examples(2, thorough=100)
+@given(graph=BLOCK_GRAPHS)
+def test_any_blocks(graph: Graph, photos: Path, scripts: Path) -> None:
+    listed = scripts / "list.txt"
+    listed.write_text("".join(f"{file} 3\n" for file in sorted(photos.rglob("*.jpg"))))
+    _assert_same_pixels(graph, photos, scripts, listed)
+
+
+@pytest.mark.thorough
+@examples(2, thorough=100)
 @given(graph=TURN_GRAPHS)
 @example(graph=turn_graph([0, 362, 362, 362, 0, 0, 195, 1000, 298, 195, 619, 965, 188, 0]))
 @example(graph=turn_graph([557, 781, 703, 475, 986, 0, 530, 422, 683, 466, 0, 16, 267, 607, 945]))
@@ -235,14 +214,15 @@ def test_what_comes_back_has_the_same_pixels(graph: Graph, photos: Path, scripts
     _assert_same_pixels(graph, photos, scripts)
 
 
-def _assert_same_pixels(graph: Graph, photos: Path, scripts: Path) -> None:
+def _assert_same_pixels(graph: Graph, photos: Path, scripts: Path, *others: Path) -> None:
+    data = [str(photos), *map(str, others)]
     script = import_script(emit_script(graph, CATALOG).text, scripts)
-    theirs = script.build_pipeline(str(photos))
-    found = from_pipeline(script.build_pipeline(str(photos)))
+    theirs = script.build_pipeline(*data)
+    found = from_pipeline(script.build_pipeline(*data))
     assert found.report.is_exact, str(found.report)
     assert check_graph(found.graph, CATALOG) == ()
     ours = import_script(emit_script(found.graph, CATALOG).text, scripts)
-    pipe = ours.build_pipeline(str(photos))
+    pipe = ours.build_pipeline(*data)
     for _ in range(TURN_BATCHES):
         for mine, other in zip(pipe.run(), theirs.run(), strict=True):
             assert same(arrays_of(mine), arrays_of(other))

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from tests.block_graphs import BLOCK_GRAPHS, OTHERS
 from tests.emit.pipeline_import.graphs import CPU_ONLY, GROWN, MOST, assert_the_same, canonical
 from tests.helpers import import_script, photo_recipes, recipe_cases
 from tests.placed import CATALOG, USABLE, placed
@@ -23,20 +22,18 @@ from workbench.engine.script_import.auto_augment_import import noted_calls, with
 from workbench.engine.script_import.tracing import trace_pipeline
 from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.edits.edit import set_setting
-from workbench.graph.execution.dataset_parameters import parameters
-from workbench.sources import PARAMETER, Dataset, open_dataset
+from workbench.sources import open_dataset
 
 
-def there_and_back(graph: Graph, folder: Path, others: Dataset | None = None) -> ImportedGraph:
+def there_and_back(graph: Graph, folder: Path) -> ImportedGraph:
     """Exported, imported as Python imports it, and traced in this process: nothing is built."""
     text = emit_script(graph, CATALOG).text
     chosen = graph.settings
-    data = {PARAMETER: open_dataset(folder), OTHERS: others or open_dataset(folder)}
     automatic = any(CATALOG[node.op].module for node in graph.walk())
     with noted_calls() as noted:
         script = import_script(text, folder)
         pipe = getattr(script, function_name(graph))(
-            *(data[name].argument for name in parameters(graph.nodes)),
+            open_dataset(folder).argument,
             chosen.device,
             chosen.seed,
             batch_size=chosen.batch_size,
@@ -88,14 +85,6 @@ def test_any_graph(graph: Graph, folder: Path) -> None:
     assert_the_same(graph, imported)
     again = there_and_back(imported.graph, folder)
     assert canonical(again.graph) == canonical(imported.graph)
-
-
-@pytest.mark.thorough
-@examples(2, thorough=100)  # AutoGraph takes a second for each
-@given(graph=BLOCK_GRAPHS)
-def test_any_blocks(graph: Graph, folder: Path) -> None:
-    listed = Dataset("file_list", items=((str(folder / "a.jpg"), 3),))
-    assert_the_same(graph, there_and_back(graph, folder, listed))
 
 
 @pytest.mark.parametrize("target", one_in(2, ["script", "pytorch"]))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from workbench.catalog.spec import Catalog
 from workbench.emit.pipeline_import.calls.conditionals import BODIES, ConditionalBlock, Statement
 from workbench.emit.pipeline_import.calls.nodes import BodyCalls, Call
-from workbench.emit.pipeline_import.control_flow.choices import merge_choices
 from workbench.emit.pipeline_import.ids import Made, claim_name, usual_variable
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
@@ -41,8 +40,6 @@ class BlockConverter:
         """The variable of each edge; where it is not known, what people call its kind."""
         self._written: set[str] = set()
         """The edges of which the variable is known."""
-        self._makers: dict[str, Call] = {}
-        """What makes each edge, also under the names that blocks have for what they take in."""
 
     def convert(self, block: ConditionalBlock, gives: Sequence[TracedInput]) -> Made:
         """A call for each of the block's."""
@@ -56,15 +53,13 @@ class BlockConverter:
             made.append((op, call))
             targets = self._lines.targets(op)
             for index, (edge, _) in enumerate(op.outputs):
-                self._makers[edge] = call
                 self._words[edge] = usual_variable(call, index, self._catalog)
             if len(targets) == len(op.outputs):
                 named = zip(op.outputs, targets, strict=True)
                 known = {edge: target for (edge, _), target in named if target.strip("_")}
                 self._words |= known
                 self._written |= known.keys()
-        given = [edge.edge for edge in gives]
-        return self._finish(merge_choices(made, given, self._makers), given)
+        return self._finish(made, [edge.edge for edge in gives])
 
     def _block(self, op: TracedOp, statement: Statement) -> Call:
         inputs = {_CONDITION: statement.condition}
@@ -73,8 +68,6 @@ class BlockConverter:
         for block in statement.bodies:
             for edge, source in block.takes.items():
                 self._words[edge] = self._words[source.edge]
-                if source.edge in self._makers:
-                    self._makers[edge] = self._makers[source.edge]
                 self._written |= {edge} if source.edge in self._written else set()
                 if source not in names:
                     names[source] = claim_name(self._words[edge], taken)
