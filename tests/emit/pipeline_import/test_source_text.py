@@ -11,12 +11,8 @@ from hypothesis import strategies as st
 
 from tests.emit.pipeline_import.traces import FILE, op, place
 from workbench.emit.pipeline_import.trace import serialized_pipeline
-from workbench.emit.pipeline_import.trace.notebook_cells import (
-    notebook_of,
-    whole_text,
-)
 from workbench.emit.pipeline_import.trace.serialized_pipeline import read_pipeline, shortest_float32
-from workbench.emit.pipeline_import.trace.source_lines import Lines
+from workbench.emit.pipeline_import.trace.source_lines import Lines, notebook_of, whole_text
 from workbench.emit.pipeline_import.trace.traced import (
     TracedInput,
     TracedOp,

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from workbench.emit.pipeline_import.trace.source_lines import notebook_of
 from workbench.emit.pipeline_import.trace.traced import Traced
 from workbench.emit.templates.template_parts import PADDED_SHARD, SHARD, function_name
 from workbench.engine.script_import.call_arguments import (
@@ -42,9 +43,6 @@ SIDE_BY_SIDE = "build_pipelines"
 """The same where several run side by side, as many as the constant ``PIPELINES`` says."""
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 """Between two words of a class's name."""
-_CELL = re.compile(r" cell \d+$")
-"""At the end of a notebook's name: which of its cells is meant."""
-
 
 _NOT_THEIRS = ("/nvidia/dali/", "<frozen ", "/workbench/engine/", "/workbench/cli")
 """In the names of files that call a script and are not the user's own."""
@@ -246,10 +244,11 @@ def _other_definitions(
     code = getattr(unwrap(maker), "__code__", None)
     if code is None:
         return
+    whole = notebook_of(code.co_filename) or code.co_filename
     defined = [
         (file, node)
         for file, tree in trees.items()
-        if _CELL.sub("", file) == _CELL.sub("", code.co_filename)
+        if (notebook_of(file) or file) == whole
         for node in tree.body
         if isinstance(node, ast.FunctionDef) and node.name == name
     ]

@@ -11,17 +11,10 @@ from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any, Literal, NoReturn
 
+from workbench.emit.interop.timm import CONSTANTS
+
 _LONGEST_NAME = 80
 _DALI = "/nvidia/dali/"
-_OF_TIMM = {
-    "IMAGENET_DEFAULT_MEAN": (0.485, 0.456, 0.406),
-    "IMAGENET_DEFAULT_STD": (0.229, 0.224, 0.225),
-    "IMAGENET_INCEPTION_MEAN": (0.5, 0.5, 0.5),
-    "IMAGENET_INCEPTION_STD": (0.5, 0.5, 0.5),
-    "OPENAI_CLIP_MEAN": (0.48145466, 0.4578275, 0.40821073),
-    "OPENAI_CLIP_STD": (0.26862954, 0.26130258, 0.27577711),
-}
-"""Constants of ``timm.data``."""
 
 
 class StandInError(Exception):
@@ -81,8 +74,8 @@ class StandInModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if self.__name__.partition(".")[0] == "timm" and name in _OF_TIMM:
-            return _OF_TIMM[name]
+        if self.__name__.partition(".")[0] == "timm" and name in CONSTANTS:
+            return CONSTANTS[name]
         return self.__dict__["_value"](f"{self.__name__}.{name}")
 
 

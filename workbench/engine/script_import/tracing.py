@@ -16,8 +16,8 @@ from enum import Enum
 from importlib import import_module
 from typing import Any
 
-from workbench.emit.pipeline_import.trace.notebook_cells import notebook_of
 from workbench.emit.pipeline_import.trace.serialized_pipeline import load_message, read_pipeline
+from workbench.emit.pipeline_import.trace.source_lines import notebook_of
 from workbench.emit.pipeline_import.trace.traced import (
     SourceLocation,
     Traced,

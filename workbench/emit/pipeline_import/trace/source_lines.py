@@ -12,7 +12,6 @@ from textwrap import dedent
 from typing import NamedTuple
 
 from workbench.catalog.spec import Value
-from workbench.emit.pipeline_import.trace.notebook_cells import whole_text
 from workbench.emit.pipeline_import.trace.traced import SourceLocation, TracedOp
 
 _ASSIGNED = re.compile(r"\s*(\w+(?:\s*,\s*\w+)*)\s*=(?!=)")
@@ -24,6 +23,8 @@ _MERGE = "_conditional__Merge"
 _PIPELINE_PARAMETERS = ("batch_size", "num_threads", "device_id", "seed", "exec_pipelined")
 """The first parameters of ``nvidia.dali.Pipeline``."""
 _PIPELINE_MAKERS = frozenset({"pipeline_def", "Pipeline", "__init__"})
+_CELL = re.compile(r"(?P<notebook>.+) cell \d+", re.DOTALL)
+"""The name of a notebook's cell among the sources of a pipeline."""
 _MOST_LINES = 3
 """Lines that are named for a setting."""
 Statement = tuple[str, int]
@@ -218,6 +219,25 @@ class Lines:
     def _start(self, name: str, place: SourceLocation) -> Statement:
         statement = self._statements[name]
         return place.file, statement.lineno if statement is not None else place.line
+
+
+def notebook_of(file: str) -> str:
+    """The notebook that a source is a cell of; empty for another file."""
+    found = _CELL.fullmatch(file)
+    return found["notebook"] if found else ""
+
+
+def whole_text(file: str, sources: Mapping[str, str]) -> str:
+    """The text of a file, or of all cells of the notebook that it is a cell of."""
+    notebook = notebook_of(file)
+    if not notebook:
+        return sources.get(file, "")
+    cells = [each for each in sources if notebook_of(each) == notebook]
+    return "\n".join(sources[cell] for cell in sorted(cells, key=_cell_number))
+
+
+def _cell_number(file: str) -> int:
+    return int(file.rpartition(" ")[2])
 
 
 @lru_cache(maxsize=16)  # of a pipeline's files those that all its imports share
