@@ -28,6 +28,7 @@ from workbench.catalog.spec import OpSpec, Value
 from workbench.emit.pipeline_import.trace.traced import AutomaticCall, Traced
 from workbench.engine.build.auto_augment import held_order, policy_of, run_as_it_is, uniforms_of
 from workbench.engine.script_import import numba_calls
+from workbench.engine.script_import.stand_ins import replaced
 from workbench.graph.model import Node
 from workbench.graph.model.policy import mended_policy, policy_fault
 
@@ -44,16 +45,15 @@ _OURS = (__file__, numba_calls.__file__)
 def noted_calls() -> Iterator[dict[str, AutomaticCall]]:
     """Meanwhile calls of automatic augmentation are noted by the name of the operator they make."""
     noted: dict[str, AutomaticCall] = {}
-    known: list[tuple[Any, str, Any]] = []
-    for spec in AUTO_AUGMENT.values():
-        module = import_module(f"nvidia.dali.auto_aug.{spec.module}")
-        known.append((module, spec.name, getattr(module, spec.name)))
-        setattr(module, spec.name, _noting(spec, getattr(module, spec.name), noted))
-    try:
+    modules = {
+        spec.name: import_module(f"nvidia.dali.auto_aug.{spec.module}")
+        for spec in AUTO_AUGMENT.values()
+    }
+    with replaced(
+        (module, name, _noting(AUTO_AUGMENT[name], getattr(module, name), noted))
+        for name, module in modules.items()
+    ):
         yield noted
-    finally:
-        for module, name, function in known:
-            setattr(module, name, function)
 
 
 def with_noted(traced: Traced, noted: dict[str, AutomaticCall]) -> Traced:

@@ -18,6 +18,7 @@ from typing import Any
 from workbench.catalog.own_operators.own_code import NUMBA_FUNCTION
 from workbench.catalog.spec import Value
 from workbench.emit.pipeline_import.calls.own_code import sources_together
+from workbench.engine.script_import.stand_ins import replaced
 from workbench.errors import GraphEditError
 from workbench.graph.user_functions.function_source import function_source
 
@@ -32,23 +33,16 @@ _KEPT = frozenset({"run_fn", "setup_fn", "batch_processing", *_GIVEN, *_ON_GPU})
 @contextmanager
 def noted_numba_functions() -> Iterator[None]:
     """Meanwhile the plugin's calls make operators that hold what they were given."""
-    usual = {f"{_PLUGIN}{part}": sys.modules.get(f"{_PLUGIN}{part}") for part in _PARTS}
-    parent = import_module("nvidia.dali.plugin")
-    known = vars(parent).get("numba")
     plugin = _modules()
+    usual = {name: sys.modules[name] for name in plugin if name in sys.modules}
     sys.modules.update(plugin)
-    parent.numba = plugin[_PLUGIN]  # type: ignore[attr-defined]
     try:
-        yield
+        with replaced([(import_module("nvidia.dali.plugin"), "numba", plugin[_PLUGIN])]):
+            yield
     finally:
-        for name, module in usual.items():
-            if module is None:
-                sys.modules.pop(name, None)
-            else:
-                sys.modules[name] = module
-        vars(parent).pop("numba", None)
-        if known is not None:
-            parent.numba = known  # type: ignore[attr-defined]
+        for name in plugin:
+            del sys.modules[name]
+        sys.modules.update(usual)
 
 
 def numba_arguments(op: Any) -> dict[str, Value] | str:

@@ -19,7 +19,7 @@ from typing import Any
 from workbench.engine.script_import.failing_statements import NOTED, changed_names, with_noted_tests
 from workbench.engine.script_import.project_modules import TREES
 from workbench.engine.script_import.script_sandbox import one_printable_line, source_location
-from workbench.engine.script_import.stand_ins import StandIn, StandIns
+from workbench.engine.script_import.stand_ins import StandIn, StandIns, replaced
 from workbench.system_limits import is_memory_refusal
 
 _MOST_NOTES = 6
@@ -218,27 +218,20 @@ def command_line(given: Mapping[str, Any], run: ScriptRun) -> Iterator[Callable[
                 taken.add(action.dest)
         return found, []
 
-    argparse.ArgumentParser.parse_known_args = parse  # type: ignore[method-assign,assignment]
-    try:
+    with replaced([(argparse.ArgumentParser, "parse_known_args", parse)]):
         yield lambda: taken
-    finally:
-        argparse.ArgumentParser.parse_known_args = usual  # type: ignore[method-assign]
 
 
 @contextmanager
 def one_process() -> Iterator[None]:
     """Within it torch, where the script imported it, answers as in one process with one GPU."""
-    usual: list[tuple[ModuleType, str, Any]] = []
-    for name, answers in _ALONE.items():
-        module: Any = sys.modules.get(name)
-        for function, answer in answers.items() if module is not None else ():
-            usual.append((module, function, getattr(module, function, None)))
-            setattr(module, function, lambda *_, _answer=answer, **__: _answer)
-    try:
+    with replaced(
+        (module, function, lambda *_, _answer=answer, **__: _answer)
+        for name, answers in _ALONE.items()
+        if (module := sys.modules.get(name)) is not None
+        for function, answer in answers.items()
+    ):
         yield
-    finally:
-        for module, function, value in usual:
-            setattr(module, function, value)
 
 
 def _eased(action: argparse.Action, stand_ins: StandIns) -> argparse.Action:

@@ -13,10 +13,8 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from tokenize import detect_encoding
@@ -28,10 +26,14 @@ from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
 from workbench.engine.script_import.auto_augment_import import noted_calls, with_noted
 from workbench.engine.script_import.call_arguments import written
+from workbench.engine.script_import.dali_patches import (
+    HeldBack,
+    kept_from_running,
+    older_names_in_dali,
+)
 from workbench.engine.script_import.failing_statements import STAND_IN
 from workbench.engine.script_import.makers import is_pipeline
 from workbench.engine.script_import.numba_calls import noted_numba_functions
-from workbench.engine.script_import.older_names import older_names_in_dali
 from workbench.engine.script_import.pipeline_discovery import (
     FoundPipeline,
     ScriptResult,
@@ -73,14 +75,6 @@ _NO_TEXT = "it is no text in UTF-8"
 _SHORTER = "Clear a notebook's outputs, or put the pipeline into a file of its own."
 _ONE_PROCESS = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
 """What launchers of several processes tell each, for one alone."""
-_RUNS = (
-    *("run", "schedule_run", "outputs", "share_outputs", "feed_input", "epoch_size"),
-    *("reader_meta", "output_stream", "executor_statistics", "checkpoint", "serialize"),
-    "save_graph_to_dot_file",
-)
-"""Methods of a pipeline for which it must run, or that write it to a file."""
-_MOST_RUNS = 100
-"""Runs of pipelines that one call may ask for: a loop over a pipeline must end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +207,7 @@ def _hint(error: BaseException, stopped: str, assumed: Mapping[str, Any], lines:
     return f". Not given, and assumed: {said}. Give others: {give}" if said else ""
 
 
-def _traced(chosen: FoundPipeline, held: _HeldBack) -> tuple[Any, Traced]:
+def _traced(chosen: FoundPipeline, held: HeldBack) -> tuple[Any, Traced]:
     """The pipeline and its calls."""
     try:
         with held.stand_in_for_results():
@@ -356,75 +350,3 @@ def run_cells(trees: Mapping[str, ast.Module], module: ModuleType, lines: Script
                 lines.define(later, later_file, 0, module)
             return source_location(*frames[-1])
     return ""
-
-
-@dataclass
-class _HeldBack:
-    """What the script is answered where it would run a pipeline."""
-
-    made: list[Any]
-    stand_ins: StandIns
-    _left: int = 0
-    """Calls that are answered with a stand-in before the script is stopped."""
-
-    @contextmanager
-    def stand_in_for_results(self) -> Iterator[None]:
-        """Answer with stand-ins, so that a helper pipeline does not end what makes the other one.
-
-        The iterators of DALI still stop: they run the pipeline that they are given, which is the
-        one that is read.
-        """
-        self._left = _MOST_RUNS
-        try:
-            yield
-        finally:
-            self._left = 0
-
-    def note(self, pipe: Any) -> None:
-        """Note a pipeline that the script would build or run."""
-        if not any(pipe is other for other in self.made):
-            self.made.append(pipe)
-
-    def run(self, pipe: Any, name: str) -> Any:
-        """Answer a call that needs a running pipeline, or raise EnoughError."""
-        self.note(pipe)
-        caller = sys._getframe(2).f_code.co_filename
-        counts_samples = name in ("epoch_size", "reader_meta")
-        if "/nvidia/dali/" in caller or not (self._left or counts_samples):
-            raise EnoughError(pipe)
-        self._left = max(0, self._left - 1)
-        return self.stand_ins.value(f"{type(pipe).__name__}.{name}(...)")
-
-
-@contextmanager
-def kept_from_running(made: list[Any], stand_ins: StandIns) -> Iterator[_HeldBack]:
-    """Pipelines that would be built are noted in ``made``; running one stops the script."""
-    from nvidia.dali.pipeline import Pipeline, pipeline_def
-
-    held = _HeldBack(made, stand_ins)
-    experimental: Any = import_module("nvidia.dali.pipeline.experimental")
-    with_debug_mode = experimental.pipeline_def
-
-    def without_debug_mode(*function: Any, debug: bool = False, **settings: Any) -> Any:
-        return pipeline_def(*function, **settings)  # in debug mode there is no graph
-
-    def build(pipe: Any, *_: Any, **__: Any) -> None:
-        held.note(pipe)
-
-    def running(name: str) -> Any:
-        return lambda pipe, *_, **__: held.run(pipe, name)
-
-    patched = {"build": build, "start_py_workers": build}
-    patched |= {name: running(name) for name in _RUNS}
-    usual = {name: getattr(Pipeline, name) for name in patched}
-    for name, function in patched.items():
-        setattr(Pipeline, name, function)
-    experimental.pipeline_def = without_debug_mode
-    Pipeline.__bool__ = lambda pipe: True  # DALI asks, and a __len__ of the user's would run it
-    try:
-        yield held
-    finally:
-        del Pipeline.__bool__
-        experimental.pipeline_def = with_debug_mode
-        for name, function in usual.items():
-            setattr(Pipeline, name, function)

@@ -7,7 +7,8 @@ without a module or a value. It is no number: a pipeline that needs one of it fa
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any, Literal, NoReturn
 
@@ -15,6 +16,7 @@ from workbench.emit.interop.timm import CONSTANTS
 
 _LONGEST_NAME = 80
 _DALI = "/nvidia/dali/"
+_MISSING = object()
 
 
 class StandInError(Exception):
@@ -61,6 +63,23 @@ class StandIns:
         """A stand-in for a module, whose every attribute is one too."""
         self.modules.setdefault(name, place)
         return StandInModule(name, self.value)
+
+
+@contextmanager
+def replaced(values: Iterable[tuple[Any, str, Any]]) -> Iterator[None]:
+    """Within it these attributes of modules and classes have other values."""
+    usual: list[tuple[Any, str, Any]] = []
+    try:
+        for owner, name, value in values:
+            usual.append((owner, name, vars(owner).get(name, _MISSING)))
+            setattr(owner, name, value)
+        yield
+    finally:
+        for owner, name, value in reversed(usual):
+            if value is _MISSING:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)
 
 
 class StandInModule(ModuleType):

@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.emit.interop.graph import LIBRARIES
 from workbench.emit.interop.timm import CONSTANTS
-from workbench.engine.script_import.stand_ins import StandIn, StandInModule, StandIns
+from workbench.engine.script_import.stand_ins import StandIn, StandInModule, StandIns, replaced
 
 _WORKBENCH = Path(__file__).parents[2]
 
@@ -257,11 +257,8 @@ def recorded_sequences(owner: StandIns) -> Iterator[None]:
             recorded = owner.recorded("torch.nn.Sequential", args)
             return super().__new__(cls) if recorded is None else recorded
 
-    nn.Sequential = Sequential
-    try:
+    with replaced([(nn, "Sequential", Sequential)]):
         yield
-    finally:
-        nn.Sequential = usual
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from workbench.emit.pipeline_import.transform_call import TransformCall, to_plai
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
 from workbench.engine.script_import.call_arguments import call_arguments, written
+from workbench.engine.script_import.dali_patches import kept_from_running
 from workbench.engine.script_import.failing_statements import (
     SKIPPED,
     skip_failing_statements,
@@ -27,7 +28,6 @@ from workbench.engine.script_import.project_modules import TREES, found_modules,
 from workbench.engine.script_import.script_lines import ScriptRun, command_line, future_flags
 from workbench.engine.script_import.script_sandbox import ScriptSandbox, source_location
 from workbench.engine.script_import.scripts import (
-    kept_from_running,
     new_module,
     parsed_cells,
     read_source_cells,

@@ -1,0 +1,127 @@
+"""What is put in DALI's place while a script runs: nothing is run, and older names are known."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from workbench.engine.script_import.script_lines import EnoughError
+from workbench.engine.script_import.stand_ins import StandIns, replaced
+
+_RUNS = (
+    *("run", "schedule_run", "outputs", "share_outputs", "feed_input", "epoch_size"),
+    *("reader_meta", "output_stream", "executor_statistics", "checkpoint", "serialize"),
+    "save_graph_to_dot_file",
+)
+"""Methods of a pipeline for which it must run, or that write it to a file."""
+_MOST_RUNS = 100
+"""Runs of pipelines that one call may ask for: a loop over a pipeline must end."""
+
+
+_DECODERS = {
+    "": "Image",
+    "Crop": "ImageCrop",
+    "RandomCrop": "ImageRandomCrop",
+    "Slice": "ImageSlice",
+}
+"""By the end of a decoder's older name, its name of today."""
+_LOST = ("cache_type_", "use_batched_decode")
+"""Arguments of the older decoders that today's do not have."""
+
+
+@dataclass
+class HeldBack:
+    """What the script is answered where it would run a pipeline."""
+
+    made: list[Any]
+    stand_ins: StandIns
+    _left: int = 0
+    """Calls that are answered with a stand-in before the script is stopped."""
+
+    @contextmanager
+    def stand_in_for_results(self) -> Iterator[None]:
+        """Answer with stand-ins, so that a helper pipeline does not end what makes the other one.
+
+        The iterators of DALI still stop: they run the pipeline that they are given, which is the
+        one that is read.
+        """
+        self._left = _MOST_RUNS
+        try:
+            yield
+        finally:
+            self._left = 0
+
+    def note(self, pipe: Any) -> None:
+        """Note a pipeline that the script would build or run."""
+        if not any(pipe is other for other in self.made):
+            self.made.append(pipe)
+
+    def run(self, pipe: Any, name: str) -> Any:
+        """Answer a call that needs a running pipeline, or raise EnoughError."""
+        self.note(pipe)
+        caller = sys._getframe(2).f_code.co_filename
+        counts_samples = name in ("epoch_size", "reader_meta")
+        if "/nvidia/dali/" in caller or not (self._left or counts_samples):
+            raise EnoughError(pipe)
+        self._left = max(0, self._left - 1)
+        return self.stand_ins.value(f"{type(pipe).__name__}.{name}(...)")
+
+
+@contextmanager
+def kept_from_running(made: list[Any], stand_ins: StandIns) -> Iterator[HeldBack]:
+    """Pipelines that would be built are noted in ``made``; running one stops the script."""
+    from nvidia.dali.pipeline import Pipeline, pipeline_def
+
+    held = HeldBack(made, stand_ins)
+    experimental: Any = import_module("nvidia.dali.pipeline.experimental")
+
+    def without_debug_mode(*function: Any, debug: bool = False, **settings: Any) -> Any:
+        return pipeline_def(*function, **settings)  # in debug mode there is no graph
+
+    def build(pipe: Any, *_: Any, **__: Any) -> None:
+        held.note(pipe)
+
+    def running(name: str) -> Any:
+        return lambda pipe, *_, **__: held.run(pipe, name)
+
+    built = dict.fromkeys(("build", "start_py_workers"), build)
+    patched = built | {name: running(name) for name in _RUNS}
+    # DALI asks whether a pipeline is true, and a __len__ of the user's would run it
+    patched["__bool__"] = lambda pipe: True
+    places = [(Pipeline, name, function) for name, function in patched.items()]
+    with replaced([*places, (experimental, "pipeline_def", without_debug_mode)]):
+        yield held
+
+
+@contextmanager
+def older_names_in_dali() -> Iterator[None]:
+    """Within it ``nvidia.dali.ops`` has the classes that DALI had before and has no more.
+
+    Each is made of what DALI says does the same, in its release notes of 0.5 to 1.0:
+    https://docs.nvidia.com/deeplearning/dali.
+    """
+    ops: Any = import_module("nvidia.dali.ops")
+
+    def decoder(kind: str, device: str) -> Callable[..., Any]:
+        def make(**given: Any) -> Any:
+            kept = {name: value for name, value in given.items() if name not in _LOST}
+            return getattr(ops.decoders, kind)(**{"device": device, **kept})
+
+        return make
+
+    def normalise(**given: Any) -> Any:
+        size = {name: given.pop(name) for name in ("height", "width") if name in given}
+        if size:
+            given["crop"] = (size.get("height", 0), size.get("width", 0))
+        return ops.CropMirrorNormalize(output_layout="CHW", **given)
+
+    older = dict.fromkeys(("NormalPermute", "CropCastPermute"), normalise)
+    for suffix, kind in _DECODERS.items():
+        older[f"nvJPEGDecoder{suffix}"] = decoder(kind, "mixed")
+        older[f"HostDecoder{suffix}"] = decoder(kind, "cpu")
+    with replaced((ops, name, make) for name, make in older.items() if not hasattr(ops, name)):
+        yield
