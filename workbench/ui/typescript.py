@@ -114,7 +114,7 @@ def _component(component: Component) -> str:
     title = component.name.capitalize()
     sent = [item for item in component.fields if item.direction != "python"]
     fields = [f"  {item.name}: {_field_type(item)};" for item in sent]
-    actions = [f"  {tag_of(kind)}: {_params(kind)};" for kind in ACTIONS.get(component.name, ())]
+    actions = [f"  {tag_of(kind)}: {_params(kind)};" for kind in ACTIONS.get(component.name, [])]
     return "\n".join(
         (
             _block(f"interface {title}Fields", fields, component.doc),

@@ -15,14 +15,14 @@ from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.graph.model import Graph
 from workbench.preview import Effect
 from workbench.ui.app.view_model import ViewModel
-from workbench.ui.preview.effect_variations import effect_remark, variations
-from workbench.ui.preview.effect_views import (
+from workbench.ui.preview.effect_sheet import (
     Variant,
     chosen_arguments,
     effect_bytes,
     effect_variants,
     idle_names,
 )
+from workbench.ui.preview.effect_variations import effect_remark, variations
 
 # Which arguments can be varied, and that only they differ between the variants.
 
@@ -217,7 +217,7 @@ def test_nothing_is_asked_while_a_value_is_dragged(
     ready: Ready, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, screen = ready
-    monkeypatch.setattr("workbench.ui.jobs.debounced_job.DELAY", 3600)
+    monkeypatch.setattr("workbench.ui.jobs.background_results.DELAY", 3600)
     model.receive("inspector", "effect_open", True)
     first = timer(model)
     assert first is not None

@@ -33,8 +33,8 @@ from workbench.graph.storage.layout import Document
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import Picture, Pixels, PreviewRequest, preview_statistics
 from workbench.preview.views.share import read_shared
+from workbench.ui.app.bar_actions import ShareImageJob
 from workbench.ui.jobs.background_results import KINDS
-from workbench.ui.jobs.share_image_job import ShareImageJob
 from workbench.ui.preview import background_previews
 from workbench.ui.state.closeup import (
     CloseupSample,
@@ -400,7 +400,7 @@ def test_a_reason_is_drawn_but_no_cancellation(
     def fail(*_: Any) -> bytes:
         raise error
 
-    monkeypatch.setattr("workbench.ui.jobs.share_image_job.share_sheet", fail)
+    monkeypatch.setattr("workbench.ui.app.bar_actions.share_sheet", fail)
     outcomes = Outcomes()
     share_image_job(engine, outcomes).start(document, request_of(document, photos), "")
     outcomes.wait()
@@ -420,7 +420,7 @@ def test_what_is_drawn_ends_with_its_job_alone(
             ended.set()
         raise AssertionError
 
-    monkeypatch.setattr("workbench.ui.jobs.share_image_job.share_sheet", draw)
+    monkeypatch.setattr("workbench.ui.app.bar_actions.share_sheet", draw)
     pid = engine.call(tasks.where)[0]
     outcomes = Outcomes()
     job = share_image_job(engine, outcomes)

@@ -12,8 +12,12 @@ from tests.engine.tasks import until
 from tests.ui.speed.conftest import Bed, Fake
 from workbench.errors import CancelledError
 from workbench.ui.jobs import background_task
-from workbench.ui.jobs.background_task import BackgroundTask, OwnedTasks, TaskListener
-from workbench.ui.jobs.measurement_queue import MeasurementQueue
+from workbench.ui.jobs.background_task import (
+    BackgroundTask,
+    MeasurementQueue,
+    OwnedTasks,
+    TaskListener,
+)
 
 # A measurement belongs to the server: it waits for others, and outlives the page that began it.
 

@@ -29,6 +29,7 @@ from workbench.preview.views.share import share_sheet
 from workbench.roots import Roots
 from workbench.sources import Data
 from workbench.ui.app.actions import ACTIONS
+from workbench.ui.app.bar_actions import ShareImageJob
 from workbench.ui.app.field_edits import REPORTED, set_graph_field, set_view
 from workbench.ui.app.field_publisher import FieldPublisher, Fields, Publish, Together
 from workbench.ui.app.field_values import constant_fields, graph_fields
@@ -43,7 +44,6 @@ from workbench.ui.export.exports import Exports
 from workbench.ui.export.output_paths import OutputPath
 from workbench.ui.jobs.background_results import BackgroundResults
 from workbench.ui.jobs.previewer import Outcome, Previewer
-from workbench.ui.jobs.share_image_job import ShareImageJob
 from workbench.ui.preview.background_previews import BackgroundPreviews
 from workbench.ui.preview.comparison_views import ComparisonViews
 from workbench.ui.preview.presenters import picture_bytes

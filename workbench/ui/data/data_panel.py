@@ -67,13 +67,14 @@ from workbench.ui.data.data_texts import (
 )
 from workbench.ui.data.folder_browser import NO_FOLDERS, list_folders
 from workbench.ui.jobs.background_task import (
+    SHARED_QUEUE,
     BackgroundTask,
     FunctionWork,
+    MeasurementQueue,
     OnProgress,
     TaskListener,
     run_in_background,
 )
-from workbench.ui.jobs.measurement_queue import SHARED_QUEUE, MeasurementQueue
 from workbench.ui.jobs.sample_count import SampleCount
 
 T = TypeVar("T")

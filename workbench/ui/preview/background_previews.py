@@ -39,7 +39,7 @@ from workbench.ui.contract.preview_views import (
 )
 from workbench.ui.jobs.background_results import BackgroundResults
 from workbench.ui.preview.branch_share_job import BranchShareJob
-from workbench.ui.preview.effect_job import EffectJob
+from workbench.ui.preview.effect_sheet import EffectJob
 from workbench.ui.preview.policy_job import PolicyJob
 from workbench.ui.preview.presenters import channel_entries, statistics_entries
 from workbench.ui.state.closeup import (

@@ -14,8 +14,8 @@ from workbench.preview import Effect, PreviewRequest, preview_effect
 from workbench.ui.contract.binary_payload import pack_payload
 from workbench.ui.contract.preview_views import PolicyHeader, PolicyPicture
 from workbench.ui.inspector.random_views import json_value
-from workbench.ui.jobs.background_results import BackgroundResults
-from workbench.ui.jobs.debounced_job import DebouncedJob, shown_sample, small_pictures
+from workbench.ui.jobs.background_results import BackgroundResults, DebouncedJob
+from workbench.ui.preview.effect_sheet import shown_sample, small_pictures
 from workbench.ui.state.view_state import ViewState
 
 NAME = "policy"

@@ -16,12 +16,12 @@ from workbench.sources import Datasets
 from workbench.ui.contract.action import Action
 from workbench.ui.contract.preview_views import VerifiedEntry
 from workbench.ui.jobs.background_task import (
+    SHARED_QUEUE,
     BackgroundTask,
     OwnedTasks,
     SessionTask,
     TaskListener,
 )
-from workbench.ui.jobs.measurement_queue import SHARED_QUEUE
 from workbench.ui.state.view_state import blocking_faults
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.contract.speed_views import FusedRow, FusedSpeedEntry
 from workbench.ui.jobs.background_task import (
+    SHARED_QUEUE,
     BackgroundTask,
     OwnedTasks,
     SessionTask,
     TaskListener,
 )
-from workbench.ui.jobs.measurement_queue import SHARED_QUEUE
 
 NOTHING: FusedSpeedEntry = {
     "state": "none",

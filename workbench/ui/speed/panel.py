@@ -21,13 +21,13 @@ from workbench.ui.contract.binary_payload import pack_payload
 from workbench.ui.contract.speed_views import FileHeader
 from workbench.ui.contract.views import LastSpeed
 from workbench.ui.jobs.background_task import (
+    SHARED_QUEUE,
     BackgroundTask,
     OwnedTasks,
     SessionTask,
     TaskListener,
     run_in_background,
 )
-from workbench.ui.jobs.measurement_queue import SHARED_QUEUE
 from workbench.ui.speed.experiment_factory import (
     MEASUREMENT_CONFIGS,
 )

@@ -1025,7 +1025,6 @@ export interface BarActions {
   open: { text: string };
   open_picture: { data: string };
   title: { name: string };
-  share: {};
   attach: { tab: string; kept?: (Record<string, Json>)[] };
   start_afresh: {};
   apply_kept: {};
@@ -1035,6 +1034,8 @@ export interface BarActions {
   list_folders: {};
   open_recent: { owner: string };
   describe_cell: {};
+  share: {};
+  go_to: { step: number };
   save: { path: string; overwrite?: boolean };
   export: { path: string; overwrite?: boolean };
   download_script: { file?: string };
@@ -1042,7 +1043,6 @@ export interface BarActions {
   select: { node: string };
   undo: {};
   redo: {};
-  go_to: { step: number };
 }
 
 /** The nodes and what joins them. */
@@ -1096,18 +1096,18 @@ export interface CanvasActions {
   add_elif: { node: string };
   fuse: { node: string };
   arrange: {};
+  collapse: { node: string; collapsed: boolean };
+  unfold: { node: string; arg: string };
+  fold: { node: string };
   frame: { title: string; nodes: string[]; frame?: string };
   remove_frame: { frame: string };
   note: { text: string; x: number; y: number; note?: string };
-  unfold: { node: string; arg: string };
-  fold: { node: string };
-  collapse: { node: string; collapsed: boolean };
-  open_scope: { scope: string };
-  copy_code: { nodes: string[] };
   save_snippet: { nodes: string[]; name: string };
   remove_snippet: { name: string };
   connect_targets: { node: string; output: string; edge: string };
   compatible_ops: { node: string; output: string; edge: string; how?: string; tried?: string[] };
+  open_scope: { scope: string };
+  copy_code: { nodes: string[] };
   list_folders: {};
   new: {};
   recipe: { name: string };
@@ -1140,25 +1140,25 @@ export interface InspectorFields {
 export interface InspectorActions {
   set: { node: string; arg: string; value: Json; group?: string };
   reset: { node: string; arg: string };
-  link: { node: string; arg: string; source: string; output: string };
-  device: { node: string; device: string };
   randomise: { node: string; arg: string; op: string; args?: Record<string, Json> | null };
-  own: { node: string; arg: string };
   fix: { node: string; arg: string };
   set_random: { node: string; arg: string; key: string; value: Json; group?: string };
-  set_probability: { block: string; probability: number | string; group?: string };
+  link: { node: string; arg: string; source: string; output: string };
+  own: { node: string; arg: string };
   set_condition: { block: string; kind: string; classes?: (number | string)[] | null; measure?: string; comparison?: string; value?: number | string | null; source?: string; group?: string };
+  device: { node: string; device: string };
+  set_probability: { block: string; probability: number | string; group?: string };
   set_weights: { block: string; weights: (number | string)[] };
   add_option: { block: string };
   remove_option: { block: string; body: string };
   move_option: { block: string; body: string; by: number };
   name_body: { block: string; body: string; title: string };
   own_policy: { node: string; name: string };
-  count_branches: { batches: number };
   mute: { nodes: string[]; muted: boolean };
   unwrap: { node: string; body: string };
   add_elif: { node: string };
   fuse: { node: string };
+  count_branches: { batches: number };
   measure_fused: { block: string };
   stop_fused: {};
   open_scope: { scope: string };
@@ -1225,8 +1225,8 @@ export interface PreviewActions {
   choose_sample: { index: number };
   show_class: { name: string };
   count_branches: { batches: number };
-  compare_with_file: { name: string; text?: string; data?: string };
   find_batch: { back: boolean };
+  compare_with_file: { name: string; text?: string; data?: string };
   verify: {};
   stop_verification: {};
   retry: {};
@@ -1311,14 +1311,14 @@ export interface DataFields {
 }
 
 export interface DataActions {
-  show_class: { name: string };
-  list_folders: {};
   open: { path: string };
   use_good: {};
   browse: { path: string };
   count: {};
   check: {};
   report: {};
+  show_class: { name: string };
+  list_folders: {};
 }
 
 /** The line below: faults, the last measured speed of the graph, whether edits are kept. */
@@ -1329,8 +1329,8 @@ export interface StatusFields {
 }
 
 export interface StatusActions {
-  select: { node: string };
   fix: { node: string; arg: string; fix: string };
+  select: { node: string };
   undo: {};
   redo: {};
 }

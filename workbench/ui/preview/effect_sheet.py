@@ -1,0 +1,322 @@
+"""The effect sheet: one sample with other values of a node's arguments, computed at rest.
+
+Last of all background results, and only once the graph rests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+from workbench.catalog.spec import Catalog, Value
+from workbench.engine.protocol.call_handle import Caller
+from workbench.errors import WorkbenchError
+from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.edit import set_arg
+from workbench.graph.model import Graph, Node
+from workbench.preview import Effect, PreviewRequest, preview_effect
+from workbench.ui.contract.binary_payload import pack_payload
+from workbench.ui.contract.preview_views import EffectEntry, EffectHeader
+from workbench.ui.inspector.random_views import json_value
+from workbench.ui.jobs.background_results import BackgroundResults, DebouncedJob
+from workbench.ui.preview.effect_variations import Variation, effect_remark, variations
+from workbench.ui.state.view_state import ViewState
+
+IN_A_ROW, IN_A_GRID = 5, 4
+"""Values of one argument alone, and of each of two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """The graph with other values of the varied arguments; ``fault`` where it cannot run."""
+
+    values: tuple[Value, ...]
+    """Of each varied argument, whole."""
+    shown: tuple[Value, ...]
+    """What of them is varied: for a list its element, or the number that stands for all."""
+    graph: Graph
+    fault: str = ""
+
+
+def chosen_arguments(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """The one or two of ``names`` that are varied: the wanted ones, else the first."""
+    chosen = [name for name in dict.fromkeys(wanted) if name in names][:2]
+    return chosen or list(names[:1])
+
+
+def effect_variants(
+    graph: Graph, catalog: Catalog, node_id: str, names: Sequence[str]
+) -> list[Variant]:
+    """The variants row by row, of these ``variations``: the second one's values lead down."""
+    node = _node(graph, node_id)
+    found = variations(graph, catalog, node_id)
+    count = IN_A_ROW if len(names) == 1 else IN_A_GRID
+    axes = [found[name].levels(node, count) for name in names]
+    variants = []
+    for reversed_levels in product(*reversed(axes)):
+        variant = graph
+        for name, level in zip(names, reversed_levels[::-1], strict=True):
+            value = found[name].value(_node(variant, node_id), level)
+            variant = set_arg(variant, catalog, node_id, found[name].arg.name, value)
+        faults = check_graph(variant, catalog)
+        values = tuple(_node(variant, node_id).args[found[name].arg.name] for name in names)
+        shown = tuple(_shown(found[name], value) for name, value in zip(names, values, strict=True))
+        variants.append(Variant(values, shown, variant, str(faults[0]) if faults else ""))
+    return variants
+
+
+def _node(graph: Graph, node_id: str) -> Node:
+    return graph.at_scope(graph.scope_of(node_id)).node(node_id)
+
+
+def _shown(variation: Variation, value: Value) -> Value:
+    """A list by the element that is varied, or by the number that all of its elements are."""
+    if not isinstance(value, tuple):
+        return value
+    if variation.part is not None:
+        return value[variation.part]
+    return value[0] if len(set(value)) == 1 else value
+
+
+def idle_names(
+    names: Sequence[str], variants: Sequence[Variant], outcome: Effect | Exception | None
+) -> list[str]:
+    """Those of ``names`` that changed no output; ``outcome`` is as for ``effect_bytes``.
+
+    A variant without a picture failed: the argument has an effect, also where all of them do.
+    """
+    sound = [variant for variant in variants if not variant.fault]
+    if not isinstance(outcome, Effect):
+        return []
+    outputs = [
+        (variant.values, None if box is None else same)
+        for variant, same, box in zip(sound, outcome.alike, outcome.boxes, strict=True)
+    ]
+    idle = []
+    for at, name in enumerate(names):
+        groups: dict[tuple[Value, ...], list[int | None]] = {}
+        for values, same in outputs:
+            groups.setdefault((*values[:at], *values[at + 1 :]), []).append(same)
+        several = [group for group in groups.values() if len(group) > 1]
+        if several and all(len(set(group)) == 1 and None not in group for group in several):
+            idle.append(name)
+    return idle
+
+
+def effect_bytes(
+    node: str, args: Sequence[str], variants: Sequence[Variant], outcome: Effect | Exception | None
+) -> bytes:
+    """An ``EffectHeader`` and the sheet; ``outcome`` is of the variants without a fault."""
+    found = outcome if isinstance(outcome, Effect) else None
+    pictures = iter(zip(found.boxes, found.errors, strict=True)) if found else iter(())
+    pictured: list[EffectEntry] = []
+    for variant in variants:
+        box, error = (None, variant.fault) if variant.fault else next(pictures, (None, ""))
+        values: list[Any] = [json_value(value) for value in variant.values]
+        shown: list[Any] = [json_value(value) for value in variant.shown]
+        pictured.append({"values": values, "shown": shown, "box": list(box or ()), "error": error})
+    idle = idle_names(args, variants, outcome)
+    header: EffectHeader = {
+        "mime": found.mime if found else "image/jpeg",
+        "sheet": list(found.size) if found else [0, 0],
+        "node": node,
+        "args": list(args),
+        "columns": IN_A_ROW if len(args) == 1 else len({v.shown[0] for v in variants}),
+        "pictures": pictured,
+        "note": f"{' and '.join(idle)} changes nothing in this picture: DALI ignores it beside the "
+        "other values, or this photo does not show it."
+        if idle
+        else "",
+        "error": str(outcome) if isinstance(outcome, Exception) else "",
+    }
+    return pack_payload(header, found.image if found else b"")
+
+
+def small_pictures(request: PreviewRequest, side: int) -> PreviewRequest:
+    """The request of a preview's picture, for pictures of its results of so many pixels."""
+    return replace(
+        request, shown="augmented", baseline="", lossless=False, raw=False, tile_size=side
+    )
+
+
+def shown_sample(state: ViewState, request: PreviewRequest) -> int:
+    """The place of the sample that is looked at, of those that a request has."""
+    return min(state.sample, request.tiles - 1, request.graph.settings.batch_size - 1)
+
+
+# Which arguments change nothing in the picture, found out one after the other.
+
+IDLE = "idle_arguments"
+
+
+@dataclass(slots=True)
+class IdleArguments:
+    """Every method is called with the lock held."""
+
+    background: BackgroundResults
+    catalog: Catalog
+    names: set[str] = field(default_factory=set)
+    """Those that were last seen to change nothing, of the node and sample of ``find``."""
+    _node: tuple[str, int] | None = None
+    _known: set[str] = field(default_factory=set)
+    _found_in: Any = None
+
+    def of(self, node: str) -> set[str]:
+        """Those of a node; empty while they are of another."""
+        return self.names if self._node is not None and self._node[0] == node else set()
+
+    def find(self, request: PreviewRequest, node: str, sample: int, names: list[str]) -> None:
+        """Try each of ``names`` in a job of its own.
+
+        With other values of the graph only those are tried again that changed nothing before: the
+        others are hardly ever idle.
+        """
+        place = request, node, sample
+        if place == self._found_in:
+            return
+        if self._node != (node, sample):
+            self._node = node, sample
+            self.names, self._known = set(), set()
+        self._found_in = place
+        self._known -= self.names
+        self._try_next(place, [name for name in names if name not in self._known])
+
+    def forget(self) -> None:
+        """Try no more."""
+        self.background.forget(IDLE)
+        self._found_in = None
+
+    def _try_next(self, place: tuple[PreviewRequest, str, int], names: list[str]) -> None:
+        if not names:
+            return
+        request, node, sample = place
+        name, *rest = names
+
+        def run(engine: Caller) -> bool:
+            variants = effect_variants(request.graph, self.catalog, node, [name])
+            sound = [variant for variant in variants if not variant.fault]
+            if len(sound) == IN_A_ROW:
+                sound = sound[::2]  # both ends of a range and its middle tell enough
+            if len(sound) < 2:
+                return False
+            graphs = [variant.graph for variant in sound]
+            effect = preview_effect(engine, request, graphs, sample)
+            return bool(idle_names([name], sound, effect))
+
+        def done(outcome: Any) -> None:
+            if isinstance(outcome, WorkbenchError) or self._found_in != place:
+                return
+            self._known.add(name)
+            (self.names.add if outcome else self.names.discard)(name)
+            self._try_next(place, rest)
+
+        self.background.ask(IDLE, (place, name), run, done)
+
+
+# The job.
+
+EFFECT = "effect"
+PICTURE_SIZE = 128
+"""Side of a picture in pixels, sharp on a fine screen."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    request: PreviewRequest
+    node: str
+    args: tuple[str, ...]
+    sample: int
+
+
+class EffectJob:
+    """The latest sheet. Every method is called with the lock held."""
+
+    def __init__(self, background: BackgroundResults, catalog: Catalog) -> None:
+        self._background = background
+        self._catalog = catalog
+        self._debounced = DebouncedJob(background, EFFECT, self._begin)
+        self._sheet = b""
+        self._sheet_of: _Wanted | None = None
+        self._names_of: tuple[Graph, str, list[str]] | None = None
+        self._idle = IdleArguments(background, catalog)
+
+    def fields(self, state: ViewState, stale: str) -> dict[str, Any]:
+        """The fields of the inspector that are made here; ``stale`` is the preview's."""
+        names = self._names(state.checked.active, state.inspected)
+        args = chosen_arguments(names, state.effect_args)
+        shown = self._sheet_of
+        present = (
+            shown is not None
+            and (self._debounced.wanted or self._background.asked(EFFECT)) in (None, shown)
+            and (
+                (shown.request.graph, shown.node, shown.args)
+                == (state.checked.active, state.inspected, tuple(args))
+            )
+        )
+        found_idle = self._idle.of(state.inspected)
+        idle = [name for name in names if name in found_idle]
+        remark = effect_remark(state.checked.active, self._catalog, state.inspected, names, idle)
+        return {
+            "effect_open": state.effect_open,
+            "effect_choices": list(names),
+            "effect_remark": remark,
+            "effect_args": args,
+            "effect": self._sheet if state.effect_open else b"",
+            "effect_stale": bool(stale) or not present,
+            "effect_blocked": stale,
+        }
+
+    def follow(self, state: ViewState, request: PreviewRequest) -> None:
+        """Have the sheet of this request computed, whose picture is there, once it rests."""
+        names = self._names(request.graph, state.inspected)
+        if not state.effect_open or not names:
+            self.forget()
+            return
+        args = tuple(chosen_arguments(names, state.effect_args))
+        sample = shown_sample(state, request)
+        base = small_pictures(request, PICTURE_SIZE)
+        wanted = _Wanted(base, state.inspected, args, sample)
+        if not self._debounced.is_wanted(wanted):
+            self._idle.forget()
+            self._debounced.want(wanted)
+        elif wanted == self._sheet_of:
+            self._idle.find(base, state.inspected, sample, names)
+
+    def forget(self) -> None:
+        """Compute nothing any more; what is shown stays."""
+        self._debounced.forget()
+        self._idle.forget()
+
+    def clear(self) -> None:
+        """Show no sheet."""
+        self.forget()
+        self._sheet, self._sheet_of = b"", None
+
+    def _names(self, graph: Graph, node: str) -> list[str]:
+        if not self._names_of or self._names_of[0] is not graph or self._names_of[1] != node:
+            self._names_of = graph, node, list(variations(graph, self._catalog, node))
+        return self._names_of[2]
+
+    def _begin(self, wanted: _Wanted) -> None:
+        """Without the lock: the variants take time."""
+        with self._background.lock:
+            if self._debounced.wanted is not wanted:
+                return
+        graph = wanted.request.graph
+        variants = effect_variants(graph, self._catalog, wanted.node, wanted.args)
+        sound = [variant.graph for variant in variants if not variant.fault]
+
+        def run(engine: Caller) -> Effect | None:
+            if not sound:
+                return None
+            return preview_effect(engine, wanted.request, sound, wanted.sample)
+
+        def done(outcome: Any) -> None:
+            self._sheet = effect_bytes(wanted.node, wanted.args, variants, outcome)
+            self._sheet_of = wanted
+            names = self._names(graph, wanted.node)
+            self._idle.find(wanted.request, wanted.node, wanted.sample, names)
+
+        self._debounced.ask(wanted, run, done)
