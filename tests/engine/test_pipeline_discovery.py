@@ -15,9 +15,9 @@ from nvidia.dali.pipeline import Pipeline
 
 from tests.emit.pipeline_import.traces import op, pipeline, place
 from workbench.emit.pipeline_import.trace.traced import Traced
+from workbench.engine.script_import.opened_script import OpenedScript
 from workbench.engine.script_import.pipeline_discovery import (
     FoundPipeline,
-    ScriptResult,
     find_pipeline,
     is_pipeline,
     name_of,
@@ -42,17 +42,18 @@ def live() -> Any:
     return train("photos")
 
 
-def found(made: tuple[Any, ...] = (), text: str = "", **names: Any) -> ScriptResult:
+def found(made: tuple[Any, ...] = (), text: str = "", **names: Any) -> OpenedScript:
     """A script that defines these, as the worker leaves it."""
     module = ModuleType(MODULE)
     for name, value in names.items():
         if callable(value) and not is_pipeline(value):
             value.__module__ = MODULE
         setattr(module, name, value)
-    return ScriptResult(module, made, "train.py", trees={"train.py": ast.parse(text)})
+    trees = {"train.py": ast.parse(text)}
+    return OpenedScript("train.py", module, trees, made=list(made), trees=trees)
 
 
-def refusal(scripts: ScriptResult, wanted: str | None = None, **arguments: Any) -> str:
+def refusal(scripts: OpenedScript, wanted: str | None = None, **arguments: Any) -> str:
     with pytest.raises(ImportFailedError) as error:
         find_pipeline(scripts, wanted, arguments)
     return str(error.value)

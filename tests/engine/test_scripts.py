@@ -18,7 +18,8 @@ from workbench.emit import emit_script
 from workbench.emit.pipeline_import.graph import import_traced
 from workbench.emit.pipeline_import.trace.traced import Traced
 from workbench.engine import Engine
-from workbench.engine.script_import.scripts import read_source_cells, trace_source
+from workbench.engine.script_import.opened_script import read_source_cells
+from workbench.engine.script_import.scripts import trace_source
 from workbench.errors import ImportFailedError
 from workbench.graph import Graph, load_recipes
 

@@ -27,7 +27,8 @@ from workbench.emit.pipeline_import.trace.serialized_pipeline import LARGEST, re
 from workbench.emit.pipeline_import.trace.traced import Traced
 from workbench.emit.pipeline_import.transform_call import from_plain
 from workbench.engine.protocol.process import Engine
-from workbench.engine.script_import.scripts import LARGEST_SCRIPT, trace_source
+from workbench.engine.script_import.opened_script import LARGEST_SCRIPT
+from workbench.engine.script_import.scripts import trace_source
 from workbench.engine.script_import.tracing import trace_pipeline
 from workbench.engine.transform_tracing.recorded_calls import DALIS_TORCHVISION
 from workbench.engine.transform_tracing.tracing import TracedTransform, trace_transform

@@ -41,7 +41,7 @@ def noted_numba_functions() -> Iterator[None]:
             yield
     finally:
         for name in plugin:
-            del sys.modules[name]
+            sys.modules.pop(name, None)
         sys.modules.update(usual)
 
 

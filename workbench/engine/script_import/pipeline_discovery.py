@@ -6,11 +6,11 @@ import ast
 import re
 import tempfile
 from argparse import Namespace
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import unwrap
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType
 from typing import Any
 
 from workbench.emit.pipeline_import.trace.source_lines import notebook_of
@@ -29,8 +29,9 @@ from workbench.engine.script_import.makers import (
     makers_of,
     pipelines_within,
 )
+from workbench.engine.script_import.opened_script import OpenedScript
 from workbench.engine.script_import.script_sandbox import source_location
-from workbench.engine.script_import.stand_ins import Settings, StandIn, StandIns
+from workbench.engine.script_import.stand_ins import Settings, StandIn
 from workbench.errors import ImportFailedError
 from workbench.graph.model import Graph
 from workbench.graph.model.bounds import SETTINGS
@@ -46,23 +47,6 @@ _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 
 _NOT_THEIRS = ("/nvidia/dali/", "<frozen ", "/workbench/engine/", "/workbench/cli")
 """In the names of files that call a script and are not the user's own."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptResult:
-    """What a script left behind."""
-
-    module: ModuleType
-    made: Sequence[Any]
-    """Pipelines that it would have built or run."""
-    file: str
-    taken: Collection[str] = ()
-    """Names of arguments that its command line took."""
-    stopped: str = ""
-    """The line at which it was stopped, as in messages; empty where it came to its end."""
-    stand_ins: StandIns = field(default_factory=StandIns)
-    trees: Mapping[str, ast.Module] = field(default_factory=dict)
-    """Its files and those of its project, as Python reads them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +68,7 @@ class FoundPipeline:
 
 
 def find_pipeline(
-    script: ScriptResult, wanted: str | None, arguments: Mapping[str, Any]
+    script: OpenedScript, wanted: str | None, arguments: Mapping[str, Any]
 ) -> FoundPipeline:
     """The pipeline of that name, or the only one there is.
 
@@ -121,13 +105,13 @@ def find_pipeline(
     )
 
 
-def has_pipeline(script: ScriptResult) -> bool:
+def has_pipeline(script: OpenedScript) -> bool:
     """Whether the script made a pipeline, or has something that makes one."""
     return bool(_live(script) or makers_of(script.module))
 
 
 def _factory(
-    name: str, value: Any, script: ScriptResult, arguments: Mapping[str, Any]
+    name: str, value: Any, script: OpenedScript, arguments: Mapping[str, Any]
 ) -> FoundPipeline:
     file = script.file
     if is_pipeline(value):
@@ -163,7 +147,7 @@ def _factory(
             placeholders.append(tempfile.mkdtemp(prefix="data-"))
             given[parameter] = str(kinds[parameter].write_placeholder(Path(placeholders[-1])))
         notes = (note_of_data(kinds[parameter].about for parameter in missing),)
-    call = call_arguments(value, given, script.stand_ins, {} if is_exported else script.trees)
+    call = call_arguments(value, given, script.lines.stand_ins, {} if is_exported else script.trees)
     if call.missing:
         raise ImportFailedError(
             f"{file}: {name} needs {', '.join(call.missing)}. Give them: "
@@ -220,7 +204,7 @@ def _lines_of(pipe: Any) -> set[str]:
     return set(found.values())
 
 
-def other_makers(script: ScriptResult, traced: Traced, pipe: Any) -> tuple[str, ...]:
+def other_makers(script: OpenedScript, traced: Traced, pipe: Any) -> tuple[str, ...]:
     """What to say of pipelines that a stopped script defines beside the one that it ran first."""
     functions = {place.function for op in traced.pipeline.ops for place in op.places}
     others = [
@@ -260,7 +244,7 @@ def _other_definitions(
             yield f"{name} is {several}: that of {place} is read"
 
 
-def _shard_arguments(script: ScriptResult) -> tuple[str, ...]:
+def _shard_arguments(script: OpenedScript) -> tuple[str, ...]:
     """The arguments of readers that the exports for ranks and devices add for one shard."""
     made = vars(script.module).values()
     docs = {each.__doc__ for each in made if getattr(each, "_is_pipeline_def", False)}
@@ -319,7 +303,7 @@ def with_made_up_data(trees: Mapping[str, ast.Module], folder: Path) -> dict[str
     return made
 
 
-def _live(script: ScriptResult) -> dict[str, Any]:
+def _live(script: OpenedScript) -> dict[str, Any]:
     """The pipelines that the script made, by variable; without one, by number."""
     live: dict[str, Any] = {}
     for name, value in [*vars(script.module).items(), *enumerate(script.made, start=1)]:
@@ -328,20 +312,22 @@ def _live(script: ScriptResult) -> dict[str, Any]:
     return live
 
 
-def _set_global(script: ScriptResult, name: str, value: Any) -> None:
+def _set_global(script: OpenedScript, name: str, value: Any) -> None:
     """Set a variable of the script; where it holds settings already, those that are given."""
     there = getattr(script.module, name, None)
     if not isinstance(value, dict):
         setattr(script.module, name, value)
     elif there is None or isinstance(there, StandIn | dict):
         known = there if isinstance(there, dict) else {}
-        setattr(script.module, name, Settings({**known, **value}, script.stand_ins.value, name))
+        setattr(
+            script.module, name, Settings({**known, **value}, script.lines.stand_ins.value, name)
+        )
     else:
         for key, each in value.items():
             setattr(there, key, each)
 
 
-def _complete_configurations(script: ScriptResult, setting: Callable[[str], Any]) -> None:
+def _complete_configurations(script: OpenedScript, setting: Callable[[str], Any]) -> None:
     """Give the script's variables of settings what only its ``__main__`` would give them."""
     names = vars(script.module)
     for name in CONFIGURATIONS:
@@ -359,7 +345,7 @@ def _complete_configurations(script: ScriptResult, setting: Callable[[str], Any]
             names[name] = Settings({}, setting, name)
 
 
-def _is_global(name: str, script: ScriptResult) -> bool:
+def _is_global(name: str, script: OpenedScript) -> bool:
     """Whether the script's functions read it, and nothing but ``__main__`` gives it."""
     codes = [
         code
@@ -384,23 +370,13 @@ def _unknown_arguments(maker: Callable[..., Any], given: Mapping[str, Any]) -> l
     return [name for name in given if name not in allowed]
 
 
-def _unknown(wanted: str, script: ScriptResult) -> str:
+def _unknown(wanted: str, script: OpenedScript) -> str:
     names = [*_live(script), *makers_of(script.module)]
     hint = did_you_mean(wanted, names, f"It has {', '.join(names) or 'no pipeline'}.")
-    return f"{script.file} has no {wanted}. {hint}{unread_part_note(script.stopped)}"
+    return f"{script.file} has no {wanted}. {hint}{script.unread_part_note()}"
 
 
-def unread_part_note(stopped: str) -> str:
-    """What was not read of a script that was stopped there, as a further sentence."""
-    if not stopped:
-        return ""
-    return (
-        f" It was stopped at {stopped}, where it runs a pipeline: of what comes after, only "
-        "functions, classes and imports were read. Put under __main__ what runs it."
-    )
-
-
-def _several(script: ScriptResult, names: Sequence[str]) -> str:
+def _several(script: OpenedScript, names: Sequence[str]) -> str:
     return (
         f"{script.file} has {len(names)} pipelines: {', '.join(names)}. Name one: "
         f"--pipeline {names[-1]}."

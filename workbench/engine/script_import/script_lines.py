@@ -7,7 +7,7 @@ import argparse
 import ast
 import linecache
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field
@@ -197,7 +197,7 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 
 
 @contextmanager
-def command_line(given: Mapping[str, Any], run: ScriptRun) -> Iterator[Callable[[], set[str]]]:
+def command_line(given: Mapping[str, Any], run: ScriptRun) -> Iterator[set[str]]:
     """Within it parsers read no command line: ``given`` by name, else their defaults.
 
     What they require and nobody gives is stood in for. Gives the names that were taken.
@@ -219,7 +219,7 @@ def command_line(given: Mapping[str, Any], run: ScriptRun) -> Iterator[Callable[
         return found, []
 
     with replaced([(argparse.ArgumentParser, "parse_known_args", parse)]):
-        yield lambda: taken
+        yield taken
 
 
 @contextmanager

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 from workbench.emit.interop.graph import LIBRARIES
@@ -24,17 +22,11 @@ from workbench.engine.script_import.failing_statements import (
     skip_failing_statements,
     with_noted_tests,
 )
-from workbench.engine.script_import.project_modules import TREES, found_modules, package_of
-from workbench.engine.script_import.script_lines import ScriptRun, command_line, future_flags
-from workbench.engine.script_import.script_sandbox import ScriptSandbox, source_location
-from workbench.engine.script_import.scripts import (
-    new_module,
-    parsed_cells,
-    read_source_cells,
-    run_cells,
-)
+from workbench.engine.script_import.opened_script import OpenedScript, opened_script
+from workbench.engine.script_import.project_modules import TREES
+from workbench.engine.script_import.script_lines import future_flags
+from workbench.engine.script_import.script_sandbox import source_location
 from workbench.engine.script_import.stand_ins import StandIns
-from workbench.engine.script_import.unknown_uses import UnknownUses
 from workbench.engine.transform_tracing.recorded_calls import (
     RecordedBase,
     RecordedCall,
@@ -82,48 +74,32 @@ def trace_transform(
     that makes one, with a line (``main:12``) where it makes several. Raises ImportFailedError,
     which names the line, where it fails, takes too much, or has none or several.
     """
-    cells = read_source_cells(path)
-    tempfile.gettempdir()  # it is kept from now on, whatever the script does to the environment
-    lines = ScriptRun(StandIns())
-    uses = UnknownUses()
-    lines.stand_ins.note_use = uses.note
-    trees = parsed_cells(cells, lines)
-    file = Path(path).absolute()  # a notebook's folder becomes the current one
-    module = new_module(path)
-    with (
-        ScriptSandbox([cell.file for cell in cells], seconds, worker.reply_error) as sandbox,
-        command_line(arguments, lines) as taken,
-        found_modules(file, lines.run_file, lines.stand_ins),
-        recorded_libraries(tuple(LIBRARIES), lines.stand_ins) as calls,
-        _dali_kept_from_running(trees, lines.stand_ins),
-        recorded_sequences(lines.stand_ins) if _has(trees, "Sequential") else nullcontext(),
-    ):
-        try:
-            paths = list(sys.path)
-            module.__package__ = package_of(file, trees)
-            run_cells(trees, module, lines)
-            sys.path[:] = paths
-            given = {name: each for name, each in arguments.items() if name not in taken()}
-            script = _Script(module, Path(path).name, calls, lines, given, trees)
-            name, found = script.find(wanted)
+    with opened_script(worker, path, arguments, seconds) as script:
+        lines, cells = script.lines, script.cells
+        with (
+            recorded_libraries(tuple(LIBRARIES), lines.stand_ins) as calls,
+            _dali_kept_from_running(cells, lines.stand_ins),
+            recorded_sequences(lines.stand_ins) if _has(cells, "Sequential") else nullcontext(),
+        ):
+            script.run()
+            given = {name: each for name, each in arguments.items() if name not in script.taken}
+            search = _Search(script, calls, given)
+            name, found = search.find(wanted)
             traced = transform_call(found)
             call = to_plain(traced)
-        except ImportFailedError:
-            raise
-        except BaseException as error:  # SystemExit and KeyboardInterrupt too
-            raise sandbox.describe_error(error) from None
-    assumed = {each: written(value) for each, value in script.assumed.items()}
+    assumed = {each: written(value) for each, value in search.assumed.items()}
     losses = (
-        *_losses(lines, uses, calls, set(_places(traced))),
-        *_calls_outside(trees, traced),
+        *_losses(script, calls, set(_places(traced))),
+        *_calls_outside(cells, traced),
     )
     return TracedTransform(call, name, tuple(lines.told()), assumed, losses)
 
 
 def _losses(
-    lines: ScriptRun, uses: UnknownUses, calls: Sequence[RecordedCall], places: set[str]
+    script: OpenedScript, calls: Sequence[RecordedCall], places: set[str]
 ) -> Iterator[tuple[str, str]]:
     """What may be missing in the composition that is made in these places."""
+    lines, uses = script.lines, script.uses
     skipped = []
     for each in lines.skipped:
         if any(map(_may_add_transform, ast.walk(each.statement))):
@@ -228,18 +204,17 @@ def _dali_kept_from_running(
 
 
 @dataclass(frozen=True, slots=True)
-class _Script:
-    module: ModuleType
-    file: str
+class _Search:
+    """The composition of a script that is meant."""
+
+    script: OpenedScript
     calls: list[RecordedCall]
-    lines: ScriptRun
     arguments: Mapping[str, Any]
-    trees: Mapping[str, ast.Module]
     assumed: dict[str, Any] = field(default_factory=dict)
 
     def find(self, wanted: str | None) -> tuple[str, RecordedCall]:
-        held = dict(_held(vars(self.module)))
-        asked = dict(self.lines.stand_ins.answered)
+        held = dict(_held(vars(self.script.module)))
+        asked = dict(self.script.lines.stand_ins.answered)
         if wanted is None:
             if len(held) == 1:
                 return next(iter(held.items()))
@@ -252,7 +227,7 @@ class _Script:
             return wanted, held[wanted]
         maker, inner = self._named(wanted, [*held, *self._makers()])
         made = self._made_by(maker)
-        self.lines.stand_ins.answered.update(asked)
+        self.script.lines.stand_ins.answered.update(asked)
         if inner and inner not in made:
             outer = wanted.removesuffix(f".{inner}")
             raise self._which([f"{outer}.{name}" for name in made])
@@ -272,7 +247,7 @@ class _Script:
 
     def _named(self, wanted: str, known: Sequence[str]) -> tuple[Any, str]:
         """The value of a name, or a class with the name of what its objects hold."""
-        value: Any = self.module
+        value: Any = self.script.module
         parts = wanted.split(".")
         for place, part in enumerate(parts):
             if isinstance(value, FunctionType | type):
@@ -280,7 +255,7 @@ class _Script:
             value = value.get(part) if isinstance(value, Mapping) else getattr(value, part, None)
             if value is None:
                 hint = did_you_mean(wanted, known, f"It has {', '.join(known)}.")
-                raise ImportFailedError(f"{self.file} has no {wanted}. {hint}")
+                raise ImportFailedError(f"{self.script.file} has no {wanted}. {hint}")
         return value, ""
 
     def _made_by(self, maker: Any) -> dict[str, RecordedCall]:
@@ -292,13 +267,13 @@ class _Script:
             return {"": maker}
         if not callable(maker):
             raise ImportFailedError(
-                f"{self.file}: it is {type(maker).__name__}, and makes no composition."
+                f"{self.script.file}: it is {type(maker).__name__}, and makes no composition."
             )
-        stand_ins = self.lines.stand_ins
-        called = call_arguments(maker, self.arguments, stand_ins, self.trees)
+        stand_ins = self.script.lines.stand_ins
+        called = call_arguments(maker, self.arguments, stand_ins, self.script.cells)
         values = {**{name: stand_ins.value(name) for name in called.missing}, **called.values}
         before = len(self.calls)
-        self.lines.stand_ins.answered.clear()
+        self.script.lines.stand_ins.answered.clear()
         given: Any = None
         failure: Exception | None = None
         try:
@@ -319,11 +294,11 @@ class _Script:
 
     def _skipping(self, maker: Any) -> Any:
         """A function or class of the script itself, which goes on behind lines that fail."""
-        for file, tree in self.trees.items():
+        for file, tree in self.script.cells.items():
             for node in tree.body:
                 if not isinstance(node, ast.FunctionDef | ast.ClassDef):
                     continue
-                space = vars(self.module)
+                space = vars(self.script.module)
                 if space.get(node.name) is maker:
                     flags, going_on = (
                         future_flags(tree),
@@ -341,14 +316,14 @@ class _Script:
         statements = {each.lineno: each for each in reversed(inner)}
 
         def skip(line: int, error: Exception) -> None:
-            self.lines.skip(error, file, statements[line])
+            self.script.lines.skip(error, file, statements[line])
 
         return skip
 
     def _makers(self) -> list[str]:
         """Functions and classes of the script in which something is composed."""
         found = []
-        for tree in self.trees.values():
+        for tree in self.script.cells.values():
             for node in tree.body:
                 kinds = ast.FunctionDef | ast.ClassDef
                 if isinstance(node, kinds) and any(map(_is_composing, ast.walk(node))):
@@ -356,17 +331,18 @@ class _Script:
         return found
 
     def _which(self, names: Sequence[str]) -> ImportFailedError:
-        if not names and self.lines.failures:
-            raise self.lines.failures[0]
+        file = self.script.file
+        if not names and self.script.lines.failures:
+            raise self.script.lines.failures[0]
         if not names:
             known = ", ".join(LIBRARIES)
             return ImportFailedError(
-                f"{self.file} has no pipeline of DALI, and no composition of {known}. What stands "
-                f"under __main__ is not run. If a function makes one, name it: {self.file}:NAME."
+                f"{file} has no pipeline of DALI, and no composition of {known}. What stands "
+                f"under __main__ is not run. If a function makes one, name it: {file}:NAME."
             )
         return ImportFailedError(
-            f"{self.file} has {len(names)} compositions: {', '.join(names)}. Name one: "
-            f"{self.file}:{names[-1]}."
+            f"{file} has {len(names)} compositions: {', '.join(names)}. Name one: "
+            f"{file}:{names[-1]}."
         )
 
 

@@ -1,0 +1,271 @@
+"""A user's script or notebook: read, and run in the sandbox for what it defines."""
+
+from __future__ import annotations
+
+import ast
+import json
+import linecache
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from tokenize import detect_encoding
+from types import ModuleType
+from typing import Any
+
+from workbench.engine.run.worker import Worker
+from workbench.engine.script_import.call_arguments import written
+from workbench.engine.script_import.failing_statements import STAND_IN
+from workbench.engine.script_import.project_modules import TREES, found_modules, package_of
+from workbench.engine.script_import.script_lines import (
+    EnoughError,
+    ScriptRun,
+    command_line,
+    frames_in,
+)
+from workbench.engine.script_import.script_sandbox import (
+    ScriptSandbox,
+    one_printable_line,
+    source_location,
+)
+from workbench.engine.script_import.stand_ins import StandIn, StandInError, StandIns
+from workbench.engine.script_import.unknown_uses import UnknownUses
+from workbench.errors import ImportFailedError
+from workbench.system_limits import is_memory_refusal, memory_remedy
+
+MODULE = "imported_source"
+"""The ``__name__`` under which a script runs: what stands under ``__main__`` does not."""
+_SHELL_VALUE = re.compile(r"([A-Za-z_][\w, ]*?)\s*=\s*([!%].*)")
+"""``files = !ls``: the names, and what gives them."""
+_ASYNC_NAME = re.compile(r"\basync\b(?!\s+(?:def|for|with)\b)")
+LARGEST_SCRIPT = 16 * 2**20
+"""Bytes of a script or notebook."""
+_NO_TEXT = "it is no text in UTF-8"
+_SHORTER = "Clear a notebook's outputs, or put the pipeline into a file of its own."
+_ONE_PROCESS = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
+"""What launchers of several processes tell each, for one alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCell:
+    """Python source under the name of a file: a script, or one cell of a notebook."""
+
+    file: str
+    text: str
+
+
+@dataclass
+class OpenedScript:
+    """A script or notebook, and what became of it so far."""
+
+    path: str
+    module: ModuleType
+    cells: Mapping[str, ast.Module]
+    """The script, or the cells of a notebook, by file."""
+    lines: ScriptRun = field(default_factory=lambda: ScriptRun(StandIns()))
+    uses: UnknownUses = field(default_factory=UnknownUses)
+    taken: Collection[str] = ()
+    """Names of arguments that its command line took."""
+    made: list[Any] = field(default_factory=list)
+    """Pipelines that it would have built or run."""
+    stopped: str = ""
+    """The line at which it was stopped, as in messages; empty where it came to its end."""
+    assumed: Mapping[str, Any] = field(default_factory=dict)
+    """Values that nobody gave."""
+    trees: Mapping[str, ast.Module] = field(default_factory=lambda: TREES)
+    """Its files and those of its project that were run."""
+
+    @property
+    def file(self) -> str:
+        """Its name, as in messages."""
+        return Path(self.path).name
+
+    def run(self) -> None:
+        """Run all of it; where it was stopped, what comes after is read for definitions."""
+        paths = list(sys.path)
+        self.module.__package__ = package_of(Path(self.module.__file__ or ""), self.cells)
+        self.module.__dict__[STAND_IN] = self.lines.stand_ins.value
+        self.module.__doc__ = next(map(ast.get_docstring, self.cells.values()), None)
+        waiting = list(self.cells.items())
+        while waiting and not self.stopped:
+            file, tree = waiting.pop(0)
+            try:
+                self.lines.run(tree, file, self.module)
+            except EnoughError as enough:
+                frames = frames_in(enough, self.cells)
+                self.stopped = source_location(*frames[-1])
+                self.lines.define(tree, file, frames[0][1], self.module)
+        for file, tree in waiting:
+            self.lines.define(tree, file, 0, self.module)
+        sys.path[:] = paths
+
+    def unread_part_note(self) -> str:
+        """What was not read of a script that was stopped, as a further sentence."""
+        if not self.stopped:
+            return ""
+        return (
+            f" It was stopped at {self.stopped}, where it runs a pipeline: of what comes after, "
+            "only functions, classes and imports were read. Put under __main__ what runs it."
+        )
+
+    def hint(self, error: BaseException) -> str:
+        """What the user can do about an error of the script, as further sentences."""
+        if isinstance(error, StandInError):
+            top, modules = error.name.partition(".")[0], self.lines.stand_ins.modules
+            setting = re.split(r"[(\[]", error.name)[0]
+            return f". Install {top}" if top in modules else f". Give it: --arg {setting}=..."
+        if isinstance(error, TypeError) and StandIn.__name__ in str(error):
+            return f". A value in this line is not known here: {'; '.join(self.lines.told())}"
+        if is_memory_refusal(error):
+            return f": the memory does not suffice. {memory_remedy()}"
+        if self.stopped and isinstance(error, NameError):
+            return f".{self.unread_part_note()}"
+        said = ", ".join(f"{name}={written(value)}" for name, value in self.assumed.items())
+        give = " ".join(f"--arg {name}=..." for name in self.assumed)
+        return f". Not given, and assumed: {said}. Give others: {give}" if said else ""
+
+
+@contextmanager
+def opened_script(
+    worker: Worker, path: str, arguments: Mapping[str, Any], seconds: float
+) -> Iterator[OpenedScript]:
+    """Open a script in the sandbox, in which what is to be found in it is run.
+
+    Raises ImportFailedError for what fails within it, with the script's own line.
+    """
+    cells = read_source_cells(path)
+    tempfile.gettempdir()  # it is kept from now on, whatever the script does to the environment
+    lines = ScriptRun(StandIns())
+    script = OpenedScript(path, new_module(path), parsed_cells(cells, lines), lines)
+    lines.stand_ins.note_use = script.uses.note
+    file = Path(script.module.__file__ or "")
+    with (
+        ScriptSandbox([cell.file for cell in cells], seconds, worker.reply_error) as sandbox,
+        command_line(arguments, lines) as script.taken,
+        found_modules(file, lines.run_file, lines.stand_ins),
+    ):
+        try:
+            yield script
+        except BaseException as error:  # SystemExit and KeyboardInterrupt too
+            meant = error.__cause__ if isinstance(error, ImportFailedError) else error
+            if meant is None:
+                raise
+            raise sandbox.describe_error(meant, script.hint(meant)) from None
+
+
+def read_source_cells(path: str) -> list[SourceCell]:
+    """The code of a ``.py`` file, or of each cell of an ``.ipynb``. Raises ImportFailedError."""
+    try:
+        if (size := Path(path).stat().st_size) > LARGEST_SCRIPT:
+            raise ImportFailedError(
+                f"{path} has {size:,} bytes; {LARGEST_SCRIPT:,} are the limit. {_SHORTER}"
+            )
+        data = Path(path).read_bytes()
+        coding = (
+            "utf-8-sig" if path.endswith(".ipynb") else detect_encoding(BytesIO(data).readline)[0]
+        )
+        text = data.decode(coding)
+        if "\0" in text:
+            raise SyntaxError(_NO_TEXT)
+    except OSError as error:
+        raise ImportFailedError(f"{path} cannot be read: {error.strerror}.") from None
+    except (UnicodeDecodeError, SyntaxError, LookupError) as error:
+        told = re.search("missing encoding declaration|^'utf-8' codec can't", str(error))
+        words = _NO_TEXT if told else error
+        raise ImportFailedError(
+            f"{path} cannot be read: {words}. Save it as UTF-8, or name a script's encoding in its "
+            "first line: # -*- coding: latin-1 -*-"
+        ) from None
+    if not path.endswith(".ipynb"):
+        return [SourceCell(str(Path(path).absolute()), text)]
+    try:
+        cells = json.loads(text)["cells"]
+        sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ImportFailedError(
+            f"{path} is not a notebook of format 4. Save it again in Jupyter, or as a script."
+        ) from None
+    name = str(Path(path).absolute())
+    return [
+        SourceCell(f"{name} cell {n}", _python(code)) for n, code in enumerate(sources, start=1)
+    ]
+
+
+def _python(cell: str) -> str:
+    """A cell without what only IPython understands; every line stays where it is."""
+    lines = cell.splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    if first.startswith("%%") and first.split()[0] not in ("%%time", "%%capture", "%%timeit"):
+        return "pass\n" * len(lines)
+    plain: list[str] = []
+    goes_on = False  # a shell command, in the next line
+    for line in lines:
+        code = "pass" if goes_on else _plain(line)
+        goes_on = code != line and line.rstrip().endswith("\\")
+        plain.append(f"{code}\n")
+    return "".join(plain)
+
+
+def _plain(line: str) -> str:
+    code = line.lstrip()
+    indent = line[: len(line) - len(code)]
+    if given := _SHELL_VALUE.match(code):
+        return f"{indent}{given[1]} = {STAND_IN}({given[2]!r})"
+    if not code.startswith(("%", "!", "?")) and not code.rstrip().endswith("?"):
+        return line
+    return f"{indent}pass"
+
+
+def new_module(path: str) -> ModuleType:
+    """The module as which a script or notebook runs."""
+    module = ModuleType(MODULE)
+    module.__file__ = str(Path(path).absolute())
+    module.__dict__["display"] = lambda *_, **__: None  # a notebook's
+    sys.modules[MODULE] = module
+    sys.path.insert(0, str(Path(path).absolute().parent))
+    sys.argv = [path]
+    for name, alone in _ONE_PROCESS.items():
+        os.environ.setdefault(name, alone)
+    if path.endswith(".ipynb"):  # where Jupyter runs it
+        os.chdir(Path(path).absolute().parent)
+    sys.dont_write_bytecode = True
+    return module
+
+
+def parsed_cells(cells: list[SourceCell], lines: ScriptRun) -> dict[str, ast.Module]:
+    """Each cell as Python reads it; a notebook's that cannot be read is left out, and told of."""
+    trees: dict[str, ast.Module] = {}
+    for cell in cells:
+        rows = cell.text.splitlines(keepends=True)
+        linecache.cache[cell.file] = (len(cell.text), None, rows, cell.file)
+        try:
+            trees[cell.file] = _tree(cell)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            if len(cells) == 1:
+                raise _unreadable(error, cell.file) from None
+            lines.failures.append(error)
+            lines.notes.append(f"{Path(cell.file).name} cannot be read, and was left out: {error}")
+    return trees
+
+
+def _tree(cell: SourceCell) -> ast.Module:
+    """As Python reads it; ``async`` was a name before Python 3.7, and people gave it to options."""
+    try:
+        return ast.parse(cell.text, cell.file)
+    except SyntaxError:
+        return ast.parse(_ASYNC_NAME.sub("async_", cell.text), cell.file)
+
+
+def _unreadable(error: Exception, file: str) -> ImportFailedError:
+    line = getattr(error, "lineno", None) or 0
+    words = error.msg if isinstance(error, SyntaxError) else str(error)
+    older = ". It is of Python 2: 2to3 -w rewrites it" if "Missing parentheses" in words else ""
+    quoted = one_printable_line(linecache.getline(file, line))
+    return ImportFailedError(
+        f"{source_location(file, line)}: {type(error).__name__}: {words}{older}\n    {quoted}"
+    )
