@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 
 from workbench.arguments import Kind, checked
@@ -11,24 +10,17 @@ from workbench.catalog import load_catalog
 from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.engine.protocol.call_handle import Caller, ReportListener
 from workbench.graph.checks.check import require_sound
-from workbench.graph.model import Graph
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.user_functions.function_randomness import undetermined
 from workbench.preview.facts.branches import BranchShares, count_branches
 from workbench.preview.facts.difference import TileDistance, tile_distances
 from workbench.preview.facts.statistics import OutputStatistics, batch_statistics
 from workbench.preview.pictures.contact_sheet import small_jpeg
-from workbench.preview.pictures.pixels import (
-    LARGEST_SIDE,
-    Picture,
-    Pixels,
-    read_picture,
-    read_pixels,
-)
+from workbench.preview.pictures.pixels import Picture, Pixels, read_picture, read_pixels
 from workbench.preview.request import PreviewRequest, replayed
 from workbench.preview.views.card_pictures import CardPicture, CardPictures, render_card_pictures
 from workbench.preview.views.effect import Effect, render_effect
-from workbench.preview.views.fault_isolation import call_isolating_faults
+from workbench.preview.views.fault_isolation import call_isolating_faults, isolating_faults
 from workbench.preview.views.output_batch import (
     BatchArrays,
     OutputBatch,
@@ -99,62 +91,15 @@ def render_batch(
     return preview
 
 
-def preview_card_pictures(
-    engine: Caller,
-    request: PreviewRequest,
-    index: int,
-    targets: bool = True,
-    between: bool = True,
-) -> CardPictures:
-    """One sample at every node (see ``render_card_pictures``). Raises as ``preview_batch``."""
-    pictures: CardPictures = call_isolating_faults(
-        engine, render_card_pictures, request, index, targets, between
-    )
-    return pictures
-
-
-def preview_effect(
-    engine: Caller, request: PreviewRequest, graphs: Sequence[Graph], index: int
-) -> Effect:
-    """One sample of each graph (see ``render_effect``). Raises as ``preview_batch``."""
-    effect: Effect = call_isolating_faults(engine, render_effect, request, tuple(graphs), index)
-    return effect
-
-
-def preview_distances(
-    engine: Caller, request: PreviewRequest, other: PreviewRequest
-) -> tuple[TileDistance, ...]:
-    """How far each tile lies from that of another graph. Raises as ``preview_batch``."""
-    found: tuple[TileDistance, ...] = call_isolating_faults(engine, tile_distances, request, other)
-    return found
-
-
-def preview_steps(
-    engine: Caller,
-    request: PreviewRequest,
-    index: int,
-    times: bool = True,
-    node: str = "",
-    targets: bool = True,
-    between: bool = True,
-) -> Steps:
-    """One sample through the nodes (see ``render_steps``). Raises as ``preview_batch``."""
-    steps: Steps = call_isolating_faults(
-        engine, render_steps, request, index, times, node, targets, between
-    )
-    return steps
-
-
-def preview_statistics(engine: Caller, request: PreviewRequest) -> tuple[OutputStatistics, ...]:
-    """Histogram, mean and deviation of each image output. Raises as ``preview_batch``."""
-    found: tuple[OutputStatistics, ...] = call_isolating_faults(engine, batch_statistics, request)
-    return found
-
-
-def preview_branch_shares(engine: Caller, request: PreviewRequest, batches: int) -> BranchShares:
-    """How often each body ran (see ``count_branches``). Raises as ``preview_batch``."""
-    found: BranchShares = call_isolating_faults(engine, count_branches, request, batches)
-    return found
+# What a task of the worker shows, as a function whose first argument is the engine.
+preview_card_pictures = isolating_faults(render_card_pictures)
+preview_effect = isolating_faults(render_effect)
+preview_distances = isolating_faults(tile_distances)
+preview_steps = isolating_faults(render_steps)
+preview_statistics = isolating_faults(batch_statistics)
+preview_branch_shares = isolating_faults(count_branches)
+preview_pixels = isolating_faults(read_pixels)
+preview_picture = isolating_faults(read_picture)
 
 
 @checked(engine=ENGINE, request=REQUEST)
@@ -182,31 +127,3 @@ def preview_outputs(engine: Caller, request: PreviewRequest) -> OutputBatch:
         preview = call_isolating_faults(engine, render, shown)
         sheet = small_jpeg(preview.image, preview.mime, preview.size)
     return output_batch(request.batch, found, sheet)
-
-
-def preview_pixels(
-    engine: Caller,
-    request: PreviewRequest,
-    index: int,
-    of: str,
-    x: int = 0,
-    y: int = 0,
-    width: int | None = None,
-    height: int | None = None,
-    frame: int | None = None,
-) -> Pixels:
-    """The values of a region of one sample (see ``read_pixels``). Raises as ``preview_batch``."""
-    pixels: Pixels = call_isolating_faults(
-        engine, read_pixels, request, index, of, x, y, width, height, frame
-    )
-    return pixels
-
-
-def preview_picture(
-    engine: Caller, request: PreviewRequest, index: int, of: str, frame: int | None = None
-) -> Picture:
-    """One sample at its own size, as PNG (see ``read_picture``). Raises as ``preview_batch``."""
-    picture: Picture = call_isolating_faults(
-        engine, read_picture, request, index, of, LARGEST_SIDE, frame
-    )
-    return picture

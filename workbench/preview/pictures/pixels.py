@@ -116,10 +116,9 @@ def read_picture(
     request: PreviewRequest,
     index: int,
     of: str,
-    largest: int = LARGEST_SIDE,
     frame: int | None = None,
 ) -> Picture:
-    """Task: sample ``index`` of an output as PNG; no side is longer than ``largest`` pixels.
+    """Task: sample ``index`` of an output as PNG; no side is longer than ``LARGEST_SIDE`` pixels.
 
     ``of`` and ``frame`` are as for ``read_pixels``. Raises GraphError where there is no such image.
     """
@@ -132,7 +131,7 @@ def read_picture(
     layout = picture_layout(one)
     shape = one.shapes[0]
     full = shape[layout.index("W")], shape[layout.index("H")]
-    side = min(max(full), max(1, largest), LARGEST_SIDE)
+    side = min(max(full), LARGEST_SIDE)
     tiles = make_tiles(worker, one, side, scaling_for(worker, run, port))
     width, height = tiles.sizes[0]
     return Picture(

@@ -6,8 +6,10 @@ nodes are then run again one by one in a fresh worker, where the last word befor
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from workbench.emit.core.own_code import nodes_calling
 from workbench.engine.protocol.call_handle import Caller, ReportListener
@@ -16,6 +18,8 @@ from workbench.engine.run.worker import Worker
 from workbench.errors import CancelledError, WorkbenchError, WorkerCrashedError, WorkerTimeoutError
 from workbench.preview.request import PreviewRequest, run_request
 
+P = ParamSpec("P")
+T = TypeVar("T")
 LIMIT = 20.0
 """Seconds for one node of the second run."""
 
@@ -52,6 +56,23 @@ def call_isolating_faults(
         which = "its function does" if len(own) == 1 else "one of their functions does"
         message = f"{', '.join(own)}: {which} not return, or takes too long. {error}"
         raise type(error)(message, own) from None
+
+
+def isolating_faults(
+    task: Callable[Concatenate[Worker, P], T],
+) -> Callable[Concatenate[Caller, P], T]:
+    """A task that takes a request, to be called with an engine: as ``call_isolating_faults``."""
+    parameters = inspect.signature(task)
+
+    @wraps(task)
+    def call(engine: Caller, /, *args: P.args, **named: P.kwargs) -> T:
+        bound = parameters.bind(None, *args, **named)
+        bound.apply_defaults()
+        _, request, *others = bound.args
+        found: T = call_isolating_faults(engine, task, request, *others)
+        return found
+
+    return call
 
 
 def find_failing_node(engine: Caller, request: PreviewRequest) -> WorkbenchError | None:
