@@ -188,7 +188,7 @@ def test_verify_ends_with_how_many_are_identical(photos: Path, tmp_path: Path) -
 
 
 def test_verify_fails_where_anything_differs(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from workbench.preview.verification.verify import Deviation, Verification, Verifier
+    from workbench.preview.verify import Deviation, Verification, Verifier
 
     differs = Deviation(0, 3, "a/b.jpg", "images", "1 of 9 values differ, by 1 at most", 1, 9, 1.0)
     report = Verification(8, 7, 2, "cpu", (differs,))

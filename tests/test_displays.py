@@ -22,8 +22,8 @@ from workbench.errors import RecordFormatError
 from workbench.figures import render_figure
 from workbench.health.check import FolderCheck
 from workbench.optimiser import Optimisation
-from workbench.preview.facts.difference import PixelDifference
-from workbench.preview.verification.verify import Deviation, Verification
+from workbench.preview.verify import Deviation, Verification
+from workbench.preview.views.difference import PixelDifference
 from workbench.reference import UNLISTED, find
 from workbench.sources import open_dataset
 from workbench.transform_comparison.measured_transform import MeasuredTransform

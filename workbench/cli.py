@@ -256,7 +256,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
     """
     from workbench.engine.protocol.exit_status import printable
     from workbench.graph.edits.edit import set_setting
-    from workbench.preview.verification.verify import Verifier
+    from workbench.preview.verify import Verifier
 
     opened = _load_source_graph(graph)
     edited = opened if device is None else set_setting(opened, device=device)

@@ -89,7 +89,7 @@ UNLISTED = {
     "LiveNode": "workbench.ui.notebook.notebook_code",
     "NodeHandle": "workbench.graph.builder.node_handle",
     "SelectedSamples": "workbench.ui.contract.selected_samples",
-    "Verification": "workbench.preview.verification.verify",
+    "Verification": "workbench.preview.verify",
 }
 """What public names give, and nobody makes: the module of each."""
 MEMBERS: Mapping[str, str] = {

@@ -24,7 +24,7 @@ from workbench.graph import Graph, Node, Port
 from workbench.graph.variants.source_targets import with_opened
 from workbench.health import check_folder, scan_folder
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.samples.records import example, framed, write_shard
 from workbench.sources import data_facts, list_samples, open_dataset, open_datasets
 

@@ -32,7 +32,7 @@ from workbench.engine.importing import from_file
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
-from workbench.preview.verification.verify import verify
+from workbench.preview.verify import verify
 
 RECIPES = list(load_recipes().values())
 

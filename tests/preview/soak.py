@@ -29,7 +29,7 @@ from workbench.graph.edits.edit import insert_node, move_node, randomise_arg, re
 from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.fixes.unfed_inputs import feed_node
 from workbench.preview import PreviewRequest, preview_batch, preview_statistics, preview_steps
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 
 SAMPLES = 6
 BUDGET = 96 * 2**20

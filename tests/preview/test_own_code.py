@@ -17,7 +17,7 @@ from workbench.engine.run.worker import MOST_OUTPUT
 from workbench.graph import Graph
 from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.sources import open_datasets
 
 COUNT = 4

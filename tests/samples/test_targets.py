@@ -21,7 +21,7 @@ from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph import Graph, Port, load_recipe
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.samples import write_samples
 from workbench.samples.records import framed
 from workbench.samples.shapes import (

@@ -21,7 +21,7 @@ from workbench.errors import DataError
 from workbench.graph import load_recipe
 from workbench.health import check_folder, scan_folder
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.sources import (
     class_names,
     list_samples,

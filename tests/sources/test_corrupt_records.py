@@ -25,7 +25,7 @@ from workbench.errors import DataError
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.health import check_folder
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.samples.records import add_to_tar, datum, field, framed, recorded
 from workbench.sources import (
     list_samples,

@@ -14,7 +14,7 @@ from tests.thorough import one_in
 from workbench.engine import Engine
 from workbench.health import check_folder
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.samples.records import add_to_tar
 from workbench.sources import (
     list_samples,

@@ -14,7 +14,7 @@ from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph import load_recipe
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.verification.verify import verify
+from workbench.preview.verify import verify
 from workbench.sources import (
     Dataset,
     class_names,

@@ -15,7 +15,7 @@ from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph import load_recipe
 from workbench.graph.execution.dataset_parameters import with_datasets
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.sources import (
     Dataset,
     class_names,

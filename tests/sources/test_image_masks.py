@@ -22,7 +22,7 @@ from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.health import check_folder, scan_folder
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.samples.shapes import CLASSES
 from workbench.sources import (
     class_names,

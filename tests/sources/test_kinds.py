@@ -22,7 +22,7 @@ from workbench.graph.edits.edit import set_setting
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph
 from workbench.health import scan_folder
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.sources import (
     list_samples,
     load_source,

@@ -23,7 +23,7 @@ from workbench.engine import Engine
 from workbench.engine.run.runner import Runner
 from workbench.errors import DataError
 from workbench.health import check_folder, scan_folder
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.sources import class_names, list_samples, open_dataset, require_dataset
 from workbench.sources.kinds.memory import ImageBatches, encode_image, split_row
 

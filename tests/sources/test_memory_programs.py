@@ -22,7 +22,7 @@ from workbench.errors import DataError, GraphEditError, GraphExportError
 from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.storage.layout import Document
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.sources import open_dataset, require_dataset
 from workbench.ui.export.cell_source import cell_source
 

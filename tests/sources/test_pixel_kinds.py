@@ -22,7 +22,7 @@ from workbench.engine import Engine
 from workbench.engine.importing import from_file
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph, Node, Port
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.sources import load_source, open_datasets
 
 GRAPHS: dict[str, Callable[[], Graph]] = {

@@ -19,7 +19,7 @@ from tests.helpers import with_settings
 from workbench.emit.targets import export
 from workbench.errors import DataError
 from workbench.graph import Graph
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.sources import open_dataset, open_datasets, require_dataset
 from workbench.sources.kinds.records._tar_samples import index_lines, write_index
 from workbench.sources.kinds.records.buckets import list_remote_shards

@@ -16,7 +16,7 @@ from workbench.engine.resources.root_guard import require_inside
 from workbench.errors import DataError
 from workbench.graph import load_recipe
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.roots import Roots
 from workbench.sources import open_dataset, open_datasets, require_dataset
 from workbench.ui.data.data_panel import DataPanel

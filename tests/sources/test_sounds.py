@@ -22,8 +22,8 @@ from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Source
 from workbench.graph.resolved import ResolvedGraph
-from workbench.preview.pictures.sound_pictures import axes_note, is_sound, sound_pictures
-from workbench.preview.verification.verify import verify
+from workbench.preview.pictures.frame_strip import axes_note, is_sound, sound_pictures
+from workbench.preview.verify import verify
 from workbench.preview.views.steps import render_steps
 from workbench.roots import Roots
 from workbench.sources import data_facts, list_samples, load_source, open_dataset, open_datasets

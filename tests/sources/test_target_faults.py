@@ -19,7 +19,7 @@ from workbench.graph import Graph, Port
 from workbench.graph.execution.dataset_parameters import read_as, with_datasets
 from workbench.health import check_folder
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.sources import open_datasets, require_dataset
 from workbench.sources.target_faults import box_fault, outline_fault
 

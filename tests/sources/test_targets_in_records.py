@@ -26,7 +26,7 @@ from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.variants.source_targets import with_opened
 from workbench.health import check_folder, scan_folder
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.samples.records import example, framed, write_shard
 from workbench.samples.shapes import CLASSES, SCENES
 from workbench.sources import class_names, open_dataset, open_datasets, require_dataset

@@ -13,7 +13,7 @@ from tests.sources.in_memory import COUNT, PIXELS, a_graph, png
 from workbench.engine import Engine
 from workbench.health import scan_folder
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.sources import class_names, list_samples, open_dataset
 from workbench.sources.kinds.memory import open_images, split_row
 from workbench.sources.tables import NumberedClasses

@@ -21,11 +21,11 @@ from workbench.graph.checks.check import check_graph
 from workbench.graph.model import Graph, Node, Port, Settings, Source
 from workbench.graph.types.devices import device_of, infer_devices
 from workbench.health import check_folder
-from workbench.preview.facts.statistics import batch_statistics
 from workbench.preview.pictures.pixels import read_pixels
 from workbench.preview.request import PreviewRequest
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.preview.views.render import render
+from workbench.preview.views.statistics import batch_statistics
 from workbench.samples.targets import avi
 from workbench.sources import list_samples, open_dataset, require_dataset
 from workbench.sources.kinds import video

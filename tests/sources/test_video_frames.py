@@ -24,7 +24,7 @@ from workbench.graph.model import Graph, Port
 from workbench.health import check_folder, scan_folder
 from workbench.preview import preview_batch
 from workbench.preview.request import PreviewRequest
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.preview.views.render import render
 from workbench.sources import (
     Dataset,

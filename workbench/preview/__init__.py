@@ -12,13 +12,12 @@ from workbench.engine.protocol.call_handle import Caller, ReportListener
 from workbench.graph.checks.check import require_sound
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.user_functions.function_randomness import undetermined
-from workbench.preview.facts.branches import BranchShares, count_branches
-from workbench.preview.facts.difference import TileDistance, tile_distances
-from workbench.preview.facts.statistics import OutputStatistics, batch_statistics
 from workbench.preview.pictures.contact_sheet import small_jpeg
 from workbench.preview.pictures.pixels import Picture, Pixels, read_picture, read_pixels
 from workbench.preview.request import PreviewRequest, replayed
+from workbench.preview.views.branches import BranchShares, count_branches
 from workbench.preview.views.card_pictures import CardPicture, CardPictures, render_card_pictures
+from workbench.preview.views.difference import TileDistance, tile_distances
 from workbench.preview.views.effect import Effect, render_effect
 from workbench.preview.views.fault_isolation import call_isolating_faults, isolating_faults
 from workbench.preview.views.output_batch import (
@@ -28,6 +27,7 @@ from workbench.preview.views.output_batch import (
     read_outputs,
 )
 from workbench.preview.views.render import PreviewResult, Tile, render
+from workbench.preview.views.statistics import OutputStatistics, batch_statistics
 from workbench.preview.views.steps import Steps, render_steps
 
 __all__ = [

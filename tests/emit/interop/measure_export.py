@@ -37,7 +37,7 @@ from workbench.errors import GraphExportError
 from workbench.graph.builder.read import read
 from workbench.graph.model import Graph, Port
 from workbench.graph.resolved import ResolvedGraph
-from workbench.preview.facts.difference import PixelDifference, difference
+from workbench.preview.views.difference import PixelDifference, difference
 
 CATALOG = load_catalog()
 FOLDER = Path("workbench/emit/interop")

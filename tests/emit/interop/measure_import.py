@@ -32,7 +32,7 @@ from workbench.emit.interop.graph import decoded_images, import_transforms
 from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.emit.script import emit_script
 from workbench.graph.model import Graph, Port
-from workbench.preview.facts.difference import PixelDifference, difference
+from workbench.preview.views.difference import PixelDifference, difference
 from workbench.transform_comparison import nodes_of
 from workbench.transform_comparison.library_calls import made_by_library
 

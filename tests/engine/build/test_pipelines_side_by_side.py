@@ -18,7 +18,7 @@ from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.model.bounds import SETTINGS
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 from workbench.sources import open_datasets
 
 COUNT = 4

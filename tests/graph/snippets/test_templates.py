@@ -24,7 +24,7 @@ from workbench.graph.snippets.templates import (
     insert_template,
     insert_template_on_edge,
 )
-from workbench.preview.verification.verify import Verifier
+from workbench.preview.verify import Verifier
 
 TEMPLATES = load_templates()
 SIZES = [(48, 30), (32, 56), (40, 40), (64, 36)]

@@ -19,7 +19,7 @@ from workbench.graph import Graph, load_recipe
 from workbench.graph.builder.function_node import FunctionNode, node
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.preview.verification.verify import Deviation, Verification
+from workbench.preview.verify import Deviation, Verification
 from workbench.roots import Roots
 from workbench.ui.inspector.argument_rows import (
     NOTHING_SELECTED,

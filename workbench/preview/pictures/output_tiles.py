@@ -17,8 +17,7 @@ from workbench.errors import GraphError
 from workbench.graph.model import Port
 from workbench.graph.model.node_order import ancestors
 from workbench.preview.pictures.contact_sheet import Encoder, gpu_encoder
-from workbench.preview.pictures.frame_strip import as_pictures
-from workbench.preview.pictures.sound_pictures import is_sound, sound_scaling
+from workbench.preview.pictures.frame_strip import as_pictures, is_sound, sound_scaling
 from workbench.preview.pictures.tiles import Tiles, make_tiles, on_host, picture_layout
 from workbench.preview.pictures.value_scaling import Scaling, scaling_of
 from workbench.preview.request import GraphRun

@@ -1,1 +1,1 @@
-"""What can be asked for: a batch, its steps, an effect, a search, a shared picture."""
+"""What can be asked for: a batch, its steps, an effect, statistics, a search, a shared picture."""

@@ -16,8 +16,8 @@ from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
 from workbench.figures import plot_pictures
 from workbench.graph.types.devices import is_generator
-from workbench.preview.facts.texts import augmentations_of
 from workbench.preview.request import PreviewRequest, run_request
+from workbench.preview.views.texts import augmentations_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

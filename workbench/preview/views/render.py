@@ -20,25 +20,6 @@ from workbench.errors import GraphError
 from workbench.figures import plot_pictures
 from workbench.graph.model import Port
 from workbench.graph.model.faults import Fault
-from workbench.preview.facts.branches import (
-    Augmentation,
-    Branch,
-    augmentation_keys,
-    augmentation_texts,
-    augmentations_offered,
-    branches_of,
-    fired_scopes,
-)
-from workbench.preview.facts.texts import (
-    augmentations_of,
-    describe_shape,
-    draws_of,
-    facts_of,
-    label_port,
-    labels_of,
-    names_of_labels,
-    target_texts,
-)
 from workbench.preview.pictures.contact_sheet import (
     RAW,
     compose,
@@ -48,16 +29,34 @@ from workbench.preview.pictures.contact_sheet import (
     grid_of,
     jpeg_within,
 )
-from workbench.preview.pictures.marks import Marks, draw_marks
 from workbench.preview.pictures.output_tiles import (
     DifferenceTiles,
     differences_of,
     gpu_jpeg_encoder,
     tiles_of,
 )
-from workbench.preview.pictures.target_marks import marks_of
+from workbench.preview.pictures.target_marks import Marks, draw_marks, marks_of
 from workbench.preview.pictures.tiles import Tiles
 from workbench.preview.request import MOST_RAW, GraphRun, PreviewRequest, run_request
+from workbench.preview.views.branches import (
+    Augmentation,
+    Branch,
+    augmentation_keys,
+    augmentation_texts,
+    augmentations_offered,
+    branches_of,
+    fired_scopes,
+)
+from workbench.preview.views.texts import (
+    augmentations_of,
+    describe_shape,
+    draws_of,
+    facts_of,
+    label_port,
+    labels_of,
+    names_of_labels,
+    target_texts,
+)
 from workbench.sources import data_facts
 
 if TYPE_CHECKING:

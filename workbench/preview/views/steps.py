@@ -22,8 +22,6 @@ from workbench.errors import GraphError
 from workbench.graph.model import Node, Port
 from workbench.graph.model.ports import outputs_of
 from workbench.graph.types.devices import is_generator
-from workbench.preview.facts.statistics import Histogram, histogram_of
-from workbench.preview.facts.texts import describe_encoded, draws_at, long_values
 from workbench.preview.pictures.contact_sheet import compose, encode, grid_of
 from workbench.preview.pictures.frame_strip import as_pictures, value_layout
 from workbench.preview.pictures.output_tiles import scaling_for
@@ -31,6 +29,8 @@ from workbench.preview.pictures.target_marks import marked
 from workbench.preview.pictures.tiles import Tiles, make_tiles, picture_layout
 from workbench.preview.request import GraphRun, PreviewRequest, run_steps
 from workbench.preview.views.render import Box
+from workbench.preview.views.statistics import Histogram, histogram_of
+from workbench.preview.views.texts import describe_encoded, draws_at, long_values
 
 _KEPT_TIMES = 4096
 

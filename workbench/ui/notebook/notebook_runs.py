@@ -13,7 +13,7 @@ from workbench.bench.experiments.stages import StageCostExperiment
 from workbench.bench.experiments.tune import TuningExperiment
 from workbench.engine.protocol.progress import share_bar
 from workbench.optimiser import Optimisation, optimise
-from workbench.preview.verification.verify import Verification, verify
+from workbench.preview.verify import Verification, verify
 
 if TYPE_CHECKING:
     from workbench.graph.model import DecodeDevice

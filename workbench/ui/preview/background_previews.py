@@ -26,7 +26,7 @@ from workbench.preview import (
     preview_statistics,
     preview_steps,
 )
-from workbench.preview.facts.statistics import Histogram
+from workbench.preview.views.statistics import Histogram
 from workbench.preview.views.steps import Step, StepOutput
 from workbench.ui.contract.binary_payload import pack_payload
 from workbench.ui.contract.preview_views import (

@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.preview import PreviewRequest, preview_branch_shares
-from workbench.preview.facts.branches import BlockShares, BranchShares, wilson_interval
+from workbench.preview.views.branches import BlockShares, BranchShares, wilson_interval
 from workbench.ui.contract.preview_views import (
     BlockSharesEntry,
     BranchSharesEntry,

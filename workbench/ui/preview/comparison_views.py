@@ -29,7 +29,7 @@ from workbench.preview import (
     preview_picture,
     render_batch,
 )
-from workbench.preview.facts.difference import TileDistance
+from workbench.preview.views.difference import TileDistance
 from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.contract.action import Action

@@ -9,8 +9,8 @@ from workbench.engine.resources.machine import Machine
 from workbench.graph.checks.check import Fault
 from workbench.graph.storage.recipes import load_recipes, sample_words
 from workbench.preview import OutputStatistics, PreviewRequest, PreviewResult, Tile
-from workbench.preview.facts.statistics import ChannelStatistics
-from workbench.preview.pictures.marks import TargetMark
+from workbench.preview.pictures.target_marks import TargetMark
+from workbench.preview.views.statistics import ChannelStatistics
 from workbench.ui.contract import preview_views as views
 from workbench.ui.contract.binary_payload import pack_payload
 from workbench.ui.contract.preview_views import MarkEntry, SheetHeader, TileEntry

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from workbench.engine.file_checks.usable_data import describe_left_out
 from workbench.errors import GraphEditError
 from workbench.graph.model import Graph
-from workbench.preview.verification.verify import Verification, Verifier
+from workbench.preview.verify import Verification, Verifier
 from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.contract.action import Action

@@ -24,11 +24,10 @@ from workbench.engine import Engine
 from workbench.errors import CancelledError, DataError, GraphFaultsError, WorkerTimeoutError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_arg
-from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.verification import exported_script
-from workbench.preview.verification import verify as module
-from workbench.preview.verification.exported_script import ExportedScript, _last_words
-from workbench.preview.verification.verify import Verifier, deviation, verify
+from workbench.preview import PreviewRequest, exported_script, preview_batch
+from workbench.preview import verify as module
+from workbench.preview.exported_script import ExportedScript, _last_words
+from workbench.preview.verify import Verifier, deviation, verify
 from workbench.roots import Roots
 from workbench.sources import open_datasets
 
@@ -119,7 +118,7 @@ def test_what_differs_is_named(
     photos: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The script of a graph that differs in one value from the one that is previewed."""
-    from workbench.preview.verification import verify as module
+    from workbench.preview import verify as module
 
     graph = with_settings(
         chain_graph("brightness", brightness={"brightness": 1.0}), batch_size=COUNT

@@ -37,7 +37,7 @@ from workbench.graph.execution.active import active_graph
 from workbench.graph.execution.dataset_parameters import parameters, read_as, with_datasets
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.graph.resolved import ResolvedGraph
-from workbench.preview.verification.exported_script import ExportedScript, ScriptError, read_batch
+from workbench.preview.exported_script import ExportedScript, ScriptError, read_batch
 from workbench.roots import Roots
 from workbench.sources import Data, Datasets, failure_reason, open_datasets, require_dataset
 from workbench.system_limits import describe_refusal

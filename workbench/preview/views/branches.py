@@ -21,8 +21,8 @@ from workbench.engine.run.worker import Worker
 from workbench.graph.control_flow.kinds import kind_of
 from workbench.graph.model import Body, Graph, Node, block_of
 from workbench.graph.resolved import ResolvedGraph
-from workbench.preview.facts.texts import augmentations_of, augmented_at
 from workbench.preview.request import GraphRun, PreviewRequest, running_part
+from workbench.preview.views.texts import augmentations_of, augmented_at
 
 _NAMED = 2
 """Operators of a body that are named in its text; of more the number is told."""

@@ -1,1 +1,0 @@
-"""What is said of a batch: values, labels, statistics, bodies that ran, differences."""

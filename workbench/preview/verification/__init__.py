@@ -1,1 +1,0 @@
-"""The preview compared with the exported script, bit for bit."""
