@@ -9,7 +9,6 @@ from itertools import islice
 from workbench.arguments import WHOLE, Kind, checked
 from workbench.catalog import load_catalog
 from workbench.emit.interop.graph import LIBRARIES, decoded_images, import_transforms
-from workbench.emit.interop.pinned import PinnedTransform, pinned_transforms
 from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.emit.pipeline_import.transform_call import to_plain
 from workbench.engine.protocol.process import Engine
@@ -38,6 +37,7 @@ from workbench.transform_comparison.measured_transform import (
     library_state,
     measure_transform,
 )
+from workbench.transform_comparison.pinned import PinnedTransform, pinned_transforms
 from workbench.transform_comparison.result import ComparedTransform, TransformComparison
 
 __all__ = ["MOST_SAMPLES", "TransformComparison", "compare_transforms"]

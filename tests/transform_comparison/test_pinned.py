@@ -9,9 +9,9 @@ import pytest
 from tests.emit.interop.fixed_transforms import ALBUMENTATIONS, KORNIA, TORCHVISION
 from workbench.catalog import load_catalog
 from workbench.emit.interop.graph import import_transforms
-from workbench.emit.interop.pinned import pinned, pinned_transforms
 from workbench.emit.pipeline_import.transform_call import DrawnValue, NamedValue, TransformCall
 from workbench.graph.model import Source
+from workbench.transform_comparison.pinned import pinned, pinned_transforms
 
 
 def call(name: str, /, *args: Any, **kwargs: Any) -> TransformCall:
