@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from workbench.emit.interop.common import pixels
 from workbench.emit.interop.common.geometry import erased_value, opposite
 from workbench.emit.interop.common.images import (
     Images,
@@ -30,16 +31,6 @@ from workbench.emit.interop.common.library import (
     sampled,
     unused,
     unused_keyword,
-)
-from workbench.emit.interop.common.pixels import (
-    blur_motion,
-    brighten,
-    equalize,
-    grey,
-    invert,
-    jitter_colour,
-    posterize,
-    solarize,
 )
 from workbench.emit.interop.torchvision import colour, composition, geometry
 
@@ -246,8 +237,8 @@ def color_jiggle(
     images: Images, brightness: Any = 0.0, contrast: Any = 0.0, saturation: Any = 0.0, hue: Any = 0
 ) -> None:
     low, high = around(brightness, 1, least=0)
-    brighten(images, around(contrast, 1, least=0), (low - 1, high - 1))
-    jitter_colour(images, saturation=around(saturation, 1, least=0), hue=around(hue, 0))
+    pixels.brighten(images, around(contrast, 1, least=0), (low - 1, high - 1))
+    pixels.jitter_colour(images, saturation=around(saturation, 1, least=0), hue=around(hue, 0))
     if around(saturation, 1) != (1.0, 1.0):
         images.changed("saturation is that of YIQ, not of HSV")
 
@@ -282,7 +273,7 @@ def random_hue(images: Images, hue: Any = (0.0, 0.0)) -> None:
 
 @_imports("RandomGrayscale", rgb_weights=unused(None, "the weights are those of ITU-R 601"))
 def random_grayscale(images: Images) -> None:
-    grey(images, 3)
+    pixels.grey(images, 3)
 
 
 @_imports(
@@ -318,7 +309,7 @@ def random_motion_blur(images: Images, kernel_size: Any, angle: Any, direction: 
     low, high = kernel_size if isinstance(kernel_size, list | tuple) else 2 * (kernel_size,)
 
     def blur(size: int) -> None:
-        blur_motion(images, size, opposite(around(angle, 0)))  # anticlockwise
+        pixels.blur_motion(images, size, opposite(around(angle, 0)))  # anticlockwise
 
     images.one_of_values(range(int(low) | 1, int(high) + 1, 2), blur)
     images.changed("the line is at one of six angles, and the image is mirrored at its border")
@@ -336,22 +327,22 @@ def random_solarize(images: Images, thresholds: Any = 0.1, additions: Any = 0.1)
         images.changed(f"the threshold is the middle of {low} and {high}, not drawn")
     if around(additions, 0) != (0.0, 0.0):
         images.changed(f"nothing is added, but additions={additions}")
-    solarize(images, 255 * (low + high) / 2)
+    pixels.solarize(images, 255 * (low + high) / 2)
 
 
 @_imports("RandomPosterize", compare=sampled(bits=0))
 def random_posterize(images: Images, bits: Any = 3) -> None:
     low, high = bits if isinstance(bits, list | tuple) else (bits, 8)
-    images.one_of_values(range(int(low), int(high) + 1), partial(posterize, images))
+    images.one_of_values(range(int(low), int(high) + 1), partial(pixels.posterize, images))
 
 
 @_imports("RandomEqualize")
 def random_equalize(images: Images) -> None:
     images.changed("the histogram is equalised as OpenCV does")
-    equalize(images)
+    pixels.equalize(images)
 
 
-_imports("RandomInvert", max_val=unused(1.0, "inverted about the middle of 0 to 1"))(invert)
+_imports("RandomInvert", max_val=unused(1.0, "inverted about the middle of 0 to 1"))(pixels.invert)
 
 
 @_imports("RandomSharpness")

@@ -9,27 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.emit.interop.common import pixels
 from workbench.emit.interop.common.images import Images, NoMatchError, drawn, drawn_range, number
 from workbench.emit.interop.common.library import HOLDS, NOTHING, Library
-from workbench.emit.interop.common.pixels import (
-    as_bytes,
-    blur_box,
-    equalize,
-    grey,
-    invert,
-    jitter_colour,
-    posterize,
-    sharpen,
-    solarize,
-    stretch_contrast,
-)
 from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.graph.builder.data_node import DataNode
 
 OWN = Library("own")
 _imports = OWN.imports
-_imports("equalize")(equalize)
-_imports("invert")(invert)
+_imports("equalize")(pixels.equalize)
+_imports("invert")(pixels.invert)
 
 
 @_imports("steps", compare=HOLDS)
@@ -55,7 +44,7 @@ def filter_(images: Images, kernel: Any) -> None:
         images.graph = images.graph.gaussian_blur(sigma=drawn(radius))
         images.changed("Pillow blurs by three boxes, DALI by the curve itself")
     elif name == "BoxBlur":
-        blur_box(images, 2 * int(number(radius)) + 1)
+        pixels.blur_box(images, 2 * int(number(radius)) + 1)
     else:
         raise NoMatchError(f"Pillow's filter {name} is not known; GaussianBlur and BoxBlur are")
 
@@ -63,31 +52,31 @@ def filter_(images: Images, kernel: Any) -> None:
 @_imports("convert")
 def convert(images: Images, mode: Any = None) -> None:
     if mode == "L":
-        grey(images, 1)
+        pixels.grey(images, 1)
     elif mode != "RGB":
         raise NoMatchError(f"the mode {mode} is not known; RGB and L are")
 
 
 @_imports("grayscale")
 def grayscale(images: Images) -> None:
-    grey(images, 1)
+    pixels.grey(images, 1)
 
 
 @_imports("solarize")
-def solarize_(images: Images, threshold: Any = 128) -> None:
-    solarize(images, number(threshold))
+def solarize(images: Images, threshold: Any = 128) -> None:
+    pixels.solarize(images, number(threshold))
 
 
 @_imports("posterize")
-def posterize_(images: Images, bits: Any) -> None:
-    posterize(images, int(number(bits)))
+def posterize(images: Images, bits: Any) -> None:
+    pixels.posterize(images, int(number(bits)))
 
 
 @_imports("autocontrast")
 def autocontrast(images: Images, cutoff: Any = 0) -> None:
     if cutoff:
         raise NoMatchError(f"cutoff is {cutoff}; 0 is known")
-    stretch_contrast(images)
+    pixels.stretch_contrast(images)
 
 
 @_imports("mirror")
@@ -102,22 +91,22 @@ def flip(images: Images) -> None:
 
 @_imports("Brightness")
 def brightness(images: Images, factor: Any) -> None:
-    jitter_colour(images, brightness=drawn_range(factor))
+    pixels.jitter_colour(images, brightness=drawn_range(factor))
 
 
 @_imports("Contrast")
 def contrast(images: Images, factor: Any) -> None:
-    jitter_colour(images, contrast=drawn_range(factor))
+    pixels.jitter_colour(images, contrast=drawn_range(factor))
 
 
 @_imports("Color")
 def color(images: Images, factor: Any) -> None:
-    jitter_colour(images, saturation=drawn_range(factor))
+    pixels.jitter_colour(images, saturation=drawn_range(factor))
 
 
 @_imports("Sharpness")
 def sharpness(images: Images, factor: Any) -> None:
-    sharpen(images, number(factor))
+    pixels.sharpen(images, number(factor))
 
 
 @_imports("mul")
@@ -147,7 +136,7 @@ def _linear(images: Images, factor: float, shift: float) -> None:
     if not images.channels_first:
         value = images.value * factor + shift
         assert isinstance(value, DataNode)
-        images.become(as_bytes(value))
+        images.become(pixels.as_bytes(value))
         return
     # (x - mean) / std * factor + shift = (x - (mean - shift * std / factor)) / (std / factor)
     pairs = [*zip(images.mean, images.std, strict=True)]

@@ -10,10 +10,10 @@ import math
 import re
 from typing import Any
 
+from workbench.emit.interop.common import pixels
 from workbench.emit.interop.common.geometry import erase_at_random
 from workbench.emit.interop.common.images import Images, NoMatchError, number, size_of
 from workbench.emit.interop.common.library import WINDOW, Library, unused
-from workbench.emit.interop.common.pixels import grey
 from workbench.emit.interop.torchvision import colour, composition, geometry
 
 TIMM = Library("timm", modules=("timm.data", "timm.data.transforms"))
@@ -94,7 +94,7 @@ def create_transform(
             1.0 if color_jitter_prob is None else number(color_jitter_prob),
             lambda: colour.color_jitter(images, *strengths),
         )
-    images.with_p(number(grayscale_prob), lambda: grey(images, 3))
+    images.with_p(number(grayscale_prob), lambda: pixels.grey(images, 3))
     images.with_p(number(gaussian_blur_prob), lambda: colour.gaussian_blur(images, 23, (0.1, 2.0)))
     _to_tensor(images, mean, std, normalize)
     if re_prob > 0:

@@ -13,6 +13,7 @@ from workbench.emit.interop.albumentations.composition import (
     range_of,
     shifted,
 )
+from workbench.emit.interop.common import pixels
 from workbench.emit.interop.common.images import (
     Images,
     NoMatchError,
@@ -23,21 +24,6 @@ from workbench.emit.interop.common.images import (
     uniform_whole,
 )
 from workbench.emit.interop.common.library import COLOURS, sampled, unused
-from workbench.emit.interop.common.pixels import (
-    INVERTED,
-    blur_box,
-    blur_motion,
-    brighten,
-    equalize,
-    grey,
-    invert,
-    jitter_around,
-    posterize,
-    power,
-    sharpen_by_kernel,
-    shift_channels,
-    solarize,
-)
 from workbench.emit.interop.common.source_text import Expression, call_of
 from workbench.emit.interop.common.steps import Step, blur_window, grey_share, kept_bits
 from workbench.emit.interop.common.transforms import Transforms
@@ -60,7 +46,7 @@ def random_brightness_contrast(
 ) -> None:
     if not brightness_by_max:
         raise NoMatchError("brightness_by_max=False adds a share of the mean, which is not known")
-    brighten(images, _factor(contrast_limit), around(brightness_limit, 0))
+    pixels.brighten(images, _factor(contrast_limit), around(brightness_limit, 0))
 
 
 def _factor(limit: Any) -> tuple[float, float]:
@@ -69,12 +55,12 @@ def _factor(limit: Any) -> tuple[float, float]:
 
 @_imports("RandomBrightness", compare=sampled(limit=0))
 def random_brightness(images: Images, limit: Any = 0.2) -> None:
-    brighten(images, (1.0, 1.0), around(limit, 0))
+    pixels.brighten(images, (1.0, 1.0), around(limit, 0))
 
 
 @_imports("RandomContrast", compare=sampled(limit=0))
 def random_contrast(images: Images, limit: Any = 0.2) -> None:
-    brighten(images, _factor(limit), (0.0, 0.0))
+    pixels.brighten(images, _factor(limit), (0.0, 0.0))
 
 
 @_imports("ColorJitter", compare=COLOURS)
@@ -85,7 +71,7 @@ def color_jitter(
     saturation: Any = (0.8, 1.2),
     hue: Any = (-0.5, 0.5),
 ) -> None:
-    jitter_around(images, brightness, contrast, saturation, hue)
+    pixels.jitter_around(images, brightness, contrast, saturation, hue)
 
 
 @_exports(
@@ -146,7 +132,7 @@ def hue_saturation_value(
         hue=uniform(2 * low, 2 * high),  # OpenCV's hue has 180 steps
         saturation=uniform(saturation[0], saturation[1]),
     )
-    brighten(images, (1.0, 1.0), (value[0], value[1]))
+    pixels.brighten(images, (1.0, 1.0), (value[0], value[1]))
     images.changed("saturation is multiplied, and value added to each channel; hue is of YIQ")
 
 
@@ -155,7 +141,7 @@ def rgb_shift(
     images: Images, r_shift_limit: Any = 20, g_shift_limit: Any = 20, b_shift_limit: Any = 20
 ) -> None:
     red, green, blue = (around(each, 0) for each in (r_shift_limit, g_shift_limit, b_shift_limit))
-    shift_channels(images, (red, green, blue))
+    pixels.shift_channels(images, (red, green, blue))
 
 
 @_exports_expression("clamp(add(x, stack([N, N], [N, N], [N, N])), 0, 255)")
@@ -166,7 +152,7 @@ def export_shift_channels(transforms: Transforms, step: Step, *ends: float) -> N
 
 @_imports("ToGray", method=unused("weighted_average", "the weights are those of ITU-R 601"))
 def to_gray(images: Images, num_output_channels: int = 3) -> None:
-    grey(images, num_output_channels)
+    pixels.grey(images, num_output_channels)
 
 
 @_exports("color_space_conversion")
@@ -256,7 +242,7 @@ def _odd_sizes(limit: Any, least: int) -> list[int]:
 
 @_imports("Blur", compare=sampled(blur_limit=0))
 def blur(images: Images, blur_limit: Any = (3, 7)) -> None:
-    images.one_of_values(_odd_sizes(blur_limit, 3), partial(blur_box, images))
+    images.one_of_values(_odd_sizes(blur_limit, 3), partial(pixels.blur_box, images))
 
 
 _LINE = "the line goes through the pixel, evenly"
@@ -274,7 +260,7 @@ def motion_blur(
     angles = (low, min(high, low + 180))  # half a turn is the same line
 
     sizes = _odd_sizes(blur_limit, 3)
-    images.one_of_values(sizes, lambda size: blur_motion(images, size, angles))
+    images.one_of_values(sizes, lambda size: pixels.blur_motion(images, size, angles))
     images.changed("the line goes through the pixel, as long as the window, at one of six angles")
 
 
@@ -351,7 +337,7 @@ def export_jpeg(transforms: Transforms, step: Step) -> None:
 )
 def random_gamma(images: Images, gamma_limit: Any = (80, 120)) -> None:
     low, high = around(gamma_limit, 100)
-    power(images, low / 100, high / 100)
+    pixels.power(images, low / 100, high / 100)
 
 
 @_exports_expression("clamp(mul(pow(mul(x, 0.00392157), N), 255), 0, 255)")
@@ -361,11 +347,11 @@ def export_gamma(transforms: Transforms, step: Step, *ends: float) -> None:
     transforms.measured("gamma")
 
 
-ALBUMENTATIONS.pair("InvertImg", invert, expressions=INVERTED, measured="invert")
+ALBUMENTATIONS.pair("InvertImg", pixels.invert, expressions=pixels.INVERTED, measured="invert")
 
 
 @_imports("Solarize", compare=sampled(threshold=None, threshold_range=None))
-def solarize_(images: Images, threshold: Any = 128, threshold_range: Any = None) -> None:
+def solarize(images: Images, threshold: Any = 128, threshold_range: Any = None) -> None:
     if threshold_range is not None:
         low, high = (255 * number(each) for each in threshold_range)
     else:
@@ -374,7 +360,7 @@ def solarize_(images: Images, threshold: Any = 128, threshold_range: Any = None)
             low, high = 255 * number(low), 255 * number(high)
     if low != high:
         images.changed(f"the threshold is the middle of {low} and {high}, not drawn")
-    solarize(images, (number(low) + number(high)) / 2)
+    pixels.solarize(images, (number(low) + number(high)) / 2)
 
 
 @_exports_expression("bitxor(x, mul(ge(x, N), 255))")
@@ -385,12 +371,12 @@ def export_solarize(transforms: Transforms, step: Step, threshold: float) -> Non
 
 
 @_imports("Posterize", compare=sampled(num_bits=None))
-def posterize_(images: Images, num_bits: Any = 4) -> None:
+def posterize(images: Images, num_bits: Any = 4) -> None:
     if is_pair(num_bits) and num_bits[0] != num_bits[1]:
         low, high = (int(number(each)) for each in num_bits)
-        images.one_of_values(range(low, high + 1), partial(posterize, images))
+        images.one_of_values(range(low, high + 1), partial(pixels.posterize, images))
         return
-    posterize(images, num_bits[0] if is_pair(num_bits) else num_bits)
+    pixels.posterize(images, num_bits[0] if is_pair(num_bits) else num_bits)
 
 
 @_exports_expression("bitand(x, N)")
@@ -404,12 +390,12 @@ def export_posterize(transforms: Transforms, step: Step, mask: float) -> None:
     mask=unused(None, "all of the image counts"),
     mask_params=unused((), "all of the image counts"),
 )
-def equalize_(images: Images, mode: str = "cv", by_channels: bool = True) -> None:
+def equalize(images: Images, mode: str = "cv", by_channels: bool = True) -> None:
     if mode != "cv":
         images.changed(f"equalised as OpenCV does, not by mode={mode}")
     if not by_channels:
         images.changed("each channel is equalized by itself, not luminance alone")
-    equalize(images)
+    pixels.equalize(images)
 
 
 @_exports("equalize")
@@ -452,7 +438,7 @@ def sharpen(
 ) -> None:
     if method != "kernel":
         raise NoMatchError(f"method is {method}; kernel is known")
-    sharpen_by_kernel(images, range_of(alpha), range_of(lightness))
+    pixels.sharpen_by_kernel(images, range_of(alpha), range_of(lightness))
 
 
 @_imports(

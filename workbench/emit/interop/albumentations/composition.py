@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from workbench.emit.interop.common import pixels
 from workbench.emit.interop.common.geometry import fills
 from workbench.emit.interop.common.images import Images, NoMatchError, number
 from workbench.emit.interop.common.library import (
@@ -22,7 +23,6 @@ from workbench.emit.interop.common.library import (
     unused,
     written,
 )
-from workbench.emit.interop.common.pixels import normalise
 from workbench.emit.interop.common.source_text import Expression, call_of
 from workbench.emit.interop.common.steps import Choice, Step, decoded_with_pillow
 from workbench.emit.interop.common.transforms import Transforms, with_p
@@ -257,7 +257,7 @@ def to_tensor(
 ) -> None:
     images.zero_to_one = images.channels_first = True
     if isinstance(normalize, dict):
-        normalise(images, normalize["mean"], normalize["std"])
+        pixels.normalise(images, normalize["mean"], normalize["std"])
     elif normalize is not None:
         raise NoMatchError(f"normalize is {written(normalize)}; mean and std are known")
 
@@ -284,7 +284,7 @@ def normalize(
         most = 255.0
     images.zero_to_one = True
     factor = most / 255
-    normalise(
+    pixels.normalise(
         images,
         [each * factor for each in fills(mean)],
         [each * factor for each in fills(std)],

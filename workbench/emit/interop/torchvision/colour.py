@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from workbench.emit.interop.common import pixels
 from workbench.emit.interop.common.images import (
     Images,
     NoMatchError,
@@ -15,18 +16,6 @@ from workbench.emit.interop.common.images import (
     warp_interp_type,
 )
 from workbench.emit.interop.common.library import COLOURS, sampled, unused
-from workbench.emit.interop.common.pixels import (
-    INVERTED,
-    equalize,
-    grey,
-    invert,
-    jitter_around,
-    jitter_colour,
-    posterize,
-    sharpen,
-    solarize,
-    stretch_contrast,
-)
 from workbench.emit.interop.common.source_text import Expression, Source, call_of
 from workbench.emit.interop.common.steps import Step, blur_window, grey_share, kept_bits
 from workbench.emit.interop.common.transforms import Transforms
@@ -42,7 +31,7 @@ _UNCHANGED = (1.0, 1.0)
 def color_jitter(
     images: Images, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0
 ) -> None:
-    jitter_around(images, brightness, contrast, saturation, hue)
+    pixels.jitter_around(images, brightness, contrast, saturation, hue)
 
 
 _BRIGHTEN = '''\
@@ -99,12 +88,12 @@ def export_color_jitter(transforms: Transforms, step: Step) -> None:
 
 @_imports("Grayscale")
 def grayscale(images: Images, num_output_channels: int = 1) -> None:
-    grey(images, num_output_channels)
+    pixels.grey(images, num_output_channels)
 
 
 @_imports("RandomGrayscale")
 def random_grayscale(images: Images, p: float = 0.1) -> None:
-    images.with_p(number(p), lambda: grey(images, 3))
+    images.with_p(number(p), lambda: pixels.grey(images, 3))
 
 
 @_exports("color_space_conversion")
@@ -189,19 +178,19 @@ def export_jpeg(transforms: Transforms, step: Step) -> None:
     transforms.measured("jpeg_compression_distortion")
 
 
-TORCHVISION.pair("RandomEqualize", equalize, op="equalize", measured="equalize")
-TORCHVISION.pair("RandomInvert", invert, expressions=INVERTED, measured="invert")
+TORCHVISION.pair("RandomEqualize", pixels.equalize, op="equalize", measured="equalize")
+TORCHVISION.pair("RandomInvert", pixels.invert, expressions=pixels.INVERTED, measured="invert")
 _SPAN = "max(sub(reductions.max(x), reductions.min(x)), 1)"
 _STRETCHED = f"clamp(mul(sub(x, reductions.min(x)), truediv(255, {_SPAN})), 0, 255)"
 TORCHVISION.pair(
-    "RandomAutocontrast", stretch_contrast, expressions=[_STRETCHED], measured="autocontrast"
+    "RandomAutocontrast", pixels.stretch_contrast, expressions=[_STRETCHED], measured="autocontrast"
 )
 
 
 @_imports("RandomSolarize")
 def random_solarize(images: Images, threshold: float, p: float = 0.5) -> None:
     limit = number(threshold) * (255 if isinstance(threshold, float) and threshold <= 1 else 1)
-    images.with_p(number(p), lambda: solarize(images, limit))
+    images.with_p(number(p), lambda: pixels.solarize(images, limit))
 
 
 @_exports_expression("bitxor(x, mul(ge(x, N), 255))")
@@ -212,7 +201,7 @@ def export_solarize(transforms: Transforms, step: Step, threshold: float) -> Non
 
 @_imports("RandomPosterize")
 def random_posterize(images: Images, bits: int, p: float = 0.5) -> None:
-    images.with_p(number(p), lambda: posterize(images, bits))
+    images.with_p(number(p), lambda: pixels.posterize(images, bits))
 
 
 @_exports_expression("bitand(x, N)")
@@ -223,7 +212,7 @@ def export_posterize(transforms: Transforms, step: Step, mask: float) -> None:
 
 @_imports("RandomAdjustSharpness")
 def random_adjust_sharpness(images: Images, sharpness_factor: float, p: float = 0.5) -> None:
-    images.with_p(number(p), lambda: sharpen(images, number(sharpness_factor)))
+    images.with_p(number(p), lambda: pixels.sharpen(images, number(sharpness_factor)))
 
 
 @_imports("RandAugment")
@@ -326,8 +315,8 @@ def random_photometric_distort(
     p: float = 0.5,
 ) -> None:
     chance = number(p)
-    images.with_p(chance, lambda: jitter_colour(images, brightness=tuple(brightness)))
-    images.with_p(chance, lambda: jitter_colour(images, contrast=tuple(contrast)))
-    images.with_p(chance, lambda: jitter_colour(images, saturation=tuple(saturation)))
-    images.with_p(chance, lambda: jitter_colour(images, hue=tuple(hue)))
+    images.with_p(chance, lambda: pixels.jitter_colour(images, brightness=tuple(brightness)))
+    images.with_p(chance, lambda: pixels.jitter_colour(images, contrast=tuple(contrast)))
+    images.with_p(chance, lambda: pixels.jitter_colour(images, saturation=tuple(saturation)))
+    images.with_p(chance, lambda: pixels.jitter_colour(images, hue=tuple(hue)))
     images.changed("contrast stands before saturation and hue; channels are not permuted")

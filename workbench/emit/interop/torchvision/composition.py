@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from workbench.emit.interop.common import pixels
 from workbench.emit.interop.common.images import Images, NoMatchError, number
 from workbench.emit.interop.common.library import (
     FORM,
@@ -20,7 +21,6 @@ from workbench.emit.interop.common.library import (
     unused_keyword,
     written,
 )
-from workbench.emit.interop.common.pixels import normalise
 from workbench.emit.interop.common.source_text import Expression, Source, call_of
 from workbench.emit.interop.common.steps import Choice, Step, decoded_with_pillow
 from workbench.emit.interop.common.transforms import Transforms, with_p
@@ -226,7 +226,7 @@ def to_image(images: Images) -> None:
 def normalize(images: Images, mean: Any, std: Any) -> None:
     images.zero_to_one = images.zero_to_one or not images.floats
     images.channels_first = True
-    normalise(images, mean, std)
+    pixels.normalise(images, mean, std)
 
 
 @_exports("decoders.image")

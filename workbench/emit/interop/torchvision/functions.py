@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.emit.interop.common import pixels
 from workbench.emit.interop.common.geometry import affine as warp
 from workbench.emit.interop.common.geometry import as_value, erased_value
 from workbench.emit.interop.common.images import (
@@ -19,25 +20,16 @@ from workbench.emit.interop.common.images import (
     size_of,
     warp_interp_type,
 )
-from workbench.emit.interop.common.pixels import (
-    equalize,
-    invert,
-    jitter_colour,
-    posterize,
-    power,
-    sharpen,
-    stretch_contrast,
-)
 from workbench.emit.interop.torchvision import colour, composition, geometry
 from workbench.emit.interop.torchvision.composition import TORCHVISION
 from workbench.graph.builder.read import fn
 
 _imports = TORCHVISION.imports
 _SAME = {
-    "autocontrast": stretch_contrast,
+    "autocontrast": pixels.stretch_contrast,
     "convert_image_dtype": composition.convert_image_dtype,
-    "equalize": equalize,
-    "invert": invert,
+    "equalize": pixels.equalize,
+    "invert": pixels.invert,
     "normalize": composition.normalize,
     "pad": geometry.pad,
     "resize": geometry.resize,
@@ -151,34 +143,34 @@ def gaussian_blur(images: Images, kernel_size: Any, sigma: Any = None) -> None:
 
 @_imports("adjust_brightness")
 def adjust_brightness(images: Images, brightness_factor: Any) -> None:
-    jitter_colour(images, brightness=drawn_range(brightness_factor))
+    pixels.jitter_colour(images, brightness=drawn_range(brightness_factor))
 
 
 @_imports("adjust_contrast")
 def adjust_contrast(images: Images, contrast_factor: Any) -> None:
-    jitter_colour(images, contrast=drawn_range(contrast_factor))
+    pixels.jitter_colour(images, contrast=drawn_range(contrast_factor))
 
 
 @_imports("adjust_saturation")
 def adjust_saturation(images: Images, saturation_factor: Any) -> None:
-    jitter_colour(images, saturation=drawn_range(saturation_factor))
+    pixels.jitter_colour(images, saturation=drawn_range(saturation_factor))
 
 
 @_imports("adjust_hue")
 def adjust_hue(images: Images, hue_factor: Any) -> None:
-    jitter_colour(images, hue=drawn_range(hue_factor))
+    pixels.jitter_colour(images, hue=drawn_range(hue_factor))
 
 
 @_imports("adjust_gamma")
 def adjust_gamma(images: Images, gamma: Any, gain: Any = 1) -> None:
     if gain != 1:
         raise NoMatchError(f"gain is {gain}; 1 is known")
-    power(images, *drawn_range(gamma))
+    pixels.power(images, *drawn_range(gamma))
 
 
 @_imports("adjust_sharpness")
 def adjust_sharpness(images: Images, sharpness_factor: Any) -> None:
-    sharpen(images, number(sharpness_factor))
+    pixels.sharpen(images, number(sharpness_factor))
 
 
 @_imports("solarize")
@@ -187,8 +179,8 @@ def solarize_(images: Images, threshold: Any) -> None:
 
 
 @_imports("posterize")
-def posterize_(images: Images, bits: Any) -> None:
-    posterize(images, int(number(bits)))
+def posterize(images: Images, bits: Any) -> None:
+    pixels.posterize(images, int(number(bits)))
 
 
 @_imports("erase")
