@@ -139,8 +139,8 @@ def import_transforms(
     if check_graph(graph, load_catalog()):  # which transformation it is, is told by its own check
         images, graph = _applied(library, call, start)
     graph = graph.named(name)
-    inexact = tuple(node.id for node in graph.walk() if node.id in images.inexact)
-    exact = tuple(node.id for node in graph.walk() if node.id not in images.inexact)
+    inexact = tuple(node.id for node in graph.walk() if images.differing.get(node.id))
+    exact = tuple(node.id for node in graph.walk() if node.id not in inexact)
     report = ImportReport(
         exact,
         (*images.issues, *losses),

@@ -12,13 +12,23 @@ from typing import Any
 from workbench.emit.interop.common import pixels
 from workbench.emit.interop.common.images import Images, NoMatchError, drawn, drawn_range, number
 from workbench.emit.interop.common.library import HOLDS, NOTHING, Library
+from workbench.emit.interop.torchvision import colour, functions
 from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.graph.builder.data_node import DataNode
 
 OWN = Library("own")
 _imports = OWN.imports
-_imports("equalize")(pixels.equalize)
-_imports("invert")(pixels.invert)
+_SAME = {
+    "equalize": pixels.equalize,
+    "flip": functions.vflip,
+    "grayscale": colour.grayscale,
+    "invert": pixels.invert,
+    "mirror": functions.hflip,
+    "posterize": functions.posterize,
+}
+"""Functions of Pillow that torchvision has too."""
+for _name, _function in _SAME.items():
+    _imports(_name)(_function)
 
 
 @_imports("steps", compare=HOLDS)
@@ -57,19 +67,9 @@ def convert(images: Images, mode: Any = None) -> None:
         raise NoMatchError(f"the mode {mode} is not known; RGB and L are")
 
 
-@_imports("grayscale")
-def grayscale(images: Images) -> None:
-    pixels.grey(images, 1)
-
-
 @_imports("solarize")
 def solarize(images: Images, threshold: Any = 128) -> None:
     pixels.solarize(images, number(threshold))
-
-
-@_imports("posterize")
-def posterize(images: Images, bits: Any) -> None:
-    pixels.posterize(images, int(number(bits)))
 
 
 @_imports("autocontrast")
@@ -77,16 +77,6 @@ def autocontrast(images: Images, cutoff: Any = 0) -> None:
     if cutoff:
         raise NoMatchError(f"cutoff is {cutoff}; 0 is known")
     pixels.stretch_contrast(images)
-
-
-@_imports("mirror")
-def mirror(images: Images) -> None:
-    images.graph = images.graph.flip(horizontal=1)
-
-
-@_imports("flip")
-def flip(images: Images) -> None:
-    images.graph = images.graph.flip(horizontal=0, vertical=1)
 
 
 @_imports("Brightness")

@@ -18,16 +18,17 @@ from workbench.emit.interop.common.geometry import (
     scale_by,
 )
 from workbench.emit.interop.common.images import (
+    APPROXIMATED,
+    OF_OPENCV,
     Images,
     NoMatchError,
     around,
+    interp_type,
     number,
     rounded,
     size_of,
     uniform,
 )
-from workbench.emit.interop.common.images import interp_type_of_opencv as interp_type
-from workbench.emit.interop.common.images import sampling_of_opencv as sampling
 from workbench.emit.interop.common.library import WINDOW, sampled, unused
 from workbench.emit.interop.common.source_text import Source
 from workbench.emit.interop.common.steps import Step, area_ranges, crop_place, erased_window
@@ -44,6 +45,18 @@ _INTERPOLATIONS = {
     "INTERP_CUBIC": "CUBIC",
     "INTERP_LANCZOS3": "LANCZOS4",
 }
+
+
+def sampling(images: Images, interpolation: Any, area_for_downscale: Any) -> dict[str, Any]:
+    """Arguments of a resize as in OpenCV, where only ``INTER_AREA`` antialiases."""
+    if area_for_downscale is not None:
+        images.changed(APPROXIMATED["area"])
+    area = (
+        area_for_downscale is not None
+        or interpolation == OF_OPENCV.index("area")
+        or str(interpolation).endswith("AREA")
+    )
+    return {"interp_type": interp_type(images, interpolation, OF_OPENCV), "antialias": area}
 
 
 @_imports("Resize")
@@ -136,7 +149,7 @@ def random_scale(
     if area_for_downscale is not None:
         images.changed(f"area_for_downscale={area_for_downscale}: no area interpolation")
     low, high = around(scale_limit, 1) if not is_pair(scale_limit) else shifted(scale_limit, 1)
-    scale_by(images, low, high, interp_type(images, interpolation))
+    scale_by(images, low, high, interp_type(images, interpolation, OF_OPENCV))
 
 
 @_imports("PadIfNeeded")

@@ -19,14 +19,15 @@ from workbench.emit.interop.common.geometry import (
     opposite,
 )
 from workbench.emit.interop.common.images import (
+    OF_OPENCV,
     Images,
     ImageStep,
     NoMatchError,
     around,
     number,
     uniform,
+    warp_interp_type,
 )
-from workbench.emit.interop.common.images import warp_interp_type_of_opencv as warp_interp_type
 from workbench.emit.interop.common.library import sampled, unused
 from workbench.emit.interop.common.source_text import Expression, Source, call_of
 from workbench.emit.interop.common.steps import Step, whole
@@ -133,7 +134,7 @@ def rotate(
     images.graph = images.graph.rotate(
         angle=uniform(*around(limit, 0)),
         keep_size=not safe,
-        interp_type=warp_interp_type(images, interpolation),
+        interp_type=warp_interp_type(images, interpolation, OF_OPENCV),
         fill_value=_one_value(images, filling(fill, value)),
     )
 
@@ -197,7 +198,7 @@ def shift_scale_rotate(
         shear=(0.0, 0.0),
         shift=(around(across, 0), around(down, 0)),
         whole_shift=True,
-        interp=warp_interp_type(images, interpolation),
+        interp=warp_interp_type(images, interpolation, OF_OPENCV),
         fill=_one_value(images, filling(fill, value)),
     )
 
@@ -237,7 +238,7 @@ def affine_(
         scale=one if keep_ratio else (one, uniform(*high)),
         shear=(uniform(*opposite(slant)), uniform(*opposite(tilt))),
         shift=(across, down),
-        interp=warp_interp_type(images, interpolation),
+        interp=warp_interp_type(images, interpolation, OF_OPENCV),
         fill=_one_value(images, filling(fill, cval)),
         sheared_last=True,
         whole_shift=True,

@@ -25,7 +25,7 @@ _INTERPOLATIONS = {
     **{"hamming": "INTERP_LINEAR", "linear": "INTERP_LINEAR", "cubic": "INTERP_CUBIC"},
     **{"area": "INTERP_LINEAR", "lanczos4": "INTERP_LANCZOS3", "linear_exact": "INTERP_LINEAR"},
 }
-_APPROXIMATED = {
+APPROXIMATED = {
     "box": "interpolated linearly: DALI has no box filter",
     "hamming": "interpolated linearly: DALI has no Hamming window",
     "area": "area interpolation is approximated by DALI's linear filter with antialiasing",
@@ -34,30 +34,12 @@ _APPROXIMATED = {
 }
 """Interpolations that DALI only approximates."""
 _OF_PILLOW = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
-_OF_OPENCV = ("nearest", "linear", "cubic", "area", "lanczos4", "linear_exact")
+OF_OPENCV = ("nearest", "linear", "cubic", "area", "lanczos4", "linear_exact")
+"""Interpolations by their numbers."""
 
 
 class NoMatchError(Exception):
     """What a transformation is asked to do that DALI's operators cannot."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The state before a transform was matched."""
-
-    images: Images
-    graph: Graph
-    exact: int
-    inexact: int
-    issues: int
-
-    def undo(self) -> None:
-        """Remove the nodes that were added since, and the reports of them."""
-        images = self.images
-        images.graph = self.graph
-        images.exact = images.exact[: self.exact]
-        images.inexact = images.inexact[: self.inexact]
-        images.issues = images.issues[: self.issues]
 
 
 @dataclass
@@ -79,10 +61,8 @@ class Images:
     issues: list[ImportIssue] = field(default_factory=list)
     floats: bool = False
     """Whether the library has floats, of whatever range."""
-    exact: list[str] = field(default_factory=list)
-    """Ids of the nodes that do what the library does."""
-    inexact: list[str] = field(default_factory=list)
-    """Ids of the nodes that do otherwise than the library, as ``issues`` say."""
+    differing: dict[str, bool] = field(default_factory=dict)
+    """By node whether it does otherwise than the library, as ``issues`` say."""
     _differs: bool = False
     """Whether a difference was reported for the transform that is being matched."""
     call: TransformCall = field(default_factory=lambda: TransformCall(""))
@@ -115,23 +95,24 @@ class Images:
         self._report("refused", why)
 
     @contextmanager
-    def matching(self, call: TransformCall) -> Iterator[Outcome]:
-        """Match a call: its nodes are counted as exact unless a difference is reported for it."""
+    def matching(self, call: TransformCall) -> Iterator[None]:
+        """Match a call: its nodes differ from the library if a difference is reported for it.
+
+        After a NoMatchError the nodes and reports since are removed, and the call is reported.
+        """
         outer, self.call = self.call, call
         outer_differs, self._differs = self._differs, False
-        before = self.graph
-        outcome = Outcome(self, before, len(self.exact), len(self.inexact), len(self.issues))
+        before = self.graph, dict(self.differing), list(self.issues)
         try:
-            yield outcome
+            yield
+        except NoMatchError as error:
+            self.graph, self.differing, self.issues = before
+            self.refused(f"left out: {error}")
         finally:
-            self.count_nodes(before)
+            known = {node.id for node in before[0].whole.walk()} | self.differing.keys()
+            made = [node.id for node in self.graph.whole.walk() if node.id not in known]
+            self.differing.update(dict.fromkeys(made, self._differs))
             self.call, self._differs = outer, outer_differs
-
-    def count_nodes(self, before: Graph) -> None:
-        """Count the nodes that were added since, and not counted yet, as exact or inexact."""
-        known = {node.id for node in before.whole.walk()} | {*self.exact, *self.inexact}
-        found = [node.id for node in self.graph.whole.walk() if node.id not in known]
-        (self.inexact if self._differs else self.exact).extend(found)
 
     def _report(self, kind: Literal["changed", "refused"], why: str) -> None:
         issue = ImportIssue(kind, self.call.short_name, self.call.place, why)
@@ -295,14 +276,9 @@ def interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW
     name = str(value).rpartition(".")[2].lower().removeprefix("inter_")
     if name not in _INTERPOLATIONS:
         raise NoMatchError(f"the interpolation {value} is not known")
-    if name in _APPROXIMATED:
-        images.changed(_APPROXIMATED[name])
+    if name in APPROXIMATED:
+        images.changed(APPROXIMATED[name])
     return _INTERPOLATIONS[name]
-
-
-def interp_type_of_opencv(images: Images, value: Any) -> str:
-    """DALI's name of an interpolation that may be a number of OpenCV."""
-    return interp_type(images, value, _OF_OPENCV)
 
 
 def warp_interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW) -> str:
@@ -312,25 +288,3 @@ def warp_interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_P
         images.changed(f"interpolated linearly, not by {value}: DALI's warps have no other")
         return "INTERP_LINEAR"
     return found
-
-
-def warp_interp_type_of_opencv(images: Images, value: Any) -> str:
-    """As ``warp_interp_type``, for numbers of OpenCV."""
-    return warp_interp_type(images, value, _OF_OPENCV)
-
-
-def sampling_of_opencv(
-    images: Images, value: Any, area_for_downscale: Any = None
-) -> dict[str, Any]:
-    """Arguments of a resize as in OpenCV, where only ``INTER_AREA`` antialiases.
-
-    ``area_for_downscale`` is the argument of Albumentations: area interpolation to shrink.
-    """
-    if area_for_downscale is not None:
-        images.changed(_APPROXIMATED["area"])
-    area = (
-        area_for_downscale is not None
-        or value == _OF_OPENCV.index("area")
-        or str(value).endswith("AREA")
-    )
-    return {"interp_type": interp_type_of_opencv(images, value), "antialias": area}

@@ -295,12 +295,8 @@ class Library:
         if other is not None and other is not self:  # timm's transforms in a Compose of torchvision
             other.import_transform(images, call, forced=forced)
             return
-        with images.matching(call) as outcome:
-            try:
-                self._import(images, forced)
-            except NoMatchError as error:
-                outcome.undo()
-                images.refused(f"left out: {error}")
+        with images.matching(call):
+            self._import(images, forced)
 
     def _import(self, images: Images, forced: bool) -> None:
         call = images.call
