@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.emit.interop.fixed_transforms import call
+from tests.emit.interop.fixed_transforms import torchvision as tv
 from tests.emit.interop.libraries import require
 from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
 from workbench.transform_comparison.library_calls import (
@@ -16,14 +18,6 @@ from workbench.transform_comparison.library_calls import (
 )
 
 PICTURE = np.random.default_rng(7).integers(0, 256, (20, 30, 3), np.uint8)
-
-
-def call(name: str, /, *args: Any, **kwargs: Any) -> TransformCall:
-    return TransformCall(name, args, kwargs)
-
-
-def tv(name: str, /, *args: Any, **kwargs: Any) -> TransformCall:
-    return call(f"torchvision.transforms.{name}", *args, **kwargs)
 
 
 def made(within: str, *calls: TransformCall) -> Any:

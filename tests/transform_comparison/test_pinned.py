@@ -6,28 +6,15 @@ from typing import Any
 
 import pytest
 
-from tests.emit.interop.fixed_transforms import ALBUMENTATIONS, KORNIA, TORCHVISION
+from tests.emit.interop.fixed_transforms import ALL_FIXED, call, composed
+from tests.emit.interop.fixed_transforms import albumentations as al
+from tests.emit.interop.fixed_transforms import kornia as ko
+from tests.emit.interop.fixed_transforms import torchvision as tv
 from workbench.catalog import load_catalog
 from workbench.emit.interop.graph import import_transforms
 from workbench.emit.pipeline_import.transform_call import DrawnValue, NamedValue, TransformCall
 from workbench.graph.model import Source
 from workbench.transform_comparison.pinned import pinned, pinned_transforms
-
-
-def call(name: str, /, *args: Any, **kwargs: Any) -> TransformCall:
-    return TransformCall(name, args, kwargs)
-
-
-def tv(name: str, /, *args: Any, **kwargs: Any) -> TransformCall:
-    return call(f"torchvision.transforms.{name}", *args, **kwargs)
-
-
-def al(name: str, /, *args: Any, **kwargs: Any) -> TransformCall:
-    return call(f"albumentations.{name}", *args, **kwargs)
-
-
-def ko(name: str, /, *args: Any, **kwargs: Any) -> TransformCall:
-    return call(f"kornia.augmentation.{name}", *args, **kwargs)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +74,7 @@ CASES = [
 def test_what_is_drawn_is_pinned_by_the_name_of_the_argument(
     given: TransformCall, texts: list[str]
 ) -> None:
-    holder = "AugmentationSequential" if given.library == "kornia" else "Compose"
-    inside = (given,) if given.library == "kornia" else ([given],)
-    found = pinned_transforms(call(f"{given.library}.{holder}", *inside))
+    found = pinned_transforms(composed(given))
     assert [sorted_words(each.text) for each in found] == [*map(sorted_words, texts)]
 
 
@@ -131,16 +116,12 @@ def test_what_stands_behind_a_change_of_form_gets_that_form() -> None:
     assert normalize.without.args == ((tv("ToTensor"),),)
 
 
-@pytest.mark.parametrize(
-    "given", [*TORCHVISION, *ALBUMENTATIONS, *KORNIA], ids=lambda each: f"{each.name}"
-)
+@pytest.mark.parametrize("given", ALL_FIXED, ids=lambda each: f"{each.name}")
 def test_nothing_is_left_to_draw_in_what_is_pinned_by_hand_in_the_table(
     given: TransformCall,
 ) -> None:
-    holder = "AugmentationSequential" if given.library == "kornia" else "Compose"
-    inside = (given,) if given.library == "kornia" else ([given],)
     catalog = load_catalog()
-    for each in pinned_transforms(call(f"{given.library}.{holder}", *inside)):
+    for each in pinned_transforms(composed(given)):
         graph = import_transforms(each.alone).graph
         drawing = [n.op for n in graph.walk() if not isinstance(n, Source) and catalog[n.op].seeded]
         assert drawing == []

@@ -142,7 +142,6 @@ def _pinned(call: TransformCall) -> Iterator[PinnedTransform]:
         if given.get(name) is not None:
             notes.append(f"without {name}, which is drawn about 0")
             given.put(name, value)
-            given.drop_nothing(name)
     if comparison is COLOURS:
         yield from _one_at_a_time(given)
         return
@@ -220,17 +219,15 @@ class _Given:
         return self.call.kwargs.get(name, self._defaults.get(name))
 
     def put(self, name: str, value: Any) -> None:
-        """Give an argument, in its place where it has one."""
+        """Give an argument, in its place where it has one; a keyword of None is left away."""
         if name in self._places:
             args = list(self.call.args)
             args[self._places[name]] = value
             self.call = replace(self.call, args=tuple(args))
-        else:
-            self.call = replace(self.call, kwargs={**self.call.kwargs, name: value})
-
-    def drop_nothing(self, name: str) -> None:
-        """Leave a keyword away that is None."""
-        kwargs = {k: v for k, v in self.call.kwargs.items() if k != name or v is not None}
+            return
+        kwargs = {**self.call.kwargs, name: value}
+        if value is None:
+            del kwargs[name]
         self.call = replace(self.call, kwargs=kwargs)
 
     def resize(self) -> TransformCall | None:

@@ -7,8 +7,12 @@ from typing import Any
 from workbench.emit.pipeline_import.transform_call import TransformCall
 
 
+def call(name: str, /, *args: Any, **kwargs: Any) -> TransformCall:
+    return TransformCall(name, args, kwargs)
+
+
 def torchvision(name: str, /, *args: Any, **kwargs: Any) -> TransformCall:
-    return TransformCall(f"torchvision.transforms.{name}", args, kwargs)
+    return call(f"torchvision.transforms.{name}", *args, **kwargs)
 
 
 def albumentations(name: str, /, *args: Any, **kwargs: Any) -> TransformCall:
@@ -17,6 +21,16 @@ def albumentations(name: str, /, *args: Any, **kwargs: Any) -> TransformCall:
 
 def kornia(name: str, /, *args: Any, **kwargs: Any) -> TransformCall:
     return TransformCall(f"kornia.augmentation.{name}", args, {"p": 1.0, **kwargs})
+
+
+def composed(*calls: TransformCall) -> TransformCall:
+    """A composition of the library of these transforms."""
+    library = calls[0].library
+    if library == "timm":  # create_transform is a composition
+        return calls[0]
+    if library == "kornia":
+        return kornia("AugmentationSequential", *calls)
+    return TransformCall(f"{library}.Compose", (list(calls),))
 
 
 _NORMALIZE = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
@@ -108,3 +122,5 @@ KORNIA = [
     kornia("RandomPosterize", (4, 4)),
     kornia("RandomEqualize"),
 ]
+FIXED = {"torchvision": TORCHVISION, "albumentations": ALBUMENTATIONS, "kornia": KORNIA}
+ALL_FIXED = [*TORCHVISION, *ALBUMENTATIONS, *KORNIA]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.emit.interop.fixed_transforms import albumentations, kornia, torchvision
+from tests.emit.interop.fixed_transforms import albumentations, composed, kornia, torchvision
 from workbench.emit.interop.common.library import Library
 from workbench.emit.interop.graph import (
     LIBRARIES,
@@ -173,14 +173,6 @@ CONTROLS = [
     kornia("RandomHorizontalFlip", p_batch=1.0, same_on_batch=False, keepdim=True),
     kornia("Resize", (32, 32), align_corners=False),
 ]
-
-
-def composed(call: TransformCall) -> TransformCall:
-    if call.library == "kornia":
-        return kornia("AugmentationSequential", call)
-    if call.library == "timm":
-        return TransformCall(call.name.replace("timm.", "timm.data."), call.args, call.kwargs)
-    return TransformCall(f"{call.library}.Compose", ([call],))
 
 
 @pytest.mark.parametrize("call", CONTROLS, ids=str)
