@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
-from tests.helpers import chain_graph
 from workbench.catalog import load_catalog
-from workbench.emit import emit_script
 from workbench.engine.importing import from_file
 from workbench.graph import Node, Port
-from workbench.graph.control_flow.wrap import wrap_in_block
 
 CATALOG = load_catalog()
 
@@ -77,22 +73,3 @@ def test_draws_that_would_be_others_are_said(tmp_path: Path) -> None:
     earlier = imported(tmp_path, plain.replace("jpegs, seed=13", "jpegs"))[1]
     assert sorted(earlier) == sorted(("changed", node) for node in both)
     assert imported(tmp_path, plain.replace(", seed=12)\ndef", ")\ndef"))[1] == []
-
-
-def test_an_exported_script_comes_back_as_it_was(tmp_path: Path) -> None:
-    graph = chain_graph("resize", "rand_augment", "auto_augment", "trivial_augment_wide")
-    graph, _ = wrap_in_block(graph, CATALOG, ["auto_augment"])
-    script = tmp_path / "pipe.py"
-    script.write_text(emit_script(graph, CATALOG).text, encoding="utf-8")
-    made = from_file(script)
-    back = made.graph
-    assert {n.id: (n.op, dict(n.args)) for n in back.walk() if n.op.endswith("_wide")} == {
-        "trivial_augment_wide": ("trivial_augment_wide", {})
-    }
-    assert [node.op for node in back.walk()] == [node.op for node in graph.walk()]
-    assert (
-        emit_script(replace(back, name=graph.name, about=graph.about), CATALOG).text.count(
-            "auto_augment.auto_augment("
-        )
-        == 1
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -81,24 +80,11 @@ def test_a_serialised_pipeline_takes_no_arguments(tmp_path: Path) -> None:
         wb.from_file(tmp_path / "p.dali")
 
 
-def test_what_is_no_pipeline() -> None:
-    with pytest.raises(wb.ImportFailedError, match="str is not an nvidia"):
-        wb.from_pipeline("pipe.py")
-
-
 def test_source_of_fifty_megabytes_is_refused_unread(tmp_path: Path) -> None:
     for name in ("train.py", "look.ipynb"):
         (tmp_path / name).write_bytes(b"x = 1\n" * (50 * 2**20 // 6))
         with pytest.raises(ImportFailedError, match="16,777,216 are the limit"):
             from_file(tmp_path / name)
-
-
-def test_a_notebook_without_a_pipeline(tmp_path: Path) -> None:
-    cell = {"cell_type": "code", "source": "from nvidia.dali import fn\nx = 1", "metadata": {}}
-    notebook = {"cells": [cell, {"cell_type": "markdown", "source": "words"}], "nbformat": 4}
-    (tmp_path / "look.ipynb").write_text(json.dumps(notebook))
-    with pytest.raises(ImportFailedError, match=r"look\.ipynb has no pipeline"):
-        from_file(tmp_path / "look.ipynb")
 
 
 def test_a_stand_in_that_a_script_calls_leads_on(tmp_path: Path) -> None:

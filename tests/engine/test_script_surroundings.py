@@ -57,15 +57,6 @@ def test_modules_that_are_not_here(brought: Any) -> None:
     assert "not installed here, and stood in for: no_such_torch" in found.report.notes
 
 
-def test_a_condition_on_a_stand_in_is_reported(brought: Any) -> None:
-    text = (
-        "import no_such_config as cfg\n" + HEAD + ONE.replace("size=size", "size=8 if cfg.A else 9")
-    )
-    found = brought(text, data_dir="photos")
-    assert not found.report.is_exact
-    assert "no_such_config.A is not known here and counts as false" in str(found.report)
-
-
 def test_lines_that_fail_and_a_command_line(brought: Any) -> None:
     text = (
         "import argparse, os\n"

@@ -167,21 +167,6 @@ def test_what_runs_python() -> None:
     assert resize.inputs[0].device == "gpu"
 
 
-def test_conditions() -> None:
-    from nvidia.dali import fn, pipeline_def, types
-
-    @pipeline_def(batch_size=4, num_threads=2, device_id=None, enable_conditionals=True)
-    def sometimes() -> Any:
-        images = fn.constant(idata=[1, 2, 3], shape=[3])
-        if fn.random.coin_flip(dtype=types.BOOL):
-            images = images * 2
-        return images
-
-    schemas = [op.schema for op in trace_pipeline(sometimes()).pipeline.ops]
-    assert "_conditional__Split" in schemas
-    assert "_conditional__Merge" in schemas
-
-
 def test_a_pipeline_that_was_read_from_a_file() -> None:
     from nvidia.dali import fn, pipeline_def
     from nvidia.dali.pipeline import Pipeline

@@ -21,7 +21,7 @@ from tests.helpers import arrays_of
 
 PIPELINES = Path(__file__).parent / "pipelines"
 
-Outcome = Literal["exact", "partly", "refused"]
+Outcome = Literal["exact", "partly"]
 Data = Literal["photos", "coco", "arrays"]
 
 
@@ -35,18 +35,13 @@ class Material:
     outcome: Outcome
     opaque: tuple[str, ...] = ()
     """Operators that come across as opaque nodes, sorted."""
-    why: str = ""
-    """Of a refusal: what the message says."""
     data: Data = "photos"
     variable: str = ""
     """The environment variable from which the script takes the folder; else from ``data_dir``."""
     gpu: bool = False
     live: bool = True
     """Whether the pipeline object tells as much as the script: not what automatic augmentation was
-    called with, and in debug mode nothing."""
-
-    runs: bool = True
-    """Whether the original runs at all without a driver of NVIDIA's: debug mode does not."""
+    called with."""
 
     @property
     def path(self) -> Path:
@@ -64,7 +59,6 @@ MATERIAL = (
     # file, what makes the pipeline, outcome, what is opaque
     Material("resnet_train.py", "resnet_train", "exact"),
     Material("resnet_train_mixed.py", "train_loader", "exact", gpu=True),
-    Material("resnet_eval.py", "resnet_eval", "exact"),
     Material("to_gpu.py", "cpu_then_gpu", "exact", gpu=True),
     Material("multi_crop.py", "multi_crop", "exact"),
     Material("mixup.py", "mixup", "exact"),
@@ -72,7 +66,6 @@ MATERIAL = (
     Material("slicing.py", "sliced", "exact"),
     Material("warp_matrix.py", "warped", "exact"),
     Material("pipeline_seed.py", "build", "exact"),
-    Material("imports_helper.py", "train", "exact"),
     Material("class_form.py", "HybridPipe", "exact"),
     Material("segmentation_mask.py", "segmentation", "exact", variable="SEGMENTATION_DATA"),
     Material("with_pipeline.py", "pipe", "exact", variable="WITH_PIPELINE_DATA"),
@@ -81,24 +74,11 @@ MATERIAL = (
     Material("detection_flip.py", "detection", "exact"),
     Material("detection_coco.py", "ssd", "exact", data="coco"),
     Material("conditionals.py", "sometimes", "exact"),
-    Material(
-        "auto_augment.py",
-        "auto_augmented",
-        "partly",
-        live=False,
-    ),
-    Material(
-        "trivial_augment.py",
-        "trivially_augmented",
-        "partly",
-        live=False,
-    ),
+    Material("auto_augment.py", "auto_augmented", "partly", live=False),
     Material("external_source.py", "from_python", "partly", ("fn.external_source",)),
     Material("python_function.py", "with_python", "exact"),
     Material("numpy_frames.py", "numpy_frames", "partly", data="arrays"),
     Material("reading_shapes.py", "upper_half", "partly", ("[...]",)),
-    Material("debug_mode.py", "step_by_step", "exact", live=False, runs=False),
-    Material("dynamic_mode.py", "batches", "refused", why="dynamic mode"),
 )
 
 
@@ -126,9 +106,8 @@ def folders(photos: Path, root: Path) -> Mapping[Data, Path]:
 
 
 def original(material: Material, folder: Path, *, build: bool = True) -> Any:
-    """The pipeline as its own file makes it. What it needs lies on the path and around."""
+    """The pipeline as its own file makes it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(PIPELINES))
         if material.variable:
             patch.setenv(material.variable, str(folder))
         patch.setattr(sys, "dont_write_bytecode", True)

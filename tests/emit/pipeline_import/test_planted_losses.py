@@ -165,21 +165,6 @@ if __name__ == "__main__":
 """),
         refused="--arg side=...",
     ),
-    "an argument of a statement that fails": Loss(
-        pipe("angle = unknown_module_value['angle']\n"
-             "return fn.rotate(images, angle=angle), labels"),
-        refused="unknown_module_value",
-    ),
-    "a value that a missing module holds": Loss(
-        "import not_installed_here as lib\n"
-        + pipe("return fn.rotate(images, angle=lib.ANGLE), labels"),
-        refused="Install not_installed_here",
-    ),
-    "a branch that a missing module decides": Loss(
-        "import not_installed_here as lib\n"
-        + pipe("if lib.TURN:\n    images = fn.rotate(images, angle=10.0)\nreturn images, labels"),
-        told="counts as false",
-    ),
     "a device": Loss(
         PIPE.replace("device_id=None", "device_id=3").replace("DEFINED", "")
         .replace("BODY", RESIZED),
@@ -407,42 +392,6 @@ def test_the_class_that_is_named_is_imported(tmp_path: Path) -> None:
         """,
     )
     assert wb.from_file(path, "Train").data == "trained"
-
-
-def test_an_assumed_value_is_in_the_headline(tmp_path: Path) -> None:
-    path = _script(
-        tmp_path,
-        """
-        import argparse
-        parser = argparse.ArgumentParser()
-        parser.add_argument("--crop", type=int, default=64)
-
-        @pipeline_def(batch_size=2, num_threads=1, device_id=None)
-        def train(data, crop):
-            jpegs, labels = fn.readers.file(file_root=data, name="Reader")
-            return fn.resize(fn.decoders.image(jpegs), size=[crop, crop]), labels
-        """,
-    )
-    report = wb.from_file(path, args={"data": "photos"}).report
-    assert not report.is_exact
-    assert "1 assumed" in next(report.lines())
-    assert report.assumed == {"crop": "64"}
-    assert wb.from_file(path, args={"data": "photos", "crop": 64}).report.is_exact
-
-
-def test_a_notebook_is_imported_from_the_folder_above(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nbformat = pytest.importorskip("nbformat")
-    cell = nbformat.v4.new_code_cell(
-        "from nvidia.dali import fn, pipeline_def\n"
-        "@pipeline_def(batch_size=2, num_threads=1, device_id=None)\n"
-        "def pipe():\n    return fn.readers.file(file_root='d')[0]\n"
-    )
-    (tmp_path / "sub").mkdir()
-    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "sub" / "x.ipynb")
-    monkeypatch.chdir(tmp_path)
-    assert wb.from_file("sub/x.ipynb").graph.name == "pipe"
 
 
 @pytest.mark.parametrize(

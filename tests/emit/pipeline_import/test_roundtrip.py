@@ -15,13 +15,10 @@ from tests.thorough import examples, one_in
 from workbench.catalog import OpSpec
 from workbench.emit import emit_script
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
-from workbench.emit.targets import export
 from workbench.emit.templates.template_parts import function_name
-from workbench.engine.importing import from_file
 from workbench.engine.script_import.auto_augment_import import noted_calls, with_noted
 from workbench.engine.script_import.tracing import trace_pipeline
-from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.edits.edit import set_setting
+from workbench.graph import Graph, Port, check_graph
 from workbench.sources import open_dataset
 
 
@@ -85,10 +82,3 @@ def test_any_graph(graph: Graph, folder: Path) -> None:
     assert_the_same(graph, imported)
     again = there_and_back(imported.graph, folder)
     assert canonical(again.graph) == canonical(imported.graph)
-
-
-@pytest.mark.parametrize("target", one_in(2, ["script", "pytorch"]))
-def test_pipelines_side_by_side(target: str, tmp_path: Path) -> None:
-    graph = set_setting(load_recipe("imagenet-train"), pipelines=3)
-    (tmp_path / "pipe.py").write_text(export(graph, target, CATALOG).main.text, encoding="utf-8")
-    assert_the_same(graph, from_file(tmp_path / "pipe.py"))
