@@ -16,8 +16,10 @@ from workbench.graph import dump_graph, load_recipe
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.storage.layout import Document
 from workbench.roots import Roots
-from workbench.ui.state.compared_graph import MOST_STEPS, ComparedGraphs
+from workbench.ui.contract.views import RecentEntry
+from workbench.ui.preview.comparison_views import MOST_STEPS, ComparedGraphs
 from workbench.ui.state.history import History
+from workbench.ui.storage.session_file import Session
 
 # What the present graph can be compared with.
 
@@ -27,8 +29,9 @@ KEPT = Document(load_recipe("cutout"))
 
 @pytest.fixture
 def graphs() -> ComparedGraphs:
+    recent = RecentEntry(owner="me", name="cutout", when="09:05", data="", picture="", open=False)
     found = ComparedGraphs(
-        History(START), lambda owner: KEPT if owner == "me" else None, lambda: [("me", "cutout")]
+        History(START), lambda owner: Session(KEPT) if owner == "me" else None, lambda: [recent]
     )
     found.refresh()
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from workbench.ui.app import bar_actions as bar
-from workbench.ui.app import selection, session_actions
+from workbench.ui.app import selection, session
 from workbench.ui.canvas import canvas_actions, canvas_annotations, insertions, suggestions
 from workbench.ui.contract.action import Action, tag_of
 from workbench.ui.data import data_actions
@@ -33,7 +33,7 @@ _IN_INSPECTOR = (speed.MeasureFused, speed.StopFused)
 
 ACTIONS: dict[str, list[type[Action]]] = {
     "bar": [
-        *declared_in(open_actions, session_actions),
+        *declared_in(open_actions, session),
         bar.Share,
         bar.GoToStep,
         export.SaveGraph,
@@ -48,7 +48,7 @@ ACTIONS: dict[str, list[type[Action]]] = {
         suggestions.FindCompatibleOps,
         selection.OpenScope,
         export.CopyCode,
-        session_actions.ListFolders,
+        session.ListFolders,
         open_actions.NewGraph,
         open_actions.OpenRecipe,
         data_actions.OpenFolder,
@@ -82,7 +82,7 @@ ACTIONS: dict[str, list[type[Action]]] = {
     "data": [
         *declared_in(data_actions),
         view_actions.ShowClass,
-        session_actions.ListFolders,
+        session.ListFolders,
     ],
     "status": [suggestions.ApplyFix, *_ANYWHERE],
 }

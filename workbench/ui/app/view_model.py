@@ -35,8 +35,7 @@ from workbench.ui.app.field_publisher import FieldPublisher, Fields, Publish, To
 from workbench.ui.app.field_values import constant_fields, graph_fields
 from workbench.ui.app.page_heartbeat import PageHeartbeat
 from workbench.ui.app.selection import follow_graph
-from workbench.ui.app.session_actions import SessionActions
-from workbench.ui.app.session_keeper import Claim, SessionKeeper, own_tab
+from workbench.ui.app.session import Claim, ModelSession, own_tab
 from workbench.ui.contract.action import parse_action
 from workbench.ui.contract.views import status_fields
 from workbench.ui.data.data_panel import DataPanel
@@ -45,11 +44,10 @@ from workbench.ui.export.output_paths import OutputPath
 from workbench.ui.jobs.background_results import BackgroundResults
 from workbench.ui.jobs.previewer import Outcome, Previewer
 from workbench.ui.preview.background_previews import BackgroundPreviews
-from workbench.ui.preview.comparison_views import ComparisonViews
+from workbench.ui.preview.comparison_views import ComparedGraphs, ComparisonViews
 from workbench.ui.preview.presenters import picture_bytes
 from workbench.ui.preview.verification_job import SessionVerification
 from workbench.ui.speed import SpeedPanel
-from workbench.ui.state.compared_graph import ComparedGraphs
 from workbench.ui.state.graph_argument import GraphLike, to_document, to_graph
 from workbench.ui.state.history import History
 from workbench.ui.state.identity_memo import IdentityMemo
@@ -63,7 +61,7 @@ from workbench.ui.state.view_state import (
     unread_fault,
     warnings_before_run,
 )
-from workbench.ui.storage.autosave import state_folder
+from workbench.ui.storage.autosave import Autosave, state_folder
 from workbench.ui.storage.saved_snippets import saved_snippets
 
 
@@ -142,13 +140,12 @@ class ViewModel:
             )
             self.exports = Exports(self.catalog)
             self.heartbeat = PageHeartbeat(lambda part, beat: publish(part, "beat", beat))
-            keeper = (
-                SessionKeeper(self.history, self.state, self._on_folder, claim) if restore else None
+            autosave = Autosave(tell=self._on_folder) if restore else None
+            self.sessions = ModelSession(self, autosave, claim, cell, roots)
+            others = ComparedGraphs(self.history, self.sessions.find, self.sessions.recent)
+            self.comparison = ComparisonViews(
+                others, self.background, self.catalog, self.machine, roots
             )
-            self.sessions = SessionActions(self, keeper, cell, roots)
-            kept, background = self.sessions, self.background
-            others = ComparedGraphs(self.history, kept.find_recent, kept.list_recent)
-            self.comparison = ComparisonViews(others, background, self.catalog, self.machine, roots)
             if owner:
                 self.sessions.attach(owner, apply=apply_kept)
             for component, fields in constant_fields(self.catalog, self.machine, roots).items():

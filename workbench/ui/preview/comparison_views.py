@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.catalog.spec import Catalog
 from workbench.engine.resources.machine import Machine
-from workbench.errors import DataError, GraphEditError, GraphError, WorkbenchError
+from workbench.errors import (
+    DataError,
+    GraphEditError,
+    GraphError,
+    GraphFormatError,
+    WorkbenchError,
+)
 from workbench.graph.checks.check import Fault, stopping_faults
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph
 from workbench.graph.storage.layout import Document
+from workbench.graph.storage.recipes import load_recipe, load_recipes
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.variants.difference import (
     GraphDifference,
@@ -34,17 +41,107 @@ from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.contract.action import Action
 from workbench.ui.contract.preview_views import ComparisonChoice, ComparisonEntry, DifferenceEntry
+from workbench.ui.contract.views import RecentEntry
 from workbench.ui.jobs.background_results import BackgroundResults
 from workbench.ui.preview.background_previews import closeup_request
 from workbench.ui.preview.presenters import picture_bytes
 from workbench.ui.state.closeup import CloseupSample, closeup_bytes
-from workbench.ui.state.compared_graph import LONGEST_NAME, ComparedGraphs
+from workbench.ui.state.history import History
 from workbench.ui.state.identity_memo import IdentityMemo
 from workbench.ui.state.open_actions import OpenPicture, OpenText
 from workbench.ui.state.view_state import Checked, ViewState, check_before_run
+from workbench.ui.storage.session_file import Session
 
 if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
+
+# What the present graph can be compared with, by name: an earlier step, a recipe, a session.
+
+MOST_STEPS = 30
+"""Of the history, that are offered: the nearest ones."""
+LONGEST_NAME = 300
+_STEPS, _RECIPES, _RECENT, _FILES = "Steps of the history", "Recipes", "Recent work", "File"
+
+
+@dataclass(slots=True)
+class ComparedGraphs:
+    """Finds documents by the id of a choice.
+
+    ``find_session`` returns a kept session by its owner, or None; ``list_sessions`` all there are.
+    """
+
+    history: History
+    find_session: Callable[[str], Session | None]
+    list_sessions: Callable[[], Sequence[RecentEntry]]
+    sessions: Sequence[RecentEntry] = field(default=(), init=False)
+    """Those that are offered."""
+    file: tuple[str, Document] | None = field(default=None, init=False)
+    """The graph file that was opened to compare with: its name and what is in it."""
+    _session: tuple[str, Document] | None = field(default=None, init=False)
+
+    def refresh(self) -> None:
+        """Look again which sessions there are."""
+        self.sessions, self._session = self.list_sessions(), None
+
+    def find(self, choice: str) -> Document:
+        """Raises GraphEditError where there is no such graph."""
+        kind, _, name = choice.partition(" ")
+        match kind:
+            case "last":
+                if not self.history.before:
+                    raise GraphEditError("Nothing was edited yet. Edit a value, or choose another.")
+                return self.history.before[-1].document
+            case "opened":
+                return self.history.opened
+            case "step" if name.isdecimal() and int(name) < len(line := self.history.line):
+                return line[int(name)]
+            case "recipe":
+                try:
+                    return Document(load_recipe(name))
+                except GraphFormatError as error:
+                    raise GraphEditError(str(error)) from None
+            case "session":
+                return self._find_session(name)
+            case "file" if self.file is not None:
+                return self.file[1]
+        raise GraphEditError(f"There is no {choice[:60]!r} to compare with. Choose another.")
+
+    def _find_session(self, owner: str) -> Document:
+        if self._session is None or self._session[0] != owner:  # a file, read once
+            found = self.find_session(owner)
+            if found is None:
+                raise GraphEditError("That session is there no more. Choose another.")
+            self._session = owner, found.document
+        return self._session[1]
+
+    def choices(self) -> list[ComparisonChoice]:
+        """What is offered, in groups."""
+        history = self.history
+        found = [
+            _choice("last", "", "Before the last edit"),
+            _choice("opened", "", "As it was opened"),
+        ]
+        at = len(history.before)
+        first = max(0, at - MOST_STEPS)
+        labels = ["what was before" if first else "the start", *history.labels(MOST_STEPS)]
+        for number, label in reversed(list(enumerate(labels, first))):
+            if number != at:
+                words = f"{number} · {label}{' (undone)' if number > at else ''}"
+                found.append(_choice(f"step {number}", _STEPS, words))
+        found += [_choice(f"recipe {name}", _RECIPES, name) for name in load_recipes()]
+        for each in self.sessions:
+            words = f"{each['name']} · {each['when']}"
+            found.append(_choice(f"session {each['owner']}", _RECENT, words))
+        if self.file is not None:
+            found.append(_choice("file", _FILES, self.file[0]))
+        return found
+
+
+def _choice(choice: str, group: str, label: str) -> ComparisonChoice:
+    return {"id": choice, "group": group, "label": label}
+
+
+# The other graph beside the present one.
 
 MOST_ROWS = 200
 """Differences that are listed."""

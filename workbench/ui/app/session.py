@@ -1,0 +1,374 @@
+"""The session of a view-model: kept on disk, restored, offered, and what the bar may ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from workbench.errors import GraphEditError, WorkbenchError
+from workbench.graph.storage.layout import Document
+from workbench.preview import PreviewResult
+from workbench.roots import Roots
+from workbench.ui.app.field_edits import restore_view, view_settings
+from workbench.ui.contract.action import Action
+from workbench.ui.contract.views import CellEntry, KeptState, RecentEntry, RestoredEntry
+from workbench.ui.export.cell_source import cell_source
+from workbench.ui.state.owner import is_owner, new_owner
+from workbench.ui.storage.autosave import Autosave, Restored
+from workbench.ui.storage.recent_work import recent_folders, recent_work, small_picture
+from workbench.ui.storage.session_file import Session
+
+if TYPE_CHECKING:
+    from workbench.ui.app.view_model import ViewModel
+
+Claim = Callable[[str], str]
+"""``claim(tab)``: the owner of a page that says it is ``tab``; empty for a tab that is new."""
+
+
+def own_tab(tab: str) -> str:
+    """Every page is the owner that it says it is: for a host with one page."""
+    return tab if is_owner(tab) else new_owner()
+
+
+class ModelSession:
+    """The session of one view-model. Every method is called with the model's lock held.
+
+    It is written whenever it has changed. What was opened from outside is not kept before a page
+    has drawn it, or an edit was made of it: what brings a page or the server down must not do so
+    again at the next start.
+    """
+
+    def __init__(
+        self,
+        model: ViewModel,
+        autosave: Autosave | None,
+        claim: Claim,
+        cell: str | None,
+        roots: Roots | None = None,
+    ) -> None:
+        """Without ``autosave`` nothing is kept. The others are as the view-model's."""
+        self._model = model
+        self._autosave = autosave
+        self._claim = claim
+        self._roots = roots
+        self._given = model.history.document
+        self._given_data = model.data_panel.datasets
+        self._cell: CellEntry = {} if cell is None else {"after": cell}
+        self._attached = False
+        """Whether it is known whose the session is."""
+        self._restored: Document | None = None
+        self._report: RestoredEntry = {}
+        self._offered: Restored | None = None
+        """Earlier edits that were found and not applied."""
+        self._recent: list[RecentEntry] = []
+        self._opened = self._opens = 0
+        """Number of the graph that a page has yet to draw (0: there is none), and the last one."""
+        self._kept: Session | None = None
+        self._copied = self._copied_aside = False
+
+    @property
+    def owner(self) -> str:
+        """Whose the session is (see ``owner.py``); empty where nothing is kept."""
+        return self._autosave.owner if self._autosave is not None else ""
+
+    @property
+    def kept(self) -> KeptState:
+        """Whether the edits outlive the session."""
+        if self._autosave is None:
+            reason = "Edits end with this session."
+            return {"state": "not kept", "text": "not kept", "reason": reason}
+        if self._opened:
+            reason = "What was opened is kept once it is on the screen."
+            return {"state": "waiting", "text": "not kept yet", "reason": reason}
+        if reason := self._autosave.failure:
+            return {"state": "not kept", "text": "not kept", "reason": reason}
+        return {"state": "kept", "text": "kept on this machine", "reason": ""}
+
+    def fields(self) -> dict[str, Any]:
+        """Of the bar."""
+        if self._autosave is None:
+            return {"cell": self._cell}
+        return {
+            "tab": self.owner if self._attached else "",
+            "restored": self._report,
+            "opened": self._opened,
+            "recent": self._recent,
+            "cell": self._cell,
+        }
+
+    def attach(
+        self, tab: str, kept: Sequence[Mapping[str, Any]] = (), *, apply: bool = True
+    ) -> str:
+        """Restore the session of a tab or a notebook, then apply edits its page had not sent yet.
+
+        Without ``apply`` the session's edits are offered, and the graph stays as it was given.
+        """
+        model, said = self._model, self._model.state.message
+        if self._autosave is not None:
+            found = self._find_own(self._autosave, tab)
+            model.speed.own(self.owner)
+            if found is not None and apply:
+                said = self._restore(found) or said
+            elif found is not None:
+                self._offer(found)
+            model.verification.attach(self.owner)
+        for entry in kept:
+            component, field = str(entry.get("component")), entry.get("field")
+            if isinstance(field, str):
+                model.receive(component, field, entry.get("value"))
+            else:
+                model.act(component, entry)
+        return said
+
+    def _find_own(self, autosave: Autosave, tab: str) -> Restored | None:
+        """Become the session of a tab or a notebook. Returns what it left, to be shown."""
+        owner = self._claim(tab)
+        self._attached = True
+        if owner == autosave.owner:  # a page that draws its bar anew says again what it is
+            return None
+        found = autosave.attach(owner, tab if is_owner(tab) else owner)
+        self._copied = found is not None and autosave.owner != tab
+        return found
+
+    def _restore(self, found: Restored) -> str:
+        model, session = self._model, found.session
+        before = model.data_panel.datasets
+        said = self._resume(session)
+        restore_view(model.state, session.view)
+        if model.speed.run is None:  # one that goes on has opened its own part
+            model.speed.set("part", model.state.speed_part)
+        self._kept = self._session()
+        if session.edited or dict(before) != dict(model.data_panel.datasets):
+            self._report = {"text": str(found)}
+        if self._copied and self._autosave is not None:
+            self._autosave.changed(self._kept)
+        return said
+
+    def _resume(self, session: Session) -> str:
+        model = self._model
+        self._restored = session.document
+        model.history.restore(session.document, session.before, session.undone)
+        model.state.scope, model.state.selected = session.scope, list(session.selected)
+        places = {name: data.text for name, data in model.data_panel.datasets.items()}
+        if not session.data or not all(session.data.values()) or dict(session.data) == places:
+            return ""
+        try:
+            return model.open_data(session.data)
+        except WorkbenchError as error:  # a folder that this server may not open
+            return str(error)
+
+    def _offer(self, found: Restored) -> None:
+        self._kept = self._session()
+        if found.session.before and found.session.document.graph != self._model.graph:
+            self._offered = found
+            self._report = {"text": found.offer, "offered": True}
+
+    def follow(self) -> None:
+        """Keep the present state, where anything of it has changed."""
+        self._model.state.speed_part = self._model.speed.part
+        if self._autosave is None:
+            return
+        session, offered = self._session(), self._offered
+        if self._kept is None:
+            self._kept = session
+        if offered is not None and session.document.graph == offered.session.document.graph:
+            self.withdraw_offer()
+        if self._opened or session == self._kept:
+            return
+        if self._offered is not None:
+            if not session.edited:
+                return  # the file still holds the edits that are offered
+            if not self._copied_aside:
+                self._copied_aside = True
+                self._autosave.copy_aside()
+        self._kept = session
+        self._autosave.changed(session)
+
+    def _session(self) -> Session:
+        history, state = self._model.history, self._model.state
+        return Session(
+            history.document,
+            history.before,
+            history.undone,
+            {name: dataset.text for name, dataset in self._model.data_panel.datasets.items()},
+            tuple(state.selected),
+            state.scope,
+            view_settings(state),
+        )
+
+    def pictured(self, preview: PreviewResult) -> None:
+        """Keep a small picture of the session, where the session itself is kept."""
+        if self._autosave is not None and not self._opened:
+            self._autosave.pictured(partial(small_picture, preview))
+
+    def hold(self) -> None:
+        """Keep nothing until a page has drawn what was opened just now."""
+        self._opens += 1
+        self._opened = self._opens
+
+    def release(self, opened: int | None = None) -> None:
+        """Go on keeping; ``opened`` is the number of what a page has drawn, None: all of it."""
+        if opened is None or opened == self._opened:
+            self._opened = 0
+
+    def other_opened(self) -> None:
+        """Another graph or other data are opened: what was restored is not reported any more."""
+        if self._offered is None:
+            self._report = {}
+
+    def withdraw_offer(self) -> Restored | None:
+        """Report nothing any more. Returns the edits that were offered."""
+        found, self._offered, self._report = self._offered, None, {}
+        return found
+
+    def set_aside(self, document: Document) -> None:
+        """Rename the session's file if this document was restored from it and cannot be shown."""
+        if self._autosave is not None and document is self._restored:
+            self._autosave.set_aside()
+
+    def close(self) -> None:
+        """Write what waits, and nothing after it."""
+        if self._autosave is not None:
+            self._autosave.close()
+
+    # Other sessions, and what was given at first
+
+    def find(self, owner: str) -> Session | None:
+        """A session that was kept; None where there is none."""
+        if self._autosave is None:
+            return None
+        found = self._autosave.read(self._autosave.folder / f"{owner}.json")
+        return found.session if found is not None else None
+
+    def recent(self) -> list[RecentEntry]:
+        """The sessions of others that were kept."""
+        return recent_work(but=self.owner) if self._autosave is not None else []
+
+    def show_recent(self) -> None:
+        """List the sessions of others in the bar."""
+        self._recent = self.recent()
+
+    def show_folders(self) -> None:
+        """List the data folders of the sessions that were kept."""
+        if self._autosave is not None:
+            opened = self._model.data_panel.datasets.values()
+            places = [data.location for data in opened]
+            self._model.state.recent_folders = recent_folders(self._roots, places)
+
+    def open_recent(self, owner: str) -> str:
+        """Open a copy of a session that was kept."""
+        session = self.find(owner)
+        if session is None:
+            raise GraphEditError("That session is there no more. Open the list again.")
+        return self._open(session)
+
+    def apply_kept(self) -> str:
+        """Show the edits that are offered; undo returns to the present graph."""
+        found = self.withdraw_offer()
+        if found is None:
+            raise GraphEditError("No earlier edits are offered.")
+        return self._open(found.session)
+
+    def _open(self, session: Session) -> str:
+        said = self._model.replace(session.document)
+        data = session.data
+        return (self._model.open_data(data) if data and all(data.values()) else "") or said
+
+    def start_afresh(self) -> str:
+        """Show what was given; undo leads back to what was restored."""
+        model = self._model
+        self.withdraw_offer()
+        said = model.replace(self._given, "start afresh")
+        if model.data_panel.datasets != self._given_data:
+            return model.open_data(self._given_data) or said
+        return said
+
+    def describe_cell(self) -> None:
+        """Write the present graph as the code of a notebook's cell."""
+        source = cell_source(self._model.data_panel.datasets, self._model.history.document)
+        asked = self._cell.get("asked", 0) + 1
+        self._cell = {**self._cell, "source": source, "asked": asked}
+
+
+# What the bar may ask of a session. What was said of something else stays.
+
+
+class AttachPage(Action, tag="attach", frozen=True):
+    """Say which tab this page is, and what it still had to send when its server was lost."""
+
+    tab: str
+    """Its owner; empty for a tab that has none yet."""
+    kept: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    """Edits with their ``component``, or values with ``component``, ``field`` and ``value``."""
+
+    def apply(self, model: ViewModel) -> str:
+        return model.sessions.attach(self.tab, self.kept)
+
+
+class StartAfresh(Action, tag="start_afresh", frozen=True):
+    """Show what was given, in place of what was restored."""
+
+    def apply(self, model: ViewModel) -> str:
+        return model.sessions.start_afresh()
+
+
+class ApplyKept(Action, tag="apply_kept", frozen=True):
+    """Show the edits that are offered; undo returns to the present graph."""
+
+    def apply(self, model: ViewModel) -> str:
+        return model.sessions.apply_kept()
+
+
+class DismissRestored(Action, tag="dismiss_restored", frozen=True):
+    """Say no longer what was restored."""
+
+    def apply(self, model: ViewModel) -> str:
+        model.sessions.withdraw_offer()
+        return model.state.message
+
+
+class PageDrawn(Action, tag="shown", frozen=True):
+    """Say that the page has drawn what was opened."""
+
+    opened: int
+    """The ``opened`` of the bar."""
+
+    def apply(self, model: ViewModel) -> str:
+        model.sessions.release(self.opened)
+        return model.state.message
+
+
+class ListRecent(Action, tag="list_recent", frozen=True):
+    """List the sessions that were kept."""
+
+    def apply(self, model: ViewModel) -> str:
+        model.sessions.show_recent()
+        return model.state.message
+
+
+class ListFolders(Action, tag="list_folders", frozen=True):
+    """List the data folders of the sessions that were kept."""
+
+    def apply(self, model: ViewModel) -> str:
+        model.sessions.show_folders()
+        return model.state.message
+
+
+class OpenRecent(Action, tag="open_recent", frozen=True):
+    """Open a copy of a session that was kept."""
+
+    owner: str
+
+    def apply(self, model: ViewModel) -> str:
+        return model.sessions.open_recent(self.owner)
+
+
+class DescribeCell(Action, tag="describe_cell", frozen=True):
+    """Write the present graph as the code of a notebook's cell."""
+
+    def apply(self, model: ViewModel) -> str:
+        model.sessions.describe_cell()
+        return model.state.message
