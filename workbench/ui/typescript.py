@@ -32,7 +32,7 @@ from workbench.ui.contract import (
     views,
 )
 from workbench.ui.contract.action import Action, tag_of
-from workbench.ui.contract.components import COMPONENTS, TABS, Component, Field
+from workbench.ui.contract.components import COMPONENTS, TABS, Component, Empty
 
 PATH = Path(__file__).parent / "frontend" / "src" / "views.ts"
 
@@ -76,6 +76,8 @@ def ts_type(hint: Any) -> str:
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
         return _union(f'"{item}"' for item in args)
+    if origin in (Union, types.UnionType) and args[1:] == (Empty,):
+        return f"Partial<{ts_type(args[0])}>"
     if origin in (Union, types.UnionType):
         return _union(map(ts_type, args))
     if origin is list:
@@ -99,21 +101,10 @@ def _interface(view: Any) -> str:
     return _block(f"interface {view.__name__}", lines, getdoc(view) if view.__doc__ else "")
 
 
-def _field_type(item: Field) -> str:
-    if item.choices:
-        return _union(f'"{choice}"' for choice in item.choices)
-    if isinstance(item.default, list):
-        return ts_type(list[item.holds])  # type: ignore[name-defined]
-    if isinstance(item.default, dict):
-        inner = ts_type(item.holds)
-        return f"Partial<{inner}>" if is_typeddict(item.holds) else inner
-    return ts_type(type(item.default))
-
-
 def _component(component: Component) -> str:
     title = component.name.capitalize()
     sent = [item for item in component.fields if item.direction != "python"]
-    fields = [f"  {item.name}: {_field_type(item)};" for item in sent]
+    fields = [f"  {item.name}: {ts_type(item.type)};" for item in sent]
     actions = [f"  {tag_of(kind)}: {_params(kind)};" for kind in ACTIONS.get(component.name, [])]
     return "\n".join(
         (

@@ -21,7 +21,7 @@ from workbench.graph import Graph, load_recipe
 from workbench.sources import open_datasets
 from workbench.ui.app.actions import ACTIONS
 from workbench.ui.contract.action import parse_action
-from workbench.ui.speed import SpeedPanel
+from workbench.ui.speed.panel import SpeedPanel
 from workbench.ui.speed.speed_actions import GraphFromRecord, SpeedAction
 
 NO_GPU = replace(MACHINE, gpu="", gpu_memory_gib=0.0, driver="", no_gpu="there is no GPU", cores=2)

@@ -14,9 +14,9 @@ from workbench.errors import GraphEditError, WorkbenchError
 from workbench.graph.edits.edit import set_setting
 from workbench.preview.views.effect import MOST_VARIANTS
 from workbench.ui.contract.components import TABS
+from workbench.ui.contract.speed_views import PARTS
 from workbench.ui.export.exports import require_entry
 from workbench.ui.preview.comparison_views import LONGEST_NAME
-from workbench.ui.speed import PARTS
 from workbench.ui.state.history import History
 from workbench.ui.state.view_state import MOST_BATCH, MOST_TILE, MOST_TILES, ViewState
 

@@ -47,7 +47,7 @@ from workbench.ui.preview.background_previews import BackgroundPreviews
 from workbench.ui.preview.comparison_views import ComparedGraphs, ComparisonViews
 from workbench.ui.preview.presenters import picture_bytes
 from workbench.ui.preview.verification_job import SessionVerification
-from workbench.ui.speed import SpeedPanel
+from workbench.ui.speed.panel import SpeedPanel
 from workbench.ui.state.graph_argument import GraphLike, to_document, to_graph
 from workbench.ui.state.history import History
 from workbench.ui.state.identity_memo import IdentityMemo

@@ -1,18 +1,18 @@
-"""The one table of components: which fields each has, and who may set them.
+"""The components: a struct for each, whose fields both hosts and TypeScript are made from.
 
-Both hosts build their widgets from it: ``ui/notebook/widget.py`` makes traitlets of the fields,
-``ui/web.py`` makes params. A component is one ES module, ``frontend/src/<name>.ts``.
+``ui/notebook/notebook_part.py`` makes traitlets of the fields, ``ui/web.py`` makes params, and
+``ui/typescript.py`` types. A component is one ES module, ``frontend/src/<name>.tsx``.
 
 A field has one of four directions:
 
-``show``    Python sets it, the browser draws it (types in ``views.py``).
-``both``    either side sets it; the last one wins.
-``picture`` bytes: u32 little-endian header length, a JSON header (``SheetHeader`` and the like),
-            the image. Pixels and what they mean travel in one field because Panel does not update
-            several atomically.
-``python``  Python sets it for cells to read and observe; it is not sent.
+show      Python sets it, the browser draws it (types in ``views.py``).
+Both      either side sets it; the last one wins.
+Picture   bytes: u32 little-endian header length, a JSON header (``SheetHeader`` and the like), the
+          image. Pixels and what they mean travel in one field because Panel does not update several
+          atomically.
+Python    Python sets it for cells to read and observe; it is not sent.
 
-Besides these every component has those of ``LINK_FIELDS``. By two the browser asks for an edit:
+Besides these every component has those of ``Link``. By two the browser asks for an edit:
 
 ``outbox``  list of ``{"n": 1, "do": "set_arg", ...}``, numbered from 1 up; the browser appends,
 ``ack``     the highest ``n`` that Python has carried out; the browser then drops up to it.
@@ -25,8 +25,14 @@ reloaded page is not mistaken for an old one (``n`` at or below the last seen of
 
 from __future__ import annotations
 
+import ast
+import inspect
+import sys
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cache
+from typing import Annotated, Any, Literal, Never, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
 
 from workbench.ui.contract import (
     data_views,
@@ -36,22 +42,381 @@ from workbench.ui.contract import (
     views,
 )
 from workbench.ui.contract.selected_samples import SelectedSamples
-from workbench.ui.speed import EFFORTS, PARTS
 
+T = TypeVar("T")
 Direction = Literal["show", "both", "picture", "python"]
+Both = Annotated[T, "both"]
+Python = Annotated[T, "python"]
+Picture = Annotated[bytes, "picture"]
+Empty = dict[str, Never]
+"""The value before there is one."""
+
+Tab = Literal["preview", "speed", "code", "data"]
+Mode = Literal["original", "augmented", "both", "difference", "compare"]
+TABS: tuple[Tab, ...] = get_args(Tab)
+
+
+def _default(value: T) -> T:
+    """A default that is a dict."""
+    made: T = msgspec.field(default_factory=lambda: value)
+    return made
+
+
+class Fields(msgspec.Struct, kw_only=True):
+    """The fields of a component with their defaults; its name is that of the class."""
+
+
+class Link(Fields):
+    """What every component has besides its own."""
+
+    outbox: Both[list[Any]] = []
+    """Edits that the browser asks for."""
+    ack: int = 0
+    """The last of them that was carried out."""
+    workbench: str = ""
+    """Which workbench the component is a part of."""
+    watched: Both[int] = 0
+    """Changed again and again by a page that looks."""
+    beat: int = 0
+    """Changes while somebody looks: Python is there."""
+
+
+class Bar(Fields):
+    """Title, data, device switch, undo and redo, state of the worker, files."""
+
+    title: str = ""
+    """Name of the graph."""
+    folder: str = ""
+    """``samples/ · 96 images``."""
+    device: Both[Literal["cpu", "mixed"]] = "cpu"
+    """Where images are decoded."""
+    devices: list[views.DeviceChoice] = []
+    can_undo: bool = False
+    """Whether there is an edit to undo."""
+    can_redo: bool = False
+    """Whether there is an edit to redo."""
+    undo_label: str = ""
+    """What undo takes back; empty: nothing."""
+    redo_label: str = ""
+    """What redo makes again; empty: nothing."""
+    history: list[views.HistoryEntry] = []
+    """Steps of undo and redo, the oldest first; empty while nobody looks."""
+    history_in_view: Both[bool] = False
+    """Whether the history is looked at."""
+    status: views.Status | Empty = _default(views.Status(state="busy", text="starting"))
+    recipes: list[views.RecipeEntry] = []
+    faults: list[views.FaultEntry] = []
+    message: str = ""
+    """What the last action did or why it failed."""
+    saved: str = ""
+    """The graph's JSON, for the browser to offer as a file."""
+    script: views.TextFile | Empty = {}
+    """What ``download_script`` made."""
+    save_folder: str = ""
+    """Where files with a plain name are saved."""
+    overwrite: views.OverwriteQuestion | Empty = {}
+    shared: bytes = b""
+    """The PNG that ``share`` asked for; empty until it is."""
+    tab: str = ""
+    """Owner of what is kept (``owner.py``). A page remembers it for its tab and hands it in by
+    ``attach`` when it is loaded anew. Empty: nothing is kept, or a notebook is the owner."""
+    restored: views.RestoredEntry | Empty = {}
+    graph_number: int = 0
+    """Another one whenever another graph is opened."""
+    opened: int = 0
+    """Number of the graph that is to be confirmed by ``shown``."""
+    recent: list[views.RecentEntry] = []
+    cell: views.CellEntry | Empty = {}
+
+
+class Canvas(Fields):
+    """The nodes and what joins them."""
+
+    nodes: list[views.NodeEntry] = []
+    edges: list[views.EdgeEntry] = []
+    breadcrumb: list[views.ScopeEntry] = []
+    """Blocks from the graph into the body that is shown. Empty: the graph itself is."""
+    positions: dict[str, list[float]] = {}
+    """Where nodes were put by hand: id (``:name`` for an output) -> [x, y]. Empty: all are laid out
+    automatically."""
+    frames: list[views.FrameEntry] = []
+    notes: list[views.NoteEntry] = []
+    operators: list[views.OperatorEntry] = []
+    blocks: list[views.OperatorEntry] = []
+    """The same of blocks."""
+    categories: list[str] = []
+    """Of operators, in the order of a palette."""
+    templates: list[views.TemplateEntry] = []
+    snippets: list[views.TemplateEntry] = []
+    """What the person saved."""
+    recipes: list[views.RecipeLine] = []
+    arguments: list[views.ArgumentSearchEntry] = []
+    """Of the inspected node."""
+    recent_folders: list[str] = []
+    """As ``list_folders`` found them."""
+    selected: Both[list[str]] = []
+    """Ids of the selected nodes; the last is inspected."""
+    fragment: str = ""
+    """The selected nodes as text, to be copied."""
+    copied_code: views.TextFile | Empty = _default(views.TextFile(number=0, text=""))
+    """The Python lines that ``copy_code`` asked for."""
+    connect_targets: views.ConnectTargets | Empty = _default(
+        views.ConnectTargets(source="", reasons={})
+    )
+    compatible_ops: views.CompatibleOps | Empty = _default(
+        views.CompatibleOps(place="", kind="", reasons={}, tried=[])
+    )
+    pictures: Picture = b""
+    """The cards' pictures: ``CardsHeader`` and JPEG."""
+    sample: Both[int] = 0
+    """Which sample of the batch the cards show, from 0."""
+    show_targets: Both[bool] = True
+    """Whether targets are drawn over the cards."""
+    in_view: Both[bool] = False
+    """Whether it is on the screen: only then pictures are made."""
+    stale: str = ""
+    """Why the pictures are not of the present graph."""
+    detail_of: Both[str] = ""
+    """Id of the node that is looked at; empty: none."""
+    detail: Picture = b""
+    """What it gave: ``DetailHeader`` and picture."""
+
+
+class Inspector(Fields):
+    """The arguments of the selected node."""
+
+    node: inspector_views.InspectorView | Empty = {}
+    classes: list[str] = []
+    """Names of the classes of the data."""
+    fused_speed: speed_views.FusedSpeedEntry | Empty = {}
+    """An if against one operator."""
+    shares: preview_views.InspectedSharesEntry | Empty = {}
+    """How often the bodies of the shown block ran."""
+    effect_open: Both[bool] = False
+    """Whether the effect of arguments is wanted."""
+    effect_choices: list[str] = []
+    """Arguments whose effect can be seen."""
+    effect_remark: str = ""
+    """What cannot be varied, and why; may be empty."""
+    effect_args: Both[list[str]] = []
+    """The one or two that are varied."""
+    effect: Picture = b""
+    """One sample varied: ``EffectHeader`` and JPEG."""
+    effect_stale: bool = False
+    """Whether it is not of the present graph."""
+    effect_blocked: str = ""
+    """Why it cannot be computed; empty: it can."""
+    policy_rows: Both[list[int]] = []
+    """Sub-policies on the screen, from 0."""
+    policy_pictures: Picture = b""
+    """One sample after each: ``PolicyHeader``."""
+    augmentations: dict[str, bool] = {}
+    """Names that a policy may have: whether they take a magnitude."""
+    policies: list[str] = []
+    """Names of the learnt policies."""
+
+
+class Tabs(Fields):
+    """Which of the lower panels is open."""
+
+    tab: Both[Tab] = "preview"
+    """The open one."""
+
+
+class Preview(Fields):
+    """A batch, original and augmented."""
+
+    picture: Picture = b""
+    """The contact sheet: ``SheetHeader`` and image."""
+    mode: Both[Mode] = "both"
+    """What is shown."""
+    show_original: Both[bool] = False
+    """Whether the originals are shown while a key is held."""
+    baseline: Both[str] = ""
+    """Node that a difference compares with; empty: the first."""
+    baselines: list[str] = []
+    """Nodes that it may compare with."""
+    against: Both[str] = "last"
+    """What the graph is compared with: an id."""
+    comparison_choices: list[preview_views.ComparisonChoice] = []
+    """What it may be compared with; empty while it is not compared."""
+    comparison: preview_views.ComparisonEntry | Empty = {}
+    compared: Picture = b""
+    """The other graph's sheet: ``SheetHeader``, image."""
+    batch: Both[int] = 0
+    """Index of the batch, from 0."""
+    seed: Both[int] = 42
+    """The graph's seed."""
+    pinned: Both[bool] = False
+    """Whether seed and batch stay as they are."""
+    repeat: Both[int] = -1
+    """The photo at this place stands at every place; -1: none."""
+    tiles: Both[int] = 16
+    """How many samples are shown, 4 to 64."""
+    tile_size: Both[int] = 0
+    """Side of a tile in pixels; 0: as it fits."""
+    lossless: Both[bool] = False
+    """Exact pixels in place of JPEG."""
+    limits: dict[str, int] = {}
+    """Largest batch and seed."""
+    classes: list[str] = []
+    """Names of the classes of the data."""
+    shown_classes: Both[list[str]] = []
+    """Names of the classes whose samples alone are shown; empty: all."""
+    shown_branches: Both[list[str]] = []
+    """Scopes of the bodies of blocks whose samples alone are shown; empty: all."""
+    shown_augmentations: Both[list[str]] = []
+    """Keys of the augmentations, node.name, whose samples alone are shown; empty: all."""
+    stale: str = ""
+    """Why the picture is not of the present graph; empty if it is."""
+    retryable: bool = False
+    """Whether trying again may help."""
+    shuffles: bool = False
+    """Whether another seed also means other photos."""
+    verification: preview_views.VerifiedEntry | Empty = _default(
+        preview_views.VerifiedEntry(state="none", text="", detail=[], share=0.0, stale=False)
+    )
+    saved_draws: list[preview_views.SavedDrawEntry] = []
+    show_targets: Both[bool] = True
+    """Whether targets are drawn over pictures."""
+    show_statistics: Both[bool] = False
+    """Whether the statistics are wanted."""
+    statistics: list[preview_views.StatisticsEntry] = []
+    statistics_pending: bool = False
+    """Whether they are of other values than the picture."""
+    statistics_error: str = ""
+    """Why there are none; empty where nothing went wrong."""
+    branch_shares: preview_views.BranchSharesEntry | Empty = {}
+    """Empty while no statistics are shown."""
+    sample: int = 0
+    """The one that the cards of the canvas show."""
+    marked: Both[list[int]] = []
+    """Places of the samples marked in the batch."""
+    selected: Python[SelectedSamples] = SelectedSamples()
+    """The samples marked, else the one on the cards: files, labels, draws."""
+    closeup: Picture = b""
+    """One sample: ``CloseupHeader`` and PNG."""
+    compared_closeup: Picture = b""
+    """The sample in the other graph: ``CloseupHeader`` and PNG; empty: not compared."""
+    values: Picture = b""
+    """``ValuesHeader`` and the values of a region."""
+
+
+class Speed(Fields):
+    """The speed lab: CPU against mixed, stages, rewrites, tuner, scaling, peers, records."""
+
+    part: Both[speed_views.SpeedPart] = "compare"
+    """Which part is open."""
+    effort: Both[speed_views.Effort] = "usual"
+    """How carefully it is measured."""
+    batch_size: Both[int] = 64
+    """Samples in a batch."""
+    threads: Both[int] = 4
+    """Threads of a pipeline."""
+    pipelines: Both[int] = 1
+    """Pipelines side by side."""
+    running: bool = False
+    """Whether a measurement runs."""
+    what: str = ""
+    """The part that it is of, or that the last one was of."""
+    progress: float = 0.0
+    """0 to 1."""
+    message: str = ""
+    """What runs now, or what was done last."""
+    failed: bool = False
+    """Whether the message says what went wrong."""
+    compare: speed_views.CompareView | Empty = {}
+    stages: speed_views.StagesView | Empty = {}
+    rewrites: speed_views.RewritesView | Empty = {}
+    tune: speed_views.TuneView | Empty = {}
+    scaling: speed_views.ScalingView | Empty = {}
+    peers: speed_views.CompareView | Empty = {}
+    records: list[speed_views.RecordEntry] = []
+    overlay: Both[str] = ""
+    """Record whose bars stand among those of a comparison."""
+    selected_records: Both[list[str]] = []
+    """Two records, to be set side by side."""
+    comparison: speed_views.ComparisonView | Empty = {}
+    limits: speed_views.SpeedLimits | Empty = {}
+    file: Picture = b""
+    """``FileHeader`` and a file that ``export`` made."""
+
+
+class Code(Fields):
+    """The graph as code for a target, live."""
+
+    source: Python[str] = ""
+    """The script for any data; empty: the graph has faults."""
+    target: Both[str] = "script"
+    """What the graph is shown as."""
+    targets: list[views.TargetEntry] = []
+    in_view: Both[bool] = False
+    """Whether it is on the screen: only then it is sent."""
+    skip_bad: Both[bool] = False
+    """Whether the code reads a list of the good files."""
+    files: list[views.CodeFile] = []
+    """What the target last gave, the main file first."""
+    highlighted: dict[str, list[int]] = {}
+    """File -> line numbers, from 1, that the selected node made."""
+    fault: views.CodeFault | Empty = {}
+    """Where there is one, there are no files."""
+    download: bytes = b""
+    """The file to download, or a ZIP of several."""
+    notes: list[str] = []
+    """What the files do otherwise than the graph."""
+    note: str = ""
+    """What running the code on these data meets, or empty."""
+    lists_files: bool = False
+    """Whether a check has told which can be used."""
+    graph_number: int = 0
+    """As the bar's."""
+    message: str = ""
+    """Where it was saved, or why not."""
+    save_folder: str = ""
+    """Where files with a plain name are saved."""
+    overwrite: views.OverwriteQuestion | Empty = {}
+
+
+class Data(Fields):
+    """What is read: counts, sizes, formats, what a check of the files found."""
+
+    summary: data_views.DataView | Empty = {}
+    shown_classes: list[str] = []
+    """As the preview's."""
+    folders: data_views.FolderListing | Empty = {}
+    recent_folders: list[str] = []
+    """As ``list_folders`` found them."""
+    report: views.TextFile | Empty = _default(views.TextFile(number=0, text=""))
+    """The report of a check, a web page."""
+
+
+class Status(Fields):
+    """The line below: faults, the last measured speed of the graph, whether edits are kept."""
+
+    faults: list[views.FaultEntry] = []
+    """As the bar's."""
+    speeds: list[views.LastSpeed] = []
+    """Of this very graph; empty: none."""
+    kept: views.KeptState | Empty = {}
+
+
+# What the hosts and the generator of TypeScript make of a struct.
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One synchronised field. ``default`` also gives its type."""
+    """One synchronised field."""
 
     name: str
     direction: Direction
     default: Any
     doc: str
-    choices: tuple[str, ...] = ()
-    holds: Any = None
-    """The type of a list's items, or of the dict, for ``frontend/src/views.ts``."""
+    type: Any
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values that it may have; empty: any of its type."""
+        return get_args(self.type) if get_origin(self.type) is Literal else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,410 +428,34 @@ class Component:
     fields: tuple[Field, ...]
 
 
-LINK_FIELDS = (
-    Field("outbox", "both", [], "Edits that the browser asks for."),
-    Field("ack", "show", 0, "The last of them that was carried out."),
-    Field("workbench", "show", "", "Which workbench the component is a part of."),
-    Field("watched", "both", 0, "Changed again and again by a page that looks."),
-    Field("beat", "show", 0, "Changes while somebody looks: Python is there."),
-)
-"""What every component has besides its own."""
+def _component(struct: type[Fields]) -> Component:
+    found, defaults, docs = [], struct(), _field_docs()[struct.__name__]
+    for name, hint in get_type_hints(struct, include_extras=True).items():
+        kind, direction = get_args(hint) if get_origin(hint) is Annotated else (hint, "show")
+        found.append(Field(name, direction, getattr(defaults, name), docs.get(name, ""), kind))
+    return Component(struct.__name__.lower(), inspect.getdoc(struct) or "", tuple(found))
 
-TABS = ("preview", "speed", "code", "data")
-MODES = ("original", "augmented", "both", "difference", "compare")
 
-COMPONENTS: tuple[Component, ...] = (
-    Component(
-        "bar",
-        "Title, data, device switch, undo and redo, state of the worker, files.",
-        (
-            Field("title", "show", "", "Name of the graph."),
-            Field("folder", "show", "", "``samples/ · 96 images``."),
-            Field("device", "both", "cpu", "Where images are decoded.", ("cpu", "mixed")),
-            Field("devices", "show", [], "list[DeviceChoice]", holds=views.DeviceChoice),
-            Field("can_undo", "show", False, "Whether there is an edit to undo."),
-            Field("can_redo", "show", False, "Whether there is an edit to redo."),
-            Field("undo_label", "show", "", "What undo takes back; empty: nothing."),
-            Field("redo_label", "show", "", "What redo makes again; empty: nothing."),
-            Field(
-                "history",
-                "show",
-                [],
-                "Steps of undo and redo, the oldest first; empty while nobody looks.",
-                holds=views.HistoryEntry,
-            ),
-            Field("history_in_view", "both", False, "Whether the history is looked at."),
-            Field(
-                "status",
-                "show",
-                {"state": "busy", "text": "starting"},
-                "Status",
-                holds=views.Status,
-            ),
-            Field("recipes", "show", [], "list[RecipeEntry]", holds=views.RecipeEntry),
-            Field("faults", "show", [], "list[FaultEntry]", holds=views.FaultEntry),
-            Field("message", "show", "", "What the last action did or why it failed."),
-            Field("saved", "show", "", "The graph's JSON, for the browser to offer as a file."),
-            Field("script", "show", {}, "What ``download_script`` made.", holds=views.TextFile),
-            Field("save_folder", "show", "", "Where files with a plain name are saved."),
-            Field("overwrite", "show", {}, "OverwriteQuestion", holds=views.OverwriteQuestion),
-            Field("shared", "show", b"", "The PNG that ``share`` asked for; empty until it is."),
-            Field(
-                "tab",
-                "show",
-                "",
-                "Owner of what is kept (``owner.py``). A page remembers it for its tab and hands "
-                "it in by ``attach`` when it is loaded anew. Empty: nothing is kept, or a "
-                "notebook is the owner.",
-            ),
-            Field("restored", "show", {}, "RestoredEntry", holds=views.RestoredEntry),
-            Field("graph_number", "show", 0, "Another one whenever another graph is opened."),
-            Field("opened", "show", 0, "Number of the graph that is to be confirmed by ``shown``."),
-            Field("recent", "show", [], "list[RecentEntry]", holds=views.RecentEntry),
-            Field("cell", "show", {}, "CellEntry", holds=views.CellEntry),
-        ),
-    ),
-    Component(
-        "canvas",
-        "The nodes and what joins them.",
-        (
-            Field("nodes", "show", [], "list[NodeEntry]", holds=views.NodeEntry),
-            Field("edges", "show", [], "list[EdgeEntry]", holds=views.EdgeEntry),
-            Field(
-                "breadcrumb",
-                "show",
-                [],
-                "Blocks from the graph into the body that is shown. Empty: the graph itself is.",
-                holds=views.ScopeEntry,
-            ),
-            Field(
-                "positions",
-                "show",
-                {},
-                "Where nodes were put by hand: id (``:name`` for an output) -> [x, y]. Empty: all "
-                "are laid out automatically.",
-                holds=dict[str, list[float]],
-            ),
-            Field("frames", "show", [], "list[FrameEntry]", holds=views.FrameEntry),
-            Field("notes", "show", [], "list[NoteEntry]", holds=views.NoteEntry),
-            Field("operators", "show", [], "list[OperatorEntry]", holds=views.OperatorEntry),
-            Field("blocks", "show", [], "The same of blocks.", holds=views.OperatorEntry),
-            Field("categories", "show", [], "Of operators, in the order of a palette.", holds=str),
-            Field("templates", "show", [], "list[TemplateEntry]", holds=views.TemplateEntry),
-            Field("snippets", "show", [], "What the person saved.", holds=views.TemplateEntry),
-            Field("recipes", "show", [], "list[RecipeLine]", holds=views.RecipeLine),
-            Field(
-                "arguments", "show", [], "Of the inspected node.", holds=views.ArgumentSearchEntry
-            ),
-            Field("recent_folders", "show", [], "As ``list_folders`` found them.", holds=str),
-            Field(
-                "selected",
-                "both",
-                [],
-                "Ids of the selected nodes; the last is inspected.",
-                holds=str,
-            ),
-            Field("fragment", "show", "", "The selected nodes as text, to be copied."),
-            Field(
-                "copied_code",
-                "show",
-                {"number": 0, "text": ""},
-                "The Python lines that ``copy_code`` asked for.",
-                holds=views.TextFile,
-            ),
-            Field(
-                "connect_targets",
-                "show",
-                {"source": "", "reasons": {}},
-                "ConnectTargets",
-                holds=views.ConnectTargets,
-            ),
-            Field(
-                "compatible_ops",
-                "show",
-                {"place": "", "kind": "", "reasons": {}, "tried": []},
-                "CompatibleOps",
-                holds=views.CompatibleOps,
-            ),
-            Field("pictures", "picture", b"", "The cards' pictures: ``CardsHeader`` and JPEG."),
-            Field("sample", "both", 0, "Which sample of the batch the cards show, from 0."),
-            Field("show_targets", "both", True, "Whether targets are drawn over the cards."),
-            Field(
-                "in_view",
-                "both",
-                False,
-                "Whether it is on the screen: only then pictures are made.",
-            ),
-            Field("stale", "show", "", "Why the pictures are not of the present graph."),
-            Field("detail_of", "both", "", "Id of the node that is looked at; empty: none."),
-            Field("detail", "picture", b"", "What it gave: ``DetailHeader`` and picture."),
-        ),
-    ),
-    Component(
-        "inspector",
-        "The arguments of the selected node.",
-        (
-            Field("node", "show", {}, "InspectorView", holds=inspector_views.InspectorView),
-            Field("classes", "show", [], "Names of the classes of the data.", holds=str),
-            Field(
-                "fused_speed",
-                "show",
-                {},
-                "An if against one operator: FusedSpeedEntry.",
-                holds=speed_views.FusedSpeedEntry,
-            ),
-            Field(
-                "shares",
-                "show",
-                {},
-                "How often the bodies of the shown block ran: InspectedSharesEntry.",
-                holds=preview_views.InspectedSharesEntry,
-            ),
-            Field("effect_open", "both", False, "Whether the effect of arguments is wanted."),
-            Field("effect_choices", "show", [], "Arguments whose effect can be seen.", holds=str),
-            Field("effect_remark", "show", "", "What cannot be varied, and why; may be empty."),
-            Field("effect_args", "both", [], "The one or two that are varied.", holds=str),
-            Field("effect", "picture", b"", "One sample varied: ``EffectHeader`` and JPEG."),
-            Field("effect_stale", "show", False, "Whether it is not of the present graph."),
-            Field("effect_blocked", "show", "", "Why it cannot be computed; empty: it can."),
-            Field("policy_rows", "both", [], "Sub-policies on the screen, from 0.", holds=int),
-            Field("policy_pictures", "picture", b"", "One sample after each: ``PolicyHeader``."),
-            Field(
-                "augmentations",
-                "show",
-                {},
-                "Names that a policy may have: whether they take a magnitude.",
-                holds=dict[str, bool],
-            ),
-            Field("policies", "show", [], "Names of the learnt policies.", holds=str),
-        ),
-    ),
-    Component(
-        "tabs",
-        "Which of the lower panels is open.",
-        (Field("tab", "both", "preview", "The open one.", TABS),),
-    ),
-    Component(
-        "preview",
-        "A batch, original and augmented.",
-        (
-            Field("picture", "picture", b"", "The contact sheet: ``SheetHeader`` and image."),
-            Field("mode", "both", "both", "What is shown.", MODES),
-            Field(
-                "show_original",
-                "both",
-                False,
-                "Whether the originals are shown while a key is held.",
-            ),
-            Field(
-                "baseline", "both", "", "Node that a difference compares with; empty: the first."
-            ),
-            Field("baselines", "show", [], "Nodes that it may compare with.", holds=str),
-            Field("against", "both", "last", "What the graph is compared with: an id."),
-            Field(
-                "comparison_choices",
-                "show",
-                [],
-                "What it may be compared with; empty while it is not compared.",
-                holds=preview_views.ComparisonChoice,
-            ),
-            Field("comparison", "show", {}, "ComparisonEntry", holds=preview_views.ComparisonEntry),
-            Field("compared", "picture", b"", "The other graph's sheet: ``SheetHeader``, image."),
-            Field("batch", "both", 0, "Index of the batch, from 0."),
-            Field("seed", "both", 42, "The graph's seed."),
-            Field("pinned", "both", False, "Whether seed and batch stay as they are."),
-            Field("repeat", "both", -1, "The photo at this place stands at every place; -1: none."),
-            Field("tiles", "both", 16, "How many samples are shown, 4 to 64."),
-            Field("tile_size", "both", 0, "Side of a tile in pixels; 0: as it fits."),
-            Field("lossless", "both", False, "Exact pixels in place of JPEG."),
-            Field("limits", "show", {}, "Largest batch and seed.", holds=dict[str, int]),
-            Field("classes", "show", [], "Names of the classes of the data.", holds=str),
-            Field(
-                "shown_classes",
-                "both",
-                [],
-                "Names of the classes whose samples alone are shown; empty: all.",
-                holds=str,
-            ),
-            Field(
-                "shown_branches",
-                "both",
-                [],
-                "Scopes of the bodies of blocks whose samples alone are shown; empty: all.",
-                holds=str,
-            ),
-            Field(
-                "shown_augmentations",
-                "both",
-                [],
-                "Keys of the augmentations, node.name, whose samples alone are shown; empty: all.",
-                holds=str,
-            ),
-            Field(
-                "stale", "show", "", "Why the picture is not of the present graph; empty if it is."
-            ),
-            Field("retryable", "show", False, "Whether trying again may help."),
-            Field("shuffles", "show", False, "Whether another seed also means other photos."),
-            Field(
-                "verification",
-                "show",
-                {"state": "none"},
-                "VerifiedEntry",
-                holds=preview_views.VerifiedEntry,
-            ),
-            Field(
-                "saved_draws",
-                "show",
-                [],
-                "list[SavedDrawEntry]",
-                holds=preview_views.SavedDrawEntry,
-            ),
-            Field("show_targets", "both", True, "Whether targets are drawn over pictures."),
-            Field("show_statistics", "both", False, "Whether the statistics are wanted."),
-            Field(
-                "statistics",
-                "show",
-                [],
-                "list[StatisticsEntry]",
-                holds=preview_views.StatisticsEntry,
-            ),
-            Field(
-                "statistics_pending",
-                "show",
-                False,
-                "Whether they are of other values than the picture.",
-            ),
-            Field(
-                "statistics_error",
-                "show",
-                "",
-                "Why there are none; empty where nothing went wrong.",
-            ),
-            Field(
-                "branch_shares",
-                "show",
-                {},
-                "BranchSharesEntry; empty while no statistics are shown.",
-                holds=preview_views.BranchSharesEntry,
-            ),
-            Field("sample", "show", 0, "The one that the cards of the canvas show."),
-            Field("marked", "both", [], "Places of the samples marked in the batch.", holds=int),
-            Field(
-                "selected",
-                "python",
-                SelectedSamples(),
-                "The samples marked, else the one on the cards: files, labels, draws.",
-            ),
-            Field("closeup", "picture", b"", "One sample: ``CloseupHeader`` and PNG."),
-            Field(
-                "compared_closeup",
-                "picture",
-                b"",
-                "The sample in the other graph: ``CloseupHeader`` and PNG; empty: not compared.",
-            ),
-            Field("values", "picture", b"", "``ValuesHeader`` and the values of a region."),
-        ),
-    ),
-    Component(
-        "speed",
-        "The speed lab: CPU against mixed, stages, rewrites, tuner, scaling, peers, records.",
-        (
-            Field("part", "both", "compare", "Which part is open.", PARTS),
-            Field("effort", "both", "usual", "How carefully it is measured.", EFFORTS),
-            Field("batch_size", "both", 64, "Samples in a batch."),
-            Field("threads", "both", 4, "Threads of a pipeline."),
-            Field("pipelines", "both", 1, "Pipelines side by side."),
-            Field("running", "show", False, "Whether a measurement runs."),
-            Field("what", "show", "", "The part that it is of, or that the last one was of."),
-            Field("progress", "show", 0.0, "0 to 1."),
-            Field("message", "show", "", "What runs now, or what was done last."),
-            Field("failed", "show", False, "Whether the message says what went wrong."),
-            Field("compare", "show", {}, "CompareView", holds=speed_views.CompareView),
-            Field("stages", "show", {}, "StagesView", holds=speed_views.StagesView),
-            Field("rewrites", "show", {}, "RewritesView", holds=speed_views.RewritesView),
-            Field("tune", "show", {}, "TuneView", holds=speed_views.TuneView),
-            Field("scaling", "show", {}, "ScalingView", holds=speed_views.ScalingView),
-            Field("peers", "show", {}, "CompareView", holds=speed_views.CompareView),
-            Field("records", "show", [], "list[RecordEntry]", holds=speed_views.RecordEntry),
-            Field("overlay", "both", "", "Record whose bars stand among those of a comparison."),
-            Field(
-                "selected_records", "both", [], "Two records, to be set side by side.", holds=str
-            ),
-            Field("comparison", "show", {}, "ComparisonView", holds=speed_views.ComparisonView),
-            Field("limits", "show", {}, "SpeedLimits", holds=speed_views.SpeedLimits),
-            Field("file", "picture", b"", "``FileHeader`` and a file that ``export`` made."),
-        ),
-    ),
-    Component(
-        "code",
-        "The graph as code for a target, live.",
-        (
-            Field("source", "python", "", "The script for any data; empty: the graph has faults."),
-            Field("target", "both", "script", "What the graph is shown as."),
-            Field("targets", "show", [], "list[TargetEntry]", holds=views.TargetEntry),
-            Field("in_view", "both", False, "Whether it is on the screen: only then it is sent."),
-            Field("skip_bad", "both", False, "Whether the code reads a list of the good files."),
-            Field(
-                "files",
-                "show",
-                [],
-                "What the target last gave, the main file first.",
-                holds=views.CodeFile,
-            ),
-            Field(
-                "highlighted",
-                "show",
-                {},
-                "File -> line numbers, from 1, that the selected node made.",
-                holds=dict[str, list[int]],
-            ),
-            Field(
-                "fault",
-                "show",
-                {},
-                "CodeFault; where there is one, there are no files.",
-                holds=views.CodeFault,
-            ),
-            Field("download", "show", b"", "The file to download, or a ZIP of several."),
-            Field("notes", "show", [], "What the files do otherwise than the graph.", holds=str),
-            Field("note", "show", "", "What running the code on these data meets, or empty."),
-            Field("lists_files", "show", False, "Whether a check has told which can be used."),
-            Field("graph_number", "show", 0, "As the bar's."),
-            Field("message", "show", "", "Where it was saved, or why not."),
-            Field("save_folder", "show", "", "Where files with a plain name are saved."),
-            Field("overwrite", "show", {}, "OverwriteQuestion", holds=views.OverwriteQuestion),
-        ),
-    ),
-    Component(
-        "data",
-        "What is read: counts, sizes, formats, what a check of the files found.",
-        (
-            Field("summary", "show", {}, "DataView", holds=data_views.DataView),
-            Field("shown_classes", "show", [], "As the preview's.", holds=str),
-            Field("folders", "show", {}, "FolderListing", holds=data_views.FolderListing),
-            Field("recent_folders", "show", [], "As ``list_folders`` found them.", holds=str),
-            Field(
-                "report",
-                "show",
-                {"number": 0, "text": ""},
-                "The report of a check, a web page.",
-                holds=views.TextFile,
-            ),
-        ),
-    ),
-    Component(
-        "status",
-        "The line below: faults, the last measured speed of the graph, whether edits are kept.",
-        (
-            Field("faults", "show", [], "As the bar's.", holds=views.FaultEntry),
-            Field(
-                "speeds",
-                "show",
-                [],
-                "Of this very graph; empty: none.",
-                holds=views.LastSpeed,
-            ),
-            Field("kept", "show", {}, "KeptState", holds=views.KeptState),
-        ),
-    ),
-)
+@cache
+def _field_docs() -> dict[str, dict[str, str]]:
+    """Class -> field -> the text below the field in this module."""
+    module = ast.parse(inspect.getsource(sys.modules[__name__]))
+    docs: dict[str, dict[str, str]] = {}
+    for made in module.body:
+        if isinstance(made, ast.ClassDef):
+            known = docs[made.name] = {}
+            for statement, below in zip(made.body, made.body[1:], strict=False):
+                match statement, below:
+                    case (
+                        ast.AnnAssign(target=ast.Name(id=name)),
+                        ast.Expr(value=ast.Constant(value=str(text))),
+                    ):
+                        known[name] = " ".join(text.split())
+    return docs
+
+
+_STRUCTS: tuple[type[Fields], ...] = (
+    Bar, Canvas, Inspector, Tabs, Preview, Speed, Code, Data, Status,
+)  # fmt: skip
+COMPONENTS = tuple(map(_component, _STRUCTS))
+LINK_FIELDS = _component(Link).fields

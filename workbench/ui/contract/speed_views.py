@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, get_args
+
+SpeedPart = Literal["compare", "stages", "rewrites", "tune", "scaling", "peers", "records"]
+"""A part of the panel."""
+Effort = Literal["quick", "usual"]
+"""How carefully is measured: short rounds for a first look, or those of METHOD.md."""
+PARTS: tuple[SpeedPart, ...] = get_args(SpeedPart)
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 
 
 class SpeedFact(TypedDict):

@@ -18,7 +18,7 @@ from workbench.graph.model import Graph
 from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.contract.binary_payload import pack_payload
-from workbench.ui.contract.speed_views import FileHeader
+from workbench.ui.contract.speed_views import EFFORTS, PARTS, FileHeader
 from workbench.ui.contract.views import LastSpeed
 from workbench.ui.jobs.background_task import (
     SHARED_QUEUE,
@@ -28,16 +28,10 @@ from workbench.ui.jobs.background_task import (
     TaskListener,
     run_in_background,
 )
-from workbench.ui.speed.experiment_factory import (
-    MEASUREMENT_CONFIGS,
-)
 from workbench.ui.speed.formatting import part_of
 from workbench.ui.speed.fused_speed import FusedSpeed
 from workbench.ui.speed.record_figures import Choice, RecordFigures
 from workbench.ui.speed.record_store import RecordStore, export_file
-
-PARTS = ("compare", "stages", "rewrites", "tune", "scaling", "peers", "records")
-EFFORTS = tuple(MEASUREMENT_CONFIGS)
 
 
 class SpeedPanel:
