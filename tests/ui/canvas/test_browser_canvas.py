@@ -345,7 +345,8 @@ def test_selected_nodes_are_aligned_and_laid_out_automatically_again(opened: Hos
     canvas.locator(".wb-canvas-box").focus()
     page.keyboard.press("Control+a")
     undo = part(page, "bar").locator("[data-wb=undo]")
-    canvas.locator("[data-wb=align-top]").click()
+    canvas.locator("[data-wb=align]").click()
+    canvas.locator("[data-wb=choice][data-op=top]").click()
     places = "{k: v[1] for k, v in model.history.layout.positions.items()}"
     top = await_python(opened, places, bool)
     assert len({top[name] for name in ("reader", "decode", "resize", "rotate", "flip")}) == 1

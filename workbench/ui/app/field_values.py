@@ -127,6 +127,7 @@ def graph_fields(
             "overwrite": state.overwrite.get("bar", NO_QUESTION),
         },
         "canvas": {
+            "graph_number": history.opens,
             "nodes": memo(
                 node_entries,
                 typed,

@@ -132,6 +132,8 @@ class Bar(Fields):
 class Canvas(Fields):
     """The nodes and what joins them."""
 
+    graph_number: int = 0
+    """Number of the opened graph; edits do not change it."""
     nodes: list[views.NodeEntry] = []
     edges: list[views.EdgeEntry] = []
     breadcrumb: list[views.ScopeEntry] = []

@@ -1047,6 +1047,7 @@ export interface BarActions {
 
 /** The nodes and what joins them. */
 export interface CanvasFields {
+  graph_number: number;
   nodes: NodeEntry[];
   edges: EdgeEntry[];
   breadcrumb: ScopeEntry[];

@@ -1,7 +1,7 @@
 // The canvas as React Flow draws it, and what stands around.
 
 import { Background, ReactFlow, SelectionMode, useReactFlow, useStore } from "@xyflow/react";
-import { useCallback, useEffect, useId, useMemo, useRef } from "preact/compat";
+import { useCallback, useEffect, useMemo, useRef } from "preact/compat";
 import { Card, Generator, Output } from "./nodes/nodeViews";
 import { clipboard } from "./input/clipboard";
 import { CodeCopy } from "./menus/codeCopy";
@@ -9,10 +9,9 @@ import { isPage } from "../lib/fullPage";
 import { useCanvasParts, useCanvasState, useCanvasStore } from "./state/context";
 import { ContextMenu } from "./menus/contextMenu";
 import { DeviceLine } from "./layout/deviceLine";
-import { Controls } from "./controls";
 import { note } from "./state/actions";
 import { EmptyState } from "./emptyState";
-import { FAR, footerOf } from "./layout/firstView";
+import { legibility } from "./layout/firstView";
 import { Flow, type BoxFlow, type LineFlow } from "./state/flowElements";
 import { FocusKeeper } from "./input/focusKeeper";
 import { ShortcutHelp } from "./menus/shortcutHelp";
@@ -30,7 +29,6 @@ import { dropAt, type Drop } from "./search/paletteDrop";
 import { Popups } from "./menus/popups";
 import { Footer } from "./footer";
 import { Frames, Notes } from "./nodes/remarks";
-import { SelectionToolbar } from "./menus/selectionToolbar";
 import { BodyBar, BlockFrame } from "./nodes/blockFrame";
 import { Toolbar } from "./menus/toolbar";
 import { Breadcrumb } from "./breadcrumb";
@@ -47,22 +45,22 @@ const noop = (): void => undefined;
 export function FlowCanvas() {
   const store = useCanvasStore();
   const graph = useCanvasParts(
-    ...(["nodes", "edges", "breadcrumb", "positions", "selected", "picked", "moved", "dragging"] as const),
+    ...(["graph_number", "nodes", "edges", "breadcrumb", "positions"] as const),
+    ...(["selected", "picked", "moved", "dragging"] as const),
   );
   const linking = useCanvasState((state) => state.linking?.fixed);
   const size = useSize(store);
-  const footer = footerOf(size);
   const layout = useLayoutCache(graph);
   store.layout = layout;
   const glides = graph.nodes.length <= GLIDERS;
-  const { fit, reveal, follows, stay, zoom } = useView(store, layout, size, glides);
+  const { fit, reveal, follows, stay, zoom } = useView(store, graph.graph_number, layout, size, glides);
   const flow = useReactFlow<BoxFlow, LineFlow>();
-  const far = useStore(({ transform }) => transform[2] < FAR);
+  const text = useStore(({ transform }) => legibility(transform[2]).text);
+  const detail = useStore(({ transform }) => legibility(transform[2]).detail);
   const builder = useMemo(() => new Flow(), []);
   const nodes = builder.nodes(graph, layout.nodes, layout);
   const edges = builder.edges(graph, layout.routes, layout.scopes);
   const keys = useRef<HTMLDivElement>(null);
-  const keysId = useId();
 
   const holder = useMemo(() => new FocusKeeper(store), [store]);
   const { current } = store;
@@ -114,8 +112,14 @@ export function FlowCanvas() {
     [store, flow],
   );
   const menuView = useMemo(
-    () => ({ fit: showAll, arrange, place: flow.screenToFlowPosition }),
-    [showAll, arrange, flow],
+    () => ({
+      fit: showAll,
+      arrange,
+      zoom,
+      help: () => keys.current?.togglePopover(),
+      place: flow.screenToFlowPosition,
+    }),
+    [showAll, arrange, zoom, flow],
   );
   const empty = !graph.nodes.length;
   // The same elements while these values last, so that a drag does not draw them again.
@@ -130,17 +134,16 @@ export function FlowCanvas() {
           </div>
         )}
         <DropHint />
-        <Footer keys={keysId} />
+        <Footer fit={showAll} stay={stay} />
         <NodeDetail />
-        {!empty && <Controls fit={showAll} arrange={arrange} zoom={zoom} stay={stay} width={size.width} />}
-        <ShortcutHelp ref={keys} id={keysId} />
+        <ShortcutHelp ref={keys} />
         <Popups />
         <CodeCopy />
         <ContextMenu view={menuView} />
         <Announcement />
       </>
     ),
-    [empty, linking, keysId, showAll, arrange, zoom, stay, size.width, menuView],
+    [empty, linking, showAll, stay, menuView],
   );
 
   return (
@@ -148,13 +151,12 @@ export function FlowCanvas() {
       <Palette dropUnder={dropUnder} />
       <div
         className="wb-canvas-box"
-        data-footer-rows={footer.rows}
-        data-footer-brief={footer.brief || undefined}
         tabIndex={-1}
         role="region"
         aria-label="Graph"
         data-glides={glides || undefined}
-        data-far={far || undefined}
+        data-detail={detail}
+        style={{ "--least": `${text}px` }}
         data-dragging={graph.dragging || undefined}
         data-linking={linking}
       >
@@ -211,7 +213,6 @@ export function FlowCanvas() {
           <Notes places={layout} />
           <EdgeLabels edges={graph.edges} routes={layout.routes} />
           <Toolbar places={layout} />
-          <SelectionToolbar arrange={arrange} />
         </ReactFlow>
         {overlays}
       </div>

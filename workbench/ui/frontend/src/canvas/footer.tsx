@@ -1,26 +1,93 @@
-// The buttons at the canvas's lower edge.
+// The buttons at the canvas's lower edge, and the map above them.
 
+import { MiniMap, useStore, type ReactFlowState } from "@xyflow/react";
+import { canFill, fillWindow } from "../lib/fillWindow";
+import { Icon } from "../lib/icons";
+import { openMenu } from "./menus/contextMenu";
+import { SampleChooser } from "./sampleChooser";
 import { search } from "./state/actions";
 import { useCanvasState, useCanvasStore } from "./state/context";
-import { showPalette } from "./state/paletteVisibility";
-import { SampleChooser } from "./sampleChooser";
+import type { BoxFlow } from "./state/flowElements";
 
-/** `keys` is the id of the card of keys. */
-export function Footer({ keys }: { keys: string }) {
+interface Props {
+  fit: () => void;
+  /** Called before the map moves the view. */
+  stay: () => void;
+}
+
+const MAP = { width: 132, height: 84 };
+/** The canvas's width from which on the map appears by itself. */
+const MAP_FROM = 640;
+
+/** Whether some of the boxes are out of sight. */
+function hides({ transform: [x, y, zoom], width, height, nodes }: ReactFlowState): boolean {
+  return nodes.some(({ position, width: w = 0, height: h = 0 }) => {
+    const left = position.x * zoom + x;
+    const top = position.y * zoom + y;
+    return left < -4 || top < -4 || left + w * zoom > width + 4 || top + h * zoom > height + 4;
+  });
+}
+
+function colour({ type, data }: BoxFlow): string {
+  return type === "out"
+    ? "var(--ink3)"
+    : `var(--role-${(data as { entry: { role: string } }).entry.role})`;
+}
+
+export function Footer({ fit, stay }: Props) {
   const store = useCanvasStore();
-  const palette = useCanvasState((state) => state.palette);
+  const empty = useCanvasState((state) => !state.nodes.length);
+  const asked = useCanvasState((state) => state.map);
+  const unasked = useStore((state) => state.width >= MAP_FROM && hides(state));
   return (
-    <div className="wb-canvas-hint">
-      <button type="button" data-wb="add" aria-label="Add an operator" onClick={() => search(store)}>
-        <kbd>/</kbd> <span className="wb-word">add</span>
-      </button>
-      <button type="button" data-wb="palette-button" aria-pressed={palette} onClick={() => showPalette(store)}>
-        <kbd>p</kbd> <span className="wb-word">palette</span>
-      </button>
-      <button type="button" data-wb="keys" popoverTarget={keys} aria-haspopup="dialog">
-        <kbd>?</kbd> <span className="wb-word">keys</span>
-      </button>
-      <SampleChooser />
-    </div>
+    <>
+      {!empty && (asked ?? unasked) && (
+        <MiniMap<BoxFlow>
+          className="wb-map"
+          data-wb="minimap"
+          onPointerDownCapture={stay}
+          style={MAP}
+          ariaLabel="Map of the whole graph"
+          nodeColor={colour}
+          nodeBorderRadius={12}
+          pannable
+          zoomable={false}
+        />
+      )}
+      <div className="wb-canvas-hint">
+        <button type="button" data-wb="add" aria-label="Add an operator" onClick={() => search(store)}>
+          <Icon name="plus" size={12} /> <span className="wb-word">Add</span> <kbd>/</kbd>
+        </button>
+        <SampleChooser />
+        <span className="wb-controls" role="group" aria-label="View">
+          {!empty && (
+            <button type="button" aria-label="Show everything" data-tip="Show everything (0)" data-wb="fit" onClick={fit}>
+              <Icon name="fit" />
+            </button>
+          )}
+          {canFill(store.dom.root) && (
+            <button
+              type="button"
+              aria-label="Fill the window with the canvas, and back"
+              data-tip="Fill the window, and back (f)"
+              data-wb="fill"
+              onClick={() => fillWindow(store.dom.root, "canvas")}
+            >
+              <Icon name="fill" />
+            </button>
+          )}
+          <button
+            type="button"
+            aria-label="More of the canvas"
+            aria-haspopup="dialog"
+            data-tip="More: palette, keys, notes, layout, zoom (right-click)"
+            data-wb="more"
+            onClick={({ currentTarget }) => openMenu(currentTarget, store.dom.box)}
+          >
+            <Icon name="more" />
+          </button>
+        </span>
+      </div>
+    </>
   );
 }

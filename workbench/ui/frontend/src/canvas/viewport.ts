@@ -2,8 +2,9 @@
 
 import { useReactFlow } from "@xyflow/react";
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/compat";
+import { closestAround } from "../lib/siblings";
 import type { CanvasStore } from "./state/canvasStore";
-import { firstView, notesAt, roomBelow, ROOM_OF_TOOLBAR, withNotes, type Seen, type View } from "./layout/firstView";
+import { firstView, notesAt, ROOM, ROOM_OF_TOOLBAR, withNotes, usualWidth, type Seen, type View } from "./layout/firstView";
 import type { LayoutCache } from "./layout/layoutCache";
 
 const GLIDE = 180;
@@ -47,9 +48,16 @@ function seenOf({ boxes, settled, bounds: cards, scope }: LayoutCache, store: Ca
   return { bounds, boxes: rectangles, head, current, buttons, breadcrumb: scope !== "" };
 }
 
+/** Tells the screen around the canvas, if there is one, how much width a graph needs. */
+function adaptPane(store: CanvasStore, width: number): void {
+  const panes = closestAround(store.dom.root, ".wb-screen-panes");
+  panes?.style.setProperty("--wb-canvas-content", `${Math.round(width)}px`);
+}
+
 /** The view: shows all until someone pans or zooms, and then only what would be out of sight. */
 export function useView(
   store: CanvasStore,
+  graph: number,
   places: LayoutCache,
   size: { width: number; height: number },
   glides: boolean,
@@ -92,7 +100,7 @@ export function useView(
       const left = at.x * zoom + x;
       const top = at.y * zoom + y;
       const dx = pushed(left, left + own.width * zoom, box.width - 16);
-      const most = box.height - roomBelow(box) - ROOM_OF_TOOLBAR;
+      const most = box.height - ROOM.below - ROOM_OF_TOOLBAR;
       const dy = pushed(top, (at.y + own.height) * zoom + y, most);
       if (dx || dy) go({ x: x + dx, y: y + dy, zoom }, GLIDE);
     },
@@ -109,14 +117,19 @@ export function useView(
     },
     [flow, stay],
   );
-  const known = useRef<ReadonlySet<string>>(new Set());
+  const known = useRef({ graph: -1, ids: new Set<string>() });
+  /** The boxes of the graph as it was opened. */
+  const opened = useRef<LayoutCache["boxes"]>([]);
   useLayoutEffect(() => {
+    const { current } = known;
     const ids = new Set(places.boxes.map(({ id }) => `${places.scope} ${id}`));
-    const first = known.current.size === 0;
-    const another = ![...ids].some((id) => known.current.has(id));
-    known.current = ids;
-    if (another || follows.current)
-      fit(!another && whole.current, first || another || !glides ? 0 : GLIDE);
-  }, [places.bounds, places.boxes, size, fit, glides]);
+    const another = graph !== current.graph || ![...ids].some((id) => current.ids.has(id));
+    known.current = { graph, ids };
+    if (another) opened.current = places.boxes;
+    // Only until the first edit: a pane is not to change under the pointer.
+    if (opened.current === places.boxes)
+      adaptPane(store, usualWidth(places.bounds, store.dom.box.clientHeight));
+    if (another || follows.current) fit(!another && whole.current, another || !glides ? 0 : GLIDE);
+  }, [graph, places.bounds, places.boxes, size, fit, glides]);
   return { fit, reveal, follows, stay, zoom };
 }

@@ -3,6 +3,7 @@
 
 import css from "../styles/screen.css";
 import { chord, isTyping, keepFocus } from "./keyboard";
+import { fillWindow } from "./fillWindow";
 import { closestAround } from "./siblings";
 import { followTheme } from "./theme";
 
@@ -48,10 +49,13 @@ function arrange(screen: HTMLElement): () => void {
   resized.observe(screen);
   resized.observe(panes);
   measure(screen, panes);
+  const filled = new MutationObserver(() => measure(screen, panes));
+  filled.observe(screen, { attributeFilter: ["data-alone"] });
   const key = (event: KeyboardEvent): void => toggleAlone(event, screen);
   screen.addEventListener("keydown", key);
   return () => {
     resized.disconnect();
+    filled.disconnect();
     endTheme();
     screen.removeEventListener("keydown", key);
     for (const each of [style, ...edges]) each.remove();
@@ -85,10 +89,7 @@ function toggleAlone(event: KeyboardEvent, screen: HTMLElement): void {
   const pane = within("wb-pane-canvas") ? "canvas" : within("wb-pane-panels") ? "panels" : "";
   if (!pane) return;
   event.preventDefault();
-  if (screen.dataset["alone"] === pane) delete screen.dataset["alone"];
-  else screen.dataset["alone"] = pane;
-  const panes = screen.querySelector<HTMLElement>(".wb-screen-panes");
-  if (panes) measure(screen, panes);
+  fillWindow(screen, pane);
 }
 
 /** What lies between a pane and the next, to be dragged; a double click or Enter resets it. */

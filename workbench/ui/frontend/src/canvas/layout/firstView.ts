@@ -4,40 +4,34 @@ import type { NoteEntry } from "../../views";
 import type { Point, Size } from "./geometry";
 
 /** Room kept free, in pixels of the screen. */
-const ROOM = { above: 14, below: 46, stacked: 82, breadcrumb: 30, side: 26, narrow: 12 };
+export const ROOM = { above: 14, below: 46, breadcrumb: 30, side: 26, narrow: 12 };
 /** The least room at a side. */
 const RIM = 4;
-/** Up to this width the buttons at the lower edge do not stand in one row with their words. */
-const ONE_ROW = 460;
-/** From this width on they do so without their words. */
-const BRIEF = 320;
-/** Up to this width they have no room for their words in two rows either. */
-const NARROW = 332;
-/** Below this height two rows of buttons would stand on the cards. */
-const LOW = 360;
-/** Below this the values on a card cannot be read: only its name is shown, larger. */
+/** Below this there is no room for the values on a card: only its name is shown. */
 export const FAR = 0.66;
-/** Below these names cannot be read either, and buttons on cards are too small to be hit. */
-const LEAST = { names: 0.5, buttons: 0.7 };
+/** Below this there is none for its name either. */
+const TEXTLESS = 0.5;
+/** The least zoom that is chosen unasked: for names, and for buttons on cards to be hit. */
+const LEAST = { names: 0.56, buttons: 0.7 };
 const LEAST_OF_ALL = 0.1;
 const USUAL = 0.7;
 const STEP = 0.02;
 
-/** How the buttons at the lower edge stand: in how many rows, and whether without their words. */
-export interface Footer {
-  rows: 1 | 2;
-  brief: boolean;
-}
+/** The smallest text on the screen, in pixels. */
+export const LEAST_TEXT = 11;
+/** Zooms are told apart in these steps where the size of text follows them. */
+const TEXT_STEP = 0.05;
 
-export function footerOf({ width, height }: Size): Footer {
-  if (width > ONE_ROW) return { rows: 1, brief: false };
-  const low = height < LOW && width >= BRIEF;
-  return { rows: low ? 1 : 2, brief: low || width <= NARROW };
-}
+/** How much there is room for at a zoom: all, no long words, only names, no text. */
+export type Detail = "full" | "small" | "names" | "none";
 
-/** The room that they take, in pixels of the screen. */
-export function roomBelow(size: Size): number {
-  return footerOf(size).rows === 2 ? ROOM.stacked : ROOM.below;
+/** What is shown at a zoom, and the size that gives text its least on the screen. */
+export function legibility(zoom: number): { text: number; detail: Detail } {
+  const step = Math.floor(Math.max(zoom, TEXTLESS) / TEXT_STEP + 1e-6) * TEXT_STEP;
+  const text = Math.ceil((100 * LEAST_TEXT) / step) / 100;
+  const least = { none: TEXTLESS, names: FAR, small: 1 - TEXT_STEP };
+  const below = (Object.keys(least) as (keyof typeof least)[]).find((each) => zoom < least[each]);
+  return { text, detail: below ?? "full" };
 }
 
 /** Of a note, about: how wide it may be, how many letters stand in a row, and the rows' height. */
@@ -110,6 +104,12 @@ export function firstView(seen: Seen, size: Size, all: boolean): View {
   return partialView(seen, pane, least);
 }
 
+/** The width that a graph takes where its height decides the zoom. */
+export function usualWidth(bounds: Size, height: number): number {
+  const tall = (height - ROOM.above - ROOM.below) / bounds.height;
+  return bounds.width * Math.min(1, Math.max(USUAL, tall)) + 2 * ROOM.side;
+}
+
 interface Pane extends Size {
   above: number;
   below: number;
@@ -122,7 +122,7 @@ interface Pane extends Size {
 function paneOf({ bounds, breadcrumb }: Seen, size: Size): Pane {
   const { width, height } = size;
   const above = ROOM.above + (breadcrumb ? ROOM.breadcrumb : 0);
-  const below = roomBelow(size);
+  const { below } = ROOM;
   const fits = (room: number): number => (width - 2 * room) / bounds.width;
   const side = fits(ROOM.side) < USUAL ? ROOM.narrow : ROOM.side;
   const tall = (height - above - below) / bounds.height;

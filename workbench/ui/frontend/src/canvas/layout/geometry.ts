@@ -4,7 +4,7 @@ import type { EdgeEntry, NodeEntry, PortEntry } from "../../views";
 import { beside, drawWords } from "./nodeLabels";
 
 export const CARD = { width: 228, most: 340, height: 62, line: 114, fault: 18, bodies: 42 };
-export const DRAW = { height: 24, least: 84, most: 200, letter: 6.4 };
+export const DRAW = { height: 24, least: 84, most: 200, letter: 6.7 };
 export const PORT = { size: 11, gap: 24 };
 /** A block with what stands in it: room around the bodies, and above them for its title. */
 export const FRAME = { pad: 9, head: 32, button: 34 };
@@ -23,7 +23,7 @@ export const BODY = {
 /** What stands beside a card's name: picture, role, margins. */
 const ASIDE = 80;
 const NAME = '600 13px system-ui, "Segoe UI", Roboto, sans-serif';
-const SMALL = '10.5px ui-monospace, Consolas, "DejaVu Sans Mono", monospace';
+const SMALL = '11px ui-monospace, Consolas, "DejaVu Sans Mono", monospace';
 const TITLE = '600 11.5px system-ui, "Segoe UI", Roboto, sans-serif';
 const FRAME_MOST = 320;
 /** What an output's name adds to its pill. */

@@ -12,6 +12,7 @@ import {
   copyCode,
   duplicate,
   frame,
+  move,
   mute,
   note,
   openScope,
@@ -19,6 +20,7 @@ import {
   repeat,
   saveSnippet,
   search,
+  unfold,
   unwrap,
   wrap,
 } from "../state/actions";
@@ -32,9 +34,14 @@ import { outputOf, type Point } from "../layout/geometry";
 interface View {
   fit: () => void;
   arrange: () => void;
+  zoom: (by: number) => void;
+  /** Shows the card of keys. */
+  help: () => void;
   /** A place of the window on the canvas. */
   place: (at: Point) => Point;
 }
+
+const ZOOM = 1.25;
 
 interface Entry {
   label: string;
@@ -46,6 +53,13 @@ interface Opened {
   label: string;
   at: Point;
   entries: Entry[];
+}
+
+/** Opens, at a button, what a right-click on an element opens. */
+export function openMenu(button: Element, about: Element | null): void {
+  const { left: clientX, top: clientY } = button.getBoundingClientRect();
+  const at = { clientX, clientY, bubbles: true, cancelable: true };
+  about?.dispatchEvent(new MouseEvent("contextmenu", at));
 }
 
 export function ContextMenu({ view }: { view: View }) {
@@ -125,6 +139,12 @@ function choices(
       { label: "Palette of operators", keys: "p", run: () => showPalette(store) },
       { label: "Note here", keys: "n", run: () => note(store, view.place(at)) },
       { label: "Lay out anew", keys: "l", run: view.arrange },
+      { label: "Zoom in", keys: "+", run: () => view.zoom(ZOOM) },
+      { label: "Zoom out", keys: "−", run: () => view.zoom(1 / ZOOM) },
+      {
+        label: "Map of the graph",
+        run: () => store.set({ map: !store.dom.root.querySelector(".wb-map") }),
+      },
       {
         label: "Copy the graph as code",
         run: () => {
@@ -135,6 +155,7 @@ function choices(
       { label: "Show everything", keys: "0", run: view.fit },
       { label: "Undo", keys: "Ctrl Z", run: () => void store.link.ask("undo", {}) },
       { label: "Redo", keys: "Ctrl Shift Z", run: () => void store.link.ask("redo", {}) },
+      { label: "Keys", keys: "?", run: view.help },
     ],
   };
 }
@@ -155,6 +176,10 @@ function ofNode(store: CanvasStore, id: string): { label: string; entries: Entry
     },
     { label: "Add an operator behind", keys: "/", run: () => search(store) },
     { label: all ? "Unmute" : "Mute", keys: "m", run: () => mute(store) },
+    node.movable && { label: "Move up", keys: "Alt ↑", run: () => move(store, -1) },
+    node.movable && { label: "Move down", keys: "Alt ↓", run: () => move(store, 1) },
+    node.generator && { label: "Fold into what it feeds", keys: "u", run: () => unfold(store) },
+    node.draws.length > 0 && { label: "Show the draw as a node", keys: "u", run: () => unfold(store) },
     node.outputs.length > 0 && { label: "Connect", keys: "c", run: () => connect(store) },
     {
       label: "Edges",

@@ -44,11 +44,10 @@ const KEYS: [string, string][] = [
 const MOUSE =
   "Shift-drag selects a box of nodes. Drag from a port to connect, or into the empty to find what fits. Drop a node that stands apart on an edge, with Alt any node. A double click finds an operator. The other button shows what can be done.";
 
-export function ShortcutHelp({ ref, id }: { ref: Ref<HTMLDivElement>; id: string }) {
+export function ShortcutHelp({ ref }: { ref: Ref<HTMLDivElement> }) {
   return (
     <div
       ref={ref}
-      id={id}
       className="wb-pop wb-keys-card nowheel"
       popover="auto"
       role="dialog"

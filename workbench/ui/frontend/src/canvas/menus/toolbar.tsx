@@ -1,88 +1,82 @@
-// What can be done with the inspected node, by the mouse.
+// What is most often done with the selected nodes, by the mouse; the rest is in their menu.
 
-import type { ComponentChildren } from "preact";
 import { memo } from "preact/compat";
 import { NodeToolbar, Panel, useStore } from "@xyflow/react";
 import { useCanvasStore, useCanvasState } from "../state/context";
-import { connect, duplicate, move, mute, remove, unfold, unwrap, wrap } from "../state/actions";
-import { RandomIcon, Icon } from "../../lib/icons";
+import { duplicate, frame, mute, remove } from "../state/actions";
+import { chooseAlignment } from "../state/alignment";
+import { isOutput } from "../layout/geometry";
+import { Icon } from "../../lib/icons";
+import { openMenu } from "./contextMenu";
 import { freeSide } from "./toolbarPlacement";
 import type { LayoutCache } from "../layout/layoutCache";
 
 /** Pixels of a button's side. */
 const BUTTON = 25;
 
+type Action = [label: string, hook: string, icon: Parameters<typeof Icon>[0]["name"], run: () => void];
+
 export const Toolbar = memo(function Toolbar({ places }: { places: LayoutCache }) {
   const store = useCanvasStore();
-  const id = useCanvasState((state) => (state.selected.length === 1 ? state.selected[0]! : ""));
-  const node = useCanvasState((state) => state.nodes.find((entry) => entry.id === id));
+  const selected = useCanvasState((state) => state.selected);
+  const outputs = useCanvasState((state) => [...state.picked].filter(isOutput).length);
   const busy = useCanvasState((state) => state.dragging || !!state.linking || !!state.renaming);
+  const muted = useCanvasState(({ nodes }) =>
+    selected.every((id) => nodes.find((node) => node.id === id)?.muted),
+  );
   const view = useStore((state) => state.transform);
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
-  if (!node?.op || busy) return null; // what a body takes in stays as it is
-  const movable = node.movable && !node.generator;
-  const inner = node.bodies.length > 0;
-  const wraps = movable || inner;
-  const buttons =
-    4 +
-    (movable ? 2 : 0) +
-    (wraps ? 1 : 0) +
-    (inner ? 1 : 0) +
-    (node.generator ? 1 : 0) +
-    (node.draws.length ? 1 : 0) +
-    (node.outputs.length ? 1 : 0);
-  const size = { width: BUTTON + 2, height: buttons * BUTTON + 2 };
-  const side = freeSide(places, id, size, view, { width, height });
-  const action = (label: string, hook: string, shape: ComponentChildren, run: () => void) => (
+  const count = selected.length + outputs;
+  const id = count === 1 ? selected[0] : undefined;
+  // What a body takes in stays as it is, and an output alone is renamed and removed by its menu.
+  if (busy || !count || (count === 1 && !(id && store.node(id)?.op))) return null;
+  const nodes: Action[] = [
+    [muted ? "Unmute" : "Mute", "mute", "mute", () => mute(store)],
+    ["Duplicate", "duplicate", "copy", () => duplicate(store)],
+  ];
+  const several: Action[] = [
+    ["Align", "align", "alignLeft", () => chooseAlignment(store)],
+    ["Frame", "frame-selected", "frame", () => frame(store)],
+  ];
+  const actions: Action[] = [
+    ...(count > 1 ? several : []),
+    ...(selected.length ? nodes : []),
+    ["Remove", "remove", "close", () => remove(store)],
+  ];
+  const what = id ?? `${count} selected`;
+  const buttons = actions.map(([label, hook, icon, run]) => (
     <button
+      key={hook}
       type="button"
-      aria-label={`${label} ${id}`}
+      aria-label={`${label} ${what}`}
       data-tip={label}
       data-wb={hook}
       onClick={(event) => {
         // Where the focus stays on a button that goes away with the node, keys lead nowhere.
         event.currentTarget.blur();
         run();
-        store.dom.focus(id);
+        store.dom.focus(id ?? store.current);
       }}
     >
-      {shape}
+      <Icon name={icon} size={13} />
+    </button>
+  ));
+  const more = selected.length > 0 && (
+    <button
+      type="button"
+      aria-label={`More for ${what}`}
+      aria-haspopup="dialog"
+      data-tip="More (right-click)"
+      data-wb="node-more"
+      onClick={({ currentTarget }) => openMenu(currentTarget, store.dom.element(store.inspected))}
+    >
+      <Icon name="more" size={13} />
     </button>
   );
-  const actions = (
-    <>
-      {movable &&
-        action("Move up", "move-up", <Icon name="up" size={13} />, () => move(store, -1))}
-      {movable &&
-        action("Move down", "move-down", <Icon name="down" size={13} />, () => move(store, 1))}
-      {node.generator && action("Fold", "fold", <Icon name="down" size={13} />, () => unfold(store))}
-      {node.draws.length > 0 &&
-        action("Show the draw as a node", "unfold", <RandomIcon size={13} />, () => unfold(store))}
-      {node.outputs.length > 0 &&
-        action("Connect", "connect", <Icon name="connect" size={13} />, () => connect(store))}
-      {wraps &&
-        action("Apply with probability", "wrap", <Icon name="split" size={13} />, () => wrap(store))}
-      {inner &&
-        action("Take out of the block", "unwrap", <Icon name="join" size={13} />, () => unwrap(store))}
-      {action(node.muted ? "Unmute" : "Mute", "mute", <Icon name="mute" size={13} />, () =>
-        mute(store),
-      )}
-      {action("Rename", "rename-button", <Icon name="pencil" size={13} />, () =>
-        store.set({ renaming: id }),
-      )}
-      {action("Duplicate", "duplicate", <Icon name="copy" size={13} />, () => duplicate(store))}
-      {action("Remove", "remove", <Icon name="close" size={13} />, () => remove(store))}
-    </>
-  );
-  if (!side) {
-    return (
-      <Panel position="bottom-center" className="wb-toolbar nopan" data-apart>
-        {actions}
-      </Panel>
-    );
-  }
-  return (
+  const size = { width: BUTTON + 2, height: (actions.length + 1) * BUTTON + 2 };
+  const side = id ? freeSide(places, id, size, view, { width, height }) : null;
+  return id && side ? (
     <NodeToolbar
       nodeId={id}
       isVisible
@@ -92,7 +86,13 @@ export const Toolbar = memo(function Toolbar({ places }: { places: LayoutCache }
       className="wb-toolbar nopan"
       data-beside
     >
-      {actions}
+      {buttons}
+      {more}
     </NodeToolbar>
+  ) : (
+    <Panel position="bottom-center" className="wb-toolbar nopan" data-apart>
+      {buttons}
+      {more}
+    </Panel>
   );
 });

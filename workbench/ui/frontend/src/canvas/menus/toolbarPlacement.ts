@@ -21,7 +21,7 @@ const GAP = 8;
 /** How much worse it is to lie outside of the canvas than on another node. */
 const OUTSIDE = 4;
 /** The share of the buttons that may lie on other nodes before they leave their node. */
-const COVERED = 0.1;
+const COVERED = 0.2;
 
 /**
  * Null where there is no room beside the node. `size` in screen pixels; `view` is [x, y, zoom],

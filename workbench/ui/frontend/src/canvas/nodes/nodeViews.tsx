@@ -123,22 +123,24 @@ export const Card = memo(function Card({ data, selected }: NodeProps<OpFlow>) {
         data-ran={ran || undefined}
         onDblClick={() => entry.bodies.length && collapse(store, entry, false)}
       >
-        <b
-          onDblClick={() => {
-            if (entry.op && !entry.bodies.length) store.set({ renaming: entry.id });
-          }}
-        >
-          <span>{breakable(entry.title)}</span>
-          {aside && <small> {aside}</small>}
-        </b>{" "}
-        {lines.map(({ what, text }) => (
-          <Fragment key={what}>
-            <span className="wb-card-line" data-what={what}>
-              {what === "draws" && <RandomIcon size={12} />}
-              {text}
-            </span>{" "}
-          </Fragment>
-        ))}
+        <div className="wb-card-text">
+          <b
+            onDblClick={() => {
+              if (entry.op && !entry.bodies.length) store.set({ renaming: entry.id });
+            }}
+          >
+            <span>{breakable(entry.title)}</span>
+            {aside && <small> {aside}</small>}
+          </b>{" "}
+          {lines.map(({ what, text }) => (
+            <Fragment key={what}>
+              <span className="wb-card-line" data-what={what}>
+                {what === "draws" && <RandomIcon size={12} />}
+                {text}
+              </span>{" "}
+            </Fragment>
+          ))}
+        </div>
         {stray && <span className="wb-card-device">{stray}</span>}
         {!entry.known && <span className="wb-card-opaque">?</span>}
         {entry.fault ? (

@@ -38,6 +38,8 @@ export type Popup = (
 
 /** The fields of Python that the state follows, with their values until Python sends one. */
 export const FIELDS = {
+  /** Number of the opened graph. */
+  graph_number: 0,
   nodes: [],
   edges: [],
   /** The blocks around the body that is shown, from outside in; empty for the graph itself. */
@@ -93,6 +95,8 @@ interface ViewState {
   readonly detail: Sheet<DetailHeader> | null;
   /** Whether the palette is open. */
   readonly palette: boolean;
+  /** Whether the map is asked for; null: where something is out of sight and there is room. */
+  readonly map: boolean | null;
 }
 
 export type State = Fields & ViewState;
@@ -113,6 +117,7 @@ const START: State = {
   cards: new Map(),
   detail: null,
   palette: false,
+  map: null,
 };
 
 export class CanvasState {

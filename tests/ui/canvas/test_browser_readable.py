@@ -1,0 +1,156 @@
+"""A graph can be read as it is opened: fitted, no text below 11 px, as much room as it needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.ui.canvas_page import node
+from tests.ui.hosts import PATIENCE, PanelHost, await_picture, open_page, part, point, small
+from workbench.catalog import load_catalog
+from workbench.graph import Graph, dump_graph, load_recipes
+from workbench.graph.edits.edit import insert_node
+
+pytestmark = pytest.mark.browser
+
+LEAST_TEXT = 11
+SIZES = [(1440, 900), (1280, 720), (1024, 768)]
+MEASURE = """async (canvas) => {
+  for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+  const box = canvas.querySelector(".wb-canvas-box").getBoundingClientRect();
+  const view = canvas.querySelector(".react-flow__viewport");
+  const { a: zoom } = new DOMMatrix(getComputedStyle(view).transform);
+  const texts = [], walker = document.createTreeWalker(view, NodeFilter.SHOW_TEXT);
+  for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+    const el = text.parentElement;
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    const seen = text.data.trim() && range.getBoundingClientRect().width > 0;
+    if (seen && el.checkVisibility({ visibilityProperty: true }))
+      texts.push([parseFloat(getComputedStyle(el).fontSize) * zoom, text.data]);
+  }
+  const cards = [...canvas.querySelectorAll("[data-wb=node]")];
+  const inside = cards.filter((card) => {
+    const { left, top, right, bottom } = card.getBoundingClientRect();
+    return left >= box.left && top >= box.top && right <= box.right && bottom <= box.bottom;
+  });
+  return { zoom, texts, width: box.width, inside: inside.length, cards: cards.length };
+}"""
+
+
+def measured(page: Page) -> dict[str, Any]:
+    """The zoom, each visible text with its pixels on the screen, and which cards are whole."""
+    return dict(part(page, "canvas").evaluate(MEASURE))
+
+
+def too_small(page: Page) -> list[Any]:
+    return [text for text in measured(page)["texts"] if text[0] < LEAST_TEXT - 0.01]
+
+
+def chain(count: int) -> Graph:
+    """A chain of that many operators."""
+    graph, after = small(), "resize"
+    colours = ("brightness", "contrast", "saturation", "hue", "gaussian_blur", "rotate")
+    operators = [node for node in graph.nodes if not node.op.startswith("random.")]
+    for number in range(count - len(operators)):
+        graph, after = insert_node(graph, load_catalog(), colours[number % len(colours)], after)
+    return graph
+
+
+def show(panel: PanelHost, graph: Graph) -> None:
+    """Open another graph in the page that is there."""
+    before = panel.python("model.history.opens")
+    panel.sessions[-1].model.act("bar", {"do": "open", "text": dump_graph(graph)})
+    assert panel.python("model.history.opens") == before + 1
+    count = panel.python("len(model.shown('canvas', 'nodes'))")
+    expect(part(panel.page, "canvas")).to_have_attribute("data-nodes", str(count))
+
+
+@pytest.fixture
+def opened(panel: PanelHost, photos: Path) -> PanelHost:
+    panel.page.emulate_media(reduced_motion="reduce")  # what glides cannot be measured
+    open_page(panel, photos, small())
+    return panel
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["imagenet-train", "simclr", "ssd"], pytest.param(list(load_recipes()), marks=pytest.mark.thorough)],
+    ids=["some", "all"],
+)
+def test_no_text_of_a_graph_is_smaller_than_11_px(opened: PanelHost, names: list[str]) -> None:
+    page = opened.page
+    graphs = {name: small(name) for name in names}
+    graphs |= {f"chain of {count}": chain(count) for count in (10, 40)}
+    for name, graph in graphs.items():
+        show(opened, graph)
+        for width, height in SIZES:
+            page.set_viewport_size({"width": width, "height": height})
+            assert too_small(page) == [], (name, width)
+            assert measured(page)["texts"], (name, width)
+        part(page, "canvas").locator("[data-wb=fit]").click()
+        assert too_small(page) == [], (name, "everything")
+
+
+def test_a_graph_of_ten_is_seen_whole_and_one_of_forty_is_panned(opened: PanelHost) -> None:
+    page = opened.page
+    show(opened, chain(10))
+    for (width, height), least in zip(SIZES, (10, 8, 10), strict=True):
+        page.set_viewport_size({"width": width, "height": height})
+        found = measured(page)
+        assert found["inside"] >= least
+        assert found["cards"] == 10
+    show(opened, chain(40))
+    found = measured(page)
+    assert 5 < found["inside"] < found["cards"]
+    assert found["zoom"] > 0.5
+
+
+def test_another_graph_is_fitted_also_after_one_has_panned(opened: PanelHost) -> None:
+    page = opened.page
+    canvas = part(page, "canvas")
+    x, y = point(canvas.locator(".wb-canvas-box"), 0.04, 0.5)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 900, steps=4)
+    page.mouse.up()
+    assert measured(page)["inside"] < 5
+    opened.python("model.act('bar', {'do': 'recipe', 'name': 'imagenet-eval'})")
+    expect(part(page, "bar").locator("[data-wb=title]")).to_have_text("imagenet-eval")
+    found = measured(page)
+    assert found["inside"] == found["cards"]
+    page.reload()
+    await_picture(page)
+    found = measured(page)
+    assert found["inside"] == found["cards"]
+
+
+def test_the_pane_is_as_wide_as_its_graph_needs(opened: PanelHost) -> None:
+    page = opened.page
+    page.set_viewport_size({"width": 1440, "height": 900})
+    show(opened, chain(10))
+    narrow = measured(page)["width"]
+    show(opened, small("simclr"))
+    wide = measured(page)["width"]
+    assert narrow < 320
+    assert wide > 480
+    node(page, "decode").click()
+    page.keyboard.press("Delete")  # an edit moves nothing
+    expect(node(page, "decode")).to_have_count(0)
+    assert measured(page)["width"] == wide
+
+
+def test_the_canvas_fills_the_window_and_gives_it_back(opened: PanelHost) -> None:
+    page = opened.page
+    page.set_viewport_size({"width": 1440, "height": 900})
+    fill = part(page, "canvas").locator("[data-wb=fill]")
+    usual = measured(page)["width"]
+    fill.click()
+    expect(part(page, "preview")).to_be_hidden(timeout=PATIENCE)
+    assert measured(page)["width"] > 1400
+    fill.click()
+    expect(part(page, "preview")).to_be_visible()
+    assert measured(page)["width"] == usual
