@@ -1,5 +1,6 @@
 // Keys, and keeping JupyterLab's hands off them.
 
+import { focused } from "./focus";
 import { isPage } from "./fullPage";
 import { followTyping, ownsStep, stepText, type TextField } from "./typedText";
 
@@ -42,12 +43,18 @@ export function keepFocus(root: HTMLElement): void {
   };
   root.addEventListener("pointerup", (event) => {
     const el = holder(event);
-    if (el && !el.matches(":focus")) el.focus({ preventScroll: true });
+    if (el && !holdsFocus(el)) el.focus({ preventScroll: true });
   });
   root.addEventListener("click", (event) => {
     const el = holder(event);
-    if (el && !root.querySelector(":focus")) el.focus({ preventScroll: true });
+    if (el && !holdsFocus(root)) el.focus({ preventScroll: true });
   });
+}
+
+/** Whether an element or something in it has the focus, also within a shadow root, as Panel's parts. */
+function holdsFocus(el: HTMLElement): boolean {
+  const active = focused(el);
+  return active !== null && el.contains(active);
 }
 
 /** Lets Lab save the notebook. Lab ignores the key itself, which comes from a marked element. */

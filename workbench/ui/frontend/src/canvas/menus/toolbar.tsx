@@ -52,11 +52,10 @@ export const Toolbar = memo(function Toolbar({ places }: { places: LayoutCache }
       aria-label={`${label} ${what}`}
       data-tip={label}
       data-wb={hook}
-      onClick={(event) => {
+      onClick={() => {
         // Where the focus stays on a button that goes away with the node, keys lead nowhere.
-        event.currentTarget.blur();
-        run();
         store.dom.focus(id ?? store.current);
+        run();
       }}
     >
       <Icon name={icon} size={13} />
