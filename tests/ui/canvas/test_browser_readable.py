@@ -78,7 +78,10 @@ def opened(panel: PanelHost, photos: Path) -> PanelHost:
 
 @pytest.mark.parametrize(
     "names",
-    [["imagenet-train", "simclr", "ssd"], pytest.param(list(load_recipes()), marks=pytest.mark.thorough)],
+    [
+        ["imagenet-train", "simclr", "ssd"],
+        pytest.param(list(load_recipes()), marks=pytest.mark.thorough),
+    ],
     ids=["some", "all"],
 )
 def test_no_text_of_a_graph_is_smaller_than_11_px(opened: PanelHost, names: list[str]) -> None:
