@@ -23,6 +23,7 @@ from workbench.emit.templates.template_parts import needs_conditionals
 from workbench.engine.run.runner import Runner
 from workbench.errors import GraphEditError
 from workbench.graph import Fault, Graph, Node, Port, Settings, check_graph, load_recipes
+from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.edit import (
     insert_node,
     is_movable,
@@ -32,7 +33,6 @@ from workbench.graph.edits.edit import (
     set_arg,
     start_graph,
 )
-from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.model import is_text
 from workbench.graph.model.values import is_layout
 

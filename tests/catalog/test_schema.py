@@ -11,10 +11,10 @@ import pytest
 
 from workbench.catalog import Catalog, load_catalog
 from workbench.catalog import schema as schema_module
-from workbench.catalog.enums import enum_names
 from workbench.catalog.own_operators.arithmetic import CALLED, arithmetic_specs
 from workbench.catalog.own_operators.python_decoder import PILLOW_DECODER, REQUEST
-from workbench.catalog.own_operators.target_readers import TARGET_READERS
+from workbench.catalog.own_operators.readers import TARGET_READERS
+from workbench.catalog.schema import enum_names
 from workbench.errors import CatalogError
 
 

@@ -11,7 +11,7 @@ import workbench as wb
 from workbench.catalog import Catalog, familiar_names
 from workbench.catalog.familiar_names import nearest_arguments, nearest_operators
 from workbench.catalog.listing import list_operators
-from workbench.catalog.prose import first_sentence, plain_text
+from workbench.catalog.schema import first_sentence, plain_text
 from workbench.ui.notebook.widget import Workbench
 
 

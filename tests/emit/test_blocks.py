@@ -13,7 +13,7 @@ from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
 from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 from workbench.graph.edits.connect import connect
-from workbench.graph.edits.rename import rename_node
+from workbench.graph.edits.edit import rename_node
 from workbench.graph.model import Body
 
 

@@ -14,7 +14,7 @@ from workbench.emit import emit_script
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError
 from workbench.graph import Graph
-from workbench.graph.model.policy import own_policy
+from workbench.graph.edits.edit import own_policy
 
 REFUSING = {
     **dict.fromkeys(("dynamic", "notebook", "ray"), "has no apply_auto_augment"),

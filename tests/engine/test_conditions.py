@@ -14,7 +14,6 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.engine.importing import from_pipeline
 from workbench.graph import Graph, Port
-from workbench.graph.control_flow.condition_edits import add_elif, elif_of, set_condition
 from workbench.graph.control_flow.conditions import (
     MEASURES,
     Chance,
@@ -22,7 +21,10 @@ from workbench.graph.control_flow.conditions import (
     LabelIs,
     NumberIs,
     SizeIs,
+    add_elif,
     condition_of,
+    elif_of,
+    set_condition,
 )
 from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import insert_node, randomise_arg, set_setting

@@ -15,7 +15,7 @@ from workbench.catalog.own_operators.auto_augment import POLICIES
 from workbench.emit import emit_script
 from workbench.engine.importing import from_file
 from workbench.graph import Graph
-from workbench.graph.model.policy import own_policy
+from workbench.graph.edits.edit import own_policy
 
 CATALOG = load_catalog()
 

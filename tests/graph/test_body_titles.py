@@ -8,11 +8,10 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph import load_recipe
-from workbench.graph.control_flow.options import move_option, remove_option
+from workbench.graph.control_flow.options import move_option, remove_option, set_body_title
 from workbench.graph.control_flow.wrap import wrap_as_options
+from workbench.graph.edits.edit import rename_node
 from workbench.graph.edits.fragment import copy_fragment, paste_fragment
-from workbench.graph.edits.rename import rename_node
-from workbench.graph.model.body_titles import set_body_title
 from workbench.graph.storage.io import dump_graph, load_graph
 from workbench.graph.variants.difference import graph_differences
 

@@ -9,12 +9,6 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.control_flow.condition_edits import (
-    add_elif,
-    condition_sources,
-    elif_of,
-    set_condition,
-)
 from workbench.graph.control_flow.conditions import (
     MEASURES,
     Chance,
@@ -23,11 +17,14 @@ from workbench.graph.control_flow.conditions import (
     LabelIs,
     NumberIs,
     SizeIs,
+    add_elif,
     condition_of,
+    condition_sources,
+    elif_of,
+    set_condition,
 )
 from workbench.graph.control_flow.wrap import wrap_in_block
-from workbench.graph.edits.edit import insert_node
-from workbench.graph.edits.rename import rename_node
+from workbench.graph.edits.edit import insert_node, rename_node
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.inspector.condition_actions import condition_words
 

@@ -15,9 +15,8 @@ from workbench.emit.targets import export, target_names
 from workbench.engine import Engine
 from workbench.errors import CatalogError, GraphEditError, GraphFaultsError
 from workbench.graph import Graph, Node, Port, check_graph
-from workbench.graph.edits.compose import insert_on_edge, place_node
+from workbench.graph.edits.compose import insert_on_edge, place_node, remove_nodes
 from workbench.graph.edits.edit import insert_node
-from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.fixes import fixes
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.storage.io import dump_graph, load_graph

@@ -11,13 +11,13 @@ from workbench.catalog import Value, load_catalog
 from workbench.catalog.own_operators.auto_augment import NAMED, POLICIES, learnt_policies
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph
+from workbench.graph.edits.edit import own_policy
 from workbench.graph.fixes import fixes
 from workbench.graph.model.policy import (
     MOST_OPERATIONS,
     MOST_SUB_POLICIES,
     mended_policy,
     operations_of,
-    own_policy,
     policy_fault,
 )
 from workbench.graph.resolved import ResolvedGraph

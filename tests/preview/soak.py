@@ -24,9 +24,8 @@ from workbench.errors import (
     WorkerLostError,
 )
 from workbench.graph import Graph, Port
-from workbench.graph.edits.compose import add_output, place_node
+from workbench.graph.edits.compose import add_output, place_node, remove_nodes
 from workbench.graph.edits.edit import insert_node, move_node, randomise_arg, reset_arg, set_arg
-from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.fixes.unfed_inputs import feed_node
 from workbench.preview import PreviewRequest, preview_batch, preview_statistics, preview_steps
 from workbench.preview.verify import Verifier

@@ -5,14 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 from workbench.catalog.overlay import apply_overlay, read_overlay
+from workbench.catalog.own_operators import STRUCTURE
 from workbench.catalog.own_operators.arithmetic import arithmetic_specs
 from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.catalog.own_operators.python_decoder import PILLOW_DECODER, REQUEST
-from workbench.catalog.own_operators.python_reader import NAME as PYTHON_READER
-from workbench.catalog.own_operators.python_reader import python_reader
-from workbench.catalog.own_operators.structure import STRUCTURE
-from workbench.catalog.own_operators.target_readers import target_readers
+from workbench.catalog.own_operators.readers import PYTHON_READER, python_reader, target_readers
 from workbench.catalog.schema import read_schemas
 from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, PortSpec, Value
 

@@ -54,7 +54,7 @@ from workbench.graph.execution.pipelines import SHARD_SEED
 from workbench.graph.model import Body, Node, Port, Source
 from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import outputs_of, positional_ports, variables_read
-from workbench.graph.model.subscript_index import index_text, parse_index
+from workbench.graph.model.values import index_text, parse_index
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import (
     device_of,

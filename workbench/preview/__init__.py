@@ -11,7 +11,7 @@ from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.engine.protocol.call_handle import Caller, ReportListener
 from workbench.graph.checks.check import require_sound
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.user_functions.function_randomness import undetermined
+from workbench.graph.user_functions.function_source import undetermined
 from workbench.preview.pictures.contact_sheet import small_jpeg
 from workbench.preview.pictures.pixels import Picture, Pixels, read_picture, read_pixels
 from workbench.preview.request import PreviewRequest, replayed

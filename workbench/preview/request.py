@@ -19,13 +19,13 @@ from workbench.emit.core.naming import is_batch_generator
 from workbench.engine.run.run_result import Result
 from workbench.engine.run.worker import Worker
 from workbench.errors import DataError, GraphError
+from workbench.graph.annotations.follower_dependencies import with_step_followers
 from workbench.graph.execution.active import active_graph
 from workbench.graph.execution.dataset_parameters import with_datasets
-from workbench.graph.execution.step_followers import with_step_followers
 from workbench.graph.model import GRAPH, Graph, Node, Port, Source, block_of
 from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.storage.saved_draws import SavedDraw
+from workbench.graph.storage.layout import SavedDraw
 from workbench.graph.types.devices import decodes
 from workbench.sources import Data, Datasets, open_datasets
 

@@ -34,8 +34,7 @@ from workbench.emit.targets import export, target_names
 from workbench.emit.templates.template_parts import function_name
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
-from workbench.graph.edits.edit import insert_node, set_arg
-from workbench.graph.edits.rename import renamed_nodes, renamed_ports
+from workbench.graph.edits.edit import insert_node, renamed_nodes, renamed_ports, set_arg
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import outputs_of
 

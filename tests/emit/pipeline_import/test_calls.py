@@ -21,7 +21,7 @@ from workbench.emit.pipeline_import.calls.nodes import Call, call_name, make_cal
 from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
-from workbench.graph.edits.rename import LONGEST
+from workbench.graph.edits.edit import LONGEST
 from workbench.graph.model import is_name
 
 IMAGES = "__Image_0"

@@ -39,9 +39,9 @@ from workbench.emit.targets import export, load_target, target_names
 from workbench.engine import importing
 from workbench.errors import GraphExportError, GraphFormatError, ImportFailedError
 from workbench.graph import Graph, load_recipe, load_recipes
+from workbench.graph.control_flow.options import set_body_title
 from workbench.graph.control_flow.wrap import wrap_as_options
 from workbench.graph.edits.edit import set_arg
-from workbench.graph.model.body_titles import set_body_title
 from workbench.graph.user_functions.own_code import is_trusted
 from workbench.sources import open_dataset
 

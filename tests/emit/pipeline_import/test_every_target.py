@@ -24,7 +24,7 @@ from workbench.errors import GraphExportError, ImportFailedError
 from workbench.graph import Graph, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.annotations.follower_edits import with_new_targets
 from workbench.graph.edits.edit import set_arg, set_setting
-from workbench.graph.edits.exchange import exchanged
+from workbench.graph.execution.dataset_parameters import exchanged
 from workbench.sources import load_source, source_kinds
 
 pytestmark = pytest.mark.timeout(300)

@@ -38,8 +38,7 @@ from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.connect import connect
-from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
-from workbench.graph.model.policy import own_policy
+from workbench.graph.edits.edit import own_policy, randomise_arg, set_arg, set_setting
 from workbench.graph.resolved import ResolvedGraph
 
 SIZE = {"size": (64.0, 64.0)}

@@ -26,9 +26,8 @@ from workbench.engine.run.run_result import Result
 from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Node, Port, Settings, load_recipe
-from workbench.graph.edits.compose import place_node
+from workbench.graph.edits.compose import place_node, remove_nodes
 from workbench.graph.edits.edit import insert_node, move_node, randomise_arg, set_arg
-from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.fixes.unfed_inputs import feed_node
 
 BATCH = 5

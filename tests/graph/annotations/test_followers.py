@@ -22,8 +22,8 @@ from workbench.errors import GraphFaultsError
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.annotations.geometry import geometry_path
 from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.edit import insert_node
-from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.resolved import ResolvedGraph

@@ -16,10 +16,9 @@ from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.errors import DataError
 from workbench.graph import Port, check_graph, load_recipe
-from workbench.graph.annotations.formats import box_format, is_relative
+from workbench.graph.annotations.formats import box_format, is_relative, labels_source
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.model import Graph, Node
-from workbench.graph.types.label_numbers import labels_source
 from workbench.graph.variants.source_targets import with_opened, without_missing_targets
 from workbench.samples.records import write_shard
 from workbench.sources import load_source, open_datasets

@@ -142,7 +142,7 @@ def test_an_operator_without_a_rule_says_so(folder: Path) -> None:
 
 
 def test_the_follower_goes_with_the_last_geometric_operator(folder: Path) -> None:
-    from workbench.graph.edits.remove import remove_nodes
+    from workbench.graph.edits.compose import remove_nodes
 
     catalog, start = load_catalog(), coco_start(folder)
     graph, _ = insert_node(start, catalog, "rotate", "decode")

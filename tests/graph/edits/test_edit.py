@@ -26,6 +26,7 @@ from tests.thorough import one_in
 from workbench.catalog import Catalog
 from workbench.errors import CatalogError, GraphEditError
 from workbench.graph import Graph, Node, Port, check_graph
+from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.edit import (
     chain,
     free_id,
@@ -39,7 +40,6 @@ from workbench.graph.edits.edit import (
     set_setting,
     start_graph,
 )
-from workbench.graph.edits.remove import remove_nodes
 
 
 @given(GRAPHS)

@@ -19,14 +19,20 @@ from workbench.engine import Engine
 from workbench.errors import DataError, GraphEditError, GraphFormatError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
 from workbench.graph.control_flow.wrap import wrap_in_block
-from workbench.graph.edits.edit import insert_node, is_movable, new_node, randomise_arg, set_arg
-from workbench.graph.edits.exchange import exchanged
+from workbench.graph.edits.compose import remove_nodes
+from workbench.graph.edits.edit import (
+    insert_node,
+    is_movable,
+    new_node,
+    randomise_arg,
+    rename_node,
+    rename_output,
+    set_arg,
+)
 from workbench.graph.edits.fragment import copy_fragment, duplicate, paste_fragment
 from workbench.graph.edits.generators import draw_args, draw_refusal, element_of, generators_for
-from workbench.graph.edits.remove import remove_nodes
-from workbench.graph.edits.rename import rename_node, rename_output
 from workbench.graph.execution.active import active_graph, set_muted
-from workbench.graph.execution.dataset_parameters import with_datasets
+from workbench.graph.execution.dataset_parameters import exchanged, with_datasets
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.sources import Dataset, load_source, open_datasets, source_kinds
 

@@ -12,8 +12,8 @@ from tests.helpers import CATALOG, CHAINS, GRAPHS, with_args, with_nodes
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph, load_recipe
 from workbench.graph.checks.check import stopping_faults
+from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.fragment import copy_fragment, duplicate, paste_fragment
-from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.execution.active import (
     active_graph,
     loose_nodes,

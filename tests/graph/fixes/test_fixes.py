@@ -27,9 +27,8 @@ from tests.placed import USABLE, placed
 from tests.thorough import examples
 from workbench.catalog import Catalog, OpSpec, Value
 from workbench.graph import Fault, Graph, Node, Port, check_graph, load_recipe, load_recipes
-from workbench.graph.edits.compose import place_node
+from workbench.graph.edits.compose import place_node, remove_nodes
 from workbench.graph.edits.edit import insert_node, new_node, set_arg, set_setting
-from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.fixes import Fix, fixes
 from workbench.graph.fixes.unfed_inputs import (
     feed_from_new,

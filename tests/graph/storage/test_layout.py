@@ -10,9 +10,16 @@ from hypothesis import strategies as st
 from tests.helpers import GRAPHS
 from workbench.errors import GraphFormatError
 from workbench.graph import Graph, load_graph, load_recipe
-from workbench.graph.edits.rename import rename_node
-from workbench.graph.storage.layout import Document, Layout, dump_document, load_document
-from workbench.graph.storage.saved_draws import MOST_SAVED, SavedDraw, draws_from_json
+from workbench.graph.edits.edit import rename_node
+from workbench.graph.storage.layout import (
+    MOST_SAVED,
+    Document,
+    Layout,
+    SavedDraw,
+    draws_from_json,
+    dump_document,
+    load_document,
+)
 
 JITTER = load_recipe("rotate-jitter")
 PLACES = st.tuples(*[st.floats(-2e4, 2e4, allow_nan=False)] * 2)

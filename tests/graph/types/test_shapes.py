@@ -26,7 +26,7 @@ from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, load_recipes
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.model import block_of
-from workbench.graph.model.subscript_index import Index, index_text, parse_index
+from workbench.graph.model.values import Index, index_text, parse_index
 from workbench.graph.types.devices import infer_devices
 from workbench.graph.types.shape_inference import SHAPE_RULES
 from workbench.graph.types.shapes import TensorType, infer_types, type_text

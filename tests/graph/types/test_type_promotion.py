@@ -112,7 +112,7 @@ def test_types_that_are_not_let_in_are_those_that_dali_refuses(op: Any) -> None:
 def test_shapes_and_layouts_of_two_operands(
     shapes: tuple[tuple[int, ...], ...], layouts: tuple[str, str]
 ) -> None:
-    from workbench.graph.types.shape_inference.expressions import _layout
+    from workbench.graph.types.shape_inference.axes import _layout
     from workbench.graph.types.tensor_type import TensorType
 
     def make() -> list[Any]:

@@ -16,8 +16,7 @@ from tests.helpers import with_node
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.graph import Graph, load_recipe
-from workbench.graph.user_functions.function_randomness import undetermined
-from workbench.graph.user_functions.function_source import definition_source
+from workbench.graph.user_functions.function_source import definition_source, undetermined
 
 LIMIT = 3
 

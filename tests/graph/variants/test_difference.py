@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from tests.helpers import CATALOG, GRAPHS, KINDS, Step, apply_step, step, with_node, with_nodes
 from workbench.emit.targets import export
 from workbench.graph import Graph, load_recipe
-from workbench.graph.edits.edit import insert_node, randomise_arg, set_arg, set_setting
-from workbench.graph.edits.remove import remove_nodes
-from workbench.graph.edits.rename import rename_node
+from workbench.graph.edits.compose import remove_nodes
+from workbench.graph.edits.edit import insert_node, randomise_arg, rename_node, set_arg, set_setting
 from workbench.graph.execution.active import set_muted
 from workbench.graph.model import Node, Port
 from workbench.graph.variants.difference import (

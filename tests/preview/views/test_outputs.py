@@ -31,7 +31,7 @@ from workbench.engine.run.runner import Runner
 from workbench.errors import GraphError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_arg
-from workbench.graph.storage.saved_draws import SavedDraw
+from workbench.graph.storage.layout import SavedDraw
 from workbench.preview import (
     PreviewRequest,
     PreviewResult,

@@ -17,9 +17,8 @@ from workbench.engine.importing import from_file
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe, load_recipes
-from workbench.graph.edits.edit import set_setting
+from workbench.graph.edits.edit import rename_node, set_setting
 from workbench.graph.edits.fragment import duplicate
-from workbench.graph.edits.rename import rename_node
 from workbench.graph.model.faults import Fault
 from workbench.graph.storage.layout import (
     Document,

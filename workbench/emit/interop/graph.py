@@ -27,7 +27,7 @@ from workbench.graph.builder.data_node import deferred_checks
 from workbench.graph.checks.check import check_graph
 from workbench.graph.edits.edit import new_node
 from workbench.graph.model import Graph, Source
-from workbench.graph.model.frozen import FrozenDict
+from workbench.graph.model.graph import FrozenDict
 from workbench.graph.model.ports import output_ports
 from workbench.graph.storage.layout import Document
 from workbench.sources import PARAMETER, load_source

@@ -36,12 +36,11 @@ from workbench.emit.pipeline_import.trace.traced import SourceLocation, Traced, 
 from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.graph.builder.graph_drawing import graph_svg
 from workbench.graph.checks.check import check_graph
-from workbench.graph.edits.exchange import exchanged
-from workbench.graph.execution.dataset_parameters import parameter_of
+from workbench.graph.execution.dataset_parameters import exchanged, parameter_of
 from workbench.graph.execution.pipelines import side_by_side, without_shard
 from workbench.graph.model import Body, DecodeDevice, Graph, Node, Port, Settings, Source
 from workbench.graph.model.bounds import SETTINGS
-from workbench.graph.model.frozen import FrozenDict
+from workbench.graph.model.graph import FrozenDict
 from workbench.graph.storage.layout import Document
 from workbench.sources import is_reader, load_source
 

@@ -10,8 +10,7 @@ from workbench.catalog.spec import Catalog, PortKind
 from workbench.emit.pipeline_import.calls.nodes import Call
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedOp
-from workbench.graph.edits.edit import usual_id
-from workbench.graph.edits.rename import LONGEST
+from workbench.graph.edits.edit import LONGEST, usual_id
 from workbench.graph.model import is_name
 from workbench.graph.types.devices import is_generator
 from workbench.names import free_name

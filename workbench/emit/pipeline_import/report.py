@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.figures import plot_counts
-from workbench.graph.model.frozen import FrozenDict
+from workbench.graph.model.graph import FrozenDict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

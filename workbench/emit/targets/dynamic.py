@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from workbench.catalog.own_operators.followers import FOLLOWERS
-from workbench.catalog.own_operators.target_readers import TARGET_READERS
+from workbench.catalog.own_operators.readers import TARGET_READERS
 from workbench.catalog.spec import ArgSpec, OpSpec, Value
 from workbench.emit.core.code import Code
 from workbench.emit.core.epoch_shuffle import require_checkpointing

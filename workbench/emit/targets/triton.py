@@ -31,7 +31,7 @@ from workbench.graph.checks.check import check_graph
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.variants.inference import inference_graph
+from workbench.graph.variants.validation import inference_graph
 
 _INPUT = "IMAGE"
 _DTYPES = {

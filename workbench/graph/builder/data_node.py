@@ -7,7 +7,7 @@ that both have are one node, so a coin that flips an image and its mask is tosse
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -20,13 +20,41 @@ from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import Catalog, OpSpec, Value
 from workbench.errors import GraphEditError, GraphFaultsError
 from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.compose import lead_in, origin_of
 from workbench.graph.edits.edit import free_id, free_seed, usual_id
-from workbench.graph.edits.merge import merged
+from workbench.graph.edits.fragment import add_nodes
 from workbench.graph.model import Graph, Node, Port, block_of, is_name
 from workbench.graph.model.operators import Operators
 from workbench.graph.model.ports import output_ports
-from workbench.graph.model.subscript_index import index_text
+from workbench.graph.model.values import index_text
+from workbench.graph.types.devices import is_generator
 from workbench.graph.types.typed_graph import TypedGraph
+
+
+def _arithmetic(name: str, left: Any, right: Any) -> DataNode:
+    """``left <sign> right``, of which one may be a number."""
+    if isinstance(left, DataNode) and isinstance(right, DataNode):
+        return single(call_operator(f"math.{name}", (left, right), {}))
+    node, side, number = (left, "right", right) if isinstance(left, DataNode) else (
+        right, "left", left)  # fmt: skip
+    if not isinstance(number, Real):
+        raise GraphEditError(
+            f"{node.port} and {shown(number)} cannot be combined. Give a number or what another "
+            "node gives."
+        )
+    value = plain_value(number)
+    kind = {bool: "BOOL", int: "INT32"}.get(type(value), "FLOAT")
+    return single(call_operator(f"math.{name}", (node,), {side: value, "constant_type": kind}))
+
+
+def _binary(name: str) -> Callable[[Any, Any], DataNode]:
+    """The method of a sign: the value stands on its left."""
+    return lambda value, other: _arithmetic(name, value, other)
+
+
+def _reflected(name: str) -> Callable[[Any, Any], DataNode]:
+    """The method of a sign with a number on its left."""
+    return lambda value, other: _arithmetic(name, other, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,95 +107,20 @@ class DataNode(Operators["DataNode"]):
                 )
         return single(call_operator("subscript", (self,), {"index": index_text(items)}))
 
-    def __add__(self, other: Any) -> DataNode:
-        return _arithmetic("add", self, other)
-
-    def __radd__(self, other: Any) -> DataNode:
-        return _arithmetic("add", other, self)
-
-    def __sub__(self, other: Any) -> DataNode:
-        return _arithmetic("sub", self, other)
-
-    def __rsub__(self, other: Any) -> DataNode:
-        return _arithmetic("sub", other, self)
-
-    def __mul__(self, other: Any) -> DataNode:
-        return _arithmetic("mul", self, other)
-
-    def __rmul__(self, other: Any) -> DataNode:
-        return _arithmetic("mul", other, self)
-
-    def __truediv__(self, other: Any) -> DataNode:
-        return _arithmetic("truediv", self, other)
-
-    def __rtruediv__(self, other: Any) -> DataNode:
-        return _arithmetic("truediv", other, self)
-
-    def __floordiv__(self, other: Any) -> DataNode:
-        return _arithmetic("floordiv", self, other)
-
-    def __rfloordiv__(self, other: Any) -> DataNode:
-        return _arithmetic("floordiv", other, self)
-
-    def __mod__(self, other: Any) -> DataNode:
-        return _arithmetic("mod", self, other)
-
-    def __pow__(self, other: Any) -> DataNode:
-        return _arithmetic("pow", self, other)
-
-    def __and__(self, other: Any) -> DataNode:
-        return _arithmetic("bitand", self, other)
-
-    def __or__(self, other: Any) -> DataNode:
-        return _arithmetic("bitor", self, other)
-
-    def __xor__(self, other: Any) -> DataNode:
-        return _arithmetic("bitxor", self, other)
-
-    def __lshift__(self, other: Any) -> DataNode:
-        return _arithmetic("lshift", self, other)
-
-    def __rshift__(self, other: Any) -> DataNode:
-        return _arithmetic("rshift", self, other)
-
     def __neg__(self) -> DataNode:
         return single(call_operator("math.neg", (self,), {}))
 
-    def __lt__(self, other: Any) -> DataNode:
-        return _arithmetic("lt", self, other)
-
-    def __le__(self, other: Any) -> DataNode:
-        return _arithmetic("le", self, other)
-
-    def __gt__(self, other: Any) -> DataNode:
-        return _arithmetic("gt", self, other)
-
-    def __ge__(self, other: Any) -> DataNode:
-        return _arithmetic("ge", self, other)
-
-    def __eq__(self, other: object) -> DataNode:  # type: ignore[override]  # as DALI has it
-        return _arithmetic("eq", self, other)
-
-    def __ne__(self, other: object) -> DataNode:  # type: ignore[override]
-        return _arithmetic("ne", self, other)
-
+    __add__, __radd__ = _binary("add"), _reflected("add")
+    __sub__, __rsub__ = _binary("sub"), _reflected("sub")
+    __mul__, __rmul__ = _binary("mul"), _reflected("mul")
+    __truediv__, __rtruediv__ = _binary("truediv"), _reflected("truediv")
+    __floordiv__, __rfloordiv__ = _binary("floordiv"), _reflected("floordiv")
+    __mod__, __pow__ = _binary("mod"), _binary("pow")
+    __and__, __or__, __xor__ = _binary("bitand"), _binary("bitor"), _binary("bitxor")
+    __lshift__, __rshift__ = _binary("lshift"), _binary("rshift")
+    __lt__, __le__, __gt__, __ge__ = _binary("lt"), _binary("le"), _binary("gt"), _binary("ge")
+    __eq__, __ne__ = _binary("eq"), _binary("ne")  # type: ignore[assignment]  # as DALI has it
     __hash__ = object.__hash__
-
-
-def _arithmetic(name: str, left: Any, right: Any) -> DataNode:
-    """``left <sign> right``, of which one may be a number."""
-    if isinstance(left, DataNode) and isinstance(right, DataNode):
-        return single(call_operator(f"math.{name}", (left, right), {}))
-    node, side, number = (left, "right", right) if isinstance(left, DataNode) else (
-        right, "left", left)  # fmt: skip
-    if not isinstance(number, Real):
-        raise GraphEditError(
-            f"{node.port} and {shown(number)} cannot be combined. Give a number or what another "
-            "node gives."
-        )
-    value = plain_value(number)
-    kind = {bool: "BOOL", int: "INT32"}.get(type(value), "FLOAT")
-    return single(call_operator(f"math.{name}", (node,), {side: value, "constant_type": kind}))
 
 
 def single(found: DataNode | tuple[DataNode, ...]) -> DataNode:
@@ -329,6 +282,118 @@ def flow(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:
     return names[0], DataNode(graph, graph.outputs[names[0]])
 
 
+# A value of one graph brought into another: the nodes that both have are one node. Two nodes are
+# the same where code made them in one call (``Graph.origins``) and what they do and depend on is
+# still the same. So a draw that feeds two calls is drawn once, and two calls that look alike draw
+# for themselves.
+
+
 def joined(graph: Graph, catalog: Catalog, given: DataNode, wanted: str = "") -> tuple[Graph, Port]:
-    """The graph with all that a value depends on, and the port there: see ``graph.merge``."""
-    return merged(graph, catalog, given.graph, given.port, wanted)
+    """The graph with all that a value depends on, and the port there.
+
+    A draw that is new to the graph and has no name of its own is called ``wanted``, after the
+    argument that it feeds; its seed stays where no other node has it. What stands around a block
+    is led into it. Raises GraphEditError for what is made inside another block.
+    """
+    if given.graph is graph:
+        return graph, given.port
+    merger = _Merger(graph, catalog, given.graph)
+    taken = merger.take(given.port, graph.scope, wanted)
+    return merger.whole.at_scope(graph.scope), taken
+
+
+class _Merger:
+    """Brings ports of one graph into another, which is ``whole``, with all that they depend on."""
+
+    def __init__(self, graph: Graph, catalog: Catalog, other: Graph) -> None:
+        self.whole = graph.whole
+        self._other = other.whole
+        self._catalog = catalog
+        self._ids: dict[str, str] = {}
+        """Nodes of the other graph, and which they are here; empty: none."""
+
+    def take(self, port: Port, scope: str, wanted: str = "") -> Port:
+        """The port here, as the body of that scope can read it."""
+        if not self._other.has(port.node):
+            if port.node == scope and port.output in self.whole.body_at(scope).inputs:
+                return port
+            outer = self._other.feeding(port)
+            if outer is None:
+                raise GraphEditError(
+                    f"{port} changes from turn to turn, and can be used there alone."
+                )
+            return self.take(outer, scope)
+        node = self._other.node(port.node)
+        node_id = self._found(node) or self._add(node, scope, wanted)
+        self.whole, led = lead_in(self.whole, self._catalog, Port(node_id, port.output), scope)
+        return led
+
+    def _found(self, node: Node) -> str:
+        """The id of the node here that is this one of the other graph, or an empty text."""
+        if node.id not in self._ids:
+            made = origin(self._other, node.id)
+            ids = [node.id, *self.whole.origins]
+            same = (
+                each
+                for each in dict.fromkeys(ids)
+                if self.whole.has(each)
+                and origin(self.whole, each) is made
+                and self._alike(self.whole.node(each), node)
+            )
+            self._ids[node.id] = next(same, "")
+        return self._ids[node.id]
+
+    def _alike(self, here: Node, there: Node) -> bool:
+        same = (here.op, here.args, here.device, here.muted, here.bodies) == (
+            *(there.op, there.args, there.device, there.muted, there.bodies),
+        )
+        if not same or here.inputs.keys() != there.inputs.keys():
+            return False
+        for name, port in there.inputs.items():
+            made = origin_of(self._other, self._catalog, port, through_changes=True)
+            found = origin_of(self.whole, self._catalog, here.inputs[name], through_changes=True)
+            if not self._other.has(made.node):
+                if made != found:
+                    return False
+            elif Port(self._found(self._other.node(made.node)), made.output) != found:
+                return False
+        return True
+
+    def _add(self, node: Node, scope: str, wanted: str) -> str:
+        """Add a node of the other graph with all that feeds it; gives its id here.
+
+        It goes to where it stands there; what reads nothing, to where it is used.
+        """
+        there = self._other.scope_of(node.id)
+        place = there if self._other.sources else scope
+        if not _encloses(self.whole, place, scope):
+            raise GraphEditError(
+                f"{node.id} is made inside {block_of(there)}, which alone can use it. Take what "
+                "the block gives."
+            )
+        spec = self._catalog.find(node.op)
+        unnamed = node.id.rstrip("0123456789_") == usual_id(node.op)
+        draws = spec is not None and is_generator(spec)
+        named = replace(node, id=wanted) if wanted and unnamed and draws else node
+        free = node.seed not in {each.seed for each in self.whole.walk()}
+        body, ids = add_nodes(self.whole.at_scope(place), Graph(nodes=(named,)))
+        node_id = self._ids[node.id] = ids[named.id]
+        if free:  # as the caller may have given it
+            body = body.replace_node(replace(body.node(node_id), seed=node.seed))
+        origins = {**body.origins, node_id: origin(self._other, node.id)}
+        self.whole = replace(body, origins=origins).whole
+        fed = {name: self.take(port, place) for name, port in node.inputs.items()}
+        self.whole = self.whole.replace_node(replace(self.whole.node(node_id), inputs=fed))
+        return node_id
+
+
+def origin(graph: Graph, node_id: str) -> Node:
+    """The node that code made, of which a node of this graph is a copy: itself, if it is none."""
+    return graph.origins.get(node_id, graph.node(node_id))
+
+
+def _encloses(graph: Graph, place: str, scope: str) -> bool:
+    """Whether the body ``place`` is the body ``scope`` or holds it, at any depth."""
+    while scope != place and scope:
+        scope = graph.scope_of(block_of(scope))
+    return scope == place

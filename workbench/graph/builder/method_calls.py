@@ -19,7 +19,7 @@ from workbench.graph.edits.edit import new_node
 from workbench.graph.model import Body, Graph, Node, Port, Settings, Source, is_name
 from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import output_ports
-from workbench.graph.model.subscript_index import index_text, parse_index
+from workbench.graph.model.values import index_text, parse_index
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.typed_graph import TypedGraph
 

@@ -13,10 +13,9 @@ from workbench.errors import GraphEditError, GraphFaultsError, UnknownNameError
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.builder.data_node import DataNode, joined, plain_value
 from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.connect import connect
-from workbench.graph.edits.edit import free_id, generator_of, reset_arg, set_arg
-from workbench.graph.edits.remove import remove_nodes
-from workbench.graph.edits.rename import rename_node
+from workbench.graph.edits.edit import free_id, generator_of, rename_node, reset_arg, set_arg
 from workbench.graph.execution.active import set_muted
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.ports import output_ports

@@ -7,8 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from workbench.catalog.spec import ArgSpec, Device, OpSpec, kind_fits
 from workbench.graph.model import Node, Port, Source
 from workbench.graph.model.faults import Fault
-from workbench.graph.model.subscript_index import index_text, parse_index
-from workbench.graph.model.values import count_words, one_for_all, value_fault
+from workbench.graph.model.values import (
+    count_words,
+    index_text,
+    one_for_all,
+    parse_index,
+    value_fault,
+)
 from workbench.graph.types.devices import device_of
 from workbench.graph.types.tensor_type import TensorType, TypedCall
 from workbench.graph.types.type_promotion import broadcast, operand_types, result_type

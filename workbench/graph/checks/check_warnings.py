@@ -18,7 +18,7 @@ from workbench.graph.model.faults import Fault, Faults
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.devices import decodes
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.graph.user_functions.function_randomness import REMEDY, undetermined
+from workbench.graph.user_functions.function_source import REMEDY, undetermined
 from workbench.sources import NO_FACTS, DataFacts, decodes_to_silence
 
 MIXED_ENOUGH = 0.7

@@ -1,4 +1,4 @@
-"""Edits of the chances with which the bodies of a block run, and of the number of bodies."""
+"""Edits of the bodies of a block: how often they run, how many there are, what they are called."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from workbench.graph.control_flow.kinds import (
     weight_args,
 )
 from workbench.graph.control_flow.wrap import passing_input
-from workbench.graph.model import Body, Graph, Node, Port
-from workbench.graph.model.scoped import scoped
+from workbench.graph.edits.edit import scoped
+from workbench.graph.model import TITLE_WORDS, Body, Graph, Node, Port, is_title
 
 
 @scoped("block")
@@ -174,3 +174,23 @@ def _weighed(graph: Graph, block: str) -> tuple[Node, Node]:
             "weights."
         )
     return node, draw
+
+
+@scoped("block")
+def set_body_title(graph: Graph, catalog: Catalog, block: str, body: str, title: str) -> Graph:
+    """Call a body by a name, or by an empty one no longer.
+
+    Raises GraphEditError where there is no such body, and for a name of more than one line.
+    """
+    node = graph.node(block)
+    if body not in node.bodies:
+        names = ", ".join(node.bodies) or "none"
+        raise GraphEditError(f"{block} has no body {body[:40]!r}. It has: {names}.")
+    title = " ".join(title.split())
+    if not is_title(title):
+        raise GraphEditError(f"{title[:40]!r} cannot name {block}.{body}. Give {TITLE_WORDS}.")
+    for name, other in node.bodies.items():
+        if title and name != body and title in (name, other.title):
+            raise GraphEditError(f"{name} of {block} is called {title!r} too. Give another name.")
+    named = replace(node.bodies[body], title=title)
+    return graph.replace_node(replace(node, bodies={**node.bodies, body: named}))

@@ -9,12 +9,11 @@ from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.control_flow.kinds import KINDS, MOST_OPTIONS
 from workbench.graph.edits.compose import kind_name
-from workbench.graph.edits.edit import new_node, without_idle_generators
+from workbench.graph.edits.edit import new_node, scoped, without_idle_generators
 from workbench.graph.edits.fragment import common_scope, with_own_generators
 from workbench.graph.model import Body, Graph, Node, Port, Source
 from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import output_ports
-from workbench.graph.model.scoped import scoped
 from workbench.graph.types.devices import port_kind
 from workbench.names import free_name
 

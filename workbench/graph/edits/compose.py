@@ -1,19 +1,28 @@
-"""Nodes placed on the canvas, at the end, on an edge or on their own."""
+"""Nodes added at the end, on an edge or on their own, led into bodies, and taken out."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from workbench.catalog.spec import Catalog, OpSpec, PortKind
+from workbench.catalog.spec import Catalog, OpSpec, PortKind, kind_fits
 from workbench.errors import GraphEditError
 from workbench.graph.edits.connect import connect, connection_refusal, port_taken_reason, set_output
-from workbench.graph.edits.edit import chain, free_id, insert_node, new_node
-from workbench.graph.edits.remove import bypass_node
-from workbench.graph.model import Edge, Graph, Node, Port
+from workbench.graph.edits.edit import (
+    chain,
+    free_id,
+    insert_node,
+    new_node,
+    reset_arg,
+    scoped,
+    without_idle_generators,
+)
+from workbench.graph.model import Body, Edge, Graph, Node, Port, block_of
+from workbench.graph.model.node_order import ancestors
 from workbench.graph.model.ports import outputs_of, positional_ports
-from workbench.graph.model.scoped import scoped
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.typed_graph import TypedGraph
+from workbench.names import free_name
 
 
 def edge_id(target: str, into: str) -> str:
@@ -182,3 +191,151 @@ def kind_name(kind: PortKind) -> str:
     """What a batch of a kind is called: ``images``."""
     plural = {"image": "images", "label": "labels", "mask": "masks", "number": "numbers"}
     return "values" if kind == "any" else plural.get(kind, kind)
+
+
+# An output led into a body, through the inputs of the blocks around it.
+
+
+def scope_of_port(graph: Graph, port: Port) -> str:
+    """The scope in which a port can be read: of what a body takes in, that body's."""
+    return graph.whole.scope_of(port.node) if graph.whole.has(port.node) else port.node
+
+
+def origin_of(graph: Graph, catalog: Catalog, port: Port, *, through_changes: bool = False) -> Port:
+    """Of what a body takes in, the port outside of which it comes; others as they are.
+
+    Where bodies run one after another, what one takes in is what another has changed: that is not
+    followed further, unless ``through_changes``.
+    """
+    graph = graph.whole
+    seen: set[Port] = set()  # a faulty block may be fed from its own body
+    while not graph.has(port.node) and port not in seen:
+        seen.add(port)
+        if not graph.has(block_of(port.node)):
+            return port
+        block = graph.node(block_of(port.node))
+        spec = catalog.find(block.op)
+        first: Body = next(iter(block.bodies.values()), Body())
+        changed = spec is not None and spec.consecutive and port.output in first.outputs
+        if (changed and not through_changes) or port.output not in block.inputs:
+            return port
+        port = block.inputs[port.output]
+    return port
+
+
+def lead_in(graph: Graph, catalog: Catalog, port: Port, scope: str) -> tuple[Graph, Port]:
+    """The whole graph with a port taken into the body ``scope``, and the port there.
+
+    What is taken in already is taken as it is. Raises GraphEditError for a port that stands in
+    another body, and for one that waits for the block.
+    """
+    graph = graph.whole
+    if scope_of_port(graph, port) == scope:
+        return graph, port
+    block = block_of(scope)
+    if not block:
+        raise GraphEditError(f"{port} stands in another body, which gives it to nothing outside.")
+    graph, outer = lead_in(graph, catalog, port, graph.scope_of(block))
+    if block in ancestors(graph, [outer]):
+        raise GraphEditError(f"{port} is made behind {block}, and could not feed what is in it.")
+    node, name = graph.node(block), scope.rpartition(".")[2]
+    spec = catalog[node.op]
+    reserved = {*(each.name for each in spec.inputs), *spec.args}
+    taken = next(
+        (key for key, fed in node.inputs.items() if fed == outer and key not in reserved), ""
+    )
+    if not taken or (spec.consecutive and taken in node.bodies[name].outputs):
+        taken = free_name(kind_name(port_kind(graph, catalog, outer)), {*node.inputs, *reserved})
+    body = node.bodies[name]
+    if taken not in body.inputs:
+        body = replace(body, inputs=(*body.inputs, taken))
+    bodies = {**node.bodies, name: body}
+    fed = replace(node, inputs={**node.inputs, taken: outer}, bodies=bodies)
+    return graph.replace_node(fed), Port(scope, taken)
+
+
+# Nodes taken out, with the chain healed
+
+
+def remove_nodes(graph: Graph, catalog: Catalog, ids: Collection[str]) -> Graph:
+    """Take nodes out and join what fed them to what they fed, where that is no new fault.
+
+    Generators that fed only them go too. An output that nothing can give any more goes as well.
+    Raises GraphEditError for an id that the graph does not have.
+    """
+    nodes = [graph.node(node_id) for node_id in ids]
+    for node_id in (node.id for node in nodes):
+        if graph.whole.has(node_id):  # else a generator that went with its node
+            graph = _removed(graph, catalog, node_id)
+    return graph
+
+
+@scoped("node_id")
+def _removed(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
+    node = graph.node(node_id)
+    graph = bypass_node(graph, catalog, node)
+    rest = tuple(other for other in graph.nodes if other.id != node_id)
+    return without_idle_generators(replace(graph, nodes=rest), catalog, node)
+
+
+def bypass_node(graph: Graph, catalog: Catalog, node: Node) -> Graph:
+    """The graph in which ``node`` feeds nothing: what it fed is fed by what feeds it."""
+    feeding = _feeding(graph, catalog, node)
+    for edge in graph.consumers(node.id):
+        graph = _joined(graph, catalog, edge, _passing_first(node, edge.source.output, feeding))
+    outputs = {}
+    for name, port in graph.outputs.items():
+        source: Port | None = port
+        if port.node == node.id:
+            passing = _passing_first(node, port.output, feeding)
+            source = _replacement(graph, catalog, port, passing)
+        if source is not None:
+            outputs[name] = source
+    return replace(graph, outputs=outputs)
+
+
+def _feeding(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
+    """By input what a node works on: not what feeds an argument, or decides in a block."""
+    spec = catalog.find(node.op)
+    others = {*spec.args, *(port.name for port in spec.inputs if node.bodies)} if spec else set()
+    return {
+        name: port for name, port in node.inputs.items() if name not in others and graph.gives(port)
+    }
+
+
+def _passing_first(node: Node, output: str, feeding: Mapping[str, Port]) -> list[Port]:
+    """What feeds a node, first that which a body of a block passes on as this output."""
+    passed = [
+        port.output
+        for name, body in node.bodies.items()
+        if (port := body.outputs.get(output)) is not None and port.node == node.scope(name)
+    ]
+    names = [name for name in (*passed, output) if node.bodies and name in feeding]
+    return list(dict.fromkeys(feeding[name] for name in (*names, *feeding)))
+
+
+def _joined(graph: Graph, catalog: Catalog, edge: Edge, feeding: Sequence[Port]) -> Graph:
+    target = graph.node(edge.target)
+    spec = catalog.find(target.op)
+    argument = spec is not None and edge.input in spec.args
+    given = port_kind(graph, catalog, edge.source)
+    others = {name: port for name, port in target.inputs.items() if name != edge.input}
+    cut = graph.replace_node(replace(target, inputs=others))
+    typed = TypedGraph(cut, catalog)
+    for port in feeding:
+        # an edge that was refused already stays so: what fed it gets no better by another node
+        same = not argument and port_kind(graph, catalog, port) == given
+        if spec is None or same or connection_refusal(typed, port, target.id, edge.input) is None:
+            return graph.replace_node(target.fed({edge.input: port}))
+    return reset_arg(graph, catalog, target.id, edge.input) if argument else cut
+
+
+def _replacement(
+    graph: Graph, catalog: Catalog, gone: Port, feeding: Sequence[Port]
+) -> Port | None:
+    """What can stand in an output's place: a port of its kind, else an image, which is seen."""
+    wanted = port_kind(graph, catalog, gone)
+    kinds = {port: port_kind(graph, catalog, port) for port in feeding}
+    fitting = [port for port, kind in kinds.items() if kind_fits(wanted, kind)]
+    images = [port for port, kind in kinds.items() if kind == "image"]
+    return next(iter(fitting + images), None)

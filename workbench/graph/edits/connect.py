@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind, kind_fits
 from workbench.errors import GraphEditError
-from workbench.graph.edits.edit import without_idle_generators
+from workbench.graph.edits.edit import scoped, without_idle_generators
 from workbench.graph.edits.generators import draw_refusal, element_for
 from workbench.graph.model import Graph, Node, Port, is_name
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.model.ports import outputs_of, positional_ports
-from workbench.graph.model.scoped import scoped
 from workbench.graph.types.devices import (
     device_of,
     is_generator,

@@ -7,12 +7,15 @@ lead to a graph that cannot run: ``check_graph`` says why.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
+from inspect import signature
 from itertools import count
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, cast
 
 from workbench.catalog.familiar_names import nearest_arguments
+from workbench.catalog.own_operators.auto_augment import OWN_POLICY, learnt_policies
 from workbench.catalog.spec import Catalog, OpSpec, Value, kind_fits
 from workbench.errors import GraphEditError
 from workbench.graph.edits.generators import draw_args, draw_refusal, generators_for
@@ -20,9 +23,46 @@ from workbench.graph.model import Graph, Node, Port, Source, is_name
 from workbench.graph.model.bounds import LARGEST_SEED, USUAL_SEEDS
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import output_ports
-from workbench.graph.model.scoped import scoped
 from workbench.graph.types.devices import decodes, is_generator, port_kind
 from workbench.names import free_name
+
+# Edits inside blocks
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def scoped(parameter: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """For an edit of a graph: ``parameter`` names the node around which it works.
+
+    The edit gets the body that the node stands in as a graph of its own, and its graph, or the
+    first of what it returns, is put back.
+    """
+
+    def decorate(edit: Callable[P, T]) -> Callable[P, T]:
+        place = list(signature(edit).parameters).index(parameter)
+
+        @wraps(edit)
+        def edited(*args: P.args, **options: P.kwargs) -> T:
+            graph = cast(Graph, args[0])
+            node = options[parameter] if parameter in options else args[place]
+            named = isinstance(node, str) and graph.enclosing is None and graph.has(node)
+            scope = graph.scope_of(cast(str, node)) if named else ""
+            if not scope:
+                return edit(*args, **options)
+            inside: Any = (graph.at_scope(scope), *args[1:])
+            return cast(T, _put_back(edit(*inside, **options)))
+
+        return edited
+
+    return decorate
+
+
+def _put_back(result: Any) -> Any:
+    if isinstance(result, Graph):
+        return result.whole
+    first, *rest = result
+    return (first.whole, *rest)
 
 
 def free_id(graph: Graph, wanted: str, also: Iterable[str] = ()) -> str:
@@ -284,6 +324,28 @@ def randomise_arg(
     return without_idle_generators(graph.put(node_id, generator, fed), catalog, node)
 
 
+_OF_A_POLICY = ("policy", "policy_name", "num_magnitude_bins", "magnitudes")
+
+
+@scoped("node_id")
+def own_policy(graph: Graph, catalog: Catalog, node_id: str, name: str = "") -> Graph:
+    """A learnt policy as one's own: the same pictures of the same draws, and every number free.
+
+    The node is one of ``auto_augment``, or of ``apply_auto_augment``, whose policy is exchanged.
+    ``name`` is one of the learnt ones; empty: the one that the node names. Raises GraphEditError.
+    """
+    node = graph.node(node_id)
+    if node.op not in ("auto_augment", OWN_POLICY):
+        raise GraphEditError(f"{node_id} ({node.op}) has no policy. Give a node of auto_augment.")
+    name = name or str(node.args.get("policy_name", "image_net"))
+    known = learnt_policies()
+    if name not in known:
+        raise GraphEditError(f"{name[:40]!r} is no policy. Give one of {', '.join(known)}.")
+    kept = {key: value for key, value in node.args.items() if key not in _OF_A_POLICY}
+    args: dict[str, Value] = {"policy": known[name], "magnitudes": "learnt", **kept}
+    return graph.replace_node(replace(node, op=OWN_POLICY, args=args))
+
+
 def generator_of(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Node | None:
     """The generator that feeds an argument, or None where none does."""
     port = graph.node(node_id).inputs.get(arg)
@@ -348,3 +410,67 @@ def free_seed(graph: Graph) -> int:
     usual = (seed for seed in taken if 0 <= seed < USUAL_SEEDS)
     above = max(usual, default=-1) + 1
     return next(seed for seed in count(above) if seed not in taken and seed <= LARGEST_SEED)
+
+
+# Other ids
+
+LONGEST = 80
+
+
+@scoped("old")
+def rename_node(graph: Graph, old: str, new: str) -> Graph:
+    """Give a node another id. Raises GraphEditError for one that is taken or no Python name."""
+    graph.node(old)
+    _require_free(graph, new)
+    nodes = renamed_nodes(graph.nodes, {old: new})
+    return replace(graph, nodes=nodes, outputs=renamed_ports(graph.outputs, {old: new}))
+
+
+def renamed_nodes(nodes: Sequence[Node], names: Mapping[str, str]) -> tuple[Node, ...]:
+    """Nodes with other ids, old -> new, also those inside blocks and wherever ids are named."""
+    return tuple(
+        replace(
+            node,
+            id=names.get(node.id, node.id),
+            inputs=renamed_ports(node.inputs, names),
+            bodies={
+                name: replace(
+                    body,
+                    nodes=renamed_nodes(body.nodes, names),
+                    outputs=renamed_ports(body.outputs, names),
+                )
+                for name, body in node.bodies.items()
+            },
+        )
+        for node in nodes
+    )
+
+
+def renamed_ports(ports: Mapping[str, Port], names: Mapping[str, str]) -> dict[str, Port]:
+    """Ports of nodes and scopes, with the nodes' other ids."""
+
+    def renamed(place: str) -> str:
+        block, dot, body = place.rpartition(".")
+        return f"{names.get(block, block)}.{body}" if dot else names.get(place, place)
+
+    return {key: Port(renamed(port.node), port.output) for key, port in ports.items()}
+
+
+def rename_output(graph: Graph, old: str, new: str) -> Graph:
+    """Give an output of the graph another name, in the same place."""
+    if old not in graph.outputs:
+        raise GraphEditError(f"The graph has no output {old!r}.")
+    _require_free(graph, new)
+    outputs = {new if name == old else name: port for name, port in graph.outputs.items()}
+    return replace(graph, outputs=outputs)
+
+
+def _require_free(graph: Graph, name: str) -> None:
+    if len(name) > LONGEST:
+        raise GraphEditError(f"A name of {len(name)} characters is too long; {LONGEST} will do.")
+    if not is_name(name):
+        raise GraphEditError(
+            f"{name[:60]!r} is not a Python name. Use letters, digits and '_', no digit first."
+        )
+    if graph.whole.has(name) or name in graph.outputs:
+        raise GraphEditError(f"{name!r} is taken. Names of nodes and outputs are used once.")

@@ -9,8 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from workbench.errors import GraphEditError, GraphFormatError
-from workbench.graph.edits.edit import free_id, free_seed
-from workbench.graph.edits.rename import renamed_nodes
+from workbench.graph.edits.edit import free_id, free_seed, renamed_nodes
 from workbench.graph.model import Graph, Node, Port, block_of
 from workbench.graph.storage.io import dump_graph, load_graph
 

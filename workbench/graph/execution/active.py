@@ -11,9 +11,9 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
-from workbench.graph.edits.remove import remove_nodes
+from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.model import Body, Graph, Node, Port, Source
-from workbench.graph.model.frozen import FrozenDict
+from workbench.graph.model.graph import FrozenDict
 
 
 def active_graph(graph: Graph, catalog: Catalog) -> Graph:

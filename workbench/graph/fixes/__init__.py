@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from workbench.errors import GraphEditError
 from workbench.graph.checks.check import check_graph
-from workbench.graph.fixes import argument_fixes, block_fixes, flow_fixes, graph_fixes
+from workbench.graph.fixes import argument_fixes, flow_fixes, graph_fixes
 from workbench.graph.fixes.case import REMEDIES, Case, Fix, FixCandidate, Remedies
 from workbench.graph.model import Graph, block_of
 from workbench.graph.model.faults import WARNINGS, Fault
@@ -16,7 +16,7 @@ from workbench.graph.resolved import ResolvedGraph
 
 __all__ = ["Fix", "fixes"]
 
-_REGISTERED = (argument_fixes, flow_fixes, graph_fixes, block_fixes)
+_REGISTERED = (argument_fixes, flow_fixes, graph_fixes)
 """The modules whose remedies are registered when they are imported."""
 
 _LONGEST = 80
@@ -46,7 +46,7 @@ def fixes(resolved: ResolvedGraph, fault: Fault) -> tuple[Fix, ...]:
     found = _tried(Case(body, fault), REMEDIES[fault.code])
     if found or fault.code in WARNINGS:
         return found
-    return _tried(Case(resolved, fault), block_fixes.fix_by_removal)
+    return _tried(Case(resolved, fault), graph_fixes.fix_by_removal)
 
 
 def _shared_ids(graph: Graph, node_id: str) -> Iterator[str]:

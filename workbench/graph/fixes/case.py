@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, Concatenate, ParamSpec
 
 from workbench.catalog.spec import Catalog, OpSpec, Value
+from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.edit import new_node, reset_arg
-from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.faults import Fault, FaultCode
 from workbench.graph.types.typed_graph import TypedGraph

@@ -9,8 +9,8 @@ from itertools import islice
 
 from workbench.catalog.spec import Catalog, OpSpec, kind_fits
 from workbench.graph.edits.edit import new_node, set_arg, set_setting
-from workbench.graph.fixes.block_fixes import fix_block
 from workbench.graph.fixes.case import Case, FixCandidate, remedy
+from workbench.graph.fixes.graph_fixes import fix_block
 from workbench.graph.fixes.unfed_inputs import feed_from_new, feed_input, feed_of, fitting_ports
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.node_order import ancestors

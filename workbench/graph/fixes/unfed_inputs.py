@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, Feed, OpSpec, PortKind, kind_fits
-from workbench.graph.edits.edit import new_node, ports_at
+from workbench.graph.edits.edit import new_node, ports_at, scoped
 from workbench.graph.execution.dataset_parameters import found_by_source
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.model.ports import outputs_of
-from workbench.graph.model.scoped import scoped
 from workbench.graph.types.devices import port_kind
 
 

@@ -3,6 +3,7 @@
 from workbench.graph.model.graph import (
     CHOICES,
     GRAPH,
+    TITLE_WORDS,
     Body,
     DecodeDevice,
     Edge,
@@ -16,11 +17,13 @@ from workbench.graph.model.graph import (
     edges_of,
     is_name,
     is_text,
+    is_title,
 )
 
 __all__ = [
     "CHOICES",
     "GRAPH",
+    "TITLE_WORDS",
     "Body",
     "DecodeDevice",
     "Edge",
@@ -34,4 +37,5 @@ __all__ = [
     "edges_of",
     "is_name",
     "is_text",
+    "is_title",
 ]

@@ -1,7 +1,7 @@
 """The graph a person composes: frozen nodes, joined by named ports.
 
-A graph is a value, frozen to the bottom. Edits (``graph.edit``) return a new one and share what did
-not change, so undo is a list of graphs.
+A graph is a value, frozen to the bottom. Edits (``graph.edits``) return a new one and share what
+did not change, so undo is a list of graphs.
 
     Graph     sources and other nodes, what they give out by name, and how to run them
     Source    a node that reads: which kind of data, under which parameter
@@ -21,12 +21,11 @@ import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, NoReturn, Self, TypeVar, get_args
 
-from workbench.arguments import Kind, shown
+from workbench.arguments import MAPPING, Kind, require_kind, shown
 from workbench.catalog.spec import Device, Value
 from workbench.errors import ArgumentError, GraphEditError
-from workbench.graph.model.frozen import FrozenDict, frozen
 from workbench.graph.model.operators import GraphMethods
 from workbench.sources import PARAMETER, Datasets, is_reader, kind_of_reader, load_source
 
@@ -46,6 +45,58 @@ def is_name(text: str) -> bool:
 def is_text(text: str) -> bool:
     """Whether a file can hold a text: UTF-8 has no place for half of a surrogate pair."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+LONGEST_TITLE = 60
+TITLE_WORDS = f"one line of at most {LONGEST_TITLE} printable characters"
+
+
+def is_title(text: str) -> bool:
+    """Whether a text can name a body: it stands in a comment of the code, so on one line."""
+    return len(text) <= LONGEST_TITLE and text.isprintable() and text == text.strip()
+
+
+class FrozenDict(dict[K, V]):
+    """A dict that refuses every change in place; copies, pickles and becomes JSON as a dict does.
+
+    ``types.MappingProxyType`` can neither be copied nor pickled nor written as JSON.
+    """
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(
+            "A graph cannot be changed in place. Edits give a new one: "
+            'graph["rotate"].set(angle=5), or wb.outputs for what it gives out.'
+        )
+
+    __setitem__ = _refuse
+    __delitem__ = _refuse
+    __ior__ = _refuse
+    clear = _refuse
+    pop = _refuse
+    popitem = _refuse
+    setdefault = _refuse
+    update = _refuse
+
+    def __reduce__(self) -> tuple[type[FrozenDict[K, V]], tuple[dict[K, V]]]:
+        return FrozenDict, (dict(self),)
+
+
+def frozen(mapping: Mapping[K, V]) -> FrozenDict[K, V]:
+    """The mapping frozen; lists among its values become tuples, at every depth."""
+    if type(mapping) is FrozenDict:
+        return mapping
+    require_kind("A mapping of a graph", mapping, MAPPING)
+    return FrozenDict({key: _frozen_value(value) for key, value in mapping.items()})
+
+
+def _frozen_value(value: Any) -> Any:
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return tuple(_frozen_value(item) for item in value)
+    return value
 
 
 class Port(NamedTuple):
@@ -146,7 +197,7 @@ class Node:
     bodies:
         Of a block, by name; they give outputs of the same names, which are the block's.
     muted:
-        Whether it is left out of what runs, as if it were removed (``graph.active``).
+        Whether it is left out of what runs, as if it were removed (``graph.execution.active``).
 
     ::
 
@@ -261,7 +312,7 @@ class Graph(GraphMethods):
     ``enclosing`` is set where this is one body of another graph, taken out to be edited
     (``at_scope``): that graph, and the scope. ``datasets`` are the data that code gave to
     ``workbench.read``, and ``origins`` the nodes that code made, of those that were copied since
-    (``graph.data_node``). All three are no part of what is kept or compared.
+    (``graph.builder.data_node``). All three are no part of what is kept or compared.
 
     DALI's operators are its methods: each goes on along the image and gives another graph. Outputs
     are attributes, nodes items. Raises AttributeError for another name, GraphEditError for an
@@ -368,6 +419,11 @@ class Graph(GraphMethods):
             if port.node == scope:
                 return port.output in outer.body_at(scope).inputs
         return port.node in self._places and not self._places[port.node][1]
+
+    def feeding(self, port: Port) -> Port | None:
+        """For what a body takes in, the port around its block that feeds it; None if none does."""
+        block = block_of(port.node)
+        return self.node(block).inputs.get(port.output) if self.has(block) else None
 
     @property
     def scope(self) -> str:

@@ -12,20 +12,15 @@ probability that it is applied and, where the augmentation takes one, its magnit
 
 from __future__ import annotations
 
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import NamedTuple
 
 from workbench.catalog.own_operators.auto_augment import (
     NAMED,
-    OWN_POLICY,
     POLICY_BINS,
-    learnt_policies,
 )
-from workbench.catalog.spec import Catalog, Value
-from workbench.errors import GraphEditError
-from workbench.graph.model import Graph, Node
-from workbench.graph.model.scoped import scoped
+from workbench.catalog.spec import Value
+from workbench.graph.model import Node
 from workbench.names import did_you_mean
 
 MOST_SUB_POLICIES = 100
@@ -176,28 +171,6 @@ def _mended(operation: tuple[Value, ...], bins: int) -> Value:
     if not NAMED[known]:
         return known, chance
     return known, chance, bins // 2 if step is None else min(bins - 1, max(0, round(step)))
-
-
-@scoped("node_id")
-def own_policy(graph: Graph, catalog: Catalog, node_id: str, name: str = "") -> Graph:
-    """A learnt policy as one's own: the same pictures of the same draws, and every number free.
-
-    The node is one of ``auto_augment``, or of ``apply_auto_augment``, whose policy is exchanged.
-    ``name`` is one of the learnt ones; empty: the one that the node names. Raises GraphEditError.
-    """
-    node = graph.node(node_id)
-    if node.op not in ("auto_augment", OWN_POLICY):
-        raise GraphEditError(f"{node_id} ({node.op}) has no policy. Give a node of auto_augment.")
-    name = name or str(node.args.get("policy_name", "image_net"))
-    known = learnt_policies()
-    if name not in known:
-        raise GraphEditError(f"{name[:40]!r} is no policy. Give one of {', '.join(known)}.")
-    kept = {key: value for key, value in node.args.items() if key not in _EXCHANGED}
-    args: dict[str, Value] = {"policy": known[name], "magnitudes": "learnt", **kept}
-    return graph.replace_node(replace(node, op=OWN_POLICY, args=args))
-
-
-_EXCHANGED = ("policy", "policy_name", "num_magnitude_bins", "magnitudes")
 
 
 def bins_of(node: Node) -> int:

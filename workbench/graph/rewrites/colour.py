@@ -9,19 +9,17 @@ from functools import partial
 from workbench.catalog.spec import Value
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import EVERYWHERE, rewrite
-from workbench.graph.rewrites._pixelwise import (
+from workbench.graph.rewrites._places import (
     COLOUR,
     chooses_pixels,
-    is_pixelwise,
-    leads_through,
-    leads_to_cut,
-)
-from workbench.graph.rewrites._places import (
     fed_by,
     flow_into,
     given,
     is_given,
+    is_pixelwise,
     joined,
+    leads_through,
+    leads_to_cut,
     next_node,
     pairs,
     swapped,

@@ -8,12 +8,13 @@ from dataclasses import replace
 from workbench.catalog.spec import Value
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import EVERYWHERE, rewrite
-from workbench.graph.rewrites._pixelwise import chooses_pixels, leads_to_cut
 from workbench.graph.rewrites._places import (
+    chooses_pixels,
     given,
     is_given,
     is_value,
     joined,
+    leads_to_cut,
     pairs,
     swapped,
     with_given,

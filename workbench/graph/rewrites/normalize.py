@@ -13,10 +13,10 @@ from workbench.catalog.spec import Value
 from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import EVERYWHERE, rewrite
-from workbench.graph.rewrites._pixelwise import chooses_pixels, is_pixelwise
 from workbench.graph.rewrites._places import (
     CROP_WINDOW,
     bypassed,
+    chooses_pixels,
     data_name,
     exchanged,
     fed_by,
@@ -24,6 +24,7 @@ from workbench.graph.rewrites._places import (
     flow_into,
     given,
     is_given,
+    is_pixelwise,
     is_value,
     joined,
     next_node,

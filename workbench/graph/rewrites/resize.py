@@ -11,9 +11,9 @@ from workbench.catalog.spec import Value
 from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import rewrite
-from workbench.graph.rewrites._pixelwise import chooses_pixels
 from workbench.graph.rewrites._places import (
     CROP_WINDOW,
+    chooses_pixels,
     given,
     is_given,
     is_value,

@@ -12,9 +12,8 @@ from workbench.graph.control_flow.options import set_probability
 from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.compose import find_edge, with_outputs
 from workbench.graph.edits.connect import connect, set_output
-from workbench.graph.edits.edit import free_id, free_seed, ports_at
+from workbench.graph.edits.edit import free_id, free_seed, ports_at, scoped
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.model.scoped import scoped
 from workbench.graph.snippets.saved import Snippet, branch_snippet
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.shapes import infer_types

@@ -46,12 +46,13 @@ from pathlib import Path
 from typing import Any
 
 from workbench.arguments import PATH, TEXT, checked
-from workbench.catalog.own_operators.structure import STRUCTURE
+from workbench.catalog.own_operators import STRUCTURE
 from workbench.catalog.spec import Scalar, Value
 from workbench.errors import GraphFormatError
 from workbench.graph.model import (
     CHOICES,
     GRAPH,
+    TITLE_WORDS,
     Body,
     Graph,
     Node,
@@ -60,8 +61,8 @@ from workbench.graph.model import (
     Source,
     is_name,
     is_text,
+    is_title,
 )
-from workbench.graph.model.body_titles import TITLE_WORDS, is_title
 from workbench.graph.model.bounds import MOST_FILE_NODES, MOST_NESTED
 from workbench.graph.model.values import describe_kind, kind_fault
 from workbench.sources import PARAMETER, source_kinds

@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from workbench.catalog.spec import Catalog
-from workbench.graph.edits.edit import free_seed
-from workbench.graph.edits.rename import renamed_nodes, renamed_ports
+from workbench.graph.edits.edit import free_seed, renamed_nodes, renamed_ports
 from workbench.graph.model import Body, Graph, Node, Port, Settings, Source
 
 Change = Literal["added", "removed", "changed"]

@@ -12,7 +12,7 @@ from workbench.errors import GraphError, GraphExportError
 from workbench.graph.annotations.follower_dependencies import without_dependencies
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.types.devices import is_generator
-from workbench.graph.user_functions.function_randomness import undetermined
+from workbench.graph.user_functions.function_source import undetermined
 
 FILE = "file"
 """The output with the name of each sample's file."""

@@ -15,16 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from workbench.catalog.own_operators.followers import FOLLOWERS
+from workbench.catalog.own_operators import FOLLOWERS
 from workbench.catalog.spec import PortKind
 from workbench.engine.run.worker import Worker
 from workbench.errors import DataError, GraphError
 from workbench.graph.annotations.followers import follows
-from workbench.graph.annotations.formats import box_format, is_relative
+from workbench.graph.annotations.formats import box_format, is_relative, labels_source
 from workbench.graph.annotations.geometry import frame_of, geometry_path
 from workbench.graph.model import Node, Port, Source
 from workbench.graph.model.node_order import ancestors
-from workbench.graph.types.label_numbers import labels_source
 from workbench.preview.pictures.tiles import picture_layout
 from workbench.preview.request import GraphRun
 from workbench.sources import Dataset, load_source

@@ -15,11 +15,11 @@ from workbench.engine.build.auto_augment import Augmented
 from workbench.engine.resources.batch_store import Batch
 from workbench.engine.run.worker import Worker
 from workbench.errors import DataError
+from workbench.graph.annotations.formats import labels_source
 from workbench.graph.model import Node, Port, Source
 from workbench.graph.model.ports import outputs_of
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import is_generator
-from workbench.graph.types.label_numbers import labels_source
 from workbench.preview.request import GraphRun
 from workbench.sources import class_names
 

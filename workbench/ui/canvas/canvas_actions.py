@@ -9,17 +9,16 @@ from typing import ClassVar
 
 import msgspec
 
-from workbench.catalog.own_operators.blocks import BLOCKS
+from workbench.catalog.own_operators import BLOCKS
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph.control_flow.condition_edits import add_elif, set_condition
+from workbench.graph.control_flow.conditions import add_elif, set_condition
 from workbench.graph.control_flow.wrap import unwrap_block, wrap_as_options, wrap_in_block
 from workbench.graph.edits import compose
+from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.connect import connect, disconnect, port_taken_reason, set_output
-from workbench.graph.edits.edit import chain, move_node
+from workbench.graph.edits.edit import chain, move_node, rename_node, rename_output
 from workbench.graph.edits.fragment import duplicate, paste_fragment
-from workbench.graph.edits.remove import remove_nodes
-from workbench.graph.edits.rename import rename_node, rename_output
 from workbench.graph.execution.active import set_muted
 from workbench.graph.model import Graph, Port
 from workbench.graph.storage.io import load_graph

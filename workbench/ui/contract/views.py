@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
-from workbench.catalog.prose import first_sentence
+from workbench.catalog.schema import first_sentence
 from workbench.catalog.spec import Catalog
 from workbench.catalog.templates import Template
 

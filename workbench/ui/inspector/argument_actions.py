@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.catalog.own_operators.structure import STRUCTURE
+from workbench.catalog.own_operators import STRUCTURE
 from workbench.catalog.spec import ArgSpec, Catalog, Value
 from workbench.errors import GraphEditError
 from workbench.graph.control_flow.options import fit_generator

@@ -15,7 +15,7 @@ from workbench.graph.edits.generators import element_for
 from workbench.graph.model import Node, Port
 from workbench.graph.types.devices import gives_pixels, is_generator
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.graph.user_functions.function_randomness import Undetermined, undetermined
+from workbench.graph.user_functions.function_source import Undetermined, undetermined
 from workbench.ui.contract.inspector_views import ArgRow, InspectorView, RandomView
 from workbench.ui.inspector.block_views import (
     body_entries,

@@ -8,7 +8,6 @@ from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph.control_flow.condition_edits import condition_sources, elif_of, set_condition
 from workbench.graph.control_flow.conditions import (
     COMPARISONS,
     KINDS,
@@ -19,9 +18,12 @@ from workbench.graph.control_flow.conditions import (
     NumberIs,
     SizeIs,
     condition_of,
+    condition_sources,
+    elif_of,
+    set_condition,
 )
 from workbench.graph.control_flow.kinds import CONDITION, IF
-from workbench.graph.edits.lead_in import origin_of
+from workbench.graph.edits.compose import origin_of
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.types.devices import is_generator
 from workbench.graph.types.typed_graph import TypedGraph

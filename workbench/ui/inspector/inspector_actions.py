@@ -7,9 +7,9 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.control_flow import options
+from workbench.graph.control_flow.options import set_body_title
+from workbench.graph.edits.edit import own_policy
 from workbench.graph.model import Graph
-from workbench.graph.model.body_titles import set_body_title
-from workbench.graph.model.policy import own_policy
 from workbench.ui.inspector.argument_actions import InspectorEdit
 
 

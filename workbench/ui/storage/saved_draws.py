@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from workbench.errors import GraphEditError
 from workbench.graph.edits.edit import set_setting
-from workbench.graph.storage.layout import Document
-from workbench.graph.storage.saved_draws import MOST_SAVED, SavedDraw
+from workbench.graph.storage.layout import MOST_SAVED, Document, SavedDraw
 from workbench.preview import PreviewResult
 from workbench.ui.contract.preview_views import SavedDrawEntry
 from workbench.ui.state.closeup import CloseupSample

@@ -15,7 +15,7 @@ import numpy as np
 from workbench.catalog.own_operators.arithmetic import CALLED, CONSTANT_TYPES, arithmetic_specs
 from workbench.catalog.spec import OpSpec, Value
 from workbench.emit.pipeline_import.trace.traced import TracedOp
-from workbench.graph.model.subscript_index import index_text
+from workbench.graph.model.values import index_text
 
 ARITHMETIC = "_ArithmeticGenericOp"
 INDEXING = frozenset({"_TensorSubscript", "_SubscriptDimCheck"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from workbench.catalog.enums import enum_names
+from workbench.catalog.schema import enum_names
 from workbench.catalog.spec import Device, Value
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp, TracedPipeline

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from workbench.catalog.enums import enum_names
 from workbench.catalog.own_operators.own_code import NUMBA_FUNCTION, PYTHON_FUNCTION
 from workbench.catalog.own_operators.python_decoder import PILLOW_DECODER, REQUEST
 from workbench.catalog.own_operators.python_decoder import SOURCE as DECODER_SOURCE
+from workbench.catalog.schema import enum_names
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.core.epoch_shuffle import DEFAULT_EPOCH_SEED, EPOCH_SEED, SHUFFLE
 from workbench.emit.pipeline_import.calls.expressions import ARITHMETIC, INDEXING, expression_node

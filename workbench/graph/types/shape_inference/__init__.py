@@ -10,8 +10,7 @@ from collections.abc import Mapping
 
 from workbench.catalog.spec import ShapeWord
 from workbench.graph.types.shape_inference.axes import AXIS_RULES
-from workbench.graph.types.shape_inference.expressions import EXPRESSION_RULES
 from workbench.graph.types.shape_inference.images import IMAGE_RULES
 from workbench.graph.types.tensor_type import ShapeRule
 
-SHAPE_RULES: Mapping[ShapeWord, ShapeRule] = {**IMAGE_RULES, **AXIS_RULES, **EXPRESSION_RULES}
+SHAPE_RULES: Mapping[ShapeWord, ShapeRule] = {**IMAGE_RULES, **AXIS_RULES}

@@ -1,6 +1,6 @@
-"""Readers that also give targets, which the workbench makes of what DALI's readers give.
+"""Readers that are no operators of DALI: of images in Python, and those that also give targets.
 
-None is an operator of DALI; ``SourceKind.reader`` of the kind that reads with it is its code.
+``SourceKind.reader`` of the kind that reads with one is its code.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 from workbench.catalog.spec import OpSpec, OutputRule, PortSpec
 from workbench.sources import kind_of_reader, load_source
 
+PYTHON_READER = "external_source"
 _IMAGES = PortSpec("jpegs", "encoded", gives=OutputRule("UINT8", "", (None,)))
 _BOXES = PortSpec("boxes", "boxes", gives=OutputRule("FLOAT", "", (None, 4)))
 _CLASSES = PortSpec("labels", "label", gives=OutputRule("INT32", "", (None,)))
@@ -73,3 +74,20 @@ def target_readers(ops: Mapping[str, OpSpec]) -> dict[str, OpSpec]:
             synonyms=synonyms,
         )
     return made
+
+
+def python_reader(file_reader: OpSpec) -> OpSpec:
+    """The operator as a source: what it gives and takes is as of DALI's file reader."""
+    options = load_source(kind_of_reader(PYTHON_READER)).options or frozenset()
+    summary = "Reads arrays, encoded bytes, PIL images and data sets that a Python function gives."
+    return replace(
+        file_reader,
+        name=PYTHON_READER,
+        schema="ExternalSource",
+        args={name: arg for name, arg in file_reader.args.items() if name in options},
+        mutually_exclusive=(),
+        doc=summary,
+        summary=summary,
+        label="Images in Python",
+        synonyms=("numpy", "array", "Dataset", "Hugging Face", "DataFrame", "Parquet", "generator"),
+    )
