@@ -154,15 +154,12 @@ def unmoved_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
     """Outputs whose annotations do not follow the image that is an output."""
     for output, moved in unmoved_targets(graph, catalog).items():
         node = graph.outputs[output].node
-        yield Fault(
-            node,
-            "",
-            f"output {output!r} does not follow the image through {moved}",
+        words = f"output {output!r} does not follow the image through {moved}"
+        remedy = (
             f"Feed it to a follower (follow_boxes, follow_points, follow_masks), or remove the "
-            f"output {output!r}.",
-            "unmoved",
-            output,
+            f"output {output!r}."
         )
+        yield Fault(node, "", words, remedy, "unmoved", output)
 
 
 _SAME_ROWS = frozenset(

@@ -176,13 +176,8 @@ def _whole(typed: TypedGraph) -> Iterator[Fault]:
                 node_id, "", f"{count} nodes have this id", "Give each its own.", "duplicate_id"
             )
         if not is_name(node_id):
-            yield Fault(
-                node_id,
-                "",
-                "the id is not a Python name",
-                "Use letters, digits and '_' only.",
-                "bad_id",
-            )
+            words = "the id is not a Python name"
+            yield Fault(node_id, "", words, "Use letters, digits and '_' only.", "bad_id")
     yield from _outputs(typed)
     # An opaque node may stand for what reads, and has a fault of its own.
     if not graph.sources and not any(node.op in OPAQUE for node in graph.nodes):
@@ -210,14 +205,8 @@ def _outputs(typed: TypedGraph) -> Iterator[Fault]:
         )
     for name, port in graph.outputs.items():
         if not is_name(name):
-            yield Fault(
-                port.node,
-                "",
-                f"the output name {name!r} is not a Python name",
-                "Rename it.",
-                "output_name",
-                name,
-            )
+            words = f"the output name {name!r} is not a Python name"
+            yield Fault(port.node, "", words, "Rename it.", "output_name", name)
         problem = port_problem(typed, port)
         if problem:
             words, remedy = problem

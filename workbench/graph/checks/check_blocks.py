@@ -28,13 +28,8 @@ def block_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
     missing = [name for name in names if name not in node.bodies]
     unknown = [name for name in node.bodies if name not in names]
     if missing or unknown:
-        yield Fault(
-            node.id,
-            "",
-            f"it has the bodies {', '.join(node.bodies) or 'none'}",
-            f"{node.op} has {' and '.join(names)}.",
-            "bodies",
-        )
+        words = f"it has the bodies {', '.join(node.bodies) or 'none'}"
+        yield Fault(node.id, "", words, f"{node.op} has {' and '.join(names)}.", "bodies")
     depth = 0
     scope = graph.scope_of(node.id)
     while scope:
@@ -63,13 +58,9 @@ def _too_many_turns(node: Node, graph: Graph) -> Iterator[Fault]:
         scope = graph.scope_of(block_of(scope))
     turns = around * kind_of(node).iterations(node)
     if turns > MOST_TURNS_IN_ALL >= around:
-        yield Fault(
-            node.id,
-            "",
-            f"what stands in it runs in {turns} turns, with those of the blocks around it",
-            f"There may be {MOST_TURNS_IN_ALL}: repeat it, or what is around it, less often.",
-            "bodies",
-        )
+        words = f"what stands in it runs in {turns} turns, with those of the blocks around it"
+        remedy = f"There may be {MOST_TURNS_IN_ALL}: repeat it, or what is around it, less often."
+        yield Fault(node.id, "", words, remedy, "bodies")
 
 
 def _control(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
@@ -78,13 +69,9 @@ def _control(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterato
     found = types.get(source) if source is not None else None
     if found is not None and found.shape:
         axes = f"{len(found.shape)} axes" if len(found.shape) > 1 else "1 axis"
-        yield Fault(
-            node.id,
-            name,
-            f"{source} gives an array of {axes}, and one number decides for each sample",
-            "Take one of its numbers with subscript, or make one of them with reductions.",
-            "control",
-        )
+        words = f"{source} gives an array of {axes}, and one number decides for each sample"
+        remedy = "Take one of its numbers with subscript, or make one of them with reductions."
+        yield Fault(node.id, name, words, remedy, "control")
 
 
 def _body(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iterator[Fault]:
@@ -102,25 +89,15 @@ def _body(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iterator[Fa
             )
     for inner in body.nodes:
         if (found := typed.catalog.find(inner.op)) and found.reads:
-            yield Fault(
-                inner.id,
-                "",
-                f"it reads, and stands in {scope}: DALI reads whole batches only",
-                "Take it out of the block and lead what it reads in.",
-                "bodies",
-            )
+            words = f"it reads, and stands in {scope}: DALI reads whole batches only"
+            remedy = "Take it out of the block and lead what it reads in."
+            yield Fault(inner.id, "", words, remedy, "bodies")
     for output, port in body.outputs.items():
         problem = port_problem(typed, port, scope)
         if problem:
             words, remedy = problem
-            yield Fault(
-                node.id,
-                output,
-                f"{scope} gives {output} from {port}, {words}",
-                remedy,
-                "source",
-                scope,
-            )
+            words = f"{scope} gives {output} from {port}, {words}"
+            yield Fault(node.id, output, words, remedy, "source", scope)
     _, cyclic = running_order(body.nodes)
     if cyclic:
         ids = ", ".join(each.id for each in cyclic)
@@ -140,14 +117,9 @@ def _outputs(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iter
         lacking = [name for name, body in node.bodies.items() if output not in body.outputs]
         others = "the other body does" if len(node.bodies) == 2 else "another body does"
         for scope in map(node.scope, lacking):
-            yield Fault(
-                node.id,
-                output,
-                f"{scope} does not give {output}, and {others}",
-                f"Give {output} out of all: what {scope} takes in will do.",
-                "bodies",
-                scope,
-            )
+            words = f"{scope} does not give {output}, and {others}"
+            remedy = f"Give {output} out of all: what {scope} takes in will do."
+            yield Fault(node.id, output, words, remedy, "bodies", scope)
         if not (
             spec.consecutive and kind_of(node).may_skip(node)
         ):  # else each is compared with what stays
@@ -172,14 +144,8 @@ def _unlike(node: Node, output: str, types: Mapping[Port, TensorType]) -> Iterat
         difference = _difference(found[usual], each)
         if difference:
             what, remedy = difference
-            yield Fault(
-                node.id,
-                output,
-                f"{node.scope(name)} gives {what[1]} and {node.scope(usual)} {what[0]}",
-                remedy,
-                "branches",
-                node.scope(name),
-            )
+            words = f"{node.scope(name)} gives {what[1]} and {node.scope(usual)} {what[0]}"
+            yield Fault(node.id, output, words, remedy, "branches", node.scope(name))
 
 
 def _passed_on(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
@@ -189,28 +155,21 @@ def _passed_on(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> It
         for output, port in body.outputs.items():
             source = None if output in decide else node.inputs.get(output)
             if source is None:
-                yield Fault(
-                    node.id,
-                    output,
+                words = (
                     f"{node.scope(name)} gives {output}, and {node.id} takes in nothing of that "
-                    "name, which is what runs first begins with",
-                    f"Connect a node to {output} of {node.id}, or give {output} out no more.",
-                    "bodies",
-                    node.scope(name),
+                    "name, which is what runs first begins with"
                 )
+                remedy = f"Connect a node to {output} of {node.id}, or give {output} out no more."
+                yield Fault(node.id, output, words, remedy, "bodies", node.scope(name))
                 continue
             difference = _difference(types.get(source), types.get(port))
             if difference and kind_of(node).may_skip(node):
                 what, remedy = difference
-                yield Fault(
-                    node.id,
-                    output,
+                words = (
                     f"{source}, which stays where nothing runs, is {what[0]}, and "
-                    f"{node.scope(name)} gives {what[1]}",
-                    remedy,
-                    "branches",
-                    node.scope(name),
+                    f"{node.scope(name)} gives {what[1]}"
                 )
+                yield Fault(node.id, output, words, remedy, "branches", node.scope(name))
 
 
 def _difference(

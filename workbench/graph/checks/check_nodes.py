@@ -96,14 +96,8 @@ def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
     for name in given if spec.mutually_exclusive else ():
         rival = next((other for other in given if other in spec.conflicts_with(name)), None)
         if rival is not None and given.index(rival) > given.index(name):
-            yield Fault(
-                node.id,
-                name,
-                f"it cannot be given together with {rival}",
-                "Reset one of them.",
-                "conflict",
-                rival,
-            )
+            words = f"it cannot be given together with {rival}"
+            yield Fault(node.id, name, words, "Reset one of them.", "conflict", rival)
     for group in spec.one_of:
         if not set(group).intersection(given):
             yield Fault(
@@ -119,14 +113,9 @@ def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
         missing = [name for name in group if name not in given]
         there = [name for name in group if name in given]
         if there and missing:
-            yield Fault(
-                node.id,
-                there[0],
-                f"it needs {' and '.join(missing)} beside it",
-                f"Give {' and '.join(missing)}, or reset {' and '.join(there)}.",
-                "apart",
-                missing[0],
-            )
+            words = f"it needs {' and '.join(missing)} beside it"
+            remedy = f"Give {' and '.join(missing)}, or reset {' and '.join(there)}."
+            yield Fault(node.id, there[0], words, remedy, "apart", missing[0])
 
 
 def _no_extent(node: Node) -> Iterator[Fault]:
@@ -135,13 +124,8 @@ def _no_extent(node: Node) -> Iterator[Fault]:
         given = [name for name in group if name in node.args and node.args[name] in (0, (0,))]
         others = {name for name in group if name in node.inputs or name in node.args}
         if given and not others.difference(given):
-            yield Fault(
-                node.id,
-                given[0],
-                f"{' and '.join(given)} of 0 leave the size unchanged",
-                "Give pixels above 0, for example 224.",
-                "value",
-            )
+            words = f"{' and '.join(given)} of 0 leave the size unchanged"
+            yield Fault(node.id, given[0], words, "Give pixels above 0, for example 224.", "value")
 
 
 _RESIZED = (("resize_x", "resize_y", "resize_z"),)
@@ -168,15 +152,12 @@ def _constants(node: Node, spec: OpSpec) -> Iterator[Fault]:
         if not isinstance(value, int | float) or value_fault(spec.args[name], value):
             continue
         if value != int(value) or not low <= value <= high:
-            yield Fault(
-                node.id,
-                name,
-                f"{value} is no {dtype}",
+            words = f"{value} is no {dtype}"
+            remedy = (
                 f"Give a whole number from {low} to {high}, or choose another type of the "
-                "constant, for example FLOAT.",
-                "constant",
-                str(dtype),
+                "constant, for example FLOAT."
             )
+            yield Fault(node.id, name, words, remedy, "constant", str(dtype))
 
 
 def _seed(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
@@ -204,22 +185,13 @@ def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
             yield Fault(node.id, name, f"it is fed by {source}, {words}", remedy, "source")
         if name in spec.args:
             if not spec.args[name].tensor:
-                yield Fault(
-                    node.id,
-                    name,
-                    "it takes one value for all samples",
-                    "Give a fixed value.",
-                    "fixed_arg",
-                )
+                words = "it takes one value for all samples"
+                yield Fault(node.id, name, words, "Give a fixed value.", "fixed_arg")
             continue
         if name not in ports:
-            yield Fault(
-                node.id,
-                name,
-                f"{node.op} has no such input",
-                f"It has {', '.join(ports) or 'none'}.",
-                "unknown_input",
-            )
+            words = f"{node.op} has no such input"
+            remedy = f"It has {', '.join(ports) or 'none'}."
+            yield Fault(node.id, name, words, remedy, "unknown_input")
             continue
         want, got = ports[name], typed.kind(source)
         if not kind_fits(want, got):
@@ -255,21 +227,11 @@ def weight_faults(node: Node) -> Iterator[Fault]:
     if is_repeated and isinstance(population, int):  # DALI repeats a single probability
         total = numbers[0] * population if population < _MOST_REPEATED else inf
     if isinstance(population, int) and len(numbers) != population and not is_repeated:
-        yield Fault(
-            node.id,
-            "p",
-            f"it has {len(numbers)} probabilities for {population} numbers to choose from",
-            f"Give {population}.",
-            "value",
-        )
+        words = f"it has {len(numbers)} probabilities for {population} numbers to choose from"
+        yield Fault(node.id, "p", words, f"Give {population}.", "value")
     elif not abs(total - 1) < _TOLERANCE:
-        yield Fault(
-            node.id,
-            "p",
-            f"the probabilities sum up to {total:.6g}",
-            "Give some that sum up to 1.",
-            "value",
-        )
+        words = f"the probabilities sum up to {total:.6g}"
+        yield Fault(node.id, "p", words, "Give some that sum up to 1.", "value")
 
 
 # Faults of automatic augmentation: arguments that do not go together.
@@ -295,23 +257,13 @@ def auto_augment_faults(node: Node, spec: OpSpec, on_gpu: bool) -> Iterator[Faul
                    if name in node.args or name in node.inputs]  # fmt: skip
     if node.args.get("policy_name") == WITHOUT_TRANSLATION:
         for name in translating:
-            yield Fault(
-                node.id,
-                name,
-                f"the policy {WITHOUT_TRANSLATION} translates nothing",
-                "Leave it out, or choose another policy.",
-                "apart",
-                name,
-            )
+            words = f"the policy {WITHOUT_TRANSLATION} translates nothing"
+            remedy = "Leave it out, or choose another policy."
+            yield Fault(node.id, name, words, remedy, "apart", name)
     elif "max_translate_rel" in translating and "shape" not in translating:
-        yield Fault(
-            node.id,
-            "max_translate_rel",
-            "it is a share of the images' size, and shape does not say that",
-            "Give shape too, or max_translate_abs instead.",
-            "apart",
-            "max_translate_rel",
-        )
+        words = "it is a share of the images' size, and shape does not say that"
+        remedy = "Give shape too, or max_translate_abs instead."
+        yield Fault(node.id, "max_translate_rel", words, remedy, "apart", "max_translate_rel")
 
 
 def _magnitude(node: Node, spec: OpSpec) -> Iterator[Fault]:
@@ -320,13 +272,9 @@ def _magnitude(node: Node, spec: OpSpec) -> Iterator[Fault]:
         return
     bins = node.args.get("num_magnitude_bins", spec.args["num_magnitude_bins"].default)
     if isinstance(magnitude, int) and isinstance(bins, int) and magnitude >= bins >= 1:
-        yield Fault(
-            node.id,
-            "m",
-            f"it is {magnitude}, and there are {bins} steps",
-            f"Give 0 to {bins - 1}, or more steps with num_magnitude_bins.",
-            "value",
-        )
+        words = f"it is {magnitude}, and there are {bins} steps"
+        remedy = f"Give 0 to {bins - 1}, or more steps with num_magnitude_bins."
+        yield Fault(node.id, "m", words, remedy, "value")
 
 
 def _left_out(node: Node) -> Iterator[Fault]:
@@ -337,25 +285,16 @@ def _left_out(node: Node) -> Iterator[Fault]:
     names = excluded if isinstance(excluded, tuple) else ()
     unknown = [name for name in names if name not in SUITE]
     if unknown:
-        yield Fault(
-            node.id,
-            "excluded",
-            f"{unknown[0]!r} is no augmentation of the suite",
-            f"There are: {', '.join(SUITE)}.",
-            "value",
-        )
+        words = f"{unknown[0]!r} is no augmentation of the suite"
+        yield Fault(node.id, "excluded", words, f"There are: {', '.join(SUITE)}.", "value")
     elif names and set(names) == set(SUITE):
         yield Fault(
             node.id, "excluded", "it leaves out all of them", "Leave one of them in.", "value"
         )
     elif set(WARPS) <= set(names):
-        yield Fault(
-            node.id,
-            "excluded",
-            "it leaves out all that move the image, and DALI 2.4 builds none without these",
-            f"Leave one of them in: {', '.join(WARPS)}.",
-            "value",
-        )
+        words = "it leaves out all that move the image, and DALI 2.4 builds none without these"
+        remedy = f"Leave one of them in: {', '.join(WARPS)}."
+        yield Fault(node.id, "excluded", words, remedy, "value")
 
 
 def _fixed_magnitudes(node: Node) -> Iterator[Fault]:
@@ -363,10 +302,6 @@ def _fixed_magnitudes(node: Node) -> Iterator[Fault]:
     excluded = node.args.get("excluded") or ()
     left_out = set(excluded) if isinstance(excluded, tuple) else set()
     if node.args.get("monotonic_mag") is False and not _MADE_TWICE & left_out:
-        yield Fault(
-            node.id,
-            "monotonic_mag",
-            "it is False, with which DALI 2.4 builds brightness and contrast on the CPU only",
-            "Set it to True, leave one of the two out with excluded, or decode on the CPU.",
-            "value",
-        )
+        words = "it is False, with which DALI 2.4 builds brightness and contrast on the CPU only"
+        remedy = "Set it to True, leave one of the two out with excluded, or decode on the CPU."
+        yield Fault(node.id, "monotonic_mag", words, remedy, "value")

@@ -32,13 +32,8 @@ def type_faults(
         flow = flows.get(source)
         if name in spec.args:
             if device_of(devices, source) != "cpu":
-                yield Fault(
-                    node.id,
-                    name,
-                    f"{source} is on the GPU",
-                    "Arguments must come from the CPU.",
-                    "arg_on_gpu",
-                )
+                words = f"{source} is on the GPU"
+                yield Fault(node.id, name, words, "Arguments must come from the CPU.", "arg_on_gpu")
             if flow is not None and spec.args[name].tensor:
                 yield from _elements(node, spec.args[name], source, flow)
         elif flow is not None:
@@ -61,43 +56,27 @@ def _side(node: Node, spec: OpSpec, devices: Mapping[str, Device]) -> Iterator[F
     if device not in spec.devices and not follows:
         if node.device is not None:
             where = "mixed" if device == "mixed" else f"on {_list((device,))}"
-            yield Fault(
-                node.id,
-                "",
-                f"{node.op} cannot run {where}",
-                f"It runs on {_list(spec.devices)}.",
-                "device",
-            )
+            words = f"{node.op} cannot run {where}"
+            yield Fault(node.id, "", words, f"It runs on {_list(spec.devices)}.", "device")
         elif device == "cpu":
-            yield Fault(
-                node.id,
-                "",
-                f"{node.op} runs on {_list(spec.devices)} only",
-                "Decode on the GPU (mixed), copy to the GPU first, or remove it.",
-                "gpu_only",
-            )
+            words = f"{node.op} runs on {_list(spec.devices)} only"
+            remedy = "Decode on the GPU (mixed), copy to the GPU first, or remove it."
+            yield Fault(node.id, "", words, remedy, "gpu_only")
         else:
-            yield Fault(
-                node.id,
-                "",
-                f"{node.op} runs on the CPU only and follows a GPU operator",
-                "Move it before the GPU part, copy to the CPU first, or decode on the CPU.",
-                "cpu_after_gpu",
-            )
+            words = f"{node.op} runs on the CPU only and follows a GPU operator"
+            remedy = "Move it before the GPU part, copy to the CPU first, or decode on the CPU."
+            yield Fault(node.id, "", words, remedy, "cpu_after_gpu")
 
 
 def _elements(node: Node, arg: ArgSpec, source: Port, flow: TensorType) -> Iterator[Fault]:
     if arg.dtypes and flow.dtype is not None and flow.dtype not in arg.dtypes:
         wanted = _usual(arg.dtypes)
-        yield Fault(
-            node.id,
-            arg.name,
+        words = (
             f"it takes {_noun(wanted)} ({' or '.join(arg.dtypes)}) and {source} gives "
-            f"{_noun(flow.dtype)} ({flow.dtype})",
-            f"Put a cast to {wanted} between them.",
-            "arg_dtype",
-            wanted,
+            f"{_noun(flow.dtype)} ({flow.dtype})"
         )
+        remedy = f"Put a cast to {wanted} between them."
+        yield Fault(node.id, arg.name, words, remedy, "arg_dtype", wanted)
 
 
 def _usual(dtypes: Sequence[str]) -> str:
@@ -119,14 +98,8 @@ def _input(node: Node, spec: OpSpec, name: str, flow: TensorType) -> Iterator[Fa
         return
     if port.dtypes and flow.dtype is not None and flow.dtype not in port.dtypes:
         wanted = _usual(port.dtypes)
-        yield Fault(
-            node.id,
-            name,
-            f"it takes numbers of type {' or '.join(port.dtypes)} and is fed {flow.dtype}",
-            f"Put a cast to {wanted} before it.",
-            "dtype",
-            wanted,
-        )
+        words = f"it takes numbers of type {' or '.join(port.dtypes)} and is fed {flow.dtype}"
+        yield Fault(node.id, name, words, f"Put a cast to {wanted} before it.", "dtype", wanted)
     if port.layouts and flow.layout is not None:
         yield from _layout(node, name, port.layouts, flow)
 
@@ -143,15 +116,12 @@ def _same_dtype(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> I
             first, wanted = next(iter(known.items()))
             allowed = next((port.dtypes for port in spec.inputs if port.name == name), ())
             if dtype != wanted and (not allowed or dtype in allowed):
-                yield Fault(
-                    node.id,
-                    name,
+                words = (
                     f"{fed[name]} gives {dtype}, and {first} is fed {wanted}: {node.op} takes one "
-                    "type for both",
-                    f"Put a cast to {wanted} before it.",
-                    "same_dtype",
-                    wanted,
+                    "type for both"
                 )
+                remedy = f"Put a cast to {wanted} before it."
+                yield Fault(node.id, name, words, remedy, "same_dtype", wanted)
 
 
 def _volumes(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
@@ -167,13 +137,8 @@ def _volumes(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iter
         count = len(value) if isinstance(value, tuple) else 1
         wanted = arg.volume_items if "D" in (layout or "") else arg.items
         if wanted is not None and count != wanted:
-            yield Fault(
-                node.id,
-                arg.name,
-                f"it has {count} elements, and {layout} flows in",
-                f"Give {count_words(arg, wanted)}.",
-                "value",
-            )
+            words = f"it has {count} elements, and {layout} flows in"
+            yield Fault(node.id, arg.name, words, f"Give {count_words(arg, wanted)}.", "value")
 
 
 def _layout(node: Node, name: str, allowed: tuple[str, ...], flow: TensorType) -> Iterator[Fault]:
@@ -187,23 +152,13 @@ def _layout(node: Node, name: str, allowed: tuple[str, ...], flow: TensorType) -
         found = f"data of {len(flow.shape)} axes"
     first = "HWC" if "HWC" in allowed else allowed[0]
     if (flow.layout or "")[:1] == "F" and not any(layout[0] == "F" for layout in allowed):
-        yield Fault(
-            node.id,
-            name,
-            f"it takes {first} ({_axes(first)}), no sequences, and is fed {found}",
-            "Take one frame before it (subscript with the index 0), or use another operator.",
-            "layout",
-            first,
-        )
+        words = f"it takes {first} ({_axes(first)}), no sequences, and is fed {found}"
+        remedy = "Take one frame before it (subscript with the index 0), or use another operator."
+        yield Fault(node.id, name, words, remedy, "layout", first)
         return
-    yield Fault(
-        node.id,
-        name,
-        f"it takes {first} ({_axes(first)}) and is fed {found}",
-        "Put it before the node that gives this, or transpose what it is fed.",
-        "layout",
-        first,
-    )
+    words = f"it takes {first} ({_axes(first)}) and is fed {found}"
+    remedy = "Put it before the node that gives this, or transpose what it is fed."
+    yield Fault(node.id, name, words, remedy, "layout", first)
 
 
 def _matches(layout: str, allowed: str) -> bool:
@@ -229,14 +184,8 @@ def _relayout(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
         return
     if not any(_matches(found, layout) for layout in port.layouts):
         return  # it is told already that it cannot take this
-    yield Fault(
-        node.id,
-        _ORDER,
-        f"{wanted} ({_axes(wanted)}) is no order of {found} ({_axes(found)}), which it is fed",
-        f"Choose an order of {_axes(found)}.",
-        "relayout",
-        found,
-    )
+    words = f"{wanted} ({_axes(wanted)}) is no order of {found} ({_axes(found)}), which it is fed"
+    yield Fault(node.id, _ORDER, words, f"Choose an order of {_axes(found)}.", "relayout", found)
 
 
 def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
@@ -248,14 +197,8 @@ def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
         need = given if isinstance(given, int) and need not in node.inputs else None
     if None not in (found, need) and found != need:
         space = "GRAY" if need == 1 else "RGB"
-        yield Fault(
-            node.id,
-            "",
-            f"it takes {need} channels and is fed {found}",
-            f"Decode as {space}, or remove it.",
-            "channels",
-            space,
-        )
+        words = f"it takes {need} channels and is fed {found}"
+        yield Fault(node.id, "", words, f"Decode as {space}, or remove it.", "channels", space)
 
 
 def per_channel_faults(
@@ -275,14 +218,11 @@ def per_channel_faults(
         if name in node.inputs or not isinstance(value, tuple) or len(value) in (1, found):
             continue
         wanted = f"{found} numbers, or one for all" if found > 1 else "one number"
-        yield Fault(
-            node.id,
-            name,
+        words = (
             f"it has {len(value)} elements, one for each channel, and {source} gives data of "
-            f"{found} channel{'s' * (found != 1)}",
-            f"Give {wanted}.",
-            "value",
+            f"{found} channel{'s' * (found != 1)}"
         )
+        yield Fault(node.id, name, words, f"Give {wanted}.", "value")
 
 
 def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
@@ -291,45 +231,26 @@ def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
     call = TypedCall(node, spec, fed)
     found = [flow for flow in operand_types(call) if spec.outputs[0].gives.dtype]
     if spec.name in _NO_TRUTH and all(flow.dtype == "BOOL" for flow in found):
-        yield Fault(
-            node.id,
-            "data",
-            f"{node.op} does not calculate with truth values alone",
-            "Put a cast to UINT8 before it.",
-            "dtype",
-            "UINT8",
-        )
+        words = f"{node.op} does not calculate with truth values alone"
+        yield Fault(node.id, "data", words, "Put a cast to UINT8 before it.", "dtype", "UINT8")
     allowed = spec.inputs[0].dtypes
     for name, flow in fed.items():
         if name in spec.args and flow.dtype is not None and flow.dtype not in allowed:
             wanted = "FLOAT" if "FLOAT" in allowed else "INT32"
-            yield Fault(
-                node.id,
-                name,
-                f"DALI does not calculate {node.op} with {flow.dtype}",
-                f"Put a cast to {wanted} between them.",
-                "arg_dtype",
-                wanted,
-            )
+            words = f"DALI does not calculate {node.op} with {flow.dtype}"
+            remedy = f"Put a cast to {wanted} between them."
+            yield Fault(node.id, name, words, remedy, "arg_dtype", wanted)
     kind = result_type([flow.dtype for flow in found], floating=False)
     if spec.name in _DIVIDES and node.args.get("right") == 0 and kind and "FLOAT" not in kind:
-        yield Fault(
-            node.id,
-            "right",
-            f"it is 0, and {node.op} of whole numbers ({kind}) by 0 ends the pipeline",
-            "Give any other number, or FLOAT as constant_type.",
-            "zero",
-        )
+        words = f"it is 0, and {node.op} of whole numbers ({kind}) by 0 ends the pipeline"
+        remedy = "Give any other number, or FLOAT as constant_type."
+        yield Fault(node.id, "right", words, remedy, "zero")
     try:
         broadcast([flow.shape for flow in found])
     except ValueError as error:
-        yield Fault(
-            node.id,
-            "",
-            f"the operands' shapes do not go together: {error}",
-            "Give them one shape, or 1 along an axis that is to be stretched.",
-            "shapes",
-        )
+        words = f"the operands' shapes do not go together: {error}"
+        remedy = "Give them one shape, or 1 along an axis that is to be stretched."
+        yield Fault(node.id, "", words, remedy, "shapes")
 
 
 def _index(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
@@ -343,14 +264,9 @@ def _index(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterat
         return
     if len(index) > len(flow.shape):
         axes = f"{len(flow.shape)} axes" if len(flow.shape) != 1 else "1 axis"
-        yield Fault(
-            node.id,
-            "index",
-            f"it has {len(index)} parts, and the data have {axes}",
-            f"Give {len(flow.shape)} at most." if flow.shape else "Remove it.",
-            "index",
-            index_text(index[: len(flow.shape)]),
-        )
+        words = f"it has {len(index)} parts, and the data have {axes}"
+        remedy = f"Give {len(flow.shape)} at most." if flow.shape else "Remove it."
+        yield Fault(node.id, "index", words, remedy, "index", index_text(index[: len(flow.shape)]))
         return
     for axis, (item, extent) in enumerate(zip(index, flow.shape, strict=False)):
         if isinstance(item, int) and extent and not -extent <= item < extent:

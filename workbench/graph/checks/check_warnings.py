@@ -86,13 +86,9 @@ def _covered(typed: TypedGraph) -> Iterator[Fault]:
         spec = typed.catalog.find(node.op)
         if spec is not None and spec.category == "occlusion":
             listed = " and ".join(annotations).replace("mask", "masks")
-            yield Fault(
-                node.id,
-                "",
-                f"{node.op} covers pixels, and {listed} under it are output as if visible",
-                f"Remove {node.id} if covered objects must not be targets.",
-                "covered",
-            )
+            words = f"{node.op} covers pixels, and {listed} under it are output as if visible"
+            remedy = f"Remove {node.id} if covered objects must not be targets."
+            yield Fault(node.id, "", words, remedy, "covered")
 
 
 def _scales(typed: TypedGraph) -> Iterator[Fault]:
@@ -117,14 +113,8 @@ def _scales(typed: TypedGraph) -> Iterator[Fault]:
         )
         if node.op.startswith("math."):
             remedy = f"Remove {node.id}, or change its constant."
-        yield Fault(
-            node.id,
-            next(iter(_constants(node))),
-            f"its constants fit pixels in {fits}, and these are in {has}",
-            remedy,
-            "scale",
-            f"{factor:g}",
-        )
+        words = f"its constants fit pixels in {fits}, and these are in {has}"
+        yield Fault(node.id, next(iter(_constants(node))), words, remedy, "scale", f"{factor:g}")
 
 
 def _constants(node: Node) -> dict[str, list[float]]:
@@ -418,14 +408,11 @@ def _silent(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
         source = graph.node(port.node)
         rates = facts_of(source, facts).float_rates
         if count := sum(decodes_to_silence(rate, node.args) for rate in rates):
-            yield Fault(
-                node.id,
-                "dtype",
+            words = (
                 f"{count:,} WAV files hold floats, which dtype {node.args['dtype']} decodes to "
-                "silence",
-                "Set dtype to FLOAT.",
-                "silent",
+                "silence"
             )
+            yield Fault(node.id, "dtype", words, "Set dtype to FLOAT.", "silent")
 
 
 def _random_functions(graph: Graph) -> Iterator[Fault]:
@@ -434,14 +421,11 @@ def _random_functions(graph: Graph) -> Iterator[Fault]:
         if node.op not in OWN_CODE:
             continue
         if found := undetermined(str(node.args.get("source", ""))):
-            yield Fault(
-                node.id,
-                "source",
+            words = (
                 f"{found.name} (line {found.line}: {found.text}) differs between calls, so the "
-                "preview does not show what the script outputs",
-                REMEDY,
-                "random",
+                "preview does not show what the script outputs"
             )
+            yield Fault(node.id, "source", words, REMEDY, "random")
 
 
 # Warnings about boxes: over the edge, without an area, in a layout that no operator reads.
@@ -518,24 +502,14 @@ def _layout(graph: Graph, node: Node, port: Port) -> Iterator[Fault]:
         return
     unit, _, written = (box_format(graph, source) or "").partition(" ")
     if unit == "absolute":
-        yield Fault(
-            node.id,
-            "boxes",
-            f"{source.id} outputs boxes in pixels, and it accepts boxes relative to the image",
-            f"Turn on ratio of {source.id}.",
-            "box_layout",
-            f"ratio={source.id}",
-        )
+        words = f"{source.id} outputs boxes in pixels, and it accepts boxes relative to the image"
+        remedy = f"Turn on ratio of {source.id}."
+        yield Fault(node.id, "boxes", words, remedy, "box_layout", f"ratio={source.id}")
     wanted = _LAYOUTS.get(written)
     if wanted and box_layout(node) in _LAYOUTS.values() and box_layout(node) != wanted:
-        yield Fault(
-            node.id,
-            "bbox_layout",
-            f"it is {box_layout(node)}, and {source.id} outputs boxes as {wanted}",
-            f"Set bbox_layout to {wanted}.",
-            "box_layout",
-            f"bbox_layout={wanted}",
-        )
+        words = f"it is {box_layout(node)}, and {source.id} outputs boxes as {wanted}"
+        remedy = f"Set bbox_layout to {wanted}."
+        yield Fault(node.id, "bbox_layout", words, remedy, "box_layout", f"bbox_layout={wanted}")
 
 
 def _images(facts: DataFacts, count: int) -> str:

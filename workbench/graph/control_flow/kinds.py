@@ -202,14 +202,10 @@ class OneOf(BlockKind):
         if draw is None or not count or not isinstance(numbers, int) or numbers == count:
             return
         idle = ", ".join(names[max(numbers, 0) :])
-        yield Fault(
-            block.id,
-            CHOICE,
-            f"{draw.id} draws one of {numbers} numbers, and it has {count} bodies: "
-            + (f"{idle} would never run" if idle else f"{names[-1]} would run for all the others"),
-            f"Set {draw.id}.population to {count}.",
-            "draw",
+        words = f"{draw.id} draws one of {numbers} numbers, and it has {count} bodies: " + (
+            f"{idle} would never run" if idle else f"{names[-1]} would run for all the others"
         )
+        yield Fault(block.id, CHOICE, words, f"Set {draw.id}.population to {count}.", "draw")
 
     def call(self, block: Node, random: Mapping[str, Value] | None) -> BlockCall | None:
         if random is None:
@@ -288,13 +284,8 @@ class SomeOf(BlockKind):
         draw = self.generator_of(graph, block)
         found = None if draw is None else draw.args.get("population")
         if count > options:
-            yield Fault(
-                block.id,
-                "count",
-                f"{count} bodies are to run, and it has {options}",
-                f"Give 1 to {options}, or add options.",
-                "value",
-            )
+            words = f"{count} bodies are to run, and it has {options}"
+            yield Fault(block.id, "count", words, f"Give 1 to {options}, or add options.", "value")
         elif number > MOST_ORDERS:
             yield Fault(
                 block.id,
@@ -304,13 +295,8 @@ class SomeOf(BlockKind):
                 "value",
             )
         elif number > 0 and draw is not None and found != number:
-            yield Fault(
-                block.id,
-                CHOICE,
-                f"{draw.id} draws one of {found} numbers, and there are {number} orders",
-                f"Set {draw.id}.population to {number}.",
-                "draw",
-            )
+            words = f"{draw.id} draws one of {found} numbers, and there are {number} orders"
+            yield Fault(block.id, CHOICE, words, f"Set {draw.id}.population to {number}.", "draw")
 
     def call(self, block: Node, random: Mapping[str, Value] | None) -> BlockCall | None:
         if random is None:

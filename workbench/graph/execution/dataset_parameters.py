@@ -49,14 +49,11 @@ def parameter_faults(graph: Graph) -> Iterator[Fault]:
         if name is None:
             continue
         if not is_name(name) or name in taken or name.isupper():
-            yield Fault(
-                source.id,
-                "",
+            words = (
                 f"its data cannot be called {name!r}: that is no Python name in small letters, or "
-                "one that the program uses otherwise",
-                "Choose another, for example others.",
-                "parameter",
+                "one that the program uses otherwise"
             )
+            yield Fault(source.id, "", words, "Choose another, for example others.", "parameter")
         first = kinds.setdefault(name, source)
         if first.kind != source.kind:
             yield Fault(
@@ -79,12 +76,9 @@ def decoder_faults(graph: Graph) -> Iterator[Fault]:
             decoder = needed.get(port.node, "")
             reads = node.op.startswith("decoders.") or node.op == "peek_image_shape"
             if decoder and reads and node.op != decoder:
-                yield Fault(
-                    node.id,
-                    name,
-                    f"{node.op} does not decode GIF, AVIF and what else {port.node} reads",
-                    f"Put {decoder} in its place, with a crop behind it where it cropped.",
-                )
+                words = f"{node.op} does not decode GIF, AVIF and what else {port.node} reads"
+                remedy = f"Put {decoder} in its place, with a crop behind it where it cropped."
+                yield Fault(node.id, name, words, remedy)
 
 
 def parameter_of(source: Source) -> str | None:

@@ -96,15 +96,11 @@ def executor_faults(typed: TypedGraph) -> Iterator[Fault]:
     for node in graph.walk():
         behind = next((p for p in node.inputs.values() if device_of(devices, p) != "cpu"), None)
         if behind is not None and devices[node.id] == "cpu":
-            yield Fault(
-                node.id,
-                "",
+            words = (
                 f"it runs on the CPU behind {behind.node}, which runs on the GPU: the "
-                f"{graph.settings.executor} executor cannot do that",
-                "Set the executor to dynamic.",
-                "setting",
-                "executor",
+                f"{graph.settings.executor} executor cannot do that"
             )
+            yield Fault(node.id, "", words, "Set the executor to dynamic.", "setting", "executor")
 
 
 def _on_shard(graph: Graph, shard: int, shards: int) -> Graph:
