@@ -61,7 +61,7 @@ OPTIMISE_CONFIG = MeasurementConfig(
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CandidateRewrite:
     """A rewrite done behind others, and the graph that it leads to.
 
     ``kind`` is its class in the original graph, and ``near`` behind one that is.
@@ -72,7 +72,7 @@ class Step:
     kind: Class
 
 
-def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[Step, ...]:
+def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
     """The rewrites that change a graph, one after another, those that are exact in it first.
 
     What finds a place only behind a later one comes behind that. A step's graph is what
@@ -82,7 +82,7 @@ def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[Step, ...]:
         name: find_rewrite(name).class_in(typed) for name in in_order(names)
     }
     left = sorted(classes, key=lambda name: classes[name] != "exact")
-    steps: list[Step] = []
+    steps: list[CandidateRewrite] = []
     found = True
     while found:
         found = False
@@ -91,7 +91,7 @@ def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[Step, ...]:
             after = rewritten(typed, [*(step.name for step in steps), name])
             if after != before:
                 near = bool(steps) and steps[-1].kind == "near"
-                steps.append(Step(name, after, "near" if near else classes[name]))
+                steps.append(CandidateRewrite(name, after, "near" if near else classes[name]))
                 left.remove(name)
                 found = True
     return tuple(steps)
@@ -156,8 +156,8 @@ class OptimisationExperiment(SpeedExperiment):
         self._compare_seconds = 0.0
         """What the last comparison took."""
         self._rejected: dict[str, Proposal] = {}
-        self._steps: tuple[Step, ...] = ()
-        self._known: tuple[tuple[Measurement, ...], tuple[Step, ...]] = ((), ())
+        self._steps: tuple[CandidateRewrite, ...] = ()
+        self._known: tuple[tuple[Measurement, ...], tuple[CandidateRewrite, ...]] = ((), ())
         """The rows of which a record can be made, and the steps that they are of."""
         self._compared: dict[str, Difference] = {}
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -228,11 +228,13 @@ class OptimisationExperiment(SpeedExperiment):
                 return
         self._publish_compared(self._steps, rows)
 
-    def _publish_compared(self, steps: Sequence[Step], rows: Sequence[Measurement] = ()) -> None:
+    def _publish_compared(
+        self, steps: Sequence[CandidateRewrite], rows: Sequence[Measurement] = ()
+    ) -> None:
         """Set ``partial_report`` to a row for each step. No step is measured yet."""
         self.publish_rows(rows, optimise=self._told(self._compared_steps(steps), ()))
 
-    def _compared_steps(self, steps: Sequence[Step]) -> list[Proposal]:
+    def _compared_steps(self, steps: Sequence[CandidateRewrite]) -> list[Proposal]:
         """The steps with what the comparison found; none is measured yet."""
         return [self._proposal(steps, place) for place in range(len(steps))]
 
@@ -244,7 +246,7 @@ class OptimisationExperiment(SpeedExperiment):
         optimise = self._told(self._judged(rows, steps), rows)
         return self.report(rows, optimise=optimise, interrupted=True)
 
-    def _near_enough(self, names: Collection[str]) -> tuple[Step, ...]:
+    def _near_enough(self, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
         """The steps whose pixels are as near to the original's as their class says."""
         with self.progress.engine(self.stop) as engine:
             while True:
@@ -263,7 +265,7 @@ class OptimisationExperiment(SpeedExperiment):
                     self._publish_compared(steps)
                     return steps
 
-    def _late_to_compare(self, step: Step) -> str:
+    def _late_to_compare(self, step: CandidateRewrite) -> str:
         """That the time has no room to compare a step, but for the first; empty where it has."""
         known = graph_hash(step.graph) in self._compared or not self._compared
         if known or self._deadline.left(_COMPARE_UNTIL) >= self._compare_seconds:
@@ -271,7 +273,7 @@ class OptimisationExperiment(SpeedExperiment):
         self._cut = True
         return LATE.format("compared")
 
-    def _refused(self, engine: Engine, step: Step) -> str:
+    def _refused(self, engine: Engine, step: CandidateRewrite) -> str:
         """Why a step's pixels are not what its class promises; empty where they are."""
         key = graph_hash(step.graph)
         if key not in self._compared:
@@ -339,7 +341,9 @@ class OptimisationExperiment(SpeedExperiment):
             raise EngineError(row.reason)
         return row, start_seconds(row, self._deadline.spent - began)
 
-    def _judged(self, rows: Sequence[Measurement], steps: Sequence[Step]) -> tuple[Proposal, ...]:
+    def _judged(
+        self, rows: Sequence[Measurement], steps: Sequence[CandidateRewrite]
+    ) -> tuple[Proposal, ...]:
         """The steps with their gains, and why one brings none."""
         if len(rows) < 2:
             return ()
@@ -374,7 +378,7 @@ class OptimisationExperiment(SpeedExperiment):
                 kept[place] = replace(one, rejected="")
         return tuple(kept)
 
-    def _proposal(self, steps: Sequence[Step], place: int) -> Proposal:
+    def _proposal(self, steps: Sequence[CandidateRewrite], place: int) -> Proposal:
         step, rewrite = steps[place], find_rewrite(steps[place].name)
         before = steps[place - 1].graph if place else self.graph
         changed = {each.node for each in graph_differences(before, step.graph)}

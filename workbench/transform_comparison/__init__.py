@@ -21,7 +21,7 @@ from workbench.errors import (
     ImportFailedError,
     WorkerLostError,
 )
-from workbench.graph.builder.data_node import flow
+from workbench.graph.builder.data_node import main_output
 from workbench.graph.model import Graph, Source
 from workbench.sources import (
     PARAMETER,
@@ -158,7 +158,7 @@ def _compared(
     if fault:
         return replace(told, why=fault)
     catalog = load_catalog()
-    ports = tuple(flow(each, catalog)[1].port for each in (start, graph))
+    ports = tuple(main_output(each, catalog)[1].port for each in (start, graph))
     calls = to_plain([*step.before, step.call])
     try:
         measured: MeasuredTransform = engine.call(

@@ -24,7 +24,7 @@ from workbench.errors import GraphExportError, ImportFailedError
 from workbench.graph import Graph, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.annotations.follower_edits import with_new_targets
 from workbench.graph.edits.edit import set_arg, set_setting
-from workbench.graph.execution.dataset_parameters import exchanged
+from workbench.graph.execution.dataset_parameters import swap_source
 from workbench.sources import load_source, source_kinds
 
 pytestmark = pytest.mark.timeout(300)
@@ -63,7 +63,7 @@ def of_kind(kind: str) -> Graph:
     if "labels" in outputs:
         given["labels"] = Port("reader", "labels")
     (source,) = graph.sources
-    graph = exchanged(replace(graph, outputs={"images": given["images"]}), source, kind)
+    graph = swap_source(replace(graph, outputs={"images": given["images"]}), source, kind)
     masks = {"masks": Port("reader", "masks")} if "masks" in outputs else {}
     graph = replace(graph, outputs={**given, **masks, **graph.outputs})
     return with_new_targets(graph, CATALOG, masks)

@@ -32,7 +32,7 @@ from workbench.graph.edits.edit import (
 from workbench.graph.edits.fragment import copy_fragment, duplicate, paste_fragment
 from workbench.graph.edits.generators import draw_args, draw_refusal, element_of, generators_for
 from workbench.graph.execution.active import active_graph, set_muted
-from workbench.graph.execution.dataset_parameters import exchanged, with_datasets
+from workbench.graph.execution.dataset_parameters import swap_source, with_datasets
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.sources import Dataset, load_source, open_datasets, source_kinds
 
@@ -194,7 +194,7 @@ KINDS = [kind for kind in source_kinds() if "labels" in load_source(kind).output
 
 
 def read_as(graph: Graph, kind: str) -> Graph:
-    return exchanged(graph, graph.sources[0], kind)
+    return swap_source(graph, graph.sources[0], kind)
 
 
 @pytest.mark.parametrize("kinds", [*pairwise([*KINDS, KINDS[0]])], ids="-".join)

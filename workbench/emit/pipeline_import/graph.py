@@ -36,7 +36,7 @@ from workbench.emit.pipeline_import.trace.traced import SourceLocation, Traced, 
 from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.graph.builder.graph_drawing import graph_svg
 from workbench.graph.checks.check import check_graph
-from workbench.graph.execution.dataset_parameters import exchanged, parameter_of
+from workbench.graph.execution.dataset_parameters import parameter_of, swap_source
 from workbench.graph.execution.pipelines import side_by_side, without_shard
 from workbench.graph.model import Body, DecodeDevice, Graph, Node, Port, Settings, Source
 from workbench.graph.model.bounds import SETTINGS
@@ -106,7 +106,7 @@ def import_traced(traced: Traced, catalog: Catalog, source: str = "") -> Importe
     graph = found.graph
     for each in graph.sources:
         if each.kind == "folder":
-            graph = exchanged(graph, each, source)
+            graph = swap_source(graph, each, source)
     return replace(found, document=replace(found.document, graph=graph))
 
 

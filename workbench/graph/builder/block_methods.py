@@ -16,8 +16,8 @@ from workbench.errors import GraphEditError
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.builder.data_node import (
     DataNode,
-    flow,
     joined,
+    main_output,
     plain_value,
     require_sound_node,
 )
@@ -178,7 +178,7 @@ def _block(
     ``decides`` is the value that feeds its control, or the chances of the generator that does.
     """
     catalog = load_catalog()
-    name, start = flow(graph, catalog)
+    name, start = main_output(graph, catalog)
     spec = catalog[kind.op]
     taken = kind_name(port_kind(graph, catalog, start.port))
     block = replace(new_node(graph, catalog, kind.op), args=args, inputs={taken: start.port})

@@ -20,7 +20,7 @@ from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import Catalog, OpSpec, Value
 from workbench.errors import GraphEditError, GraphFaultsError
 from workbench.graph.checks.check import check_graph
-from workbench.graph.edits.compose import lead_in, origin_of
+from workbench.graph.edits.compose import origin_of, route_into_body
 from workbench.graph.edits.edit import free_id, free_seed, usual_id
 from workbench.graph.edits.fragment import add_nodes
 from workbench.graph.model import Graph, Node, Port, block_of, is_name
@@ -201,7 +201,7 @@ def _as_node(op: str, place: int | str, value: Any, catalog: Catalog) -> DataNod
     if isinstance(value, DataNode):
         return value
     if isinstance(value, Graph):
-        return flow(value, catalog)[1]
+        return main_output(value, catalog)[1]
     raise GraphEditError(
         f"{op}: input {place} is {shown(value)}. Give what a node gives, such as graph.images; "
         "values are arguments, given by name."
@@ -263,7 +263,7 @@ def plain_value(value: Any) -> Value:
     )
 
 
-def flow(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:
+def main_output(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:
     """The output along which a graph goes on, by name: its image, or what is to be decoded.
 
     Raises GraphEditError where there are several images, or none.
@@ -325,7 +325,9 @@ class _Merger:
             return self.take(outer, scope)
         node = self._other.node(port.node)
         node_id = self._found(node) or self._add(node, scope, wanted)
-        self.whole, led = lead_in(self.whole, self._catalog, Port(node_id, port.output), scope)
+        self.whole, led = route_into_body(
+            self.whole, self._catalog, Port(node_id, port.output), scope
+        )
         return led
 
     def _found(self, node: Node) -> str:

@@ -17,7 +17,7 @@ from workbench.catalog.own_operators.own_code import (
 )
 from workbench.catalog.spec import Value
 from workbench.errors import GraphEditError
-from workbench.graph.builder.data_node import flow
+from workbench.graph.builder.data_node import main_output
 from workbench.graph.edits.edit import free_id, free_seed
 from workbench.graph.model import GRAPH, Graph, Node, Port
 from workbench.graph.model.graph import FrozenDict
@@ -66,7 +66,7 @@ class FunctionNode:
         return self.function(*arrays)
 
     def _behind(self, graph: Graph) -> Graph:
-        name, start = flow(graph, load_catalog())
+        name, start = main_output(graph, load_catalog())
         added = self._node(free_id(graph, self.function.__name__), {"input_0": start.port})
         outputs = {**graph.outputs, name: self._result(added)}
         return replace(graph, nodes=(*graph.nodes, added), outputs=outputs)

@@ -30,8 +30,8 @@ from workbench.graph.builder.block_methods import (
 from workbench.graph.builder.data_node import (
     DataNode,
     call_operator,
-    flow,
     joined,
+    main_output,
 )
 from workbench.graph.builder.graph_drawing import graph_svg, graph_text
 from workbench.graph.builder.node_handle import NodeHandle
@@ -124,7 +124,7 @@ def outputs(**values: DataNode | Graph) -> Graph:
         if not is_name(name):
             raise GraphEditError(f"{name!r} is not a Python name. Name the output otherwise.")
         if isinstance(value, Graph):
-            value = flow(value, catalog)[1]
+            value = main_output(value, catalog)[1]
         if not isinstance(value, DataNode):
             raise GraphEditError(
                 f"{name} is {type(value).__name__}. Give what a node gives, such as graph.images."
@@ -151,7 +151,7 @@ def outputs(**values: DataNode | Graph) -> Graph:
 def _behind(graph: Graph, op: str, inputs: Sequence[Any], arguments: dict[str, Any]) -> Graph:
     """The graph with one more operator along its image."""
     catalog = load_catalog()
-    name, start = flow(graph, catalog)
+    name, start = main_output(graph, catalog)
     made = call_operator(op, (start, *inputs), arguments)
     if isinstance(made, tuple):
         given = ", ".join(each.port.output for each in made)

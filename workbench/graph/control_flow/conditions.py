@@ -14,7 +14,7 @@ from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
 from workbench.graph.control_flow.kinds import CONDITION, IF
 from workbench.graph.control_flow.wrap import passing_input
-from workbench.graph.edits.compose import lead_in, origin_of
+from workbench.graph.edits.compose import origin_of, route_into_body
 from workbench.graph.edits.edit import NewNodes, new_node, without_idle_generators
 from workbench.graph.model import Body, Graph, Node, Port, block_of
 from workbench.graph.model.node_order import ancestors
@@ -261,7 +261,7 @@ def set_condition(
             return graph
     else:
         source = _source_for(graph, catalog, block, condition, source, before)
-        graph, source = lead_in(graph, catalog, source, scope)
+        graph, source = route_into_body(graph, catalog, source, scope)
     body = graph.at_scope(scope)
     node = body.node(block)
     if before is not None and isinstance(condition, Chance) and isinstance(before[0], Chance):

@@ -223,7 +223,7 @@ def origin_of(graph: Graph, catalog: Catalog, port: Port, *, through_changes: bo
     return port
 
 
-def lead_in(graph: Graph, catalog: Catalog, port: Port, scope: str) -> tuple[Graph, Port]:
+def route_into_body(graph: Graph, catalog: Catalog, port: Port, scope: str) -> tuple[Graph, Port]:
     """The whole graph with a port taken into the body ``scope``, and the port there.
 
     What is taken in already is taken as it is. Raises GraphEditError for a port that stands in
@@ -235,7 +235,7 @@ def lead_in(graph: Graph, catalog: Catalog, port: Port, scope: str) -> tuple[Gra
     block = block_of(scope)
     if not block:
         raise GraphEditError(f"{port} stands in another body, which gives it to nothing outside.")
-    graph, outer = lead_in(graph, catalog, port, graph.scope_of(block))
+    graph, outer = route_into_body(graph, catalog, port, graph.scope_of(block))
     if block in ancestors(graph, [outer]):
         raise GraphEditError(f"{port} is made behind {block}, and could not feed what is in it.")
     node, name = graph.node(block), scope.rpartition(".")[2]

@@ -165,7 +165,7 @@ def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
     """The ports of a source that are used, and that a source of another kind does not have."""
     if kind == source.kind or kind in load_source(source.kind).takes:
         return []  # it has those that its options add, too
-    graph = exchanged(graph, source, kind)
+    graph = swap_source(graph, source, kind)
     used = [port for node in graph.walk() for port in node.inputs.values()]
     used += graph.outputs.values()
     names = dict.fromkeys(port.output for port in used if port.node == source.id)
@@ -197,7 +197,7 @@ def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
 def with_datasets(graph: Graph, data: Datasets) -> Graph:
     """The graph with each source of the kind of the data that it is given.
 
-    A source in another's place keeps its ports and its options, or is ``exchanged``; where DALI
+    A source in another's place keeps its ports and its options, or is swapped (``swap_source``); where DALI
     does not decode its images, another decoder takes the place of ``decoders.image``. Raises
     DataError where a source is given no data, or data that its reader cannot read.
     """
@@ -217,7 +217,7 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
                 f"{' and '.join(given.outputs)}. Unlink these, or give "
                 f"{load_source(node.kind).about}. {load_source(node.kind).remedy}"
             )
-        graph = exchanged(graph, node, kind, data[name])
+        graph = swap_source(graph, node, kind, data[name])
     return _with_decoders(graph)
 
 
@@ -263,7 +263,7 @@ _ORDERS = {"HWC": "FHWC", "CHW": "FCHW"}
 """The order of axes of a picture, and of a sequence of these."""
 
 
-def exchanged(graph: Graph, source: Source, kind: str, data: Dataset | None = None) -> Graph:
+def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = None) -> Graph:
     """The graph with a source of another kind, that reads these data where they are known.
 
     What was decoded is fed with the pixels that a source gives, and its decoder goes; behind a

@@ -22,7 +22,7 @@ def running_order(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Node
     among them are passed over.
     """
     known = {node.id for node in nodes}
-    if _in_order(nodes, known):
+    if _is_topologically_sorted(nodes, known):
         return tuple(nodes), ()
     needs = [{p.node for p in node.inputs.values() if p.node in known} for node in nodes]
     waiting: dict[str, list[int]] = {}
@@ -42,7 +42,7 @@ def running_order(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Node
     return tuple(nodes[i] for i in placed), tuple(nodes[i] for i in cyclic)
 
 
-def _in_order(nodes: tuple[Node, ...], known: set[str]) -> bool:
+def _is_topologically_sorted(nodes: tuple[Node, ...], known: set[str]) -> bool:
     """Whether every source stands before its consumers, as in most graphs."""
     ahead = set(known)
     for node in nodes:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.report import ImportIssue
 from workbench.emit.pipeline_import.transform_call import DrawnValue, NamedValue, TransformCall
-from workbench.graph.builder.data_node import DataNode, flow
+from workbench.graph.builder.data_node import DataNode, main_output
 from workbench.graph.builder.read import fn, random
 from workbench.graph.model import Graph
 
@@ -182,7 +182,7 @@ class Images:
 
     def become(self, value: DataNode) -> None:
         """Let a value be the images from now on."""
-        name, _ = flow(self.graph, load_catalog())
+        name, _ = main_output(self.graph, load_catalog())
         self.graph = replace(value.graph, outputs={**self.graph.outputs, name: value.port})
 
     def finish(self) -> Graph:
