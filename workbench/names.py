@@ -1,4 +1,4 @@
-"""Names: one that is free, and the known one that a wrong one may mean."""
+"""Names: one that is free, the known one that a wrong one may mean, and long texts cut."""
 
 from __future__ import annotations
 
@@ -22,3 +22,8 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", cutoff: f
 
     near = get_close_matches(name, list(known), n=1, cutoff=cutoff)
     return f"Did you mean {near[0]}?" if near else otherwise
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters: of a longer one the beginning, with dots."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.errors import ArgumentError
 from workbench.figures import LETTERS, plot_pictures
+from workbench.names import shortened
 from workbench.transform_comparison.measured_transform import MeasuredTransform
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ def _short(each: ComparedTransform) -> str:
 
 
 def _cut(line: str) -> str:
-    return line if len(line) <= _MOST_LETTERS else line[: _MOST_LETTERS - 3] + "..."
+    return shortened(line, _MOST_LETTERS)
 
 
 def _words(each: ComparedTransform) -> str:

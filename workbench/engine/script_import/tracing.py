@@ -28,6 +28,7 @@ from workbench.emit.pipeline_import.trace.traced import (
 from workbench.engine.script_import.numba_calls import numba_arguments
 from workbench.errors import ImportFailedError
 from workbench.graph.model import Executor
+from workbench.names import shortened
 
 _STAND_IN = "ExternalSource"
 _USUAL: Mapping[str, Any] = {
@@ -175,7 +176,7 @@ def _executor(pipe: Any) -> tuple[Executor, int | None]:
 
 def _in_short(value: Any) -> str:
     text = str(value) if isinstance(value, Enum) else repr(value)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
+    return shortened(text, _LONGEST_VALUE)
 
 
 def _stand_in(backend: Any, name: str, device: str) -> Any:

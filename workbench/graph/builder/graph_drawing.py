@@ -10,6 +10,7 @@ from workbench.catalog import load_catalog
 from workbench.catalog.spec import Catalog, Value
 from workbench.graph.model import Graph, Node
 from workbench.graph.model.node_order import running_order
+from workbench.names import shortened
 
 _WIDTH, _HEIGHT, _GAP, _PAD, _HEAD = 176, 40, 22, 12, 20
 """Pixels: of a box, between boxes, inside a frame, and of its title."""
@@ -39,7 +40,7 @@ def _text_lines(nodes: Sequence[Node], indent: str) -> list[str]:
         values = [f"{name}={_value(value)}" for name, value in node.args.items()]
         values += [f"{name}=<{port}>" for name, port in node.inputs.items()]
         muted = "  (muted)" if node.muted else ""
-        lines.append(f"{indent}{node.id} = {node.op}({_cut(', '.join(values), 160)}){muted}")
+        lines.append(f"{indent}{node.id} = {node.op}({shortened(', '.join(values), 160)}){muted}")
         for name, body in node.bodies.items():
             lines.append(f"{indent}  {body.title or name}:")
             lines += _text_lines(body.nodes, f"{indent}    ") or [f"{indent}    as it is"]
@@ -48,10 +49,6 @@ def _text_lines(nodes: Sequence[Node], indent: str) -> list[str]:
 
 def _value(value: Value) -> str:
     return repr(list(value)) if isinstance(value, tuple) else repr(value)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 @dataclass
@@ -154,18 +151,18 @@ def _draw(boxes: Sequence[_Box], catalog: Catalog, dx: float, dy: float, parts: 
             f'<g{faint}><rect x="{x:g}" y="{y:g}" width="{box.width:g}" height="{box.height:g}" '
             f'rx="6" fill="{fill}" fill-opacity="0.16" stroke="{colour}"/>'
             f'<text x="{x + 8:g}" y="{y + 15:g}" font-weight="600" fill="currentColor">'
-            f"{escape(_cut(box.node.id, _LONGEST))}</text>"
+            f"{escape(shortened(box.node.id, _LONGEST))}</text>"
         )
         if not box.bodies:
             parts.append(
                 f'<text x="{x + 8:g}" y="{y + 31:g}" fill="currentColor" opacity="0.75">'
-                f"{escape(_cut(_summary(box.node), _LONGEST))}</text>"
+                f"{escape(shortened(_summary(box.node), _LONGEST))}</text>"
             )
         parts.append("</g>")
         for title, _, inner, left, _ in box.bodies:
             parts.append(
                 f'<text x="{x + left:g}" y="{y + 2 * _HEAD - 6:g}" fill="currentColor" '
-                f'opacity="0.75">{escape(_cut(title, _LONGEST))}</text>'
+                f'opacity="0.75">{escape(shortened(title, _LONGEST))}</text>'
             )
             _draw(inner, catalog, x + left, y + 2 * _HEAD, parts)
             places = _places(inner, x + left, y + 2 * _HEAD)
@@ -207,6 +204,6 @@ def _output_names(graph: Graph, places: Mapping[str, tuple[float, ...]]) -> list
             x, y, _, height = places[node_id]
             made.append(
                 f'<text x="{x + 4:g}" y="{y + height + 13:g}" fill="currentColor" '
-                f'font-style="italic">→ {escape(_cut(", ".join(names), 40))}</text>'
+                f'font-style="italic">→ {escape(shortened(", ".join(names), 40))}</text>'
             )
     return made

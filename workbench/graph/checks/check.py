@@ -29,6 +29,7 @@ from workbench.graph.model.faults import Fault, Faults
 from workbench.graph.model.node_order import ancestors, topological
 from workbench.graph.types.devices import device_of
 from workbench.graph.types.typed_graph import TypedGraph
+from workbench.names import shortened
 
 __all__ = [
     "LARGEST_SEED",
@@ -152,17 +153,16 @@ def _unusable(node: Node, spec: OpSpec) -> Fault:
 def _line(value: Value | None) -> str:
     """The first line of a text, short, without a full stop."""
     text = next(iter(str(value or "").strip().splitlines()), "").rstrip(" .")
-    return text if len(text) <= 100 else text[:97] + "..."
+    return shortened(text, 100)
 
 
 def _unknown(node: Node, catalog: Catalog) -> Fault:
     near = nearest_operators(node.op, catalog)
     hint = f"Did you mean {near[0]}? " if near else ""
-    op = node.op if len(node.op) <= 60 else node.op[:57] + "..."
     return Fault(
         node.id,
         "",
-        f"{op!r} is no operator of DALI {catalog.dali_version}",
+        f"{shortened(node.op, 60)!r} is no operator of DALI {catalog.dali_version}",
         f"{hint}Remove the node, or use a DALI that has it.",
         "unknown_op",
     )

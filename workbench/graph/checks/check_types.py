@@ -104,6 +104,12 @@ def _input(node: Node, spec: OpSpec, name: str, flow: TensorType) -> Iterator[Fa
         yield from _layout(node, name, port.layouts, flow)
 
 
+def _first(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> TensorType:
+    """What flows into the first input; nothing is known of it where nothing feeds that."""
+    source = node.inputs.get(spec.inputs[0].name) if spec.inputs else None
+    return flows.get(source, TensorType()) if source is not None else TensorType()
+
+
 def _same_dtype(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
     """Inputs of one group that are fed different element types."""
     further = [name for name in node.inputs if name not in spec.args]
@@ -126,8 +132,7 @@ def _same_dtype(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> I
 
 def _volumes(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
     """Lists with an element for each axis of a volume, where pictures flow in, or the reverse."""
-    source = node.inputs.get(spec.inputs[0].name) if spec.inputs else None
-    layout = flows[source].layout if source is not None and source in flows else None
+    layout = _first(node, spec, flows).layout
     for arg in spec.args.values() if layout else ():
         value = node.args.get(arg.name)
         if arg.volume_items is None or value is None or value_fault(arg, value):
@@ -176,22 +181,18 @@ def _axes(layout: str) -> str:
 
 def _relayout(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
     """An order of axes that are not those of the input."""
-    port = spec.inputs[0]
-    source = node.inputs.get(port.name)
-    found = flows[source].layout if source is not None and source in flows else None
+    found = _first(node, spec, flows).layout
     wanted = node.args.get(_ORDER, spec.args[_ORDER].default)
     if not found or not isinstance(wanted, str) or sorted(found) == sorted(wanted):
         return
-    if not any(_matches(found, layout) for layout in port.layouts):
+    if not any(_matches(found, layout) for layout in spec.inputs[0].layouts):
         return  # it is told already that it cannot take this
     words = f"{wanted} ({_axes(wanted)}) is no order of {found} ({_axes(found)}), which it is fed"
     yield Fault(node.id, _ORDER, words, f"Choose an order of {_axes(found)}.", "relayout", found)
 
 
 def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    source = node.inputs.get(spec.inputs[0].name)
-    found = flows[source].channels if source is not None and source in flows else None
-    need = spec.needs_channels
+    found, need = _first(node, spec, flows).channels, spec.needs_channels
     if isinstance(need, str):
         given = node.args.get(need, spec.args[need].default)
         need = given if isinstance(given, int) and need not in node.inputs else None
@@ -209,8 +210,7 @@ def per_channel_faults(
     Not of ``type_faults``: the operator is inserted with values for three, also behind grey images.
     Where channels are padded, DALI (2.4) takes some such numbers: there it decides.
     """
-    source = node.inputs.get(spec.inputs[0].name)
-    found = flows[source].channels if source is not None and source in flows else None
+    found = _first(node, spec, flows).channels
     if found is None or "pad_output" in node.inputs or node.args.get("pad_output"):
         return
     for name in ("mean", "std"):
@@ -219,8 +219,8 @@ def per_channel_faults(
             continue
         wanted = f"{found} numbers, or one for all" if found > 1 else "one number"
         words = (
-            f"it has {len(value)} elements, one for each channel, and {source} gives data of "
-            f"{found} channel{'s' * (found != 1)}"
+            f"it has {len(value)} elements, one for each channel, and "
+            f"{node.inputs[spec.inputs[0].name]} gives data of {found} channel{'s' * (found != 1)}"
         )
         yield Fault(node.id, name, words, f"Give {wanted}.", "value")
 
@@ -255,7 +255,7 @@ def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
 
 def _index(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
     """Places that the data have not got, as far as their shape is known. Ranges are cut there."""
-    flow = flows.get(node.inputs.get("data", Port("", "")), TensorType())
+    flow = _first(node, spec, flows)
     try:
         index = parse_index(str(node.args.get("index", spec.args["index"].default)))
     except ValueError:

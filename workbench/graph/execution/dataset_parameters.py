@@ -197,9 +197,9 @@ def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
 def with_datasets(graph: Graph, data: Datasets) -> Graph:
     """The graph with each source of the kind of the data that it is given.
 
-    A source in another's place keeps its ports and its options, or is swapped (``swap_source``); where DALI
-    does not decode its images, another decoder takes the place of ``decoders.image``. Raises
-    DataError where a source is given no data, or data that its reader cannot read.
+    A source in another's place keeps its ports and its options, or is swapped (``swap_source``);
+    where DALI does not decode its images, another decoder takes the place of ``decoders.image``.
+    Raises DataError where a source is given no data, or data that its reader cannot read.
     """
     require_datasets(graph, data)
     for node in graph.sources:

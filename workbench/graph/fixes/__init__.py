@@ -13,6 +13,7 @@ from workbench.graph.fixes.case import REMEDIES, Case, Fix, FixCandidate, Remedi
 from workbench.graph.model import Graph, block_of
 from workbench.graph.model.faults import WARNINGS, Fault
 from workbench.graph.resolved import ResolvedGraph
+from workbench.names import shortened
 
 __all__ = ["Fix", "fixes"]
 
@@ -63,7 +64,7 @@ def _tried(case: Case, remedies: Remedies, fault: Fault | None = None) -> tuple[
     fault = fault or case.fault
     found: dict[str, tuple[int, Fix]] = {}
     for words, make in _offers(case, remedies):
-        label = words if len(words) <= _LONGEST else words[: _LONGEST - 3] + "..."
+        label = shortened(words, _LONGEST)
         if label in found:
             continue
         try:

@@ -19,6 +19,7 @@ from workbench.graph.fixes.unfed_inputs import feed_from_new, feed_of
 from workbench.graph.model.policy import bins_of, mended_policy
 from workbench.graph.model.values import value_fault
 from workbench.graph.types.type_promotion import integer_range
+from workbench.names import shortened
 
 
 @remedy("unknown_arg")
@@ -29,11 +30,7 @@ def fix_unknown_arg(case: Case) -> Iterator[FixCandidate]:
         if near not in node.args and near not in node.inputs:
             args = {near if name == case.arg else name: v for name, v in node.args.items()}
             yield f"Call it {near}", case.change(args=args)
-    yield f"Remove {_short(case.arg)}", case.without(case.arg)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 30 else name[:27] + "..."
+    yield f"Remove {shortened(case.arg, 30)}", case.without(case.arg)
 
 
 @remedy("value_and_link")

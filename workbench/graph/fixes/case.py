@@ -13,6 +13,7 @@ from workbench.graph.edits.edit import new_node, reset_arg
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.faults import Fault, FaultCode
 from workbench.graph.types.typed_graph import TypedGraph
+from workbench.names import shortened
 
 P = ParamSpec("P")
 
@@ -136,4 +137,4 @@ def short_value_text(value: Value) -> str:
     """A value on a button: short, lists without brackets."""
     items = value if isinstance(value, tuple) else (value,)
     text = ", ".join(f"{i:g}" if isinstance(i, float) else str(i) for i in items)
-    return text if len(text) <= 30 else text[:27] + "..."
+    return shortened(text, 30)

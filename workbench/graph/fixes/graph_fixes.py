@@ -28,6 +28,7 @@ from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import outputs_of
 from workbench.graph.types.typed_graph import TypedGraph
+from workbench.names import shortened
 
 
 @remedy("duplicate_id")
@@ -141,8 +142,8 @@ def fix_output_source(case: Case) -> Iterator[FixCandidate]:
 
 
 def _drop(graph: Graph, fault: Fault) -> FixCandidate:
-    short = fault.about if len(fault.about) <= 30 else fault.about[:27] + "..."
-    return f"Drop the output {short}", lambda: set_output(graph, fault.about, None)
+    label = f"Drop the output {shortened(fault.about, 30)}"
+    return label, lambda: set_output(graph, fault.about, None)
 
 
 @remedy("parameter")

@@ -21,7 +21,7 @@ from workbench.catalog.own_operators.auto_augment import (
 )
 from workbench.catalog.spec import Value
 from workbench.graph.model import Node
-from workbench.names import did_you_mean
+from workbench.names import did_you_mean, shortened
 
 MOST_SUB_POLICIES = 100
 MOST_OPERATIONS = 8
@@ -113,8 +113,7 @@ def _number(value: Value | None) -> float | None:
 
 
 def _short(value: Value) -> str:
-    text = repr(value)
-    return text if len(text) <= 30 else text[:27] + "..."
+    return shortened(repr(value), 30)
 
 
 def policy_text(policy: Value) -> str:

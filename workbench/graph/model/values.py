@@ -9,7 +9,7 @@ from string import ascii_letters
 
 from workbench.catalog.spec import ArgSpec, Value
 from workbench.graph.model.policy import policy_fault
-from workbench.names import did_you_mean
+from workbench.names import did_you_mean, shortened
 
 _SCALARS: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
@@ -201,8 +201,7 @@ def _noun(element: str) -> str:
 
 
 def _show(value: Value) -> str:
-    text = repr(list(value)) if isinstance(value, tuple) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shortened(repr(list(value) if isinstance(value, tuple) else value), 60)
 
 
 # The text of an index, such as ``:, 3:9`` or ``0``: read, and written as Python has it.
@@ -237,8 +236,7 @@ def _item(text: str) -> int | slice:
         return slice(low, high, step)
     if text.strip() == "...":
         raise ValueError("DALI takes no ... : write a : for each axis")
-    shown = text.strip()
-    raise ValueError(f"{shown if len(shown) <= 30 else shown[:27] + '...'!r} is no place or range")
+    raise ValueError(f"{shortened(text.strip(), 30)!r} is no place or range")
 
 
 def index_text(index: Index) -> str:

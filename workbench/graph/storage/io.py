@@ -65,6 +65,7 @@ from workbench.graph.model import (
 )
 from workbench.graph.model.bounds import MOST_FILE_NODES, MOST_NESTED
 from workbench.graph.model.values import describe_kind, kind_fault
+from workbench.names import shortened
 from workbench.sources import PARAMETER, source_kinds
 
 FORMAT = "dali-workbench-graph"
@@ -398,8 +399,7 @@ def _plain(value: Value) -> Any:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shortened(repr(value), 60)
 
 
 @checked(path=PATH)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.catalog.spec import Catalog, Value
-from workbench.errors import GraphError, GraphExportError
+from workbench.errors import GraphEditError, GraphError, GraphExportError
 from workbench.graph.annotations.follower_dependencies import without_dependencies
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.types.devices import is_generator
@@ -118,23 +118,25 @@ def with_values(graph: Graph, catalog: Catalog, values: Mapping[str, Value]) -> 
     for name, draw in draws.items():
         if name not in values:
             raise GraphError(f"{name}: its value is missing. Give it as {{{name!r}: ...}}.")
-        graph = _with_value(graph, catalog, draw, values[name])
+        graph = with_fixed_draw(graph, catalog, draw, values[name])
     return graph
 
 
-def _with_value(graph: Graph, catalog: Catalog, draw: Node, value: Value) -> Graph:
+def with_fixed_draw(graph: Graph, catalog: Catalog, draw: Node, value: Value) -> Graph:
+    """The graph without a draw: a value stands in the arguments that it fed.
+
+    Raises GraphEditError for a draw that is an output, or that feeds something else.
+    """
     if any(port.node == draw.id for port in graph.outputs.values()):
-        raise GraphError(f"{draw.id}: it is an output of the graph. Remove that output.")
-    for node in graph.nodes:
-        fed = [name for name, port in node.inputs.items() if port.node == draw.id]
-        if not set(fed) <= catalog[node.op].args.keys():
-            raise GraphError(
+        raise GraphEditError(f"{draw.id}: it is an output of the graph. Remove that output.")
+    for edge in graph.consumers(draw.id):
+        node = graph.node(edge.target)
+        if edge.input not in catalog[node.op].args:
+            raise GraphEditError(
                 f"{node.id}: it computes with {draw.id}, for which no number can stand."
             )
-        if fed:
-            inputs = {name: port for name, port in node.inputs.items() if name not in fed}
-            args = {**node.args, **dict.fromkeys(fed, value)}
-            graph = graph.replace_node(replace(node, inputs=inputs, args=args))
+        fixed = node.without({edge.input}).with_args({edge.input: value})
+        graph = graph.replace_node(fixed)
     return replace(graph, nodes=tuple(node for node in graph.nodes if node.id != draw.id))
 
 

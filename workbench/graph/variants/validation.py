@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, Value
+from workbench.errors import GraphEditError
 from workbench.graph.checks.check import check_graph
 from workbench.graph.control_flow.kinds import kind_of
 from workbench.graph.edits.compose import remove_nodes
@@ -17,6 +18,7 @@ from workbench.graph.rewrites.cleanup import is_neutral
 from workbench.graph.rewrites.normalize import crop_into_normalize
 from workbench.graph.types.devices import is_generator
 from workbench.graph.types.typed_graph import TypedGraph
+from workbench.graph.variants.samples import with_fixed_draw
 
 _SHUFFLING = {"random_shuffle", "shuffle_after_epoch", "initial_fill"}
 _HARMING = {
@@ -101,20 +103,17 @@ def _centred(graph: Graph, crop: Node) -> Graph | None:
 def _without_draw(graph: Graph, catalog: Catalog, draw: Node) -> Graph | None:
     """The graph in which the middle of what a node draws stands where it went."""
     value = _middle(draw)
-    if value is None or any(port.node == draw.id for port in graph.outputs.values()):
+    if value is None:
         return None
-    for node in graph.nodes:
-        fed = [name for name, port in node.inputs.items() if port.node == draw.id]
-        if not set(fed) <= catalog[node.op].args.keys():
-            return None
-        if fed:
-            inputs = {name: port for name, port in node.inputs.items() if name not in fed}
-            known = catalog[node.op].args
-            changed = {name: value for name in fed if known[name].default != value}
-            args: Mapping[str, Value] = {**node.args, **changed}
-            graph = graph.replace_node(replace(node, inputs=inputs, args=args))
-    rest = tuple(node for node in graph.nodes if node.id != draw.id)
-    return without_idle_generators(replace(graph, nodes=rest), catalog, draw)
+    try:
+        made = with_fixed_draw(graph, catalog, draw, value)
+    except GraphEditError:
+        return None
+    for edge in graph.consumers(draw.id):  # a default is not written
+        node = made.node(edge.target)
+        if catalog[node.op].args[edge.input].default == value:
+            made = made.replace_node(node.without({edge.input}))
+    return without_idle_generators(made, catalog, draw)
 
 
 def _middle(draw: Node) -> Value | None:
