@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench.catalog import load_catalog
-from workbench.catalog.own_operators.blocks import BLOCKS
+from workbench.catalog.own_operators import BLOCKS
 from workbench.emit.script import emit_script
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph, load_recipe

@@ -251,13 +251,13 @@ class OpSpec:
     counted_outputs: str = ""
     """The argument that says how many outputs there are: ``output``, or ``output_0`` and on."""
     bodies: tuple[str, ...] = ()
-    """Of a block (``catalog.blocks``): the names of its bodies."""
+    """Of a block (``own_operators.BLOCKS``): the names of its bodies."""
     numbered_bodies: bool = False
     """Whether a block may have more bodies than these two, numbered on: ``option_2``, ..."""
     consecutive: bool = False
     """Of a block: its bodies run one after another, each on what was given before."""
     follows: PortKind | None = None
-    """Of an operator of the workbench (``catalog.followers``): the targets that follow an image."""
+    """Of an operator of the workbench (``FOLLOWERS``): the targets that follow an image."""
     unusable: str | None = None
     """Why the workbench cannot use it yet, or None."""
 

@@ -19,8 +19,7 @@ from workbench.emit.core.naming import is_batch_generator
 from workbench.engine.run.run_result import Result
 from workbench.engine.run.worker import Worker
 from workbench.errors import DataError, GraphError
-from workbench.graph.annotations.follower_dependencies import with_step_followers
-from workbench.graph.execution.active import active_graph
+from workbench.graph.execution.active import active_graph, with_step_followers
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import GRAPH, Graph, Node, Port, Source, block_of
 from workbench.graph.model.ports import output_ports

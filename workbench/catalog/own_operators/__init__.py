@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.catalog.own_operators.blocks import BLOCKS
-from workbench.catalog.own_operators.followers import CARRIERS, FOLLOWERS
 from workbench.catalog.own_operators.own_code import OWN_CODE
+from workbench.catalog.own_operators.rows import read_operators
 from workbench.catalog.spec import OpSpec
 
+BLOCKS = read_operators("blocks.toml")
+"""Nodes that own bodies of other nodes: Python statements."""
+FOLLOWERS = read_operators("followers.toml")
+"""Nodes by which boxes, points, masks and labels follow an image."""
+CARRIERS = read_operators("carriers.toml")
+"""What followers become where their image comes through blocks."""
+BOX_FORMATS = FOLLOWERS["follow_boxes"].args["format"].choices
+"""Left, top and width, height; left, top, right, bottom; or the centre and width, height."""
 STRUCTURE: Mapping[str, OpSpec] = {**BLOCKS, **OWN_CODE, **FOLLOWERS, **CARRIERS}
-"""By name: the operators that DALI is not needed to know."""
+"""The operators that DALI is not needed to know."""

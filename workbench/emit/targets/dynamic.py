@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-from workbench.catalog.own_operators.followers import FOLLOWERS
+from workbench.catalog.own_operators import FOLLOWERS
 from workbench.catalog.own_operators.readers import TARGET_READERS
 from workbench.catalog.spec import ArgSpec, OpSpec, Value
 from workbench.emit.core.code import Code

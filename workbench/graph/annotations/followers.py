@@ -1,8 +1,8 @@
 """Targets that follow images: which of them do, along which path, and what is in the way.
 
-A follower is one node a target (``catalog.followers``). It names the image that its target is to
-lie on. What it further depends on is in ``follower_dependencies``, which of them an edit brings
-about in ``follower_edits``.
+A follower (``own_operators.FOLLOWERS``) is one node a target. It names the image that its target
+is to lie on. What it further depends on is in ``follower_dependencies``, which of them an edit
+brings about in ``follower_edits``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workbench.catalog.own_operators.followers import FOLLOWERS
+from workbench.catalog.own_operators import FOLLOWERS
 from workbench.catalog.spec import Catalog, PortKind
 from workbench.graph.annotations.formats import box_format
 from workbench.graph.annotations.geometry import GeometryPath, frame_of, geometry_path

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.arguments import APPLY, checked, shown
 from workbench.catalog import load_catalog
-from workbench.catalog.own_operators.blocks import BLOCKS
+from workbench.catalog.own_operators import BLOCKS
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
 from workbench.graph.annotations.follower_edits import with_followers

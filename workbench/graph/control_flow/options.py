@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from workbench.catalog.own_operators.blocks import BLOCKS
+from workbench.catalog.own_operators import BLOCKS
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
 from workbench.graph.control_flow.kinds import (

@@ -11,8 +11,11 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
+from workbench.graph.annotations.follower_dependencies import with_dependencies
+from workbench.graph.annotations.followers import follows, path_of
 from workbench.graph.edits.compose import remove_nodes
-from workbench.graph.model import Body, Graph, Node, Port, Source
+from workbench.graph.edits.edit import free_id
+from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.graph import FrozenDict
 
 
@@ -22,11 +25,28 @@ def active_graph(graph: Graph, catalog: Catalog) -> Graph:
     Where nothing can stand in for what a muted node gave, the part has a fault: an output without
     a source, or an input that nothing feeds.
     """
-    from workbench.graph.annotations.follower_dependencies import (
-        with_dependencies,  # which edits, as this does
-    )
-
     return with_dependencies(without_loose(without_muted(graph, catalog)), catalog)
+
+
+def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
+    """What of a graph runs, with each target of a follower on every image that this came through.
+
+    No output depends on what is added. Not behind blocks: what comes out of one would be made
+    another time for it.
+    """
+    graph = without_loose(without_muted(graph, catalog))
+    for node in graph.nodes:
+        path = path_of(graph, catalog, node) if follows(node) else None
+        if path is None or path.blocked or node.op == "follow_labels":
+            continue
+        for step in path.steps[:-1]:
+            if step.bodies:
+                break
+            name = free_id(graph, f"{node.id}_on_{step.node.id}")
+            own = {port: fed for port, fed in node.inputs.items() if port != "polygons"}
+            between = replace(node, id=name, inputs={**own, "image": step.after})
+            graph = replace(graph, nodes=(*graph.nodes, between))
+    return with_dependencies(graph, catalog)
 
 
 def without_muted(graph: Graph, catalog: Catalog) -> Graph:
@@ -43,8 +63,7 @@ def without_loose(graph: Graph) -> Graph:
     nodes = _reached(graph.nodes, graph.outputs.values())
     if graph.sources and not any(isinstance(node, Source) for node in nodes):
         nodes = (*graph.sources, *nodes)
-        nodes = graph.nodes if len(nodes) == len(graph.nodes) and nodes == graph.nodes else nodes
-    return graph if nodes is graph.nodes else replace(graph, nodes=nodes)
+    return graph if nodes == graph.nodes else replace(graph, nodes=nodes)
 
 
 def muted_nodes(graph: Graph) -> tuple[str, ...]:
@@ -90,9 +109,7 @@ def _reached(nodes: tuple[Node, ...], outputs: Collection[Port]) -> tuple[Node, 
             waiting += [port.node for port in by_id[node_id].inputs.values()]
     if not found:  # nothing is given out, which is a fault of its own
         found = set(by_id) if not _passes(nodes, outputs) else found
-    left = tuple(_reached_inside(node) for node in nodes if node.id in found)
-    same = len(left) == len(nodes) and all(a is b for a, b in zip(left, nodes, strict=True))
-    return nodes if same else left
+    return tuple(_reached_inside(node) for node in nodes if node.id in found)
 
 
 def _passes(nodes: Collection[Node], outputs: Collection[Port]) -> bool:
@@ -104,15 +121,10 @@ def _reached_inside(node: Node) -> Node:
     if not node.bodies:
         return node
     bodies = {
-        name: _with_nodes(body, _reached(body.nodes, body.outputs.values()))
+        name: replace(body, nodes=_reached(body.nodes, body.outputs.values()))
         for name, body in node.bodies.items()
     }
-    same = all(body is node.bodies[name] for name, body in bodies.items())
-    return node if same else replace(node, bodies=bodies)
-
-
-def _with_nodes(body: Body, nodes: tuple[Node, ...]) -> Body:
-    return body if nodes is body.nodes else replace(body, nodes=nodes)
+    return replace(node, bodies=bodies)
 
 
 def _with_lost_outputs(graph: Graph, bypassed: Graph) -> Graph:

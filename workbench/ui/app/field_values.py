@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.catalog.overlay import CATEGORIES
+from workbench.catalog.own_operators import BLOCKS
 from workbench.catalog.own_operators.auto_augment import NAMED, POLICIES
-from workbench.catalog.own_operators.blocks import BLOCKS
 from workbench.catalog.spec import Catalog, Device
 from workbench.catalog.templates import load_templates
 from workbench.engine.resources.machine import Machine

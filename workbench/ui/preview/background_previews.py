@@ -13,7 +13,7 @@ from typing import Any
 from workbench.catalog.spec import Catalog
 from workbench.engine.protocol.call_handle import Caller
 from workbench.errors import GraphError, WorkbenchError
-from workbench.graph.annotations.follower_dependencies import with_step_followers
+from workbench.graph.execution.active import with_step_followers
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import (
     CardPictures,

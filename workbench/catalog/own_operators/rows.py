@@ -1,0 +1,68 @@
+"""Operators that are not DALI's own, read from the TOML files of this package.
+
+A file has a table for each operator, with the fields of ``OpSpec``. ``inputs`` and ``outputs`` are
+tables of the fields of ``PortSpec`` by name, ``args`` of those of ``ArgSpec``, all in order::
+
+    [some_of]
+    doc = "For each sample some of several bodies, one after another."
+    summary = "..."                       # by default the ``doc``
+    devices = ["cpu"]                     # by default the CPU and the GPU
+    inputs.choice = { device = "cpu" }
+    outputs.boxes = { gives = { dtype = "FLOAT", layout = "", shape = ["?", 4] } }
+    args.count = { kind = "int", doc = "How many run.", low = 1, high = 8 }
+
+``gives`` has the fields of ``OutputRule``; ``?`` is what only the data tell. ``[shared]`` holds
+what all operators of the file have. Its ports and arguments come behind those that an operator
+names itself, which may replace single keys.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from workbench.catalog.spec import ArgSpec, OpSpec, OutputRule, PortSpec
+
+Row = Mapping[str, Any]
+
+
+def read_operators(file: str) -> Mapping[str, OpSpec]:
+    """The operators of a file of this package, by name."""
+    tables = tomllib.loads(files(__package__).joinpath(file).read_text("utf-8"))
+    shared = tables.pop("shared", {})
+    return {name: _operator(name, row, shared) for name, row in tables.items()}
+
+
+def _operator(name: str, row: Row, shared: Row) -> OpSpec:
+    given = {**shared, **row}
+    usual = {"schema": "", "devices": ["cpu", "gpu"], "summary": given["doc"]}
+    fields = {key: _frozen(value) for key, value in {**usual, **given}.items()}
+    for side in ("inputs", "outputs"):
+        fields[side] = tuple(_port(*port) for port in _named(side, row, shared).items())
+    args = _named("args", row, shared)
+    fields["args"] = {arg: ArgSpec(arg, **_frozen(table)) for arg, table in args.items()}
+    return OpSpec(name, **fields)
+
+
+def _named(key: str, row: Row, shared: Row) -> dict[str, Row]:
+    """The ports or arguments of an operator, by name."""
+    own, usual = row.get(key, {}), shared.get(key, {})
+    return {name: {**usual.get(name, {}), **own.get(name, {})} for name in {**own, **usual}}
+
+
+def _port(name: str, table: Row) -> PortSpec:
+    fields = _frozen(table)
+    if "gives" in fields:
+        fields["gives"] = OutputRule(**fields["gives"])
+    return PortSpec(name, **fields)
+
+
+def _frozen(value: Any) -> Any:
+    """A value with tuples for lists, and None for ``?``, at every depth."""
+    if isinstance(value, dict):
+        return {key: _frozen(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return tuple(map(_frozen, value))
+    return None if value == "?" else value
