@@ -1,22 +1,30 @@
-"""Nodes put into an ``if`` and taken out of it."""
+"""Nodes put into a block and taken out of it, for each kind of block."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import workbench as wb
 from tests.block_graphs import BLOCK_GRAPHS
-from workbench.catalog import load_catalog
+from workbench.catalog import Value, load_catalog
+from workbench.catalog.own_operators import BLOCKS
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError
-from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.control_flow.wrap import unwrap_block, wrap_in_block
+from workbench.graph import Graph, Port, check_graph, dump_graph, load_graph, load_recipe
+from workbench.graph.builder.block_methods import block_method
+from workbench.graph.control_flow.kinds import IF, KINDS, ONE_OF, REPEAT, SOME_OF, BlockKind
+from workbench.graph.control_flow.options import fit_generator
+from workbench.graph.control_flow.wrap import unwrap_block, wrap_as_options, wrap_in_block
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.connect import connect, set_output
-from workbench.graph.edits.edit import chain, insert_node, is_movable
+from workbench.graph.edits.edit import chain, insert_node, is_movable, new_node, start_graph
+from workbench.graph.model import Node
 from workbench.graph.storage.layout import Document, Layout
 
 CATALOG = load_catalog()
@@ -187,3 +195,126 @@ def test_a_link_into_a_block_leads_to_its_condition() -> None:
     graph = connect(graph, CATALOG, Port(drawn, "output"), block, "condition")
     assert not graph.has("chance")
     assert not check_graph(graph, CATALOG)
+
+
+# A body again and again
+
+TWICE, TURNS = wrap_in_block(JITTER, CATALOG, ["rotate", "color"], "repeat")
+
+
+def test_what_is_selected_runs_twice_with_its_draws() -> None:
+    block = TWICE.node(TURNS)
+    assert dict(block.args) == {"times": 2}
+    body = block.bodies["body"]
+    assert {"angle", "rotate", "color"} <= {node.id for node in body.nodes}
+    assert block.inputs == {"images": Port("resize", "output")}
+    assert check_graph(TWICE, CATALOG) == ()
+    assert load_graph(dump_graph(TWICE)) == TWICE
+    whole, _ = unwrap_block(TWICE, CATALOG, TURNS, "body")
+    assert {node.id for node in whole.nodes} == {node.id for node in JITTER.nodes}
+
+
+@pytest.mark.parametrize("times", [0, -1, 1.5, 33, "often"])
+def test_other_numbers_of_turns_are_faults(times: Value) -> None:
+    graph = TWICE.replace_node(replace(TWICE.node(TURNS), args={"times": times}))
+    assert {fault.arg for fault in check_graph(graph, CATALOG)} == {"times"}
+
+
+def test_turns_of_turns_are_limited() -> None:
+    """Three times 32 were built one by one: 32,768 operators."""
+    graph, blocks = TWICE, [TURNS]
+    for _ in range(2):
+        graph, block = wrap_in_block(graph, CATALOG, blocks[-1:], "repeat")
+        blocks.append(block)
+    for block, times in zip(blocks, (1, 32, 32), strict=True):
+        graph = graph.replace_node(replace(graph.node(block), args={"times": times}))
+    assert check_graph(graph, CATALOG) == ()
+    graph = graph.replace_node(replace(graph.node(TURNS), args={"times": 2}))
+    (fault,) = check_graph(graph, CATALOG)
+    assert str(fault).startswith(f"{TURNS}: what stands in it runs in 2048 turns")
+
+
+def test_what_is_drawn_is_cut_to_the_most() -> None:
+    node = TWICE.node(TURNS)
+    assert REPEAT.repetitions(node) == 2
+    drawn = replace(node, args={}, inputs={**node.inputs, "times": Port("reader", "labels")})
+    assert REPEAT.repetitions(drawn) == 3
+    assert REPEAT.repetitions(replace(drawn, args={"most": 5})) == 5
+
+
+def test_turns_that_are_drawn_for_two_stay_those_of_the_inner_one() -> None:
+    """The outer block took in what decides in the inner one as turns of its own."""
+    draw = replace(new_node(TWICE, CATALOG, "random.uniform", "turns"), args={"dtype": "INT32"})
+    node = TWICE.node(TURNS)
+    drawn = replace(node, args={}, inputs={**node.inputs, "times": Port("turns", "output")})
+    graph = replace(TWICE.replace_node(drawn), nodes=(draw, *TWICE.replace_node(drawn).nodes))
+    graph = replace(graph, outputs={**graph.outputs, "turns_taken": Port("turns", "output")})
+    outer, block = wrap_in_block(graph, CATALOG, [TURNS], "repeat")
+    assert outer.node(block).inputs.keys() == {"images", "times_2"}
+    assert outer.node(TURNS).inputs["times"] == Port(f"{block}.body", "times_2")
+    assert check_graph(outer, CATALOG) == ()
+
+
+# Every kind of block
+
+
+def flipped(graph: Graph) -> Graph:
+    return graph.flip()
+
+
+def blurred(graph: Graph) -> Graph:
+    return graph.gaussian_blur(sigma=2)
+
+
+def test_every_row_of_the_catalogue_is_a_kind() -> None:
+    assert [*KINDS] == [*BLOCKS]
+    assert all(kind.op == op for op, kind in KINDS.items())
+
+
+@pytest.mark.parametrize("op", KINDS)
+def test_a_new_block_of_each_kind_can_run(op: str) -> None:
+    wrap = wrap_as_options if BLOCKS[op].numbered_bodies else wrap_in_block
+    graph, block = wrap(JITTER, CATALOG, ["rotate", "color"], op)
+    assert check_graph(graph, CATALOG) == ()
+    assert "@pipeline_def" in emit_script(graph, CATALOG).text
+    node, kind = graph.node(block), KINDS[op]
+    generator = kind.generator_of(graph, node)
+    assert (generator.op if generator else "") == kind.random_op
+    assert fit_generator(graph, CATALOG, block) == graph
+    shares = kind.shares(graph, node)
+    assert shares is not None
+    assert len(shares) == len(node.bodies)
+
+
+def test_the_method_of_a_kind_without_its_own_makes_the_same_block() -> None:
+    made: list[tuple[BlockKind, tuple[Callable[[Graph], Graph], ...], dict[str, Any], Graph]]
+    base = start_graph(CATALOG)
+    made = [
+        (ONE_OF, (flipped, blurred), {}, base.one_of(flipped, blurred)),
+        (SOME_OF, (flipped, blurred), {"count": 1, "shuffled": False},
+         base.some_of(1, flipped, blurred)),
+        (REPEAT, (blurred,), {"times": 3}, base.repeat(3, blurred)),
+        (IF, (flipped, lambda x: x), {}, base.with_p(0.5, flipped)),
+    ]  # fmt: skip
+    for kind, functions, args, wanted in made:
+        assert block_method(kind)(base, *functions, **args) == wanted, kind.op
+
+
+def test_such_a_method_takes_what_decides_by_name() -> None:
+    base = start_graph(CATALOG)
+    times = wb.random.uniform(range=(1, 3), dtype="INT32")
+    assert block_method(REPEAT)(base, blurred, times=times) == base.repeat(times, blurred)
+
+
+def test_such_a_method_wants_a_function_for_each_body() -> None:
+    with pytest.raises(GraphEditError, match=r"if has 1 functions\. Give 2: then, else"):
+        block_method(IF)(JITTER, flipped)
+
+
+def test_an_unknown_kind_has_the_defaults() -> None:
+    kind = BlockKind()
+    node = Node("new", "new")
+    assert kind.new_generator(JITTER, CATALOG, node) is None
+    assert (kind.iterations(node), kind.repetitions(node), kind.summary(node)) == (1, None, "")
+    assert kind.shares(JITTER, node) is None
+    assert not [*kind.faults(JITTER, node)]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.graph.control_flow.test_repeat import TWICE
+from tests.graph.control_flow.test_blocks import TWICE
 from tests.helpers import GRAPHS, HOSTILE, TEXTS, VALUES, WRITABLE, chain_graph
 from workbench.catalog import Value
 from workbench.errors import GraphFormatError

@@ -1,27 +1,35 @@
-"""Some of several bodies: made from a chain, counted, and told where there is no such order."""
+"""Edits of the bodies of a block: how often they run, how many there are, what they are called."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from tests.block_graphs import set_count
 from workbench.catalog import load_catalog
-from workbench.errors import GraphEditError
+from workbench.emit import emit_script
+from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph import Graph, check_graph, dump_graph, load_graph, load_recipe
-from workbench.graph.control_flow.kinds import MOST_ORDERS, ONE_OF, SOME_OF
+from workbench.graph.control_flow.kinds import IF, MOST_ORDERS, ONE_OF, SOME_OF
 from workbench.graph.control_flow.options import (
     add_option,
     fit_generator,
     move_option,
     remove_option,
+    set_body_title,
+    set_probability,
     set_weights,
 )
-from workbench.graph.control_flow.wrap import wrap_as_options
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
+from workbench.graph.edits.connect import connect
+from workbench.graph.edits.edit import rename_node
 from workbench.graph.edits.fragment import copy_fragment, paste_fragment
 from workbench.graph.fixes import fixes
+from workbench.graph.model import Port
 from workbench.graph.resolved import ResolvedGraph
+from workbench.graph.variants.difference import graph_differences
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
@@ -134,3 +142,77 @@ def test_a_copy_draws_for_itself() -> None:
     ]
     seeds = [node.seed for node in pasted.walk() if node.seed is not None]
     assert len(seeds) == len(set(seeds))
+
+
+# The probability of an if
+
+BRANCHED, BRANCH = wrap_in_block(load_recipe("rotate-jitter"), CATALOG, ["rotate"])
+
+
+def test_the_probability_is_that_of_the_coin_flip() -> None:
+    assert IF.probability(BRANCHED, BRANCHED.node(BRANCH)) == 0.5
+    graph = set_probability(BRANCHED, CATALOG, BRANCH, 0.8)
+    assert graph.node("chance").args["probability"] == 0.8
+    assert IF.probability(graph, graph.node(BRANCH)) == 0.8
+    assert not check_graph(graph, CATALOG)
+
+
+def test_so_it_is_inside_a_block() -> None:
+    graph, inner = wrap_in_block(BRANCHED, CATALOG, ["rotate"])
+    graph = set_probability(graph, CATALOG, inner, 0.25)
+    body = graph.at_scope(graph.scope_of(inner))
+    assert IF.probability(body, body.node(inner)) == 0.25
+    assert IF.probability(graph, graph.node(BRANCH)) == 0.5
+
+
+@pytest.mark.parametrize("probability", [-0.1, 1.01, float("nan"), float("inf")])
+def test_no_probability_is_refused(probability: float) -> None:
+    with pytest.raises(GraphEditError, match="Give a number from 0 to 1"):
+        set_probability(BRANCHED, CATALOG, BRANCH, probability)
+
+
+def test_what_no_coin_flip_decides_has_none() -> None:
+    graph = connect(BRANCHED, CATALOG, Port("reader", "labels"), BRANCH, "condition")
+    assert IF.probability(graph, graph.node(BRANCH)) is None
+    with pytest.raises(GraphEditError, match=r"reader\.labels decides"):
+        set_probability(graph, CATALOG, BRANCH, 0.5)
+
+
+# Titles of bodies
+
+PLAIN, CHOICE = wrap_as_options(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
+NAMED = set_body_title(PLAIN, CATALOG, CHOICE, "option_1", "stronger colour")
+
+
+def test_a_title_stays_through_files_copies_renames_and_moves() -> None:
+    assert load_graph(dump_graph(NAMED)) == NAMED != PLAIN
+    assert "title" not in json.dumps(json.loads(dump_graph(PLAIN))["nodes"])
+    (found,) = graph_differences(PLAIN, NAMED)
+    assert (found.node, found.what, found.after) == ("one_of.option_1", "title", "stronger colour")
+    pasted, (*_, copy) = paste_fragment(NAMED, copy_fragment(NAMED, [CHOICE]))
+    assert pasted.node(copy).bodies["option_1"].title == "stronger colour"
+    renamed = rename_node(NAMED, CHOICE, "choose")
+    assert renamed.node("choose").bodies["option_1"].title == "stronger colour"
+    moved = move_option(NAMED, CATALOG, CHOICE, "option_1", -1)
+    assert [body.title for body in moved.node(CHOICE).bodies.values()] == ["stronger colour", ""]
+    assert set_body_title(NAMED, CATALOG, CHOICE, "option_1", "") == PLAIN
+    three = load_graph(dump_graph(NAMED))
+    with pytest.raises(GraphEditError, match="two bodies"):
+        remove_option(three, CATALOG, CHOICE, "option_0")
+
+
+@pytest.mark.parametrize("title", ["x" * 61, "zero\x00byte"])
+def test_what_no_comment_can_hold_is_refused(title: str) -> None:
+    with pytest.raises(GraphEditError, match="one line of at most 60"):
+        set_body_title(PLAIN, CATALOG, CHOICE, "option_0", title)
+
+
+def test_a_file_cannot_lead_code_in_by_a_title() -> None:
+    data = dump_graph(NAMED).replace("stronger colour", "x\\nimport os")
+    with pytest.raises(GraphFormatError, match=r"bodies.option_1.title: .* is not one line"):
+        load_graph(data)
+
+
+def test_the_code_has_it_as_a_comment() -> None:
+    lines = emit_script(NAMED, CATALOG).text.splitlines()
+    assert "else:  # stronger colour" in [line.strip() for line in lines]
