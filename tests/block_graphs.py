@@ -134,9 +134,9 @@ BLOCK_GRAPHS = st.lists(st.integers(0, 1000), min_size=8, max_size=40).map(_made
 def several(catalog: Catalog) -> Graph:
     """The recipe ``rotate-jitter`` with one of three: turned at times, recoloured, as it is."""
     graph, block = wrap_as_options(load_recipe("rotate-jitter"), catalog, ["rotate", "color"])
-    graph = set_weights(add_option(graph, catalog, block), catalog, block, [5, 3, 2])
+    graph = set_weights(add_option(graph, catalog, block), block, [5, 3, 2])
     graph, inner = wrap_in_block(graph, catalog, ["rotate"])
-    return set_probability(graph, catalog, inner, 0.8)
+    return set_probability(graph, inner, 0.8)
 
 
 def set_count(
@@ -147,7 +147,7 @@ def set_count(
     node = inside.node(block)
     in_any_order = node.args["shuffled"] if shuffled is None else shuffled
     node = replace(node, args={**node.args, "count": count, "shuffled": in_any_order})
-    return fit_generator(inside.replace_node(node).whole, catalog, block)
+    return fit_generator(inside.replace_node(node).whole, block)
 
 
 def two_datasets(photos: Path) -> Datasets:

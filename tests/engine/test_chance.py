@@ -51,9 +51,9 @@ def augmented() -> Graph:
     graph, block = wrap_as_options(
         graph, CATALOG, ["rotate", "brightness_contrast", "noise_gaussian"]
     )
-    graph = set_weights(add_option(graph, CATALOG, block), CATALOG, block, [2, 3, 4, 1])
+    graph = set_weights(add_option(graph, CATALOG, block), block, [2, 3, 4, 1])
     graph, inner = wrap_in_block(graph, CATALOG, ["noise_gaussian"])
-    graph = set_probability(graph, CATALOG, inner, 0.7)
+    graph = set_probability(graph, inner, 0.7)
     graph, _ = wrap_in_block(graph, CATALOG, ["random_resized_crop"])
     return set_setting(graph, batch_size=6)
 

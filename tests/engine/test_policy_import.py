@@ -50,7 +50,7 @@ def test_an_exported_policy_comes_back_as_it_was(args: dict[str, Value], tmp_pat
 @pytest.mark.parametrize("name", one_in(4, POLICIES))
 def test_so_does_a_learnt_one(name: str, tmp_path: Path) -> None:
     learnt = chain_graph("resize", "auto_augment", auto_augment={"policy_name": name})
-    require_round(own_policy(learnt, CATALOG, "auto_augment"), tmp_path)
+    require_round(own_policy(learnt, "auto_augment"), tmp_path)
 
 
 def require_round(graph: Graph, folder: Path) -> None:

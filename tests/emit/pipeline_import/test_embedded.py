@@ -58,8 +58,8 @@ def titled() -> Graph:
     """A block with names for its bodies, which a program has as comments."""
     plain = load_recipe("rotate-jitter")
     graph, block = wrap_as_options(plain, CATALOG, ["rotate", "color"], "one_of")
-    graph = set_body_title(graph, CATALOG, block, "option_0", "a turn: 'large'")
-    return set_body_title(graph, CATALOG, block, "option_1", "if # colour")
+    graph = set_body_title(graph, block, "option_0", "a turn: 'large'")
+    return set_body_title(graph, block, "option_1", "if # colour")
 
 
 def written(text: str, folder: Path, name: str = "pipe.py") -> Path:

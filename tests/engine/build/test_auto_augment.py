@@ -110,7 +110,7 @@ def test_so_it_is_with_mixed_decoding(op: str, args: Args, photos: Path, tmp_pat
 @pytest.mark.parametrize("name", one_in(2, POLICIES))
 def test_a_learnt_policy_as_ones_own_gives_the_same(name: str, photos: Path) -> None:
     learnt = small("auto_augment", auto_augment={"policy_name": name})
-    own = own_policy(learnt, CATALOG, "auto_augment")
+    own = own_policy(learnt, "auto_augment")
     assert check_graph(own, CATALOG) == ()
     port = Port("auto_augment", "output")
     first, second = (

@@ -53,7 +53,7 @@ def sometimes(op: str, args: Mapping[str, Value], drawn: str = "") -> tuple[Grap
         graph = randomise_arg(graph, CATALOG, node.id, drawn,
                               *(["random.coin_flip"] if op == "flip" else []))  # fmt: skip
     graph, block = wrap_in_block(set_setting(graph, batch_size=20), CATALOG, [node.id])
-    return set_probability(graph, CATALOG, block, 0.4), block
+    return set_probability(graph, block, 0.4), block
 
 
 @pytest.mark.parametrize(("op", "drawn"), one_in(8, FORMS))

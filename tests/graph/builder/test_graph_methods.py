@@ -263,7 +263,7 @@ def test_code_and_mouse_make_the_same_graph(steps: list[tuple[str, tuple[int, in
                 mouse, added = append_node(mouse, catalog, "gaussian_blur")
                 mouse = set_arg(mouse, catalog, added, "sigma", 1.0)
                 mouse, block = wrap_in_block(mouse, catalog, [added])
-                mouse = set_probability(mouse, catalog, block, 0.25)
+                mouse = set_probability(mouse, block, 0.25)
             case "one_of":
                 code = code.one_of(
                     lambda x: x.gaussian_blur(sigma=1.0),
@@ -275,7 +275,7 @@ def test_code_and_mouse_make_the_same_graph(steps: list[tuple[str, tuple[int, in
                 mouse, second = append_node(mouse, catalog, "gaussian_blur")
                 mouse = set_arg(mouse, catalog, second, "sigma", 3.0)
                 mouse, block = wrap_as_options(mouse, catalog, [first, second])
-                mouse = set_weights(mouse, catalog, block, (2, 1))
+                mouse = set_weights(mouse, block, (2, 1))
     assert script_of(code) == script_of(mouse)
 
 

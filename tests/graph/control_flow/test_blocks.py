@@ -280,7 +280,7 @@ def test_a_new_block_of_each_kind_can_run(op: str) -> None:
     node, kind = graph.node(block), KINDS[op]
     generator = kind.generator_of(graph, node)
     assert (generator.op if generator else "") == kind.random_op
-    assert fit_generator(graph, CATALOG, block) == graph
+    assert fit_generator(graph, block) == graph
     shares = kind.shares(graph, node)
     assert shares is not None
     assert len(shares) == len(node.bodies)

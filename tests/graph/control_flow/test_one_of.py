@@ -83,7 +83,7 @@ def test_one_option_is_kept_and_the_draw_goes() -> None:
 def test_a_block_stands_inside_an_option() -> None:
     graph, inner = wrap_as_options(BOTH, CATALOG, ["color"])
     assert graph.scope_of(inner) == f"{BLOCK}.option_1"
-    graph = set_weights(graph, CATALOG, inner, [1, 3])
+    graph = set_weights(graph, inner, [1, 3])
     inside = graph.at_scope(graph.scope_of(inner))
     assert ONE_OF.weights(inside, inside.node(inner)) == (0.25, 0.75)
     assert not check_graph(graph, CATALOG)
@@ -103,11 +103,11 @@ def test_what_is_no_chain_is_refused(nodes: Sequence[str], reason: str) -> None:
 
 
 def test_weights_become_shares_that_sum_to_one() -> None:
-    graph = set_weights(BOTH, CATALOG, BLOCK, [3, 1])
+    graph = set_weights(BOTH, BLOCK, [3, 1])
     assert weights(graph) == (0.75, 0.25)
     assert graph.node("choice").args == {"population": 2, "p": (0.75, 0.25)}
     assert not check_graph(graph, CATALOG)
-    assert weights(set_weights(graph, CATALOG, BLOCK, [2, 2])) == (0.5, 0.5)
+    assert weights(set_weights(graph, BLOCK, [2, 2])) == (0.5, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -133,11 +133,11 @@ def test_shares_are_what_dali_takes(given: list[float]) -> None:
 )
 def test_bad_weights_are_refused(given: list[Any], reason: str) -> None:
     with pytest.raises(GraphEditError, match=reason):
-        set_weights(BOTH, CATALOG, BLOCK, given)
+        set_weights(BOTH, BLOCK, given)
 
 
 def test_an_option_is_added_and_removed() -> None:
-    graph = add_option(set_weights(BOTH, CATALOG, BLOCK, [3, 1]), CATALOG, BLOCK)
+    graph = add_option(set_weights(BOTH, BLOCK, [3, 1]), CATALOG, BLOCK)
     assert bodies(graph)[2] == []
     assert weights(graph) == (0.5, 0.1667, 0.3333)
     assert not check_graph(graph, CATALOG)
@@ -161,7 +161,7 @@ def test_another_draw_has_no_weights() -> None:
     assert ONE_OF.generator_of(graph, labels) is None
     assert ONE_OF.weights(graph, labels) is None
     with pytest.raises(GraphEditError, match=r"reader\.labels decides"):
-        set_weights(graph, CATALOG, BLOCK, [1, 1])
+        set_weights(graph, BLOCK, [1, 1])
     with pytest.raises(GraphEditError, match="only one_of has options"):
         add_option(graph, CATALOG, "resize")
 

@@ -43,7 +43,7 @@ def of(count: int, options: int, *, shuffled: bool = False) -> Graph:
         graph = add_option(graph, CATALOG, BLOCK)
     node = graph.node(BLOCK)
     graph = graph.replace_node(replace(node, args={"count": count, "shuffled": shuffled}))
-    return fit_generator(graph, CATALOG, BLOCK)
+    return fit_generator(graph, BLOCK)
 
 
 def test_a_chain_becomes_options_of_which_some_run() -> None:
@@ -112,7 +112,7 @@ def test_the_limit_is_that_of_the_table_in_the_code() -> None:
 
 def test_weights_are_refused() -> None:
     with pytest.raises(GraphEditError, match="bodies run equally often"):
-        set_weights(TWO, CATALOG, BLOCK, [1, 2])
+        set_weights(TWO, BLOCK, [1, 2])
 
 
 def test_of_fewer_options_no_more_than_all_run() -> None:
@@ -123,14 +123,14 @@ def test_of_fewer_options_no_more_than_all_run() -> None:
 
 def test_an_option_moves_with_its_weight() -> None:
     graph, block = wrap_as_options(JITTER, CATALOG, ["rotate", "color"])
-    graph = set_weights(graph, CATALOG, block, [3, 1])
-    moved = move_option(graph, CATALOG, block, "option_0", 1)
+    graph = set_weights(graph, block, [3, 1])
+    moved = move_option(graph, block, "option_0", 1)
     assert [b.nodes[-1].id for b in moved.node(block).bodies.values()] == ["color", "rotate"]
     assert ONE_OF.weights(moved, moved.node(block)) == (0.25, 0.75)
     assert check_graph(moved, CATALOG) == ()
-    assert move_option(moved, CATALOG, block, "option_1", -1) == graph
+    assert move_option(moved, block, "option_1", -1) == graph
     with pytest.raises(GraphEditError, match="no body"):
-        move_option(graph, CATALOG, block, "option_1", 1)
+        move_option(graph, block, "option_1", 1)
 
 
 def test_a_copy_draws_for_itself() -> None:
@@ -151,7 +151,7 @@ BRANCHED, BRANCH = wrap_in_block(load_recipe("rotate-jitter"), CATALOG, ["rotate
 
 def test_the_probability_is_that_of_the_coin_flip() -> None:
     assert IF.probability(BRANCHED, BRANCHED.node(BRANCH)) == 0.5
-    graph = set_probability(BRANCHED, CATALOG, BRANCH, 0.8)
+    graph = set_probability(BRANCHED, BRANCH, 0.8)
     assert graph.node("chance").args["probability"] == 0.8
     assert IF.probability(graph, graph.node(BRANCH)) == 0.8
     assert not check_graph(graph, CATALOG)
@@ -159,7 +159,7 @@ def test_the_probability_is_that_of_the_coin_flip() -> None:
 
 def test_so_it_is_inside_a_block() -> None:
     graph, inner = wrap_in_block(BRANCHED, CATALOG, ["rotate"])
-    graph = set_probability(graph, CATALOG, inner, 0.25)
+    graph = set_probability(graph, inner, 0.25)
     body = graph.at_scope(graph.scope_of(inner))
     assert IF.probability(body, body.node(inner)) == 0.25
     assert IF.probability(graph, graph.node(BRANCH)) == 0.5
@@ -168,20 +168,20 @@ def test_so_it_is_inside_a_block() -> None:
 @pytest.mark.parametrize("probability", [-0.1, 1.01, float("nan"), float("inf")])
 def test_no_probability_is_refused(probability: float) -> None:
     with pytest.raises(GraphEditError, match="Give a number from 0 to 1"):
-        set_probability(BRANCHED, CATALOG, BRANCH, probability)
+        set_probability(BRANCHED, BRANCH, probability)
 
 
 def test_what_no_coin_flip_decides_has_none() -> None:
     graph = connect(BRANCHED, CATALOG, Port("reader", "labels"), BRANCH, "condition")
     assert IF.probability(graph, graph.node(BRANCH)) is None
     with pytest.raises(GraphEditError, match=r"reader\.labels decides"):
-        set_probability(graph, CATALOG, BRANCH, 0.5)
+        set_probability(graph, BRANCH, 0.5)
 
 
 # Titles of bodies
 
 PLAIN, CHOICE = wrap_as_options(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
-NAMED = set_body_title(PLAIN, CATALOG, CHOICE, "option_1", "stronger colour")
+NAMED = set_body_title(PLAIN, CHOICE, "option_1", "stronger colour")
 
 
 def test_a_title_stays_through_files_copies_renames_and_moves() -> None:
@@ -193,9 +193,9 @@ def test_a_title_stays_through_files_copies_renames_and_moves() -> None:
     assert pasted.node(copy).bodies["option_1"].title == "stronger colour"
     renamed = rename_node(NAMED, CHOICE, "choose")
     assert renamed.node("choose").bodies["option_1"].title == "stronger colour"
-    moved = move_option(NAMED, CATALOG, CHOICE, "option_1", -1)
+    moved = move_option(NAMED, CHOICE, "option_1", -1)
     assert [body.title for body in moved.node(CHOICE).bodies.values()] == ["stronger colour", ""]
-    assert set_body_title(NAMED, CATALOG, CHOICE, "option_1", "") == PLAIN
+    assert set_body_title(NAMED, CHOICE, "option_1", "") == PLAIN
     three = load_graph(dump_graph(NAMED))
     with pytest.raises(GraphEditError, match="two bodies"):
         remove_option(three, CATALOG, CHOICE, "option_0")
@@ -204,7 +204,7 @@ def test_a_title_stays_through_files_copies_renames_and_moves() -> None:
 @pytest.mark.parametrize("title", ["x" * 61, "zero\x00byte"])
 def test_what_no_comment_can_hold_is_refused(title: str) -> None:
     with pytest.raises(GraphEditError, match="one line of at most 60"):
-        set_body_title(PLAIN, CATALOG, CHOICE, "option_0", title)
+        set_body_title(PLAIN, CHOICE, "option_0", title)
 
 
 def test_a_file_cannot_lead_code_in_by_a_title() -> None:

@@ -92,12 +92,12 @@ def test_learnt_policies_are_those_of_dali(name: str) -> None:
 
 def test_a_learnt_policy_becomes_ones_own() -> None:
     graph = chain_graph("resize", "auto_augment", auto_augment={"policy_name": "svhn"})
-    graph = own_policy(graph, CATALOG, "auto_augment")
+    graph = own_policy(graph, "auto_augment")
     node = graph.node("auto_augment")
     assert (node.op, node.args["policy"]) == ("apply_auto_augment", learnt_policies()["svhn"])
-    again = own_policy(graph, CATALOG, "auto_augment", "reduced_cifar10")
+    again = own_policy(graph, "auto_augment", "reduced_cifar10")
     assert again.node("auto_augment").args["policy"] == learnt_policies()["reduced_cifar10"]
     with pytest.raises(GraphEditError, match="'mine' is no policy"):
-        own_policy(graph, CATALOG, "auto_augment", "mine")
+        own_policy(graph, "auto_augment", "mine")
     with pytest.raises(GraphEditError, match="has no policy"):
-        own_policy(graph, CATALOG, "resize")
+        own_policy(graph, "resize")

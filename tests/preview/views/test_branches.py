@@ -157,7 +157,7 @@ def test_of_what_data_decide_nothing_was_asked_for(engine: Engine, photos: Path)
 
 # The batch that is found has a sample of the branches and classes, and none before it has.
 
-RARE = set_probability(branching_graph(), CATALOG, "inner", 0.1)
+RARE = set_probability(branching_graph(), "inner", 0.1)
 
 
 def tiles(engine: Engine, request: PreviewRequest, batch: int) -> tuple[Tile, ...]:
@@ -217,7 +217,7 @@ def test_an_augmentation_is_found_where_a_tile_tells_of_it(
     graph, block = wrap_in_block(chain, CATALOG, ["trivial_augment_wide"])
     if turns > 1:
         graph, _ = wrap_in_block(graph, CATALOG, [block], "repeat")
-    graph = set_probability(graph, CATALOG, block, 0.3)
+    graph = set_probability(graph, block, 0.3)
     request = PreviewRequest(with_settings(graph, batch_size=4), str(photos), tiles=3, tile_size=32)
     first, second = ("rotate", "equalize", "color", "solarize"), ("color", "identity")
     wide = {f"trivial_augment_wide.{name}" for name in first}
@@ -277,7 +277,7 @@ def test_a_tile_tells_what_the_canvas_lights(engine: Engine, photos: Path) -> No
 
 def test_what_could_not_be_read_went_nowhere(engine: Engine, photos: Path, tmp_path: Path) -> None:
     bad, _ = make_folder(photos, tmp_path, ["text.jpg"])
-    graph = set_probability(branching_graph(), CATALOG, "outer", 1.0)
+    graph = set_probability(branching_graph(), "outer", 1.0)
     request = PreviewRequest(with_settings(graph, batch_size=4), bad, tile_size=32)
     tiles = preview_batch(engine, request).tiles
     assert {bool(tile.sample.error) for tile in tiles} == {True, False}

@@ -344,7 +344,7 @@ def test_bodies_are_lit_named_and_counted(host: Host, photos: Path) -> None:
     graph, block = wrap_as_options(
         load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], "some_of"
     )
-    graph = fit_generator(add_option(graph, CATALOG, block), CATALOG, block)
+    graph = fit_generator(add_option(graph, CATALOG, block), block)
     graph = set_count(graph, CATALOG, block, 2, shuffled=True)
     page = open_page(host, photos, replace(graph, settings=replace(Settings(), batch_size=4)))
     canvas, inspector = part(page, "canvas"), part(page, "inspector")

@@ -90,7 +90,7 @@ def test_it_is_offered_used_and_undone(make: Make) -> None:
 
 def test_it_is_not_offered_where_the_block_holds_more(make: Make) -> None:
     graph, block = wrap_in_block(JITTER, CATALOG, ["rotate", "color"])
-    graph = set_probability(graph, CATALOG, block, 0.2)
+    graph = set_probability(graph, block, 0.2)
     model, screen = make(graph=graph)
     model.receive("canvas", "selected", [block])
     assert screen["inspector", "node"]["asks"]["fused"] == ""

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.block_graphs import CATALOG, branching_graph
+from tests.block_graphs import branching_graph
 from tests.sources.clips import write_clips
 from tests.sources.test_video import LENGTH, a_graph
 from tests.ui.hosts import (
@@ -440,7 +440,7 @@ def test_tiles_are_filtered_by_augmentation(host: Host, photos: Path) -> None:
 
 @pytest.mark.thorough
 def test_tiles_are_filtered_by_branch_and_shares_are_told(host: Host, photos: Path) -> None:
-    graph = set_probability(branching_graph(), CATALOG, "inner", 0.1)
+    graph = set_probability(branching_graph(), "inner", 0.1)
     page = open_page(
         host, photos, replace(graph, settings=replace(graph.settings, batch_size=4, seed=7))
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.block_graphs import CATALOG, branching_graph, decided_by_light
+from tests.block_graphs import branching_graph, decided_by_light
 from tests.helpers import chain_graph, with_settings
 from tests.ui.hosts import small
 from tests.ui.screen import Make, Screen
@@ -302,7 +302,7 @@ def test_shares_are_counted_while_the_statistics_are_shown(make: Make, photos: P
             assert body["low"] < body["share"] < body["high"]
             assert (body["asked"], body["agrees"]) == (0.5, True)
 
-    model.set_graph(set_probability(BRANCHING, CATALOG, "outer", 0.2))
+    model.set_graph(set_probability(BRANCHING, "outer", 0.2))
     screen.wait(lambda s: shares(s)["blocks"][0]["bodies"][0]["asked"] == 0.2, "those of 0.2")
     (then, _) = wait_counted(screen, USUAL_BATCHES)["blocks"][0]["bodies"]
     assert then["low"] < 0.2 < then["high"]

@@ -168,7 +168,7 @@ class _Block:
 
     def block_value(self, node: Node) -> str:
         """A block off the chain: it needs a graph around its image."""
-        taken = _taken(node, self.catalog[node.op])
+        taken = _taken(node)
         image = self.value(node.inputs[taken])
         return f"wb.outputs({taken}={image}){self.block(node)}.{taken}"
 
@@ -198,7 +198,7 @@ class _Block:
             while port != start and port.node in self.nodes:
                 node = self.nodes[port.node]
                 spec = self.catalog[node.op]
-                places = [_taken(node, spec)] if node.bodies else _places(node, spec)
+                places = [_taken(node)] if node.bodies else _places(node, spec)
                 if not places or isinstance(node, Source):
                     break
                 way = [node, *way] if self.is_step(node) else []
@@ -289,7 +289,7 @@ class _Block:
 
     def option(self, block: Node, name: str) -> str:
         """A body of a block as a function: a lambda, or one with statements before."""
-        scope, taken = block.scope(name), _taken(block, self.catalog[block.op])
+        scope, taken = block.scope(name), _taken(block)
         depth = scope_depth(self.graph, scope)
         head = _ONE_IMAGE if depth == 1 else f"{_ONE_IMAGE}{depth}"
         start = Port(scope, taken)
@@ -391,10 +391,10 @@ def _has_sign(node: Node) -> bool:
 
 def _own_inputs(node: Node, spec: OpSpec) -> tuple[str, ...]:
     """What a block itself reads: what decides, and its image."""
-    return (*(port.name for port in spec.inputs), *spec.args, _taken(node, spec))
+    return (*(port.name for port in spec.inputs), *spec.args, _taken(node))
 
 
-def _taken(node: Node, spec: OpSpec) -> str:
+def _taken(node: Node) -> str:
     """The image that a block is a step of: of the name that its bodies give."""
     first = next(iter(node.bodies.values()))
     given = list(first.outputs)

@@ -24,7 +24,7 @@ from workbench.graph.model import TITLE_WORDS, Body, Graph, Node, Port, is_title
 
 
 @scoped("block")
-def set_probability(graph: Graph, catalog: Catalog, block: str, probability: float) -> Graph:
+def set_probability(graph: Graph, block: str, probability: float) -> Graph:
     """Let the first body of an ``if`` run with a probability.
 
     Raises GraphEditError for a probability outside 0 to 1, and where something else than a coin
@@ -46,7 +46,7 @@ def set_probability(graph: Graph, catalog: Catalog, block: str, probability: flo
 
 
 @scoped("block")
-def fit_generator(graph: Graph, catalog: Catalog, block: str) -> Graph:
+def fit_generator(graph: Graph, block: str) -> Graph:
     """Set the range of the generator that decides in a block to what the block has.
 
     Nothing changes if something else decides, or if the block has no or too many orders.
@@ -66,7 +66,7 @@ def _fitted(block: Node, draw: Node, chances: Mapping[str, Value]) -> Node:
 
 
 @scoped("block")
-def set_weights(graph: Graph, catalog: Catalog, block: str, weights: Sequence[float]) -> Graph:
+def set_weights(graph: Graph, block: str, weights: Sequence[float]) -> Graph:
     """Let each body run with a probability in the proportion of its weight.
 
     Raises GraphEditError for another number of weights than of bodies, for weights below 0 or all
@@ -126,7 +126,7 @@ def remove_option(graph: Graph, catalog: Catalog, block: str, body: str) -> Grap
 
 
 @scoped("block")
-def move_option(graph: Graph, catalog: Catalog, block: str, body: str, by: int) -> Graph:
+def move_option(graph: Graph, block: str, body: str, by: int) -> Graph:
     """Let a body change places with the one before (-1) or behind it (1), with its weight.
 
     Raises GraphEditError where there is none.
@@ -177,7 +177,7 @@ def _weighed(graph: Graph, block: str) -> tuple[Node, Node]:
 
 
 @scoped("block")
-def set_body_title(graph: Graph, catalog: Catalog, block: str, body: str, title: str) -> Graph:
+def set_body_title(graph: Graph, block: str, body: str, title: str) -> Graph:
     """Call a body by a name, or by an empty one no longer.
 
     Raises GraphEditError where there is no such body, and for a name of more than one line.

@@ -328,7 +328,7 @@ _OF_A_POLICY = ("policy", "policy_name", "num_magnitude_bins", "magnitudes")
 
 
 @scoped("node_id")
-def own_policy(graph: Graph, catalog: Catalog, node_id: str, name: str = "") -> Graph:
+def own_policy(graph: Graph, node_id: str, name: str = "") -> Graph:
     """A learnt policy as one's own: the same pictures of the same draws, and every number free.
 
     The node is one of ``auto_augment``, or of ``apply_auto_augment``, whose policy is exchanged.

@@ -347,10 +347,10 @@ def fix_draw(case: Case) -> Iterator[FixCandidate]:
         if isinstance(given, tuple) and given:
             more = [1 / len(given)] * (count - len(given))
             weights: list[Any] = [*given, *more]
-            yield label, case.edit(set_weights, block.id, weights[:count])
-        yield f"{label}, equally often", case.edit(set_weights, block.id, [1] * count)
+            yield label, partial(set_weights, case.graph, block.id, weights[:count])
+        yield f"{label}, equally often", partial(set_weights, case.graph, block.id, [1] * count)
     else:
-        yield label, case.edit(fit_generator, block.id)
+        yield label, partial(fit_generator, case.graph, block.id)
 
 
 def _conversions(case: Case) -> Iterator[FixCandidate]:

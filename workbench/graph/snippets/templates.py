@@ -92,7 +92,7 @@ def branch_template(
         return graph, end.node
     added = [node.id for node in graph.nodes if not before.has(node.id)]
     whole, block = wrap_in_block(graph, catalog, added, passing={end: source})
-    whole = set_probability(whole, catalog, block, template.probability)
+    whole = set_probability(whole, block, template.probability)
     return whole.at_scope(graph.scope), block
 
 

@@ -53,7 +53,7 @@ class SetArgument(InspectorEdit, tag="set", frozen=True):
         if graph.node(self.node).op in STRUCTURE and (words := kind_fault(spec, value)):
             raise GraphEditError(f"{self.node}.{self.arg}: {words}. Give {describe_kind(spec)}.")
         graph = edit.set_arg(graph, catalog, self.node, self.arg, value)
-        return fit_generator(graph, catalog, self.node)
+        return fit_generator(graph, self.node)
 
 
 class ResetArgument(InspectorEdit, tag="reset", frozen=True):
@@ -64,7 +64,7 @@ class ResetArgument(InspectorEdit, tag="reset", frozen=True):
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         graph = edit.reset_arg(graph, catalog, self.node, self.arg)
-        return fit_generator(graph, catalog, self.node)
+        return fit_generator(graph, self.node)
 
 
 class RandomiseArgument(InspectorEdit, tag="randomise", frozen=True):

@@ -44,7 +44,7 @@ class SetProbability(InspectorEdit, tag="set_probability", frozen=True):
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         probability = _number(self.probability, "a number from 0 to 1")
-        return options.set_probability(graph, catalog, self.block, probability)
+        return options.set_probability(graph, self.block, probability)
 
 
 class SetWeights(InspectorEdit, tag="set_weights", frozen=True):
@@ -56,7 +56,7 @@ class SetWeights(InspectorEdit, tag="set_weights", frozen=True):
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         weights = [_number(each, "numbers, 0 or more") for each in self.weights]
-        return options.set_weights(graph, catalog, self.block, weights)
+        return options.set_weights(graph, self.block, weights)
 
 
 def _number(value: float | str, allowed: str) -> float:
@@ -93,7 +93,7 @@ class MoveOption(InspectorEdit, tag="move_option", frozen=True):
     """-1 or 1."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
-        return options.move_option(graph, catalog, self.block, self.body, self.by)
+        return options.move_option(graph, self.block, self.body, self.by)
 
 
 class NameBody(InspectorEdit, tag="name_body", frozen=True):
@@ -105,7 +105,7 @@ class NameBody(InspectorEdit, tag="name_body", frozen=True):
     """Empty: no more than ``option_1``."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
-        return set_body_title(graph, catalog, self.block, self.body, self.title)
+        return set_body_title(graph, self.block, self.body, self.title)
 
 
 class OwnPolicy(InspectorEdit, tag="own_policy", frozen=True):
@@ -116,4 +116,4 @@ class OwnPolicy(InspectorEdit, tag="own_policy", frozen=True):
     """Of the policy; empty: the one that the node has."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
-        return own_policy(graph, catalog, self.node, self.name)
+        return own_policy(graph, self.node, self.name)
