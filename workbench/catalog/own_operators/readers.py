@@ -1,4 +1,4 @@
-"""Readers that are no operators of DALI: of images in Python, and those that also give targets.
+"""Readers that are no operators of DALI: of images in Python, and those of ``readers.toml``.
 
 ``SourceKind.reader`` of the kind that reads with one is its code.
 """
@@ -8,70 +8,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from workbench.catalog.spec import OpSpec, OutputRule, PortSpec
+from workbench.catalog.own_operators.rows import ports_of, read_tables
+from workbench.catalog.spec import OpSpec
 from workbench.sources import kind_of_reader, load_source
 
 PYTHON_READER = "external_source"
-_IMAGES = PortSpec("jpegs", "encoded", gives=OutputRule("UINT8", "", (None,)))
-_BOXES = PortSpec("boxes", "boxes", gives=OutputRule("FLOAT", "", (None, 4)))
-_CLASSES = PortSpec("labels", "label", gives=OutputRule("INT32", "", (None,)))
-_ROWS = PortSpec(
-    *("polygons", "number"), needs="polygon_masks", gives=OutputRule("INT32", "", (None, 3))
-)
-_POINTS = PortSpec(
-    *("vertices", "points"), needs="polygon_masks", gives=OutputRule("FLOAT", "", (None, 2))
-)
-_MASKS = PortSpec("masks", "mask", gives=OutputRule("INT32", "HWC", (None, None, 1)))
-_READERS = (
-    (
-        *("readers.image_masks", "readers.file", "Read images with masks"),
-        (_IMAGES, _MASKS),
-        ("segmentation masks", "VOC", "semantic segmentation", "image mask pairs"),
-        (),
-    ),
-    (
-        *("readers.webdataset_masks", "readers.webdataset", "Read WebDataset with masks"),
-        (_IMAGES, _MASKS),
-        ("segmentation masks",),
-        (),
-    ),
-    (
-        *("readers.tfrecord_boxes", "readers.tfrecord", "Read TFRecord with boxes"),
-        (_IMAGES, _BOXES, _CLASSES, _ROWS, _POINTS),
-        ("object detection", "TensorFlow detection", "key points"),
-        ("ltrb", "ratio", "polygon_masks"),
-    ),
-    (
-        *("readers.webdataset_boxes", "readers.webdataset", "Read WebDataset with boxes"),
-        (_IMAGES, _BOXES, _CLASSES, _ROWS, _POINTS),
-        ("object detection", "key points"),
-        ("ltrb", "ratio", "polygon_masks"),
-    ),
-)
-"""Name, DALI's reader that it calls, label, outputs, synonyms, options as of COCO's reader."""
-TARGET_READERS = frozenset(row[0] for row in _READERS)
+_ROWS = read_tables("readers.toml")
+_PORTS = _ROWS.pop("ports")
+TARGET_READERS = frozenset(_ROWS)
 
 
 def target_readers(ops: Mapping[str, OpSpec]) -> dict[str, OpSpec]:
     """By name. Their options are those of DALI's reader, but for what says where the data lie."""
     made = {}
-    for name, reader, label, outputs, synonyms, more in _READERS:
-        if reader not in ops:
+    for name, row in _ROWS.items():
+        if (reader := ops.get(row["reader"])) is None:
             continue
         located = load_source(kind_of_reader(name)).located_by
-        args = {key: arg for key, arg in ops[reader].args.items() if key not in located}
-        args |= {key: ops["readers.coco"].args[key] for key in more}
+        args = {key: arg for key, arg in reader.args.items() if key not in located}
+        args |= {key: ops["readers.coco"].args[key] for key in row.get("options", ())}
+        doc = f"{row['label']}, as {reader.name} reads images."
         made[name] = replace(
-            ops[reader],
+            reader,
             name=name,
             schema=name,
-            outputs=outputs,
+            outputs=ports_of({port: _PORTS[port] for port in row["outputs"]}),
             args=args,
             mutually_exclusive=(),
-            doc=f"{label}, as {reader} reads images.",
-            summary=f"{label}, as {reader} reads images.",
-            label=label,
-            synonyms=synonyms,
+            doc=doc,
+            summary=doc,
+            label=row["label"],
+            synonyms=tuple(row["synonyms"]),
         )
     return made
 

@@ -28,9 +28,14 @@ from workbench.catalog.spec import ArgSpec, OpSpec, OutputRule, PortSpec
 Row = Mapping[str, Any]
 
 
+def read_tables(file: str) -> dict[str, Any]:
+    """The tables of a file of this package."""
+    return tomllib.loads(files(__package__).joinpath(file).read_text("utf-8"))
+
+
 def read_operators(file: str) -> Mapping[str, OpSpec]:
     """The operators of a file of this package, by name."""
-    tables = tomllib.loads(files(__package__).joinpath(file).read_text("utf-8"))
+    tables = read_tables(file)
     shared = tables.pop("shared", {})
     return {name: _operator(name, row, shared) for name, row in tables.items()}
 
@@ -40,7 +45,7 @@ def _operator(name: str, row: Row, shared: Row) -> OpSpec:
     usual = {"schema": "", "devices": ["cpu", "gpu"], "summary": given["doc"]}
     fields = {key: _frozen(value) for key, value in {**usual, **given}.items()}
     for side in ("inputs", "outputs"):
-        fields[side] = tuple(_port(*port) for port in _named(side, row, shared).items())
+        fields[side] = ports_of(_named(side, row, shared))
     args = _named("args", row, shared)
     fields["args"] = {arg: ArgSpec(arg, **_frozen(table)) for arg, table in args.items()}
     return OpSpec(name, **fields)
@@ -52,11 +57,15 @@ def _named(key: str, row: Row, shared: Row) -> dict[str, Row]:
     return {name: {**usual.get(name, {}), **own.get(name, {})} for name in {**own, **usual}}
 
 
-def _port(name: str, table: Row) -> PortSpec:
-    fields = _frozen(table)
-    if "gives" in fields:
-        fields["gives"] = OutputRule(**fields["gives"])
-    return PortSpec(name, **fields)
+def ports_of(tables: Mapping[str, Row]) -> tuple[PortSpec, ...]:
+    """The ports of these names and fields."""
+    ports = []
+    for name, table in tables.items():
+        fields = _frozen(table)
+        if "gives" in fields:
+            fields["gives"] = OutputRule(**fields["gives"])
+        ports.append(PortSpec(name, **fields))
+    return tuple(ports)
 
 
 def _frozen(value: Any) -> Any:
