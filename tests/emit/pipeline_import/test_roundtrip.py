@@ -19,6 +19,7 @@ from workbench.emit.templates.template_parts import function_name
 from workbench.engine.script_import.auto_augment_import import noted_calls, with_noted
 from workbench.engine.script_import.tracing import trace_pipeline
 from workbench.graph import Graph, Port, check_graph
+from workbench.graph.execution.dataset_parameters import parameters
 from workbench.sources import open_dataset
 
 
@@ -30,7 +31,7 @@ def there_and_back(graph: Graph, folder: Path) -> ImportedGraph:
     with noted_calls() as noted:
         script = import_script(text, folder)
         pipe = getattr(script, function_name(graph))(
-            open_dataset(folder).argument,
+            *(open_dataset(folder).argument for _ in parameters(graph.nodes)),
             chosen.device,
             chosen.seed,
             batch_size=chosen.batch_size,
