@@ -59,8 +59,8 @@ class Host(Protocol):
     work: Path
     """Where its files are saved."""
 
-    def open(self, data: Path | str, graph: Graph) -> None:
-        """Show a workbench of its own."""
+    def open(self, data: Path | str, graph: Graph | None) -> None:
+        """Show a workbench of its own; without a graph as a newcomer sees it."""
 
     def python(self, expression: str) -> Any:
         """What an expression over ``model``, the view-model, is; a JSON value."""
@@ -70,9 +70,12 @@ class LabHost:
     def __init__(self, page: Page, server: LabServer) -> None:
         self.page, self.work, self.server = page, server.work, server
 
-    def open(self, data: Path | str, graph: Graph, *more: str) -> None:
-        (self.work / "start.json").write_text(dump_graph(graph))
-        cell = f"import workbench as wb\nw = wb.Workbench({str(data)!r}, 'start.json')\nw"
+    def open(self, data: Path | str, graph: Graph | None, *more: str) -> None:
+        given = repr(str(data))
+        if graph is not None:
+            (self.work / "start.json").write_text(dump_graph(graph))
+            given += ", 'start.json'"
+        cell = f"import workbench as wb\nw = wb.Workbench({given})\nw"
         self.server.open(self.page, [cell, *more])
 
     def python(self, expression: str) -> Any:
@@ -86,7 +89,7 @@ class PanelServer:
     """
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.shown: tuple[Path | str, Graph] | None = None
+        self.shown: tuple[Path | str, Graph | None] | None = None
         """Folder and graph of the pages that are opened next."""
         self.roots: Roots | None = None
         """Below which they open and save; None: the usual ones."""
@@ -138,7 +141,7 @@ class PanelHost:
         """Of the pages that this test has opened, in that order."""
         return self.server.sessions
 
-    def open(self, data: Path | str, graph: Graph) -> None:
+    def open(self, data: Path | str, graph: Graph | None) -> None:
         self.server.shown = data, graph
         self.page.goto(self.server.link)
         self.page.wait_for_url(f"{self.url}/")  # the link leads on to the page
@@ -199,7 +202,7 @@ def await_picture(page: Page) -> None:
     expect(part(page, "preview")).to_have_attribute("data-sheet", re.compile("[1-9]"))
 
 
-def open_page(host: Host, data: Path | str, graph: Graph) -> Page:
+def open_page(host: Host, data: Path | str, graph: Graph | None) -> Page:
     """Open a workbench of its own and wait for its first picture."""
     host.open(data, graph)
     await_picture(host.page)

@@ -352,7 +352,7 @@ def start_server(
         if roots
         else default_roots(_places(data), policy.loopback)
     )
-    source = to_document(graph)
+    source = None if graph is None else to_document(graph)
     _require_free(policy.host, port)
     load_catalog()  # a second that the first visitor need not wait
     print(f"DALI Workbench: {policy.link(port)}", flush=True)

@@ -27,6 +27,7 @@ from tests.ui.hosts import (
 )
 from workbench.emit.targets import export
 from workbench.graph import dump_graph
+from workbench.ui.export.exports import entry_names
 
 pytestmark = pytest.mark.browser
 
@@ -291,29 +292,30 @@ def test_the_app_saves_where_it_says_and_asks_before_it_overwrites(
     panel.server.roots = None
     (panel.work / "here.py").write_text("mine")
     page = open_page(panel, photos, small())
-    bar = part(page, "bar")
-    bar.locator("[data-wb=export]").click()
-    expect(bar.locator("[data-wb=export-folder]")).to_have_text(f"In {panel.work}")
-    bar.locator("[data-wb=export-path]").fill("../escaped.py")
-    bar.locator("[data-wb=export-now]").click()
-    expect(bar.locator("[data-wb=message]")).to_contain_text("was not written")
+    part(page, "bar").locator("[data-wb=export]").click()
+    rows = part(page, "bar").locator("[data-wb=target-row]")
+    expect(rows).to_have_count(len(entry_names()))
+    rows.and_(page.locator("[data-name=script]")).click()
+    code = part(page, "code")
+    expect(code.locator("[data-wb=save-folder]")).to_have_text(f"in {panel.work}")
+    code.locator("[data-wb=path]").fill("../escaped.py")
+    code.locator("[data-wb=save]").click()
+    expect(code.locator("[data-wb=message]")).to_contain_text("was not written")
     assert not (panel.work.parent / "escaped.py").exists()
 
-    bar.locator("[data-wb=export]").click()
-    bar.locator("[data-wb=export-path]").fill("here.py")
-    bar.locator("[data-wb=export-now]").click()
-    expect(bar.locator(".wb-overwrite:visible")).to_contain_text("here.py is there already")
+    code.locator("[data-wb=path]").fill("here.py")
+    code.locator("[data-wb=save]").click()
+    expect(code.locator(".wb-overwrite:visible")).to_contain_text("here.py is there already")
     assert (panel.work / "here.py").read_text() == "mine"
-    bar.locator("[data-wb=overwrite]:visible").click()
-    expect(bar.locator("[data-wb=message]")).to_have_text(f"Saved {panel.work / 'here.py'}")
+    code.locator("[data-wb=overwrite]:visible").click()
+    expect(code.locator("[data-wb=message]")).to_have_text(f"Saved {panel.work / 'here.py'}")
     (session,) = panel.sessions
     script = export(small(), data=session.model.data_panel.datasets)
     assert script.named is not None
     text = script.named("here.py").main.text
     assert (panel.work / "here.py").read_text() == text
 
-    bar.locator("[data-wb=export]").click()
     with page.expect_download() as download:
-        bar.locator("[data-wb=export-download]").click()
+        code.locator("[data-wb=download]").click()
     assert download.value.suggested_filename == "here.py"
     assert download.value.path().read_text() == text

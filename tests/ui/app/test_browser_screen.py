@@ -11,6 +11,7 @@ from tests.ui.hosts import (
     PATIENCE,
     Host,
     PanelHost,
+    await_cards,
     await_picture,
     await_python,
     drag,
@@ -204,3 +205,51 @@ def test_a_message_moves_nothing(panel: PanelHost, photos: Path) -> None:
     model.act("inspector", {"do": "set", "node": "resize", "arg": "size", "value": "1x"})
     expect(preview.locator("[data-wb=stale]")).to_contain_text("'1x' is not a number")
     unmoved()
+
+
+CONTROLS = """() => {
+  const kinds = "button, a[href], input, select, textarea, summary, [role=button], [tabindex='0']";
+  const found = [];
+  const walk = (root) => {
+    for (const el of root.querySelectorAll("*")) {
+      if (el.shadowRoot) walk(el.shadowRoot);
+      if (el.matches(kinds)) found.push(el);
+    }
+  };
+  walk(document);
+  const seen = found.filter((el) => {
+    const { left, top, right, bottom, width, height } = el.getBoundingClientRect();
+    const inside = right > 0 && bottom > 0 && left < innerWidth && top < innerHeight;
+    if (width < 4 || height < 4 || !inside) return false;
+    if (!el.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return false;
+    const middle = [(left + right) / 2, (top + bottom) / 2];
+    const [x, y] = [Math.min(middle[0], innerWidth - 2), Math.min(middle[1], innerHeight - 2)];
+    const hit = el.getRootNode().elementFromPoint(x, y);
+    return hit && (el.contains(hit) || hit.contains(el));
+  });
+  const names = seen.map((el) => el.dataset.wb ?? el.ariaLabel ?? el.textContent.slice(0, 30));
+  const pictures = seen.filter((el) => el.matches("[data-wb=tile] *, [data-wb=look]"));
+  return { names, pictures: pictures.length };
+}"""
+MOST_CONTROLS = 45
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1280, 720), (1024, 768)])
+def test_the_first_screen_has_few_controls_and_starting_points(
+    size: tuple[int, int], panel: PanelHost, photos: Path
+) -> None:
+    panel.page.set_viewport_size({"width": size[0], "height": size[1]})
+    page = open_page(panel, photos, None)
+    start = part(page, "inspector").locator("[data-wb=start]")
+    expect(start.locator("h3")).to_contain_text("Image augmentation with DALI")
+    for name in ("recipe", "empty", "file"):
+        expect(start.locator(f"[data-wb=start-{name}]")).to_be_in_viewport()
+    expect(start.locator("img")).to_have_js_property("naturalWidth", 384)
+    await_cards(page, 5)
+    page.mouse.move(0, 0)
+    seen = page.evaluate(CONTROLS)
+    # Pictures of samples can be clicked too; how many there are is a matter of room.
+    assert len(seen["names"]) - seen["pictures"] <= MOST_CONTROLS, seen["names"]
+    start.locator("[data-wb=start-recipe]").click()
+    expect(part(page, "bar").locator("[data-wb=title]")).to_have_text("imagenet-train")
+    expect(start).to_have_count(0)

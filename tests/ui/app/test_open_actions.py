@@ -40,7 +40,7 @@ def test_a_new_graph_is_empty_and_undo_leads_back(make: Make) -> None:
     assert model.graph == Graph()
     assert screen["canvas", "nodes"] == []
     assert screen["bar", "title"] == "untitled"
-    assert screen["bar", "status"]["state"] == "fault"
+    assert screen["bar", "status"]["text"] == "empty graph"
     bar(model, "undo")
     assert model.graph == SMALL
 

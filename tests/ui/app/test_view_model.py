@@ -236,7 +236,7 @@ def test_graphs_are_opened_and_saved(
     assert str(tmp_path / "mine.json") in screen["bar", "message"]
     assert (tmp_path / "mine.json").read_text() == screen["bar", "saved"]
     model.receive("code", "in_view", True)
-    model.act("bar", {"do": "export", "path": "pipe"})
+    model.act("code", {"do": "save", "path": "pipe"})
     saved = (tmp_path / "pipe.py").read_text()
     code, _, graph = saved.partition("\n\n# The graph of this program")
     assert code == screen["code", "files"][0]["text"]

@@ -21,7 +21,7 @@ from workbench.graph import load_recipe
 from workbench.graph.edits.connect import set_output
 from workbench.roots import Roots
 from workbench.ui.app.view_model import ViewModel
-from workbench.ui.export.exports import zip_archive
+from workbench.ui.export.exports import entry_names, zip_archive
 from workbench.ui.export.output_paths import OutputPath
 
 # The code panel without a toolkit: targets, their files, and what cannot go where.
@@ -212,10 +212,21 @@ def test_the_usage_line_names_the_file_that_is_saved_or_downloaded(shown: Ready)
     model, screen = shown
     model.act("code", {"do": "save", "path": "train"})
     assert "Usage: python train.py --data" in Path("train.py").read_text()
-    model.act("bar", {"do": "export", "path": "mine.py"})
-    assert "Usage: python mine.py --data" in Path("mine.py").read_text()
-    model.act("bar", {"do": "download_script", "file": "kept.py"})
-    assert "Usage: python kept.py --data" in screen["bar", "script"]["text"]
+    model.act("code", {"do": "download", "file": "kept.py"})
+    assert "Usage: python kept.py --data" in screen["code", "script"]["text"]
+
+
+def test_the_bar_exports_to_every_target(shown: Ready) -> None:
+    model, screen = shown
+    names = [entry["name"] for entry in screen["bar", "targets"]]
+    assert names == entry_names()
+    for name in names:
+        model.act("bar", {"do": "export", "target": name})
+        assert (screen["tabs", "tab"], screen["code", "target"]) == ("code", name)
+        assert screen["bar", "target"] == name
+    model.act("bar", {"do": "export", "target": "pytroch"})
+    assert "pytorch" in screen["bar", "message"]
+    assert screen["code", "target"] == names[-1]
 
 
 def test_a_name_under_which_the_code_could_not_run_is_refused(shown: Ready) -> None:
@@ -299,17 +310,9 @@ def test_a_program_that_skips_bad_files_is_saved_with_its_list(
     assert (tmp_path / "pipe.good_data.txt").read_text() == f"{folder / 'good.jpg'} 0\n"
     saved = (tmp_path / "pipe.py").read_text()
     assert saved.startswith(screen["code", "files"][0]["text"].rstrip())
-    # the bar's dialog writes the same
-    model.act("bar", {"do": "export", "path": "bar.py", "overwrite": False})
-    assert screen["bar", "message"].endswith("bar.py and bar.good_data.txt")
-    assert (tmp_path / "bar.good_data.txt").read_text() == f"{folder / 'good.jpg'} 0\n"
-    code, _, _ = saved.partition("# sha256: ")
-    barred = (tmp_path / "bar.py").read_text()
-    assert "GOOD_DATA" in code
-    assert barred.partition("# sha256: ")[0] == code.replace("pipe.py", "bar.py")
-    model.act("bar", {"do": "download_script", "file": "kept.py"})
-    assert "list of good files belongs next to it" in screen["bar", "message"]
-    assert screen["bar", "script"]["text"] == ""
+    model.act("code", {"do": "download", "file": "kept.py"})
+    assert "list of good files belongs next to it" in screen["code", "message"]
+    assert screen["code", "script"]["text"] == ""
     model.receive("code", "target", "notebook")
     screen.wait(lambda s: s["code", "files"][0]["path"] == "pipeline.ipynb", "the notebook")
     model.act("code", {"do": "save", "path": "book", "overwrite": False})

@@ -55,6 +55,7 @@ NO_QUESTION = views.OverwriteQuestion(number=0, do="", path="", message="")
 MOST_STEPS = 100
 """Of those done, and of those undone, that are listed."""
 _NO_FACTS: dict[str, str] = {}
+_EMPTY = "The graph is empty. Add a reader on the canvas, or open a recipe."
 
 
 def constant_fields(catalog: Catalog, machine: Machine, roots: Roots | None = None) -> Fields:
@@ -65,6 +66,7 @@ def constant_fields(catalog: Catalog, machine: Machine, roots: Roots | None = No
             "save_folder": save_folder,
             "devices": presenters.device_choices(machine),
             "recipes": presenters.recipe_entries(),
+            "targets": target_entries(),
         },
         "canvas": {
             "categories": list(CATEGORIES),
@@ -119,11 +121,12 @@ def graph_fields(
             "history": _history_entries(history) if state.history_in_view else [],
             "history_in_view": state.history_in_view,
             "status": _status(state, data_panel, faults),
-            "faults": memo(_fault_entries, shown_faults, remedies, loose),
+            # An empty graph is a beginning: what it lacks is said on the canvas.
+            "faults": memo(_fault_entries, shown_faults, remedies, loose) if graph.nodes else [],
             "message": state.message,
             "saved": memo(dump_document, document),
             "shared": state.shared,
-            "script": state.script,
+            "target": state.target,
             "overwrite": state.overwrite.get("bar", NO_QUESTION),
         },
         "canvas": {
@@ -187,7 +190,7 @@ def graph_fields(
             "shown_classes": state.shown_classes,
             "shown_branches": list(state.present_shown_branches),
             "shown_augmentations": list(state.present_shown_augmentations),
-            "stale": data_panel.error or _first(faults),
+            "stale": data_panel.error or (_first(faults) if graph.nodes else _EMPTY),
             "retryable": again,
             "shuffles": memo(shuffles_files, graph),
             "saved_draws": memo(saved_draw_entries, document, state.batch, repeated, state.preview),
@@ -207,6 +210,7 @@ def graph_fields(
             "lists_files": data_panel.found is not None,
             "source": state.checked.source.text if state.checked.source else "",
             "target": state.target,
+            "script": state.script,
             "in_view": state.code_in_view,
             "skip_bad": state.skip_bad,
             "graph_number": history.opens,
@@ -301,6 +305,8 @@ def _first(faults: Sequence[Fault]) -> str:
 def _status(state: ViewState, data_panel: DataPanel, faults: Sequence[Fault]) -> Status:
     if data_panel.error:
         return {"state": "fault", "text": "no images"}
+    if not state.checked.graph.nodes:
+        return {"state": "ready", "text": "empty graph"}
     if state.failure and state.failure.dead and not blocking_faults(state):
         return {"state": "dead", "text": "worker ended"}
     if state.silent:

@@ -45,7 +45,7 @@ from workbench.ui.jobs.background_results import BackgroundResults
 from workbench.ui.jobs.previewer import Outcome, Previewer
 from workbench.ui.preview.background_previews import BackgroundPreviews
 from workbench.ui.preview.comparison_views import ComparedGraphs, ComparisonViews
-from workbench.ui.preview.presenters import picture_bytes
+from workbench.ui.preview.presenters import picture_bytes, start_entry
 from workbench.ui.preview.verification_job import SessionVerification
 from workbench.ui.speed.panel import SpeedPanel
 from workbench.ui.state.graph_argument import GraphLike, to_document, to_graph
@@ -124,7 +124,10 @@ class ViewModel:
         self._connected = connected
         self.state = ViewState(check_before_run(self.graph, self.catalog, self.machine, roots))
         self.state.snippets = saved_snippets()
-        self.state.selected = initial_selection(self.graph, self.catalog)
+        self._start = start_entry() if graph is None else None
+        """A recipe to start from, for who gave no graph; the page then explains itself first."""
+        if self._start is None:
+            self.state.selected = initial_selection(self.graph, self.catalog)
         self.data_panel = DataPanel(data, self.lock, self._on_folder, self.roots)
         records = state_folder() / "records" if restore else None
         with self.lock:  # what threads find meanwhile waits until all is here
@@ -393,6 +396,8 @@ class ViewModel:
         unread = self._follow_data()
         state.follow_savable(self.graph, state.target, self.data_panel.dataset, state.skip_bad)
         follow_graph(state, self.graph, self.catalog)
+        if not self.graph.nodes:
+            self._clear_pictures()
         self.sessions.follow()
         if state.checked.graph is not self.graph:
             state.checked = check_before_run(self.graph, self.catalog, self.machine, self.roots)
@@ -494,6 +499,8 @@ class ViewModel:
     def _fields(self) -> Fields:
         shown = graph_fields(self.state, self.history, self.catalog, self.data_panel, self._memo)
         shown["bar"] |= self.sessions.fields()
+        fresh = not (self.history.can_undo or self.history.can_redo)
+        shown["inspector"]["start"] = self._start if self._start and fresh else {}
         active, data = self.state.checked.active, self.data_panel.datasets
         stale, faults = shown["preview"]["stale"], shown["bar"]["faults"]
 

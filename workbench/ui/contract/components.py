@@ -110,8 +110,9 @@ class Bar(Fields):
     """What the last action did or why it failed."""
     saved: str = ""
     """The graph's JSON, for the browser to offer as a file."""
-    script: views.TextFile | Empty = {}
-    """What ``download_script`` made."""
+    target: str = "script"
+    """What the Code panel shows the graph as."""
+    targets: list[views.TargetEntry] = []
     save_folder: str = ""
     """Where files with a plain name are saved."""
     overwrite: views.OverwriteQuestion | Empty = {}
@@ -190,6 +191,8 @@ class Inspector(Fields):
     node: inspector_views.InspectorView | Empty = {}
     classes: list[str] = []
     """Names of the classes of the data."""
+    start: views.RecipeEntry | Empty = {}
+    """A recipe to start from. Empty: the graph is the user's own."""
     fused_speed: speed_views.FusedSpeedEntry | Empty = {}
     """An if against one operator."""
     shares: preview_views.InspectedSharesEntry | Empty = {}
@@ -351,6 +354,8 @@ class Code(Fields):
     """The script for any data; empty: the graph has faults."""
     target: Both[str] = "script"
     """What the graph is shown as."""
+    script: views.TextFile | Empty = {}
+    """What ``download`` made."""
     targets: list[views.TargetEntry] = []
     in_view: Both[bool] = False
     """Whether it is on the screen: only then it is sent."""

@@ -13,7 +13,7 @@ from workbench.graph.storage.layout import dump_document
 from workbench.roots import Roots
 from workbench.ui.contract.action import Action, tag_of
 from workbench.ui.contract.views import OverwriteQuestion, TextFile
-from workbench.ui.export.exports import exported_files
+from workbench.ui.export.exports import exported_files, require_entry
 from workbench.ui.export.output_paths import OutputPath, with_suffix
 from workbench.ui.state.view_state import ViewState
 
@@ -70,24 +70,24 @@ class SaveCode(SaveAction, tag="save", frozen=True):
     component = "code"
 
     def write(self, model: ViewModel) -> str:
-        return self._save(model, model.state.target)
-
-    def _save(self, model: ViewModel, target: str) -> str:
         state, document = model.state, model.history.document
         file = with_suffix(self.path, ".py").name
         exported = exported_files(
-            state.checked, target, document, model.data_panel, state.skip_bad, file
+            state.checked, state.target, document, model.data_panel, state.skip_bad, file
         )
         return _save_code(exported, self.path, model.roots, self.overwrite)
 
 
-class ExportScript(SaveCode, tag="export", frozen=True):
-    """Write the script."""
+class ShowCode(Action, tag="export", frozen=True):
+    """Show the code for a target, where it is copied, downloaded and saved."""
 
-    component = "bar"
+    target: str
 
-    def write(self, model: ViewModel) -> str:
-        return self._save(model, "script")
+    def apply(self, model: ViewModel) -> str:
+        """Raises GraphExportError for an unknown target."""
+        require_entry(self.target)
+        model.state.target, model.state.tab = self.target, "code"
+        return ""
 
 
 class SaveFileList(SaveAction, tag="save_file_list", frozen=True):
@@ -107,18 +107,20 @@ class SaveFileList(SaveAction, tag="save_file_list", frozen=True):
         return f"Saved {path} with {listed.count(LINE_END):,} of {found.count:,} files"
 
 
-class DownloadScript(Action, tag="download_script", frozen=True):
-    """Make the script for the browser to keep."""
+class DownloadCode(Action, tag="download", frozen=True):
+    """Make the code of a target that is one file for the browser to keep."""
 
-    file: str = ""
-    """Under which name it keeps it: the script's usage line has it."""
+    file: str
+    """Under which name it keeps it: the code's usage line has it."""
 
     def apply(self, model: ViewModel) -> str:
         """Raises GraphEditError also where a list belongs next to what a browser keeps."""
         state, document = model.state, model.history.document
         if state.skip_bad:
             raise GraphEditError("Save it: the list of good files belongs next to it")
-        made = exported_files(state.checked, "script", document, model.data_panel, False, self.file)
+        made = exported_files(
+            state.checked, state.target, document, model.data_panel, False, self.file
+        )
         state.script = TextFile(number=state.script["number"] + 1, text=made.main.text)
         return ""
 

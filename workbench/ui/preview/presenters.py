@@ -39,6 +39,11 @@ def recipe_entries() -> list[RecipeEntry]:
     ]
 
 
+def start_entry() -> RecipeEntry:
+    """The recipe that who has no graph yet is offered to start from."""
+    return next(entry for entry in recipe_entries() if entry["name"] == "imagenet-train")
+
+
 def fault_entries(
     faults: Sequence[Fault], fixes: Sequence[Sequence[str]], warnings: int = 0
 ) -> list[FaultEntry]:

@@ -22,11 +22,12 @@ import { chord, keyScope, undoKey } from "./lib/keyboard";
 import type { Link } from "./lib/link";
 import { arrangeScreen } from "./lib/screen";
 import { useQuestion } from "./lib/overwriteQuestion";
+import { Popover } from "./lib/popover";
 import { Segmented } from "./lib/segmented";
+import { TargetMenu } from "./lib/targetMenu";
 import css from "./styles/bar.css";
 
 const NO_QUESTION = { number: 0, do: "", path: "", message: "" };
-const NO_SCRIPT = { number: 0, text: "" };
 const NO_PICTURE = new ArrayBuffer(0);
 
 function Bar({ link, root }: PanelProps<"bar">) {
@@ -62,7 +63,7 @@ function Bar({ link, root }: PanelProps<"bar">) {
           chosen={useField(link, "device", "cpu")}
           choose={(id) => link.set("device", id === "mixed" ? "mixed" : "cpu")}
         />
-        <span class="wb-bar-undo">
+        <span class="wb-bar-undo wb-reveals">
           <Undo
             label="Undo"
             step={useField(link, "undo_label", "")}
@@ -200,7 +201,7 @@ interface FilesProps extends PanelProps<"bar"> {
   say: (words: string) => void;
 }
 
-/** Save, share and export. */
+/** Save, share, and the targets of an export. */
 function Files({ link, root, saving, say }: FilesProps) {
   const shipping = useRef<HTMLDivElement>(null);
   const [question, close] = useQuestion(useField(link, "overwrite", NO_QUESTION));
@@ -211,11 +212,6 @@ function Files({ link, root, saving, say }: FilesProps) {
     describing.current = false;
     void insertCell(link.host.widget_manager, cell).then(say);
   }, [cell]);
-  const script = useField(link, "script", NO_SCRIPT);
-  const downloadName = useRef("pipe.py");
-  useChange(() => {
-    if (script.text) download(downloadName.current, script.text, "text/x-python");
-  }, [script.number]);
   const graph = useField(link, "graph_number", 0);
   const folder = (): string => link.get("save_folder", "");
   const stem = (): string =>
@@ -224,20 +220,18 @@ function Files({ link, root, saving, say }: FilesProps) {
       .slice(0, 80)
       .replace(/[^\w.-]+/g, "-")
       .replace(/^[-.]+|-+$/g, "") || "graph";
-  const asked = question && (question.do === "save" ? "save" : "export");
   return (
     <>
       <PathButton
         label="Save"
         field="Save the graph on the computer that runs the workbench as"
         folder={folder}
-        look="wb-link"
         path={() => `${stem()}.json`}
         graph={graph}
         save={(path, overwrite) => link.ask("save", { path, overwrite })}
         download={(name) => download(name, link.get("saved", ""), "application/json")}
-        question={asked === "save" ? question : null}
-        closeQuestion={() => asked === "save" && close()}
+        question={question}
+        closeQuestion={close}
         handle={saving}
       >
         <button
@@ -261,22 +255,22 @@ function Files({ link, root, saving, say }: FilesProps) {
         stem={stem}
         linked={isPage(root)}
       />
-      <PathButton
-        label="Export"
-        field="Export the script to the computer that runs the workbench as"
-        folder={folder}
-        look="wb-btn"
-        path={() => "pipe.py"}
-        graph={graph}
-        save={(path, overwrite) => link.ask("export", { path, overwrite })}
-        download={(name) => {
-          downloadName.current = name;
-          link.ask("download_script", { file: name });
-        }}
-        question={asked === "export" ? question : null}
-        closeQuestion={() => asked === "export" && close()}
+      <Popover
         handle={shipping}
-      />
+        label="Export"
+        role="menu"
+        align="end"
+        button={{ class: "wb-btn", "data-wb": "export", children: "Export" }}
+      >
+        <TargetMenu
+          targets={useField(link, "targets", [])}
+          chosen={useField(link, "target", "script")}
+          choose={(target) => {
+            shipping.current!.hidePopover();
+            link.ask("export", { target });
+          }}
+        />
+      </Popover>
     </>
   );
 }

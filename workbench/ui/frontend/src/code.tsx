@@ -15,6 +15,7 @@ import css from "./styles/code.css";
 import type { CodeFile } from "./views";
 
 const NO_QUESTION = { number: 0, do: "", path: "", message: "" };
+const NO_SCRIPT = { number: 0, text: "" };
 const NOTHING: CodeFile = { path: "", text: "" };
 const NO_LINES: number[] = [];
 /** What DALI calls a `file_list`: of the files that a check found good. */
@@ -71,11 +72,21 @@ function Code({ link, root }: PanelProps<"code">) {
     const what = several ? `${file.path} copied.` : "Copied.";
     say(done ? what : "The browser did not allow copying.");
   };
+  const script = useField(link, "script", NO_SCRIPT);
+  const kept = useRef("");
+  useChange(() => {
+    if (script.text && kept.current) download(kept.current, script.text, "text/plain");
+    kept.current = "";
+  }, [script.number]);
   const fetch = (): void => {
     const name = path.current!.value.trim() || usual;
+    if (!several) {
+      kept.current = name;
+      link.ask("download", { file: name });
+      return;
+    }
     const content = link.get("download", new ArrayBuffer(0)) as BlobPart;
-    if (several) download(`${name}.zip`, content, "application/zip");
-    else download(name, content, "text/plain");
+    download(`${name}.zip`, content, "application/zip");
   };
   const overwrite = (name: string): void => {
     const does = question?.do === "save_file_list" ? "save_file_list" : "save";

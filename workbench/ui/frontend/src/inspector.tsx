@@ -7,6 +7,7 @@ import { InteractionGuard } from "./inspector/interactionGuard";
 import { LearntPolicy, PolicyEditor } from "./inspector/policyEditor";
 import { Device, NodeHeader } from "./inspector/nodeHeader";
 import { PreviousValues } from "./inspector/previousValues";
+import { Start } from "./inspector/start";
 import { component, type PanelProps } from "./lib/component";
 import { useField, useRedraw, useRootData } from "./lib/hooks";
 import { undoKey } from "./lib/keyboard";
@@ -14,8 +15,11 @@ import { Notice, Notices } from "./lib/notice";
 import css from "./styles/inspector.css";
 import type { ArgRow, InspectorView } from "./views";
 
+const NOTHING = "Select an operator to see its arguments.";
+
 function Inspector({ link, root }: PanelProps<"inspector">) {
   const view = useField(link, "node", {});
+  const start = useField(link, "start", {});
   const redraw = useRedraw();
   const guard = useMemo(() => new InteractionGuard(root, link, redraw), [root, link]);
   const memory = useMemo(() => new PreviousValues(), []);
@@ -92,9 +96,7 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
           <Notice key={error} name="node-error" kind="error" words={error} />
         ))}
       </Notices>
-      <p class="wb-empty" hidden={id !== ""}>
-        Select an operator to see its arguments.
-      </p>
+      {!id && (start.name ? <Start link={link} /> : <p class="wb-empty">{NOTHING}</p>)}
     </div>
   );
 }

@@ -1007,7 +1007,8 @@ export interface BarFields {
   faults: FaultEntry[];
   message: string;
   saved: string;
-  script: Partial<TextFile>;
+  target: string;
+  targets: TargetEntry[];
   save_folder: string;
   overwrite: Partial<OverwriteQuestion>;
   shared: Bytes;
@@ -1037,8 +1038,7 @@ export interface BarActions {
   share: {};
   go_to: { step: number };
   save: { path: string; overwrite?: boolean };
-  export: { path: string; overwrite?: boolean };
-  download_script: { file?: string };
+  export: { target: string };
   fix: { node: string; arg: string; fix: string };
   select: { node: string };
   undo: {};
@@ -1123,6 +1123,7 @@ export interface CanvasActions {
 export interface InspectorFields {
   node: Partial<InspectorView>;
   classes: string[];
+  start: Partial<RecipeEntry>;
   fused_speed: Partial<FusedSpeedEntry>;
   shares: Partial<InspectedSharesEntry>;
   effect_open: boolean;
@@ -1162,6 +1163,10 @@ export interface InspectorActions {
   count_branches: { batches: number };
   measure_fused: { block: string };
   stop_fused: {};
+  new: {};
+  recipe: { name: string };
+  open: { text: string };
+  open_picture: { data: string };
   open_scope: { scope: string };
   select: { node: string };
   undo: {};
@@ -1280,6 +1285,7 @@ export interface SpeedActions {
 /** The graph as code for a target, live. */
 export interface CodeFields {
   target: string;
+  script: Partial<TextFile>;
   targets: TargetEntry[];
   in_view: boolean;
   skip_bad: boolean;
@@ -1298,6 +1304,7 @@ export interface CodeFields {
 
 export interface CodeActions {
   save: { path: string; overwrite?: boolean };
+  download: { file: string };
   save_file_list: { path: string; overwrite?: boolean };
   select: { node: string };
 }

@@ -20,7 +20,7 @@ export function History({ steps, disabled, look, goTo }: Props) {
   const rows = [{ step: start, label: start ? "earlier" : "start", done: true }, ...steps];
   const now = rows.reduce((last, { step, done }) => (done ? step : last), start);
   const button = {
-    class: "wb-ico wb-bar-history",
+    class: "wb-ico wb-bar-history wb-reveal",
     "data-wb": "history",
     "data-tip": "History of edits",
     "aria-label": "History of edits",

@@ -1,4 +1,4 @@
-// Where to write: the graph to save, the script to export.
+// Where to write the graph.
 
 import type { ComponentChildren, RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -12,7 +12,6 @@ interface Props {
   field: string;
   /** Where a plain name leads. */
   folder: () => string;
-  look: "wb-link" | "wb-btn";
   path: () => string;
   /** Number of the open graph: a name that was typed stays only while it is open. */
   graph: number;
@@ -29,7 +28,7 @@ interface Props {
 
 /** A button that asks where to write, with the usual name filled in. */
 export function PathButton(props: Props) {
-  const { label, field, look, question, handle } = props;
+  const { label, field, question, handle } = props;
   const name = label.toLowerCase();
   const input = useRef<HTMLInputElement>(null);
   const offered = useRef({ graph: 0, path: "" });
@@ -50,7 +49,7 @@ export function PathButton(props: Props) {
       handle={handle}
       label={field}
       align="end"
-      button={{ class: look, "data-wb": name, children: label }}
+      button={{ class: "wb-link", "data-wb": name, children: label }}
       opening={() => {
         const { graph, path } = offered.current;
         const { value } = input.current!;

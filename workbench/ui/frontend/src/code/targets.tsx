@@ -4,7 +4,8 @@ import { useRef } from "preact/hooks";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
-import { Menu, Popover } from "../lib/popover";
+import { Popover } from "../lib/popover";
+import { TargetMenu } from "../lib/targetMenu";
 
 export function Targets({ link }: { link: Link<"code"> }) {
   const chosen = useField(link, "target", "script");
@@ -23,23 +24,7 @@ export function Targets({ link }: { link: Link<"code"> }) {
   return (
     <span class="wb-code-to">
       <Popover handle={menu} label="Export to" role="menu" button={button}>
-        <Menu class="wb-code-targets">
-          {targets.map(({ name, about }) => (
-            <button
-              key={name}
-              type="button"
-              role="menuitemradio"
-              aria-checked={name === chosen}
-              autofocus={name === chosen}
-              data-wb="target-row"
-              data-name={name}
-              onClick={() => choose(name)}
-            >
-              <b>{name}</b>
-              <small>{about}</small>
-            </button>
-          ))}
-        </Menu>
+        <TargetMenu {...{ targets, chosen, choose }} />
       </Popover>
       <span class="wb-muted wb-code-about" data-wb="about">
         {targets.find(({ name }) => name === chosen)?.about}

@@ -1,4 +1,5 @@
-// Controls in one row, the essential ones first. Those at its end that do not fit go into a menu.
+// Controls in one row, the essential ones first. The last ones go into a menu: those that do not fit,
+// and those that are seldom wanted.
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -11,6 +12,8 @@ export interface RowItem {
   /** A narrower form, for a row that has no room for all that is `essential` otherwise. */
   compact?: ComponentChildren;
   essential?: boolean;
+  /** Whether it is in the menu even where the row has room. All such items are the last. */
+  tucked?: boolean;
 }
 
 /** Pixels of the menu's button. */
@@ -19,7 +22,7 @@ const BUTTON = 28;
 export function OverflowRow({ items, label }: { items: RowItem[]; label: string }) {
   const row = useRef<HTMLDivElement>(null);
   const widths = useRef(new Map<string, number>());
-  const [fit, setFit] = useState(items.length);
+  const [fit, setFit] = useState(items.filter(({ tucked }) => !tucked).length);
   const [narrow, setNarrow] = useState(false);
   const inForm = ({ id, compact }: RowItem, form: boolean): string =>
     form && compact !== undefined ? `${id} compact` : id;
@@ -32,12 +35,14 @@ export function OverflowRow({ items, label }: { items: RowItem[]; label: string 
     const room = el.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
     if (room <= 0) return; // not on the page
     const gap = parseFloat(columnGap) || 0;
+    const offered = items.filter(({ tucked }) => !tucked);
     const each = (form: boolean): number[] =>
-      items.map((item) => widths.current.get(inForm(item, form)) ?? 0);
+      offered.map((item) => widths.current.get(inForm(item, form)) ?? 0);
     const essential = items.filter((item) => item.essential).length;
-    const form = countThatFit(each(false), room, gap) < essential;
+    const menu = offered.length < items.length;
+    const form = countThatFit(each(false), room, gap, menu) < essential;
     setNarrow(form);
-    setFit(countThatFit(each(form), room, gap));
+    setFit(countThatFit(each(form), room, gap, menu));
   };
   const latest = useRef(measure);
   latest.current = measure;
@@ -51,7 +56,7 @@ export function OverflowRow({ items, label }: { items: RowItem[]; label: string 
   return (
     <div class="wb-controls wb-overflow-row" ref={row}>
       {items.slice(0, fit).map((item) => (
-        <span key={item.id} class="wb-control" data-item={inForm(item, narrow)}>
+        <span key={item.id} class="wb-control wb-reveals" data-item={inForm(item, narrow)}>
           {narrow ? (item.compact ?? item.content) : item.content}
         </span>
       ))}
@@ -80,9 +85,9 @@ export function OverflowRow({ items, label }: { items: RowItem[]; label: string 
   );
 }
 
-/** How many from the first stand in a row, the menu's button beside them if they are not all. */
-function countThatFit(widths: number[], room: number, gap: number): number {
+/** How many from the first are in a row; `menu`: its button is there even if all of them fit. */
+function countThatFit(widths: number[], room: number, gap: number, menu: boolean): number {
   const ends = widths.reduce<number[]>((all, width) => [...all, (all.at(-1) ?? -gap) + gap + width], []);
-  if ((ends.at(-1) ?? 0) <= room) return widths.length;
+  if (!menu && (ends.at(-1) ?? 0) <= room) return widths.length;
   return Math.max(1, ends.filter((end) => end + gap + BUTTON <= room).length);
 }

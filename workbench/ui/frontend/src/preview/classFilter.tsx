@@ -38,7 +38,10 @@ export function ClassFilter({ link, header, tiles }: Props) {
     ],
   };
   return (
-    <span class="wb-class-filter" data-filtered={shown.length ? "true" : undefined}>
+    <span
+      class={shown.length ? "wb-class-filter" : "wb-class-filter wb-reveal"}
+      data-filtered={shown.length ? "true" : undefined}
+    >
       <Popover label="Classes that are shown" align="end" button={button}>
         <ClassChooser names={names} shown={shown} choose={(to) => link.set("shown_classes", to)} />
       </Popover>

@@ -1,5 +1,6 @@
 // What is to be seen: which pictures, which batch, which draws; and whether it is what ships.
 
+import type { ComponentProps } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { IconButton } from "../lib/button";
 import { useField } from "../lib/hooks";
@@ -13,13 +14,16 @@ import { Segmented } from "../lib/segmented";
 import type { PreviewFields } from "../views";
 import { SavedDraws } from "./savedDraws";
 
-const MODES = [
+const USUAL_MODES = [
   { id: "original", label: "Original" },
   { id: "augmented", label: "Augmented" },
   { id: "both", label: "Both" },
+];
+const MORE_MODES = [
   { id: "difference", label: "Difference" },
   { id: "compare", label: "Compare" },
 ];
+const MODES = [...USUAL_MODES, ...MORE_MODES];
 const FAR = "For all tiles: a close-up shows one picture, which is chosen below.";
 const SEEDS = 100_000;
 const SHUFFLES =
@@ -50,43 +54,67 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
     setReasons((last) => ({ ...last, [name]: reason }));
   const turn = (by: number): void => link.set("batch", Math.max(0, batch + by));
   const field = { link, refuse, pinned };
-  const modes = (
+  const menu = useRef<HTMLDivElement>(null);
+  const choices = (some: typeof MODES) => (
     <Segmented
       label="What is shown"
-      choices={MODES.map((each) => ({ ...each, disabled: near ? FAR : "" }))}
+      choices={some.map((each) => ({ ...each, disabled: near ? FAR : "" }))}
       chosen={mode}
       choose={(id) => link.set("mode", id as PreviewFields["mode"])}
     />
   );
-  const menu = useRef<HTMLDivElement>(null);
-  const modeMenu = (
-    <Popover
-      handle={menu}
-      label="What is shown"
-      button={{
-        class: "wb-val wb-mode",
-        "data-wb": "mode",
-        "aria-label": `What is shown: ${MODES.find(({ id }) => id === mode)?.label ?? mode}`,
-        children: [MODES.find(({ id }) => id === mode)?.label, <Icon name="down" size={11} />],
-      }}
-    >
-      {/* An arrow key chooses too, and leaves it open for the next. */}
-      <div onClick={() => menu.current!.hidePopover()}>{modes}</div>
+  /** A button that opens the rest of the modes. An arrow key chooses too, and leaves it open. */
+  const modeMenu = (button: ComponentProps<typeof Popover>["button"], some: typeof MODES) => (
+    <Popover handle={menu} label="What is shown" button={button}>
+      <div onClick={() => menu.current!.hidePopover()}>{choices(some)}</div>
     </Popover>
+  );
+  const chosen = MODES.find(({ id }) => id === mode)?.label ?? mode;
+  const unusual = MORE_MODES.filter(({ id }) => id === mode);
+  const modes = (
+    <>
+      {choices([...USUAL_MODES, ...unusual])}
+      {modeMenu(
+        {
+          class: "wb-ico",
+          "data-wb": "more-modes",
+          "aria-label": "More ways to show it",
+          "data-tip": "Difference, Compare",
+          children: <Icon name="more" size={15} />,
+        },
+        MORE_MODES,
+      )}
+    </>
+  );
+  const compactModes = modeMenu(
+    {
+      class: "wb-val wb-mode",
+      "data-wb": "mode",
+      "aria-label": `What is shown: ${chosen}`,
+      children: [chosen, <Icon key="down" name="down" size={11} />],
+    },
+    MODES,
   );
   const turning = (
     <>
       batch
+      <WholeNumber name="batch" label="Batch, from 0" reason={reasons.batch} {...field} />
       <IconButton
         label="Previous batch"
         name="batch-back"
+        class="wb-ico wb-reveal"
         disabled={pinned || batch <= 0}
         onClick={() => turn(-1)}
       >
         <Icon name="left" size={13} />
       </IconButton>
-      <WholeNumber name="batch" label="Batch, from 0" reason={reasons.batch} {...field} />
-      <IconButton label="Next batch" name="batch-next" disabled={pinned} onClick={() => turn(1)}>
+      <IconButton
+        label="Next batch"
+        name="batch-next"
+        class="wb-ico wb-reveal"
+        disabled={pinned}
+        onClick={() => turn(1)}
+      >
         <Icon name="right" size={13} />
       </IconButton>
     </>
@@ -98,6 +126,7 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
       <IconButton
         label="New draw: another seed"
         name="reseed"
+        class="wb-ico wb-reveal"
         data-tip={`New draw: another seed${more && `\n\n${more}`}`}
         aria-description={more || undefined}
         disabled={pinned}
@@ -128,11 +157,15 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
       <OverflowRow
         label="More of what is shown"
         items={[
-          { id: "mode", content: modes, compact: modeMenu, essential: true },
+          { id: "mode", content: modes, compact: compactModes, essential: true },
           { id: "batch", content: turning, essential: true },
           { id: "seed", content: drawing, essential: true },
-          { id: "show-original", content: <HoldButton on={showingOriginal} hold={hold} /> },
-          { id: "draws", content: keeping },
+          { id: "draws", content: keeping, tucked: !pinned },
+          {
+            id: "show-original",
+            content: <HoldButton on={showingOriginal} hold={hold} />,
+            tucked: true,
+          },
         ]}
       />
       <Notice

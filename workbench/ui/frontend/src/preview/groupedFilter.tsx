@@ -62,7 +62,10 @@ export function GroupedFilter(props: Props): ComponentChild {
     ],
   };
   return (
-    <span class="wb-class-filter" data-filtered={shown.length ? "true" : undefined}>
+    <span
+      class={shown.length ? "wb-class-filter" : "wb-class-filter wb-reveal"}
+      data-filtered={shown.length ? "true" : undefined}
+    >
       <Popover label={`${capital(noun)} that are shown`} align="end" button={button}>
         <div class="wb-class-chooser">
           {[...groups(choices, ({ group }) => group)].map(([group, own]) => (

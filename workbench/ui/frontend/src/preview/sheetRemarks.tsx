@@ -20,7 +20,7 @@ export function SheetRemarks({ header, mode, originals, manyPhotos, children }: 
   const note = originals && mixed ? "" : header?.note;
   const words = [sides, note].filter(Boolean).join(" · ");
   return (
-    <div class="wb-remarks">
+    <div class="wb-remarks wb-reveals">
       <button
         class="wb-one"
         type="button"

@@ -1,0 +1,58 @@
+// What the workbench is, and how to begin: shown while the graph is nobody's own.
+
+import { useMemo, useRef, useState } from "preact/hooks";
+import { readFile, type Incoming } from "../bar/importGraph";
+import { useField } from "../lib/hooks";
+import { Icon } from "../lib/icons";
+import type { Link } from "../lib/link";
+
+export function Start({ link }: { link: Link<"inspector"> }) {
+  const { name = "", line = "", picture = "" } = useField(link, "start", {});
+  const input = useRef<HTMLInputElement>(null);
+  const [refused, refuse] = useState("");
+  const incoming = useMemo<Incoming>(
+    () => ({
+      text: (content) => link.ask("open", { text: content }),
+      picture: (data) => link.ask("open_picture", { data }),
+      refuse,
+    }),
+    [link],
+  );
+  const open = (): void => {
+    const file = input.current!.files?.[0];
+    if (file) void readFile(file, incoming).finally(() => (input.current!.value = ""));
+  };
+  return (
+    <section class="wb-start" data-wb="start" aria-label="Start">
+      <h3>Image augmentation with DALI, seen on your photos, measured, and exported as code</h3>
+      <p>This is an example. Click one of its steps to change it, or start with:</p>
+      <button type="button" data-wb="start-recipe" onClick={() => link.ask("recipe", { name })}>
+        <img src={picture} alt="" width={384} height={96} />
+        <b>The recipe {name}</b>
+        <small>{line} More are under Recipes.</small>
+      </button>
+      <button type="button" data-wb="start-empty" onClick={() => link.ask("new", {})}>
+        <Icon name="plus" size={18} />
+        <b>An empty graph</b>
+        <small>Add operators one by one.</small>
+      </button>
+      <button type="button" data-wb="start-file" onClick={() => input.current!.click()}>
+        <Icon name="file" size={18} />
+        <b>A file, or drop one here</b>
+        <small>A graph (JSON), an exported program, or a shared picture (PNG).</small>
+      </button>
+      <p class="wb-arg-error" role="alert" hidden={!refused}>
+        {refused}
+      </p>
+      <input
+        ref={input}
+        type="file"
+        accept=".json,.png,.py,.ipynb,application/json,image/png"
+        hidden
+        aria-label="Graph file or shared picture to start with"
+        data-wb="start-input"
+        onChange={open}
+      />
+    </section>
+  );
+}
