@@ -13,7 +13,7 @@ from workbench.emit.interop.albumentations.composition import (
     range_of,
     shifted,
 )
-from workbench.emit.interop.common import pixels
+from workbench.emit.interop.common import exporters, pixels
 from workbench.emit.interop.common.images import (
     Images,
     NoMatchError,
@@ -25,12 +25,11 @@ from workbench.emit.interop.common.images import (
 )
 from workbench.emit.interop.common.library import COLOURS, sampled, unused
 from workbench.emit.interop.common.source_text import Expression, call_of
-from workbench.emit.interop.common.steps import Step, blur_window, grey_share, kept_bits
+from workbench.emit.interop.common.steps import Step
 from workbench.emit.interop.common.transforms import Transforms
 
 _imports, _exports = ALBUMENTATIONS.imports, ALBUMENTATIONS.exports
 _exports_expression = ALBUMENTATIONS.exports_expression
-_UNCHANGED = (1.0, 1.0)
 
 
 @_imports(
@@ -78,42 +77,29 @@ def color_jitter(
     "color_twist", "brightness_contrast", "brightness", "contrast", "saturation", "hue", "hsv"
 )
 def export_color_jitter(transforms: Transforms, step: Step) -> None:
-    names = step.reading.catalog[step.op].args
-    if step.op == "saturation" and (p := grey_share(step)):
+    if step.op == "saturation" and (p := exporters.grey_share(step)):
         transforms.add("ToGray", p=p)
         transforms.measured("grey")
         return
-    ranges = {
-        name: step.span(name) if name in names else _UNCHANGED
-        for name in ("brightness", "contrast", "saturation")
-    }
-    centre = step.fixed("contrast_center") if "contrast_center" in names else 0.5
-    if "brightness_shift" in step.given or (centre == 0 and ranges["contrast"] != _UNCHANGED):
-        shift = step.span("brightness_shift")
-        low, high = ranges["contrast"]
-        if ranges["brightness"] != _UNCHANGED:
+    factors, hue = exporters.jitter(step)
+    contrast = factors.get("contrast")
+    centre = step.fixed("contrast_center") if "contrast_center" in step.spec.args else 0.5
+    if "brightness_shift" in step.given or (centre == 0 and contrast):
+        if "brightness" in factors:
             raise step.refusal("multiplies by one factor, or shifts", "brightness_shift")
-        if centre != 0 and (low, high) != _UNCHANGED:
+        if centre != 0 and contrast:
             transforms.note("contrast turns about 0, not about 128")
+        low, high = contrast or exporters.UNCHANGED
+        shift = step.span("brightness_shift")
         limits = {"brightness_limit": shift, "contrast_limit": (low - 1, high - 1)}
         transforms.add("RandomBrightnessContrast", **limits, p=1.0)
         transforms.measured("brightness_shift")
         return
-    if "value" in names and (value := step.span("value")) != _UNCHANGED:
-        ranges["brightness"] = value
-    hue = step.span("hue") if "hue" in names else (0.0, 0.0)
-    turned = max(hue[0] / 360, -0.5), min(hue[1] / 360, 0.5)
-    transforms.add("ColorJitter", **ranges, hue=turned, p=1.0)
-    for name, given in ranges.items():
-        if given != _UNCHANGED:
-            transforms.measured(name)
-    if ranges["contrast"] != _UNCHANGED:
-        transforms.note("contrast turns about the mean of the image, not about 128")
-    if sum(each != _UNCHANGED for each in ranges.values()) + any(hue) > 1:
-        transforms.note("colours change in an order that is drawn")
-    if any(hue):
-        transforms.measured("hue")
-        transforms.note("the hue is turned in HSV, not in YIQ")
+    unchanged = dict.fromkeys(("brightness", "contrast", "saturation"), exporters.UNCHANGED)
+    transforms.add("ColorJitter", **{**unchanged, **factors}, hue=hue or (0.0, 0.0), p=1.0)
+    if contrast:
+        transforms.note(exporters.MEAN_CONTRAST)
+    exporters.report_jitter(transforms, factors, hue)
 
 
 @_imports(
@@ -157,8 +143,7 @@ def to_gray(images: Images, num_output_channels: int = 3) -> None:
 
 @_exports("color_space_conversion")
 def export_grayscale(transforms: Transforms, step: Step) -> None:
-    if (step.fixed("image_type"), step.fixed("output_type")) != ("RGB", "GRAY"):
-        raise step.refusal("converts RGB to grey", "output_type")
+    exporters.require_grey(step)
     transforms.add("ToGray", num_output_channels=1, p=1.0)
     transforms.measured("grey")
 
@@ -266,11 +251,8 @@ def motion_blur(
 
 @_exports("experimental.median_blur")
 def export_median_blur(transforms: Transforms, step: Step) -> None:
-    sizes = step.fixed("window_size")
-    sizes = sizes if isinstance(sizes, tuple) else (sizes,)
-    if len(set(sizes)) > 1:
-        raise step.refusal("blurs in a square window", "window_size")
-    transforms.add("MedianBlur", (int(sizes[0]), int(sizes[0])), p=1.0)
+    side = exporters.square_window(step)
+    transforms.add("MedianBlur", (side, side), p=1.0)
 
 
 @_imports("GaussianBlur", compare=sampled(blur_limit=0, sigma_limit=0))
@@ -296,14 +278,11 @@ def gaussian_blur(images: Images, blur_limit: Any = 0, sigma_limit: Any = None) 
 
 @_exports("gaussian_blur")
 def export_gaussian_blur(transforms: Transforms, step: Step) -> None:
-    sizes = step.fixed("window_size")
-    sizes = sizes if isinstance(sizes, tuple) else (sizes,)
-    if len(set(sizes)) > 1:
-        raise step.refusal("blurs in a square window", "window_size")
+    side = exporters.square_window(step)
     transforms.measured("gaussian_blur")
 
     def blur(low: float, high: float) -> Expression:
-        window, low, high = blur_window(sizes[0], low, high)
+        window, low, high = exporters.blur_window(side, low, high)
         return call_of("A.GaussianBlur", (window, window), (low, high), p=1.0)
 
     transforms.add_sampled(step, "sigma", blur)
@@ -381,7 +360,7 @@ def posterize(images: Images, num_bits: Any = 4) -> None:
 
 @_exports_expression("bitand(x, N)")
 def export_posterize(transforms: Transforms, step: Step, mask: float) -> None:
-    transforms.add("Posterize", kept_bits(step, mask), p=1.0)
+    transforms.add("Posterize", exporters.kept_bits(step, mask), p=1.0)
     transforms.measured("posterize")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from workbench.emit.interop.common import pixels
+from workbench.emit.interop.common import exporters, pixels
 from workbench.emit.interop.common.geometry import fills
 from workbench.emit.interop.common.images import Images, NoMatchError, number
 from workbench.emit.interop.common.library import (
@@ -24,7 +24,7 @@ from workbench.emit.interop.common.library import (
     written,
 )
 from workbench.emit.interop.common.source_text import Expression, call_of
-from workbench.emit.interop.common.steps import Choice, Step, decoded_with_pillow
+from workbench.emit.interop.common.steps import Choice, Step
 from workbench.emit.interop.common.transforms import Transforms, with_p
 
 
@@ -293,4 +293,4 @@ def normalize(
 
 @_exports("decoders.image")
 def export_decode(transforms: Transforms, step: Step) -> None:
-    decoded_with_pillow(step)
+    exporters.decoded_with_pillow(step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from workbench.emit.interop.albumentations.composition import (
@@ -10,6 +11,7 @@ from workbench.emit.interop.albumentations.composition import (
     is_pair,
     shifted,
 )
+from workbench.emit.interop.common import exporters
 from workbench.emit.interop.common.geometry import (
     as_value,
     crop_at_random,
@@ -31,7 +33,7 @@ from workbench.emit.interop.common.images import (
 )
 from workbench.emit.interop.common.library import WINDOW, sampled, unused
 from workbench.emit.interop.common.source_text import Source
-from workbench.emit.interop.common.steps import Step, area_ranges, crop_place, erased_window
+from workbench.emit.interop.common.steps import Step
 from workbench.emit.interop.common.transforms import Transforms
 from workbench.graph.builder.read import fn
 
@@ -47,7 +49,7 @@ _INTERPOLATIONS = {
 }
 
 
-def sampling(images: Images, interpolation: Any, area_for_downscale: Any) -> dict[str, Any]:
+def _sampling(images: Images, interpolation: Any, area_for_downscale: Any) -> dict[str, Any]:
     """Arguments of a resize as in OpenCV, where only ``INTER_AREA`` antialiases."""
     if area_for_downscale is not None:
         images.changed(APPROXIMATED["area"])
@@ -69,7 +71,7 @@ def resize(
 ) -> None:
     size = size_of(height) if width is None else (number(height), number(width))
     images.graph = images.graph.resize(
-        size=size, **sampling(images, interpolation, area_for_downscale)
+        size=size, **_sampling(images, interpolation, area_for_downscale)
     )
 
 
@@ -93,20 +95,17 @@ def max_size_(
     side = "shorter" if images.call.short_name == "SmallestMaxSize" else "longer"
     size: dict[str, Any] = {f"resize_{side}": _one_size(max_size, max_size_hw)}
     images.graph = images.graph.resize(
-        **size, **sampling(images, interpolation, area_for_downscale)
+        **size, **_sampling(images, interpolation, area_for_downscale)
     )
 
 
 def written_interpolation(step: Step) -> Source | None:
     """The argument ``interpolation``; None where it is linear, the default."""
-    name = str(step.fixed("interp_type"))
-    if name not in _INTERPOLATIONS:
-        raise step.refusal(f"has no {name}", "interp_type")
-    found = _INTERPOLATIONS[name]
+    found = exporters.interpolation(step, _INTERPOLATIONS)
     return None if found == "LINEAR" else Source(f"cv2.INTER_{found}")
 
 
-def _sampling(step: Step) -> dict[str, Source | str | None]:
+def _exported_sampling(step: Step) -> dict[str, Source | str | None]:
     """How a resize samples: DALI smooths what it makes smaller, OpenCV does as INTER_AREA."""
     area = step.fixed("antialias") and step.fixed("interp_type") != "INTERP_NN"
     return {
@@ -117,23 +116,23 @@ def _sampling(step: Step) -> dict[str, Source | str | None]:
 
 @_exports("resize")
 def export_resize(transforms: Transforms, step: Step) -> None:
-    sampling = _sampling(step)
+    named = _exported_sampling(step)
     transforms.measured("resize")
     if "size" in step.given:
         size, mode = step.size(), step.fixed("mode")
         if mode == "default":
-            transforms.add("Resize", *size, **sampling)
+            transforms.add("Resize", *size, **named)
             return
         kinds = {"not_smaller": "SmallestMaxSize", "not_larger": "LongestMaxSize"}
         if mode not in kinds:
             raise step.refusal("has no counterpart of this mode", "mode")
-        transforms.add(kinds[mode], max_size_hw=size, **sampling)
+        transforms.add(kinds[mode], max_size_hw=size, **named)
         return
     for name, kind in (("resize_shorter", "Smallest"), ("resize_longer", "Longest")):
         if name in step.given:
             low, high = (round(end) for end in step.span(name))
             side = Source(f"list(range({low}, {high + 1}))") if low != high else low
-            transforms.add(f"{kind}MaxSize", side, **sampling)
+            transforms.add(f"{kind}MaxSize", side, **named)
             return
     raise step.refusal("resizes to a size or by one side")
 
@@ -237,7 +236,7 @@ def crop(
 
 @_exports("crop")
 def export_crop(transforms: Transforms, step: Step) -> None:
-    place = crop_place(step)
+    place = exporters.crop_place(step)
     height, width = step.size("crop")
     if place is None:
         transforms.add("RandomCrop", height, width)
@@ -255,17 +254,12 @@ def export_crop(transforms: Transforms, step: Step) -> None:
 def export_crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
     if "crop" in step.given:
         export_crop(transforms, step)
-    if p := step.chance("mirror"):
-        transforms.add("HorizontalFlip", p=p)
-        transforms.measured("flip")
+    exporters.export_flips(transforms, step, "{}Flip")
     mean, std = step.items("mean"), step.items("std")
     dtype = step.fixed("dtype")
     plain = not any(mean) and set(std) == {1.0}
     if dtype == "FLOAT" and not plain:
-        for name, values in (("MEAN", mean), ("STD", std)):
-            transforms.constants[name] = str([round(value / 255, 6) for value in values])
-        transforms.add("Normalize", Source("MEAN"), Source("STD"))
-        transforms.measured("crop_mirror_normalize")
+        exporters.add_normalize(transforms, mean, std)
     elif dtype == "FLOAT":
         transforms.add("ToFloat", max_value=1.0, p=1.0)
     elif dtype != "UINT8" or not plain:
@@ -290,19 +284,13 @@ def random_resized_crop(
         size=size_of(sides),
         random_area=rounded(scale),
         random_aspect_ratio=rounded(ratio),
-        **sampling(images, interpolation, area_for_downscale),
+        **_sampling(images, interpolation, area_for_downscale),
     )
 
 
-@_exports("random_resized_crop")
-def export_random_resized_crop(transforms: Transforms, step: Step) -> None:
-    transforms.add(
-        "RandomResizedCrop",
-        step.size(),
-        **area_ranges(step),
-        **_sampling(step),
-    )
-    transforms.measured("resize")
+_exports("random_resized_crop")(
+    partial(exporters.export_random_resized_crop, sampling=_exported_sampling)
+)
 
 
 @_imports("RandomSizedCrop", compare=WINDOW)
@@ -325,7 +313,7 @@ def random_sized_crop(
         crop_pos_x=uniform(0.0, 1.0),
         crop_pos_y=uniform(0.0, 1.0),
         out_of_bounds_policy="trim_to_shape",
-    ).resize(size=size_of(sides), **sampling(images, interpolation, area_for_downscale))
+    ).resize(size=size_of(sides), **_sampling(images, interpolation, area_for_downscale))
 
 
 _HOLES = ((1, 2), (0.1, 0.2), (0.1, 0.2))
@@ -389,7 +377,7 @@ def coarse_dropout(
 @_exports("erase")
 def export_erase(transforms: Transforms, step: Step) -> None:
     """A window of one size, anywhere: a hole of CoarseDropout."""
-    (height, width), fill = erased_window(step), step.items("fill_value")
+    (height, width), fill = exporters.erased_window(step), step.items("fill_value")
     transforms.add(
         "CoarseDropout",
         num_holes_range=(1, 1),

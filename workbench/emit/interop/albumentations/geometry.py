@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from workbench.emit.interop.albumentations.composition import (
@@ -13,6 +14,7 @@ from workbench.emit.interop.albumentations.composition import (
     shifted,
 )
 from workbench.emit.interop.albumentations.crops import tell_border, written_interpolation
+from workbench.emit.interop.common import exporters
 from workbench.emit.interop.common.geometry import (
     affine,
     fills,
@@ -30,7 +32,7 @@ from workbench.emit.interop.common.images import (
 )
 from workbench.emit.interop.common.library import sampled, unused
 from workbench.emit.interop.common.source_text import Expression, Source, call_of
-from workbench.emit.interop.common.steps import Step, whole
+from workbench.emit.interop.common.steps import Step
 from workbench.emit.interop.common.transforms import Transforms
 from workbench.graph.builder.read import random
 
@@ -54,12 +56,7 @@ def _flip(images: Images, across: float, down: float) -> None:
     images.graph = images.graph.flip(horizontal=drawn(across), vertical=drawn(down))
 
 
-@_exports("flip")
-def export_flip(transforms: Transforms, step: Step) -> None:
-    for name in ("horizontal", "vertical"):
-        if p := step.chance(name):
-            transforms.add(f"{name.title()}Flip", p=p)
-            transforms.measured("flip")
+_exports("flip")(partial(exporters.export_flips, name="{}Flip"))
 
 
 @_imports("Flip")
@@ -159,7 +156,7 @@ def export_rotate(transforms: Transforms, step: Step) -> None:
     keep = step.fixed("keep_size")
 
     def turned(low: float, high: float) -> Expression:
-        limit = whole((low, high))
+        limit = exporters.whole((low, high))
         if keep:
             return call_of("A.Rotate", limit, **named)
         return call_of("A.Affine", rotate=limit, fit_output=True, **named)

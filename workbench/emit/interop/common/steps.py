@@ -6,11 +6,11 @@ that no other step needs the same draw.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workbench.catalog.spec import OpSpec
 from workbench.errors import GraphExportError
 from workbench.graph.model import Node
 from workbench.graph.model.values import elements
@@ -56,9 +56,14 @@ class Step:
         return "expression" if self.expression else self.node.op
 
     @property
+    def spec(self) -> OpSpec:
+        """The operator's entry in the catalogue."""
+        return self.reading.catalog[self.node.op]
+
+    @property
     def given(self) -> set[str]:
         """The arguments that the graph sets or feeds."""
-        fed = {name for name in self.node.inputs if name in self.reading.catalog[self.node.op].args}
+        fed = {name for name in self.node.inputs if name in self.spec.args}
         return set() if self.expression else {*self.node.args, *fed}
 
     def value(self, name: str) -> Any:
@@ -66,7 +71,7 @@ class Step:
         self.read.add(name)
         if name in self.node.inputs:
             return self.reading.drawn(self.node, name)
-        default = self.reading.catalog[self.node.op].args[name].default
+        default = self.spec.args[name].default
         return self.node.args.get(name, default)
 
     def fixed(self, name: str) -> Any:
@@ -149,74 +154,3 @@ def walk(choice: Choice) -> Iterator[Step | Choice]:
             yield step
             if isinstance(step, Choice):
                 yield from walk(step)
-
-
-def whole(ends: tuple[float, float]) -> tuple[float, float]:
-    """The ends of a range, as whole numbers where they are."""
-    low, high = (int(end) if float(end).is_integer() else end for end in ends)
-    return low, high
-
-
-def decoded_with_pillow(step: Step) -> None:
-    """Read the arguments of a decoder that ``decode_with_pillow`` replaces."""
-    step.fixed("adjust_orientation")
-    kind = step.fixed("output_type")
-    if kind not in ("RGB", "GRAY"):
-        raise step.refusal(f"decodes to RGB or GRAY, and output_type is {kind}", "output_type")
-
-
-def grey_share(step: Step) -> float:
-    """How often the saturation is 0, where it is nothing but 0 and 1; else 0."""
-    found = step.value("saturation")
-    values = found.values if isinstance(found, Drawn) else (found,)
-    return values.count(0) / len(values) if values and {*values} <= {0, 1} else 0.0
-
-
-def blur_window(window: float, low: float, high: float) -> tuple[int, float, float]:
-    """Window and ends of sigma of a Gaussian blur, of which DALI takes one from the other."""
-    if not window:
-        return 2 * math.ceil(3 * high) + 1, low, high  # that of the largest
-    if not high:
-        low = high = ((window - 1) / 2 - 1) * 0.3 + 0.8
-    return int(window), low, high
-
-
-def area_ranges(step: Step) -> dict[str, tuple[float, float] | None]:
-    """``scale`` and ``ratio`` of a random resized crop; None where they are the usual ones."""
-    area, ratio = step.items("random_area"), step.items("random_aspect_ratio")
-    usual = abs(ratio[0] - 3 / 4) + abs(ratio[1] - 4 / 3) <= 1e-3
-    return {
-        "scale": area if tuple(area) != (0.08, 1.0) else None,
-        "ratio": None if usual else ratio,
-    }
-
-
-def erased_window(step: Step) -> tuple[float, float]:
-    """Height and width, as shares of the image, of a window that is erased anywhere."""
-    anchor, shape = step.value("anchor"), step.items("shape")
-    normal = step.fixed("normalized") or step.fixed("normalized_shape")
-    step.read |= {"axis_names", "axes", "normalized_anchor", "normalized"}
-    if not isinstance(anchor, Drawn) or anchor.numbers != 2 or len(shape) != 2 or not normal:
-        raise step.refusal("erases a window of a share of the image, anywhere", "anchor")
-    height, width = shape
-    return height, width
-
-
-def crop_place(step: Step) -> tuple[float, float] | None:
-    """Where a crop lies, across and down, from 0 to 1; None for one that lies anywhere."""
-    if "crop" not in step.given:
-        raise step.refusal("crops to a size: give crop", "crop")
-    places = step.value("crop_pos_x"), step.value("crop_pos_y")
-    if not all(isinstance(each, Drawn) for each in places):
-        return places
-    if any((each.low, each.high) != (0, 1) or each.values for each in places):
-        raise step.refusal("crops anywhere (0 to 1) or in the middle (0.5)", "crop_pos_x")
-    return None
-
-
-def kept_bits(step: Step, mask: float) -> int:
-    """How many of the highest bits a mask keeps, where it keeps no others."""
-    bits = int(mask).bit_count()
-    if int(mask) != 256 - (1 << (8 - bits)):
-        raise step.refusal(f"keeps the highest bits, and the mask is {mask:g}")
-    return bits

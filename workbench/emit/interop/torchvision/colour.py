@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.emit.interop.common import pixels
+from workbench.emit.interop.common import exporters, pixels
 from workbench.emit.interop.common.images import (
     Images,
     NoMatchError,
@@ -17,14 +17,13 @@ from workbench.emit.interop.common.images import (
 )
 from workbench.emit.interop.common.library import COLOURS, sampled, unused
 from workbench.emit.interop.common.source_text import Expression, Source, call_of
-from workbench.emit.interop.common.steps import Step, blur_window, grey_share, kept_bits
+from workbench.emit.interop.common.steps import Step
 from workbench.emit.interop.common.transforms import Transforms
 from workbench.emit.interop.torchvision.composition import TORCHVISION
 from workbench.emit.interop.torchvision.geometry import one_fill
 
 _imports, _exports = TORCHVISION.imports, TORCHVISION.exports
 _exports_expression = TORCHVISION.exports_expression
-_UNCHANGED = (1.0, 1.0)
 
 
 @_imports("ColorJitter", compare=COLOURS)
@@ -54,36 +53,20 @@ class Brighten(v2.Transform):
     "color_twist", "brightness_contrast", "brightness", "contrast", "saturation", "hue", "hsv"
 )
 def export_color_jitter(transforms: Transforms, step: Step) -> None:
-    names = step.reading.catalog[step.op].args
-    if step.op == "saturation" and (p := grey_share(step)):
+    if step.op == "saturation" and (p := exporters.grey_share(step)):
         transforms.add("RandomGrayscale", p=p)
         transforms.measured("grey")
         return
-    ranges: dict[str, tuple[float, float] | None] = {}
-    for name in ("brightness", "contrast", "saturation"):
-        span = step.span(name) if name in names else _UNCHANGED
-        ranges[name] = span if span != _UNCHANGED else None
-    if "value" in names and (value := step.span("value")) != _UNCHANGED:
-        ranges["brightness"] = value
-    hue = step.span("hue") if "hue" in names else (0.0, 0.0)
-    turned = (max(hue[0] / 360, -0.5), min(hue[1] / 360, 0.5)) if any(hue) else None
-    if any((*ranges.values(), turned)):
-        transforms.add("ColorJitter", **ranges, hue=turned)
+    factors, hue = exporters.jitter(step)
+    if factors or hue:
+        transforms.add("ColorJitter", **factors, hue=hue)
     if "brightness_shift" in step.given:
         transforms.classes["Brighten"] = _BRIGHTEN
         transforms.made.append(call_of("Brighten", *step.span("brightness_shift")))
         transforms.measured("brightness_shift")
-    for name, given in {**ranges, "hue": turned}.items():
-        if given:
-            transforms.measured(name)
     if "contrast_center" in step.given:
         step.fixed("contrast_center")
-    if sum(each is not None for each in (*ranges.values(), turned)) > 1:
-        transforms.note("colours change in an order that is drawn")
-    if ranges["contrast"]:
-        transforms.note("contrast turns about the mean of the image, not about 128")
-    if turned:
-        transforms.note("the hue is turned in HSV, not in YIQ")
+    exporters.report_jitter(transforms, factors, hue)
 
 
 @_imports("Grayscale")
@@ -98,8 +81,7 @@ def random_grayscale(images: Images, p: float = 0.1) -> None:
 
 @_exports("color_space_conversion")
 def export_grayscale(transforms: Transforms, step: Step) -> None:
-    if (step.fixed("image_type"), step.fixed("output_type")) != ("RGB", "GRAY"):
-        raise step.refusal("converts RGB to grey", "output_type")
+    exporters.require_grey(step)
     transforms.add("Grayscale", 1)
     transforms.measured("grey")
 
@@ -116,12 +98,11 @@ def gaussian_blur(images: Images, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> 
 
 @_exports("gaussian_blur")
 def export_gaussian_blur(transforms: Transforms, step: Step) -> None:
-    sizes = step.fixed("window_size")
-    sizes = sizes if isinstance(sizes, tuple) else (sizes,)
+    sizes = step.items("window_size")
     transforms.measured("gaussian_blur")
 
     def blur(low: float, high: float) -> Expression:
-        window, low, high = blur_window(sizes[0], low, high)
+        window, low, high = exporters.blur_window(sizes[0], low, high)
         size = window if len(set(sizes)) == 1 else tuple(map(int, sizes[::-1]))
         return call_of("v2.GaussianBlur", size, sigma=(low, high))
 
@@ -206,7 +187,7 @@ def random_posterize(images: Images, bits: int, p: float = 0.5) -> None:
 
 @_exports_expression("bitand(x, N)")
 def export_posterize(transforms: Transforms, step: Step, mask: float) -> None:
-    transforms.add("RandomPosterize", kept_bits(step, mask), p=1.0)
+    transforms.add("RandomPosterize", exporters.kept_bits(step, mask), p=1.0)
     transforms.measured("posterize")
 
 

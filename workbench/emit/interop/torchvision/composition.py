@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.emit.interop.common import pixels
+from workbench.emit.interop.common import exporters, pixels
 from workbench.emit.interop.common.images import Images, NoMatchError, number
 from workbench.emit.interop.common.library import (
     FORM,
@@ -22,7 +22,7 @@ from workbench.emit.interop.common.library import (
     written,
 )
 from workbench.emit.interop.common.source_text import Expression, Source, call_of
-from workbench.emit.interop.common.steps import Choice, Step, decoded_with_pillow
+from workbench.emit.interop.common.steps import Choice, Step
 from workbench.emit.interop.common.transforms import Transforms, with_p
 from workbench.emit.pipeline_import.transform_call import TransformCall
 
@@ -231,7 +231,7 @@ def normalize(images: Images, mean: Any, std: Any) -> None:
 
 @_exports("decoders.image")
 def export_decode(transforms: Transforms, step: Step) -> None:
-    decoded_with_pillow(step)
+    exporters.decoded_with_pillow(step)
     transforms.add("ToImage")
 
 

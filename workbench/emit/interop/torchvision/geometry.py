@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+from workbench.emit.interop.common import exporters
 from workbench.emit.interop.common.geometry import (
     affine,
     crop_at_random,
@@ -27,7 +29,7 @@ from workbench.emit.interop.common.images import (
 )
 from workbench.emit.interop.common.library import WINDOW, Comparison, sampled
 from workbench.emit.interop.common.source_text import Expression, Source, call_of
-from workbench.emit.interop.common.steps import Step, area_ranges, crop_place, erased_window, whole
+from workbench.emit.interop.common.steps import Step
 from workbench.emit.interop.common.transforms import Transforms
 from workbench.emit.interop.torchvision.composition import TORCHVISION
 
@@ -83,21 +85,18 @@ def _sampling(images: Images, interpolation: Any, antialias: Any) -> dict[str, A
 
 def _interpolation(step: Step, usual: str) -> Source | None:
     """The argument ``interpolation``; None where it is the transform's own default."""
-    name = str(step.fixed("interp_type"))
-    if name not in _INTERPOLATIONS:
-        raise step.refusal(f"has no {name} on tensors", "interp_type")
-    found = _INTERPOLATIONS[name]
+    found = exporters.interpolation(step, _INTERPOLATIONS, " on tensors")
     return None if found == usual else Source(f"v2.InterpolationMode.{found}")
 
 
-def _antialias(step: Step) -> bool | None:
-    return None if step.fixed("antialias") else False
+def _exported_sampling(step: Step) -> dict[str, Any]:
+    antialias = None if step.fixed("antialias") else False
+    return {"interpolation": _interpolation(step, "BILINEAR"), "antialias": antialias}
 
 
 @_exports("resize")
 def export_resize(transforms: Transforms, step: Step) -> None:
-    interpolation, antialias = _interpolation(step, "BILINEAR"), _antialias(step)
-    named = {"interpolation": interpolation, "antialias": antialias}
+    named = _exported_sampling(step)
     transforms.measured("resize")
     if "size" in step.given:
         size = step.size()
@@ -177,16 +176,9 @@ def random_resized_crop(
     )
 
 
-@_exports("random_resized_crop")
-def export_random_resized_crop(transforms: Transforms, step: Step) -> None:
-    transforms.add(
-        "RandomResizedCrop",
-        step.size(),
-        **area_ranges(step),
-        interpolation=_interpolation(step, "BILINEAR"),
-        antialias=_antialias(step),
-    )
-    transforms.measured("resize")
+_exports("random_resized_crop")(
+    partial(exporters.export_random_resized_crop, sampling=_exported_sampling)
+)
 
 
 @_imports("CenterCrop")
@@ -211,7 +203,7 @@ def random_crop(
 
 @_exports("crop")
 def export_crop(transforms: Transforms, step: Step) -> None:
-    place = crop_place(step)
+    place = exporters.crop_place(step)
     size = step.size("crop")
     if place is None:
         transforms.add("RandomCrop", size)
@@ -255,21 +247,14 @@ def random_vertical_flip(images: Images, p: float = 0.5) -> None:
     images.graph = images.graph.flip(horizontal=0, vertical=coin(number(p)))
 
 
-@_exports("flip")
-def export_flip(transforms: Transforms, step: Step) -> None:
-    for name, kind in (("horizontal", "Horizontal"), ("vertical", "Vertical")):
-        if p := step.chance(name):
-            transforms.add(f"Random{kind}Flip", p=p)
-            transforms.measured("flip")
+_exports("flip")(partial(exporters.export_flips, name="Random{}Flip"))
 
 
 @_exports("crop_mirror_normalize")
 def export_crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
     if "crop" in step.given:
         export_crop(transforms, step)
-    if p := step.chance("mirror"):
-        transforms.add("RandomHorizontalFlip", p=p)
-        transforms.measured("flip")
+    exporters.export_flips(transforms, step, "Random{}Flip")
     step.fixed("output_layout")  # torchvision has channels first throughout
     dtype = step.fixed("dtype")
     mean, std = step.items("mean"), step.items("std")
@@ -280,11 +265,7 @@ def export_crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
         raise step.refusal("normalises floats", "dtype")
     transforms.add("ToDtype", Source("torch.float32"), scale=None if plain else True)
     if not plain:
-        for name, values in (("MEAN", mean), ("STD", std)):
-            shares = [round(value / 255, 6) for value in values]
-            transforms.constants[name] = str(shares)
-        transforms.add("Normalize", Source("MEAN"), Source("STD"))
-        transforms.measured("crop_mirror_normalize")
+        exporters.add_normalize(transforms, mean, std)
     if dtype == "FLOAT16":
         transforms.add("ToDtype", Source("torch.float16"))
 
@@ -322,7 +303,7 @@ def export_rotate(transforms: Transforms, step: Step) -> None:
     transforms.measured("rotate")
 
     def turned(low: float, high: float) -> Expression:
-        return call_of("v2.RandomRotation", whole((low, high)), **named)
+        return call_of("v2.RandomRotation", exporters.whole((low, high)), **named)
 
     transforms.add_sampled(step, "angle", turned)
 
@@ -386,7 +367,7 @@ def random_erasing(
 @_exports("erase")
 def export_erase(transforms: Transforms, step: Step) -> None:
     """A window of one size, anywhere: RandomErasing of one area and ratio."""
-    (height, width), fill = erased_window(step), step.items("fill_value")
+    (height, width), fill = exporters.erased_window(step), step.items("fill_value")
     if not height or not width:
         raise step.refusal("erases a window that is not empty", "shape")
     ratio, area = height / width, height * width

@@ -1,0 +1,160 @@
+"""What the exporters of several libraries share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workbench.emit.interop.common.source_text import Source
+from workbench.emit.interop.common.steps import Drawn, Step
+from workbench.emit.interop.common.transforms import Transforms
+
+Range = tuple[float, float]
+UNCHANGED: Range = (1.0, 1.0)
+
+
+def export_flips(transforms: Transforms, step: Step, name: str) -> None:
+    """Write the flips of a step; ``name`` is the class, with the axis as ``{}``."""
+    axes = {"horizontal": "Horizontal", "vertical": "Vertical", "mirror": "Horizontal"}
+    for argument, axis in axes.items():
+        if argument in step.spec.args and (p := step.chance(argument)):
+            transforms.add(name.format(axis), p=p)
+            transforms.measured("flip")
+
+
+def add_normalize(transforms: Transforms, mean: tuple[Any, ...], std: tuple[Any, ...]) -> None:
+    """Write ``Normalize``, with its numbers of pixels of 0 to 1 as constants."""
+    for name, values in (("MEAN", mean), ("STD", std)):
+        transforms.constants[name] = str([round(value / 255, 6) for value in values])
+    transforms.add("Normalize", Source("MEAN"), Source("STD"))
+    transforms.measured("crop_mirror_normalize")
+
+
+def export_random_resized_crop(
+    transforms: Transforms, step: Step, sampling: Callable[[Step], Mapping[str, Any]]
+) -> None:
+    """Write a random resized crop; ``sampling`` returns the arguments of the interpolation."""
+    area, ratio = step.items("random_area"), step.items("random_aspect_ratio")
+    usual = abs(ratio[0] - 3 / 4) + abs(ratio[1] - 4 / 3) <= 1e-3
+    transforms.add(
+        "RandomResizedCrop",
+        step.size(),
+        scale=area if tuple(area) != (0.08, 1.0) else None,
+        ratio=None if usual else ratio,
+        **sampling(step),
+    )
+    transforms.measured("resize")
+
+
+def jitter(step: Step) -> tuple[dict[str, Range], Range | None]:
+    """Factors of brightness, contrast and saturation, and the turn of the hue from -0.5 to 0.5.
+
+    Those that change nothing are left out.
+    """
+    factors = {}
+    for name in ("brightness", "contrast", "saturation"):
+        argument = "value" if name == "brightness" and "value" in step.spec.args else name
+        if argument in step.spec.args and (span := step.span(argument)) != UNCHANGED:
+            factors[name] = span
+    low, high = step.span("hue") if "hue" in step.spec.args else (0.0, 0.0)
+    return factors, (max(low / 360, -0.5), min(high / 360, 0.5)) if low or high else None
+
+
+def report_jitter(transforms: Transforms, factors: Mapping[str, Range], hue: Range | None) -> None:
+    """Say what a library's ``ColorJitter`` does otherwise."""
+    changed = [*factors, *(["hue"] if hue else [])]
+    for name in changed:
+        transforms.measured(name)
+    if len(changed) > 1:
+        transforms.note("colours change in an order that is drawn")
+    if "contrast" in factors:
+        transforms.note(MEAN_CONTRAST)
+    if hue:
+        transforms.note("the hue is turned in HSV, not in YIQ")
+
+
+MEAN_CONTRAST = "contrast turns about the mean of the image, not about 128"
+
+
+def interpolation(step: Step, names: Mapping[str, str], where: str = "") -> str:
+    """A library's name of the interpolation. Raises GraphExportError where it has none."""
+    name = str(step.fixed("interp_type"))
+    if name not in names:
+        raise step.refusal(f"has no {name}{where}", "interp_type")
+    return names[name]
+
+
+def square_window(step: Step) -> int:
+    """The side of the window of a blur. Raises GraphExportError where it is no square."""
+    sizes = step.items("window_size")
+    if len(set(sizes)) > 1:
+        raise step.refusal("blurs in a square window", "window_size")
+    return int(sizes[0])
+
+
+def require_grey(step: Step) -> None:
+    """Raise GraphExportError for a conversion of colours that is not from RGB to grey."""
+    if (step.fixed("image_type"), step.fixed("output_type")) != ("RGB", "GRAY"):
+        raise step.refusal("converts RGB to grey", "output_type")
+
+
+def whole(ends: tuple[float, float]) -> tuple[float, float]:
+    """The ends of a range, as whole numbers where they are."""
+    low, high = (int(end) if float(end).is_integer() else end for end in ends)
+    return low, high
+
+
+def decoded_with_pillow(step: Step) -> None:
+    """Read the arguments of a decoder that ``decode_with_pillow`` replaces."""
+    step.fixed("adjust_orientation")
+    kind = step.fixed("output_type")
+    if kind not in ("RGB", "GRAY"):
+        raise step.refusal(f"decodes to RGB or GRAY, and output_type is {kind}", "output_type")
+
+
+def grey_share(step: Step) -> float:
+    """How often the saturation is 0, where it is nothing but 0 and 1; else 0."""
+    found = step.value("saturation")
+    values = found.values if isinstance(found, Drawn) else (found,)
+    return values.count(0) / len(values) if values and {*values} <= {0, 1} else 0.0
+
+
+def blur_window(window: float, low: float, high: float) -> tuple[int, float, float]:
+    """Window and ends of sigma of a Gaussian blur, of which DALI takes one from the other."""
+    if not window:
+        return 2 * math.ceil(3 * high) + 1, low, high  # that of the largest
+    if not high:
+        low = high = ((window - 1) / 2 - 1) * 0.3 + 0.8
+    return int(window), low, high
+
+
+def erased_window(step: Step) -> tuple[float, float]:
+    """Height and width, as shares of the image, of a window that is erased anywhere."""
+    anchor, shape = step.value("anchor"), step.items("shape")
+    normal = step.fixed("normalized") or step.fixed("normalized_shape")
+    step.read |= {"axis_names", "axes", "normalized_anchor", "normalized"}
+    if not isinstance(anchor, Drawn) or anchor.numbers != 2 or len(shape) != 2 or not normal:
+        raise step.refusal("erases a window of a share of the image, anywhere", "anchor")
+    height, width = shape
+    return height, width
+
+
+def crop_place(step: Step) -> tuple[float, float] | None:
+    """Where a crop lies, across and down, from 0 to 1; None for one that lies anywhere."""
+    if "crop" not in step.given:
+        raise step.refusal("crops to a size: give crop", "crop")
+    places = step.value("crop_pos_x"), step.value("crop_pos_y")
+    if not all(isinstance(each, Drawn) for each in places):
+        return places
+    if any((each.low, each.high) != (0, 1) or each.values for each in places):
+        raise step.refusal("crops anywhere (0 to 1) or in the middle (0.5)", "crop_pos_x")
+    return None
+
+
+def kept_bits(step: Step, mask: float) -> int:
+    """How many of the highest bits a mask keeps, where it keeps no others."""
+    bits = int(mask).bit_count()
+    if int(mask) != 256 - (1 << (8 - bits)):
+        raise step.refusal(f"keeps the highest bits, and the mask is {mask:g}")
+    return bits
