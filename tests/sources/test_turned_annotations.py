@@ -120,7 +120,7 @@ def test_whoever_reads_the_size_of_a_photo_is_warned_too_and_who_reads_no_boxes_
     found = orientation_warnings(load_recipe("key-points"), facts)
     assert [each.partition(":")[0] for each in found] == [
         "decode.adjust_orientation",
-        "shape.adjust_orientation",
+        "size.adjust_orientation",
     ]
     assert not orientation_warnings(load_recipe("imagenet-train"), facts)
 

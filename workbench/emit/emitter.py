@@ -24,10 +24,11 @@ from workbench.emit.core.code import Lines
 from workbench.emit.core.constants import Constants, is_named
 from workbench.emit.core.epoch_shuffle import EPOCH_SEED, needs_epoch_seed
 from workbench.emit.core.expressions import (
+    bracketed,
     constant_type,
     expression_parts,
-    joined,
     number_of,
+    on_one_line,
     plain_constant,
     written_in_place,
 )
@@ -88,8 +89,8 @@ class Emitter:
         Whether random operators get ``_random_state``, so that a pipeline that begins at any batch
         draws what a long run draws there. Inside a body they stand where ``positions`` says for
         its scope: at the number of samples that came to it before.
-    conditions:
-        Whether arithmetic that decides is written in the ``if`` itself.
+    nests:
+        Whether arithmetic is written inside the condition, call or expression that reads it.
     sharded:
         Whether readers read the part ``shard_id`` of ``num_shards``, each sample once an epoch.
     taken:
@@ -107,13 +108,14 @@ class Emitter:
         *,
         lift: bool = False,
         positioned: bool = False,
-        conditions: bool = True,
+        nests: bool = True,
         sharded: bool = False,
         taken: Collection[str] = (),
         known: Mapping[str, str] | None = None,
     ) -> None:
         self.resolved = resolved
-        self.graph, self.catalog = graph, catalog = resolved.graph, resolved.catalog
+        self.graph, self.catalog = resolved.graph, resolved.catalog
+        catalog = resolved.catalog
         self.ordered = ordered
         self._every_node = list(ordered)
         for node in self._every_node:  # which grows: those inside come behind all around them
@@ -138,11 +140,9 @@ class Emitter:
         names += [module for node in self.every_node() if (module := catalog[node.op].module)]
         names += bad_files.NAMES if resolved.beside else ()
         names += policies.NAMES if any(map(policies.has_policy, self.every_node())) else ()
+        self._nests = nests
         self.in_place: Mapping[str, str] = {}
-        """Nodes that are written in the condition of a block, and that block."""
-        if conditions:
-            whole = Body(tuple(ordered), graph.outputs)
-            self.in_place = written_in_place(whole, catalog, self._mixed)
+        """Nodes that are written in the text of another one, and that one."""
         self.seed_name = "base_seed"
         """The variable from which the seeds of nodes are counted; empty: the pipeline has one."""
         self.indent = INDENT
@@ -163,6 +163,10 @@ class Emitter:
         """Find a variable for every output."""
         self.reads = ports_read(self)
         self.taken += with_called(self.helpers)
+        if self._nests:
+            whole = Body(tuple(self.ordered), self.graph.outputs)
+            named = {port for ports in self.reads.values() for port in ports}
+            self.in_place = written_in_place(whole, self.catalog, self._mixed, named)
         self.rename(self.ordered)
 
     def rename(self, nodes: Sequence[Node], more_taken: Collection[str] = ()) -> None:
@@ -210,11 +214,13 @@ class Emitter:
             target = self.names[Port(node.id, node.gives)]
             return Lines(call(target, node.function, given, self.indent))
         if node.id in self.in_place:
-            self.names[Port(node.id, "output")] = self._in_place_text(node)
+            self.names[Port(node.id, "output")] = on_one_line(self.expression(node, {}))
             return Lines()
         if self.catalog[node.op].follows:
             return follower_lines(self, node)
-        return Lines.of(node.id, self.call_lines(node))
+        made = Lines.of(node.id, self.call_lines(node))
+        inside = [inner for inner, outer in self.in_place.items() if outer == node.id]
+        return Lines(made.text, made.nodes | dict.fromkeys(inside, made.nodes[node.id]))
 
     def written_before(self, block: Node) -> Lines:
         """The generators inside a block, which stand before the outermost one."""
@@ -359,20 +365,20 @@ class Emitter:
 
     def expression(self, node: Node, moved: Mapping[str, str]) -> Sequence[str]:
         """A node that is written as an expression: its parts, between which a line can break."""
-        spec = self.catalog[node.op]
-        texts = [self.operand_text(node, name, moved) for name in operands(node, spec)]
-        return expression_parts(self.expression_of(spec), texts)
+        return expression_parts(
+            self.expression_of(self.catalog[node.op]), self._operands(node, moved)
+        )
 
-    def _in_place_text(self, node: Node) -> str:
-        """A node as part of the expression that decides in a block."""
+    def _operands(self, node: Node, moved: Mapping[str, str]) -> list[str]:
+        """The operands of an expression, in brackets where they need them."""
         spec = self.catalog[node.op]
         parts: list[tuple[str, OpSpec | None]] = []
         for name in operands(node, spec):
             source = node.inputs.get(name)
             placed = source is not None and source.node in self.in_place
             inner = self.catalog[self.graph.node(source.node).op] if source and placed else None
-            parts.append((self.operand_text(node, name, {}), inner))
-        return joined(spec, parts)
+            parts.append((self.operand_text(node, name, moved), inner))
+        return bracketed(spec, parts)
 
     def calls_math(self, node: Node) -> bool:
         """Whether a node is written with ``nvidia.dali.math``."""

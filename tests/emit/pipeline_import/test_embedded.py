@@ -209,7 +209,7 @@ EDITS: Mapping[str, Callable[[str], str]] = {
         "    return images", "    images = fn.rotate(images, angle=5.0)\n    return images"
     ),
     "line after the comment": lambda text: f"{text}\nBATCH_SIZE = 16\n",
-    "docstring": lambda text: text.replace('"""cutout', '"""mine', 1),
+    "docstring": lambda text: text.replace("A square of", "One square of", 1),
 }
 
 

@@ -45,7 +45,7 @@ def test_the_exported_program_says_so_and_an_import_of_it_does_not_repeat_it(
 ) -> None:
     made = tmp_path / "pipe.py"
     made.write_text(export(from_file(script).graph).main.text)
-    assert made.read_text().startswith('"""train: Imported partly: 1 left out.\n')
+    assert made.read_text().startswith('"""Imported partly: 1 left out.\n')
     again = from_file(made, args={"data": "photos"})
     assert again.graph.about == "Imported partly: 1 left out."
 

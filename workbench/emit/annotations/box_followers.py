@@ -46,7 +46,7 @@ class BoxWriter(FollowerWriter):
         if unit == "absolute" and (self.scales or wanted == "relative"):
             text, unit = f"{text} / {self._sides(self.middle)}", "relative"
         ways = {"horizontal": "horizontal", "vertical": "vertical"}
-        text = self.mirror(boxes, text, "fn.bb_flip", f"ltrb={order == 'ltrb'}", **ways)
+        text = self.mirror(boxes, text, "fn.bb_flip", ways, f"ltrb={order == 'ltrb'}")
         if unit != wanted:
             text = f"{text} * {self._sides(self.last)}"
         if order != wanted_order:
@@ -68,7 +68,7 @@ class BoxWriter(FollowerWriter):
         """Width, height, width, height of an image; where a decoder crops, of that in the file."""
         if port == self.path.start != self.path.root:
             return f"fn.cat({self.first_size()}, {self.first_size()})"
-        return self.sized("sides_of", port)
+        return self.factors("sides_of", port)
 
     def _move_boxes(self, boxes: str) -> None:
         """The boxes on the middle image, in pixels, left, top, right, bottom."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from inspect import Parameter
 from typing import TYPE_CHECKING
@@ -147,10 +147,15 @@ class FollowerWriter:
         self._move(places, kind, pending)
 
     def _move(self, places: str, kind: str, steps: list[GeometryStep]) -> None:
-        if steps:
-            function = self.helper(f"{kind}_after_affine")
-            self.call(places, function, places, self.matrix(steps))
-            steps.clear()
+        if not steps:
+            return
+        matrix = self.matrix(steps)
+        if kind == "points":
+            moved = f"fn.coord_transform({places}, MT={matrix})"
+            self.call(places, "fn.reshape", moved, "shape=[-1, 2]")
+        else:
+            self.call(places, self.helper("corners_after_affine"), places, matrix)
+        steps.clear()
 
     def matrix(self, steps: Sequence[GeometryStep], before: str = "", target: str = "") -> str:
         """The variable of the matrix of affine steps together, behind the matrix ``before``.
@@ -230,25 +235,38 @@ class FollowerWriter:
         floats = [float(each) for each in numbers if isinstance(each, int | float)]  # type: ignore[union-attr]
         return f"types.Constant({floats}, shape=[{rows}, 3])"
 
-    def mirror(self, target: str, text: str, function: str, *given: str, **ways: str) -> str:
-        """Mirror places in shares on the last steps. Returns their text.
+    def mirror(
+        self,
+        target: str,
+        text: str,
+        function: str,
+        ways: Mapping[str, str],
+        *given: str,
+        centre: Sequence[float] = (),
+    ) -> str:
+        """Mirror places on the last steps, in shares or about ``centre``. Returns their text.
 
         ``ways`` are the names by which ``function`` knows the directions.
         """
         for step in self.tail:
             if step.rule.flips:
-                self.call(target, function, text, *given, *self._mirrors(step, **ways))
+                self.call(target, function, text, *given, *self._mirrors(step, centre, ways))
                 text = target
         return text
 
-    def _mirrors(self, step: GeometryStep, **parameters: str) -> list[str]:
+    def _mirrors(
+        self, step: GeometryStep, centre: Sequence[float], parameters: Mapping[str, str]
+    ) -> list[str]:
         """The arguments of a whole image's mirror; ``parameters`` are their names by direction."""
         flips = flips_of(step.node, self.emitter.catalog[step.node.op], step.rule)
-        return [
-            f"{name}={self.argument_text(flips[way], step.node) if way in flips else 0}"
-            for way, name in parameters.items()
-            if way in flips or way == "horizontal"
+        ways = [way for way in parameters if way in flips or way == "horizontal"]
+        texts = [
+            f"{parameters[way]}={self.argument_text(flips[way], step.node) if way in flips else 0}"
+            for way in ways
         ]
+        about = dict(zip(("horizontal", "vertical"), centre, strict=False))
+        axes = {"horizontal": "x", "vertical": "y"}
+        return texts + [f"center_{axes[way]}={about[way]}" for way in ways if way in about]
 
     def argument_text(self, name: str, node: Node) -> str:
         """An argument's variable, its value or DALI's default."""
@@ -258,11 +276,27 @@ class FollowerWriter:
         value = value_of(node, spec, name)
         return literal(value, spec.args.get(name)) if value is not None else "None"
 
+    def fixed_size(self, port: Port) -> tuple[float, ...]:
+        """Width and height of an image, where all have the same; else empty."""
+        flow = self.flows.get(port)
+        sides = dict(zip(flow.axes or "", flow.shape or (), strict=False)) if flow else {}
+        found = sides.get("W"), sides.get("H")
+        return tuple(float(side) for side in found if side) if all(found) else ()
+
     def size(self, port: Port, encoded: bool = False) -> str:
         """The expression of the size of an image."""
         if encoded:
             return self.applied("encoded_size", self.emitter.names[port])
-        return self.sized("size_of", port)
+        fixed = self.fixed_size(port)
+        return f"types.Constant({[*fixed]})" if fixed else self.sized("size_of", port)
+
+    def factors(self, helper: str, port: Port) -> str:
+        """An operand that is a number for images that are all square and of one size.
+
+        Otherwise ``helper`` is applied to the images.
+        """
+        fixed = self.fixed_size(port)
+        return str(fixed[0]) if len({*fixed}) == 1 else self.sized(helper, port)
 
     def sized(self, helper: str, port: Port) -> str:
         """A call of a helper of images, which is told the layout where it is not ``HWC``."""

@@ -94,18 +94,26 @@ class PointWriter(FollowerWriter):
         text, in_pixels = self.fed("points"), not relative
         if self.head or "at" in self.node.inputs:
             known = self._move_points(self.head, points, seen)
-            self._see(seen, points, known, self.size(self.middle))
+            self._see(seen, points, known, self._size(self.middle))
             text, in_pixels = points, True
         else:
-            self._see(seen, text, size="1.0" if relative else self.size(self.middle))
-        if in_pixels and (self.scales or relative):
-            text, in_pixels = f"{text} / {self.size(self.middle)}", False
-        text = self.mirror(points, text, "fn.coord_flip", horizontal="flip_x", vertical="flip_y")
+            self._see(seen, text, size="1.0" if relative else self._size(self.middle))
+        centre = [side / 2 for side in self.fixed_size(self.middle)]
+        if relative or self.last != self.middle:
+            centre = []
+        if in_pixels and (self.scales or relative) and not centre:
+            text, in_pixels = f"{text} / {self._size(self.middle)}", False
+        flips = {"horizontal": "flip_x", "vertical": "flip_y"}
+        text = self.mirror(points, text, "fn.coord_flip", flips, centre=centre)
         if in_pixels == relative:
-            text = f"{text} * {self.size(self.last)}"
+            text = f"{text} * {self._size(self.last)}"
         self.add(points, text)
         self.add(self.given("points"), points)
         self.add(self.given("visible"), seen)
+
+    def _size(self, port: Port) -> str:
+        """Width and height of an image."""
+        return self.factors("size_of", port)
 
     def carried(self) -> None:
         """Places (N, 2) in pixels, and which of them were seen all along."""
@@ -126,7 +134,7 @@ class PointWriter(FollowerWriter):
         known = ["at"] * ("at" in self.node.inputs)
 
         def cut(port: Port) -> None:
-            self._see(seen, points, bool(known), self.size(port))
+            self._see(seen, points, bool(known), self._size(port))
             known.append("cut")
 
         self.carry(steps, points, "points", cut)

@@ -13,24 +13,24 @@ Each was compared with markers in pixels (tests/graph/annotations/test_geometry.
 from typing import Any
 
 from nvidia.dali import fn, math, types
+from nvidia.dali.data_node import DataNode
 
 # Sizes.
 
 
-def size_of(images: Any, layout: str = "HWC") -> Any:
+def size_of(images: DataNode, layout: str = "HWC") -> DataNode:
     """Width and height of images."""
     shape = fn.cast(images.shape(), dtype=types.FLOAT)
     return fn.stack(shape[layout.index("W")], shape[layout.index("H")])
 
 
-def sides_of(images: Any, layout: str = "HWC") -> Any:
+def sides_of(images: DataNode, layout: str = "HWC") -> DataNode:
     """Width, height, width, height of images: boxes in pixels are shares of these."""
     shape = fn.cast(images.shape(), dtype=types.FLOAT)
-    width, height = shape[layout.index("W")], shape[layout.index("H")]
-    return fn.stack(width, height, width, height)
+    return fn.stack(*(shape[layout.index(side)] for side in "WHWH"))
 
 
-def encoded_size(encoded: Any) -> Any:
+def encoded_size(encoded: DataNode) -> DataNode:
     """Width and height of images that are not decoded yet."""
     shape = fn.cast(fn.peek_image_shape(encoded), dtype=types.FLOAT)
     return fn.stack(shape[1], shape[0])
@@ -39,31 +39,31 @@ def encoded_size(encoded: Any) -> Any:
 # Matrices of operators.
 
 
-def flip_matrix(before: Any, horizontal: Any = 1, vertical: Any = 0) -> Any:
+def flip_matrix(before: Any, horizontal: Any = 1, vertical: Any = 0) -> DataNode:
     """The matrix of a mirror."""
     signs = fn.stack(1.0 - 2.0 * horizontal, 1.0 - 2.0 * vertical)
     return fn.transforms.scale(scale=signs, center=before / 2)
 
 
-def rotate_matrix(before: Any, after: Any, angle: Any) -> Any:
+def rotate_matrix(before: Any, after: Any, angle: Any) -> DataNode:
     """The matrix of a rotation; the centre of the image stays its centre."""
     matrix = fn.transforms.rotation(angle=-1.0 * angle, center=before / 2)
     return fn.transforms.translation(matrix, offset=(after - before) / 2)
 
 
-def resize_matrix(before: Any, after: Any) -> Any:
+def resize_matrix(before: Any, after: Any) -> DataNode:
     """The matrix of a resize to a size."""
     return fn.transforms.scale(scale=after / before)
 
 
-def shorter_resize_matrix(before: Any, after: Any, resize_shorter: Any) -> Any:
+def shorter_resize_matrix(before: Any, after: Any, resize_shorter: Any) -> DataNode:
     """The matrix of a resize by the shorter side, about the centre."""
     factor = resize_shorter / math.min(before[0], before[1])
     matrix = fn.transforms.scale(scale=fn.stack(factor, factor), center=before / 2)
     return fn.transforms.translation(matrix, offset=(after - before) / 2)
 
 
-def longer_resize_matrix(before: Any, after: Any, resize_longer: Any) -> Any:
+def longer_resize_matrix(before: Any, after: Any, resize_longer: Any) -> DataNode:
     """The matrix of a resize by the longer side, about the centre."""
     factor = resize_longer / math.max(before[0], before[1])
     matrix = fn.transforms.scale(scale=fn.stack(factor, factor), center=before / 2)
@@ -75,7 +75,7 @@ def crop_matrix(
     after: Any,
     crop_pos_x: Any = 0.5,
     crop_pos_y: Any = 0.5,
-) -> Any:
+) -> DataNode:
     """The matrix of a crop."""
     start = fn.stack(1.0 * crop_pos_x, 1.0 * crop_pos_y) * (before - after)
     start = fn.cast(start, dtype=types.INT32)
@@ -88,7 +88,7 @@ def mirrored_crop_matrix(
     crop_pos_x: Any = 0.5,
     crop_pos_y: Any = 0.5,
     mirror: Any = 0,
-) -> Any:
+) -> DataNode:
     """The matrix of a crop, then a mirror."""
     cropped = crop_matrix(before, after, crop_pos_x, crop_pos_y)
     return fn.transforms.combine(cropped, flip_matrix(after, mirror))
@@ -101,7 +101,7 @@ def resized_crop_matrix(
     crop_pos_x: Any = 0.5,
     crop_pos_y: Any = 0.5,
     mirror: Any = 0,
-) -> Any:
+) -> DataNode:
     """The matrix of a resize by the shorter side, then a crop, then a mirror."""
     factor = resize_shorter / math.min(before[0], before[1])
     resized = math.floor(before * factor + 0.5)
@@ -109,7 +109,7 @@ def resized_crop_matrix(
     return fn.transforms.combine(resize_matrix(before, resized), cropped)
 
 
-def window_matrix(window: Any, after: Any) -> Any:
+def window_matrix(window: Any, after: Any) -> DataNode:
     """The matrix of a crop to a window (start, shape), resized to a size."""
     start = fn.cast(window[0], dtype=types.FLOAT)[1::-1]
     shape = fn.cast(window[1], dtype=types.FLOAT)[1::-1]
@@ -122,7 +122,7 @@ def relative_slice_matrix(
     rel_start: Any,
     axis_names: str = "WH",
     axes: Any = (),
-) -> Any:
+) -> DataNode:
     """The matrix of a slice that begins at a share of the image's sides."""
     x, y = (axes.index(1), axes.index(0)) if axes else map(axis_names.index, "WH")
     start = fn.stack(1.0 * rel_start[x], 1.0 * rel_start[y]) * before
@@ -135,7 +135,7 @@ def slice_matrix(
     start: Any,
     axis_names: str = "WH",
     axes: Any = (),
-) -> Any:
+) -> DataNode:
     """The matrix of a slice that begins at a pixel."""
     x, y = (axes.index(1), axes.index(0)) if axes else map(axis_names.index, "WH")
     first = math.floor(fn.stack(1.0 * start[x], 1.0 * start[y]) + 0.0 * before)
@@ -147,18 +147,18 @@ def paste_matrix(
     after: Any,
     paste_x: Any = 0.5,
     paste_y: Any = 0.5,
-) -> Any:
+) -> DataNode:
     """The matrix of an image that is pasted on a larger canvas."""
     offset = fn.stack(1.0 * paste_x, 1.0 * paste_y) * (after - before)
     return fn.transforms.translation(offset=math.floor(offset))
 
 
-def transpose_matrix() -> Any:
+def transpose_matrix() -> DataNode:
     """The matrix that swaps x and y."""
     return types.Constant([0.0, 1.0, 0.0, 1.0, 0.0, 0.0], shape=[2, 3])
 
 
-def inverse_matrix(matrix: Any) -> Any:
+def inverse_matrix(matrix: DataNode) -> DataNode:
     """The inverse of an affine map."""
     a, b, c = matrix[0, 0], matrix[0, 1], matrix[0, 2]
     d, e, f = matrix[1, 0], matrix[1, 1], matrix[1, 2]
@@ -167,7 +167,7 @@ def inverse_matrix(matrix: Any) -> Any:
     return fn.stack(x, y) / (a * e - b * d)
 
 
-def inverse_perspective(matrix: Any) -> Any:
+def inverse_perspective(matrix: DataNode) -> DataNode:
     """The inverse of a perspective (3, 3), up to a factor."""
     a, b, c = matrix[0, 0], matrix[0, 1], matrix[0, 2]
     d, e, f = matrix[1, 0], matrix[1, 1], matrix[1, 2]
@@ -182,7 +182,7 @@ def inverse_perspective(matrix: Any) -> Any:
 # fn.coord_transform return no columns: a reshape says how many there are.
 
 
-def clip_boxes(boxes: Any, axes: int = 2) -> Any:
+def clip_boxes(boxes: DataNode, axes: int = 2) -> DataNode:
     """Clip boxes (starts, ends) to the image: random_bbox_crop accepts no others.
 
     Boxes outside the image or in pixels are not clipped, so DALI raises for them.
@@ -194,7 +194,7 @@ def clip_boxes(boxes: Any, axes: int = 2) -> Any:
     return fn.reshape(fn.stack(low, high, axis=1), shape=[-1, 2 * axes])
 
 
-def clip_sized_boxes(boxes: Any, axes: int = 2) -> Any:
+def clip_sized_boxes(boxes: DataNode, axes: int = 2) -> DataNode:
     """Clip boxes (starts, sizes) to the image: random_bbox_crop accepts no others.
 
     Boxes outside the image or in pixels are not clipped, so DALI raises for them.
@@ -209,30 +209,30 @@ def clip_sized_boxes(boxes: Any, axes: int = 2) -> Any:
     return fn.reshape(fn.stack(low, sizes, axis=1), shape=[-1, 2 * axes])
 
 
-def joined(first: Any, second: Any) -> Any:
+def joined(first: Any, second: Any) -> DataNode:
     """Rows of four numbers, of two rows of two."""
     return fn.reshape(fn.stack(first, second, axis=1), shape=[-1, 4])
 
 
-def xywh_to_ltrb(boxes: Any) -> Any:
+def xywh_to_ltrb(boxes: DataNode) -> DataNode:
     """Boxes left, top, right, bottom, of boxes left, top, width, height."""
     low = boxes[:, 0:2]
     return joined(low, low + boxes[:, 2:4])
 
 
-def ltrb_to_xywh(boxes: Any) -> Any:
+def ltrb_to_xywh(boxes: DataNode) -> DataNode:
     """Boxes left, top, width, height, of boxes left, top, right, bottom."""
     low = boxes[:, 0:2]
     return joined(low, boxes[:, 2:4] - low)
 
 
-def cxcywh_to_ltrb(boxes: Any) -> Any:
+def cxcywh_to_ltrb(boxes: DataNode) -> DataNode:
     """Boxes left, top, right, bottom, of boxes centre x, centre y, width, height."""
     low = boxes[:, 0:2] - boxes[:, 2:4] / 2
     return joined(low, low + boxes[:, 2:4])
 
 
-def ltrb_to_cxcywh(boxes: Any) -> Any:
+def ltrb_to_cxcywh(boxes: DataNode) -> DataNode:
     """Boxes centre x, centre y, width, height, of boxes left, top, right, bottom."""
     low, high = boxes[:, 0:2], boxes[:, 2:4]
     return joined((low + high) / 2, high - low)
@@ -241,75 +241,70 @@ def ltrb_to_cxcywh(boxes: Any) -> Any:
 # Boxes that are moved.
 
 
-def corners_of(boxes: Any) -> Any:
+def corners_of(boxes: DataNode) -> DataNode:
     """The corners of boxes, clockwise from left, top."""
     left, top, right, bottom = boxes[:, 0], boxes[:, 1], boxes[:, 2], boxes[:, 3]
     x, y = [left, right, right, left], [top, top, bottom, bottom]
     return fn.stack(fn.stack(*x, axis=1), fn.stack(*y, axis=1), axis=2)
 
 
-def boxes_around(corners: Any) -> Any:
+def boxes_around(corners: DataNode) -> DataNode:
     """The upright boxes around corners."""
     low, high = fn.reductions.min(corners, axes=1), fn.reductions.max(corners, axes=1)
     return joined(low, high)
 
 
-def boxes_after_affine(boxes: Any, matrix: Any) -> Any:
+def boxes_after_affine(boxes: DataNode, matrix: DataNode) -> DataNode:
     """The upright boxes around what an affine map makes of boxes."""
     return boxes_around(corners_after_affine(corners_of(boxes), matrix))
 
 
-def corners_after_affine(corners: Any, matrix: Any) -> Any:
+def corners_after_affine(corners: DataNode, matrix: DataNode) -> DataNode:
     """What an affine map makes of corners."""
     return fn.reshape(fn.coord_transform(corners, MT=matrix), shape=[-1, 4, 2])
 
 
-def points_after_affine(points: Any, matrix: Any) -> Any:
-    """What an affine map makes of points (N, 2)."""
-    return fn.reshape(fn.coord_transform(points, MT=matrix), shape=[-1, 2])
-
-
-def points_after_perspective(points: Any, matrix: Any) -> Any:
+def points_after_perspective(points: DataNode, matrix: DataNode) -> DataNode:
     """What a perspective (3, 3) makes of points (N, 2)."""
     moved = fn.coord_transform(points, M=matrix[:, 0:2], T=matrix[:, 2])
     moved = fn.reshape(moved, shape=[-1, 3])
     return moved[:, 0:2] / moved[:, 2:3]
 
 
-def corners_after_perspective(corners: Any, matrix: Any) -> Any:
+def corners_after_perspective(corners: DataNode, matrix: DataNode) -> DataNode:
     """What a perspective (3, 3) makes of corners."""
     points = fn.reshape(corners, shape=[-1, 2])
     return fn.reshape(points_after_perspective(points, matrix), shape=[-1, 4, 2])
 
 
-def clipped_to(boxes: Any, size: Any) -> Any:
+def clipped_to(boxes: DataNode, size: DataNode) -> DataNode:
     """The part of boxes that is in an image of a size."""
     return math.min(math.max(boxes, 0.0), fn.cat(size, size))
 
 
-def clipped_corners(corners: Any, size: Any) -> Any:
+def clipped_corners(corners: DataNode, size: DataNode) -> DataNode:
     """The corners of what is in the image of boxes that are partly outside of it."""
     boxes = boxes_around(corners)
     inside = clipped_to(boxes, size)
     return replaced_corners(corners, boxes, inside)
 
 
-def replaced_corners(corners: Any, boxes: Any, others: Any) -> Any:
+def replaced_corners(corners: DataNode, boxes: DataNode, others: DataNode) -> DataNode:
     """Corners; where other boxes differ from the boxes around them, those of these."""
     same = fn.reductions.min(1.0 * (boxes == others), axes=1, keep_dims=True)
     same = fn.expand_dims(same, axes=2)
     return same * corners + (1.0 - same) * corners_of(others)
 
 
-def areas_of(boxes: Any) -> Any:
+def areas_of(boxes: DataNode) -> DataNode:
     """The areas (N, 1) of boxes."""
     sides = boxes[:, 2:4] - boxes[:, 0:2]
     return sides[:, 0:1] * sides[:, 1:2]
 
 
 def visible_boxes(
-    boxes: Any,
-    size: Any,
+    boxes: DataNode,
+    size: DataNode,
     labels: Any = None,
     visible: float = 0.25,
 ) -> Any:
@@ -345,12 +340,12 @@ def visible_boxes(
 # Which boxes are left.
 
 
-def box_numbers(boxes: Any) -> Any:
+def box_numbers(boxes: DataNode) -> DataNode:
     """0, 1, 2, ... for each of at most 4096 boxes."""
     return types.Constant([*range(4096)], shape=[4096])[: boxes.shape()[0]]
 
 
-def renumbered_polygons(polygons: Any, places: Any) -> Any:
+def renumbered_polygons(polygons: DataNode, places: DataNode) -> DataNode:
     """Rows (box, first vertex, end) with the numbers of the boxes that are left.
 
     ``places`` are the numbers that these had before. Rows of other boxes get -1.
@@ -367,7 +362,7 @@ def renumbered_polygons(polygons: Any, places: Any) -> Any:
 # Images that are mixed.
 
 
-def around_window(corners: Any, low: Any, high: Any, visible: float = 0.25) -> Any:
+def around_window(corners: DataNode, low: Any, high: Any, visible: float = 0.25) -> DataNode:
     """The corners of what is seen of boxes of which a window covers a part.
 
     A box that the window covers from side to side gets shorter, others stay as they
@@ -387,7 +382,7 @@ def around_window(corners: Any, low: Any, high: Any, visible: float = 0.25) -> A
     return replaced_corners(corners, boxes, joined(first, last))
 
 
-def inside_window(corners: Any, low: Any, high: Any, visible: float = 0.25) -> Any:
+def inside_window(corners: DataNode, low: Any, high: Any, visible: float = 0.25) -> DataNode:
     """The corners of the part of boxes in a window; no area as in around_window."""
     boxes = boxes_around(corners)
     area = areas_of(boxes)
@@ -399,12 +394,12 @@ def inside_window(corners: Any, low: Any, high: Any, visible: float = 0.25) -> A
 
 
 def mixed_corners(
-    corners: Any,
-    order: Any,
+    corners: DataNode,
+    order: DataNode,
     window: Any,
-    size: Any,
+    size: DataNode,
     visible: float = 0.25,
-) -> Any:
+) -> DataNode:
     """The corners of both images' boxes: in a window (start, extent) the other's."""
     start, extent = window
     low = fn.stack(start[1], start[0]) * size
@@ -414,12 +409,12 @@ def mixed_corners(
     return fn.cat(around, inside_window(other, low, high, visible))
 
 
-def with_others(values: Any, order: Any) -> Any:
+def with_others(values: DataNode, order: DataNode) -> DataNode:
     """The values of each image, and behind them those of the image it is mixed with."""
     return fn.cat(values, fn.permute_batch(values, indices=order))
 
 
-def mixed_labels(labels: Any, order: Any, share: Any) -> Any:
+def mixed_labels(labels: DataNode, order: DataNode, share: Any) -> DataNode:
     """Classes as shares, ``share`` of them the image's own."""
     return labels * share + fn.permute_batch(labels, indices=order) * (1.0 - share)
 
@@ -427,13 +422,13 @@ def mixed_labels(labels: Any, order: Any, share: Any) -> Any:
 # Points and masks.
 
 
-def points_inside(points: Any, size: Any) -> Any:
+def points_inside(points: DataNode, size: DataNode | float) -> DataNode:
     """Which points (N, 2) are in an image of a size."""
     inside = 1.0 * ((points >= 0.0) & (points <= size))
     return fn.reductions.min(inside, axes=1) > 0.5
 
 
-def mixed_masks(masks: Any, order: Any, start: Any, extent: Any) -> Any:
+def mixed_masks(masks: DataNode, order: DataNode, start: Any, extent: Any) -> DataNode:
     """Masks with a window (start, extent) of the image that each is mixed with."""
     other = fn.permute_batch(masks, indices=order)
     window = {"anchor": start, "shape": extent, "normalized": True, "axis_names": "HW"}
@@ -441,7 +436,7 @@ def mixed_masks(masks: Any, order: Any, start: Any, extent: Any) -> Any:
     return fn.erase(masks, fill_value=0, **window) + (other - around)
 
 
-def mask_of_ones(size: Any) -> Any:
+def mask_of_ones(size: DataNode) -> DataNode:
     """A mask (height, width, 1) of ones."""
     shape = fn.cast(fn.stack(size[1], size[0], 1.0), dtype=types.INT32)
     return fn.reshape(fn.ones(shape=shape, dtype=types.UINT8), layout="HWC")

@@ -5,74 +5,110 @@ What only decides is written where it decides, in no variable: ``if images.shape
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from workbench.catalog.spec import Catalog, Device, OpSpec, Value
 from workbench.emit.core.python import INDENT, LINE, fraction
 from workbench.errors import GraphError
 from workbench.graph.control_flow.kinds import kind_of
-from workbench.graph.model import Body, Node, Port, edges_of
+from workbench.graph.edits.edit import usual_id
+from workbench.graph.model import Body, Node, Port, Source, edges_of
+from workbench.graph.model.node_order import running_order
 from workbench.graph.types.devices import device_of
 
 _CHAINED = frozenset({"math.bitor", "math.bitand"})
 """Operators of which several in a row need no brackets."""
-
 _COMPARES = frozenset({"<", "<=", ">", ">=", "==", "!="})
-_CALCULATES = frozenset({"+", "-", "*", "/", "//"})
+_BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2}
+"""How tightly Python binds arithmetic, all of which it binds tighter than comparisons."""
+_MOST_NESTED = 4
+"""Nodes in one expression; what decides in a block may have more."""
 
 
 def written_in_place(
-    body: Body, catalog: Catalog, devices: Mapping[str, Device]
+    body: Body,
+    catalog: Catalog,
+    devices: Mapping[str, Device],
+    named: Collection[Port] = (),
 ) -> Mapping[str, str]:
-    """Nodes whose expression stands in the condition of an ``if``, and the id of that ``if``.
+    """Nodes that are written inside the text of another one, and the id of that one.
 
-    Those that nothing else reads, on the CPU, at any depth of blocks; ``devices`` are those of
-    mixed decoding, with which every script must run.
+    It is an ``if`` whose condition they are; or, of nodes that the user has not named, other
+    arithmetic or a call with them as an argument. Nothing else reads them, and they are on the
+    CPU, at any depth of blocks; ``devices`` are those of mixed decoding, with which every script
+    must run. ``named`` are ports that need a variable.
     """
-    readers: dict[Port, list[tuple[str, str]]] = {port: [] for port in body.outputs.values()}
-    for port in body.outputs.values():
-        readers[port].append(("", ""))
-    for edge in edges_of(body.nodes):
-        readers.setdefault(edge.source, []).append((edge.target, edge.input))
-    nodes = {node.id: node for node in body.nodes}
+    readers = Counter([*body.outputs.values(), *(edge.source for edge in edges_of(body.nodes))])
+    ordered, _ = running_order(body.nodes)
+    nodes = {node.id: node for node in ordered}
     found: dict[str, str] = {}
-    for block in body.nodes:
-        for inner in block.bodies.values():
-            found |= written_in_place(inner, catalog, devices)
-        kind = kind_of(block)
-        control = block.inputs.get(kind.control) if kind.decides_in_place else None
-        waiting = [control] if control else []
+    for node in reversed(ordered):
+        for inner in node.bodies.values():
+            found |= written_in_place(inner, catalog, devices, named)
+        kind = kind_of(node)
+        decides = kind.decides_in_place
+        if node.id in found or (node.bodies and not decides):
+            continue
+        waiting = [node.inputs[kind.control]] if decides else _places(node, catalog)
+        nested = 1
         while waiting:
-            port = waiting.pop()
-            node = nodes.get(port.node)
-            if node is None or len(readers[port]) > 1:
+            port = waiting.pop(0)
+            each = nodes.get(port.node)
+            if each is None or readers[port] > 1 or not _is_arithmetic(each, catalog, devices):
                 continue
-            if node.device is None and catalog[node.op].expression:
-                sources = [p for p in node.inputs.values() if node.op != "shape"]
-                if all(device_of(devices, each) == "cpu" for each in (port, *sources)):
-                    found[node.id] = block.id
-                    waiting += node.inputs.values()
+            if decides or (_is_unnamed(each) and port not in named and nested < _MOST_NESTED):
+                nested += 1
+                found[each.id] = node.id
+                waiting += each.inputs.values()
     return found
 
 
-def joined(spec: OpSpec, operands: Sequence[tuple[str, OpSpec | None]]) -> str:
-    """An expression on one line; each operand with the operator that it is itself written with."""
+def _is_arithmetic(node: Node, catalog: Catalog, devices: Mapping[str, Device]) -> bool:
+    """Whether a node is written as an expression of what is on the CPU."""
+    if node.device is not None or not catalog[node.op].expression:
+        return False
+    ports = [p for p in node.inputs.values() if node.op != "shape"]
+    ports += [Port(node.id, output.name) for output in catalog[node.op].outputs]
+    return all(device_of(devices, port) == "cpu" for port in ports)
+
+
+def _is_unnamed(node: Node) -> bool:
+    """Whether the id of a node is the one that it got when it was added."""
+    return re.sub(r"_\d+$", "", node.id) == usual_id(node.op)
+
+
+def _places(node: Node, catalog: Catalog) -> list[Port]:
+    """The ports that a node reads where its line can have an expression."""
+    spec = catalog[node.op]
+    if spec.expression:
+        return list(node.inputs.values())
+    if spec.follows or isinstance(node, Source):
+        return []
+    return [port for name, port in node.inputs.items() if name in spec.args]
+
+
+def bracketed(spec: OpSpec, operands: Sequence[tuple[str, OpSpec | None]]) -> list[str]:
+    """The operands of an expression, each with the operator that it is itself written with."""
     head, bracket, _ = spec.expression.partition("(")
     called = bool(bracket) and "{" not in head
-    texts = [
+    return [
         f"({text})" if inner and not called and not _stands_alone(spec, inner, place) else text
         for place, (text, inner) in enumerate(operands)
     ]
-    if called:
-        return f"{head}({', '.join(texts)})"
-    return spec.expression.format(*texts)
 
 
 def _stands_alone(spec: OpSpec, inner: OpSpec, place: int) -> bool:
-    """Python binds arithmetic tighter than comparisons."""
-    chained = place == 0 and spec.name == inner.name and spec.name in _CHAINED
-    compared = _sign(spec) in _COMPARES and _sign(inner) in _CALCULATES
-    return chained or compared or inner.expression.endswith((")", "]"))
+    """Whether an operand needs no brackets."""
+    if inner.expression.endswith((")", "]")):
+        return True
+    outer, own = _sign(spec), _sign(inner)
+    if own not in _BINDS:
+        return place == 0 and spec.name == inner.name and spec.name in _CHAINED
+    if outer not in _BINDS:
+        return outer in _COMPARES
+    return _BINDS[own] > _BINDS[outer] or (place == 0 and _BINDS[own] == _BINDS[outer])
 
 
 def _sign(spec: OpSpec) -> str:
@@ -111,6 +147,12 @@ def expression_parts(expression: str, operands: Sequence[str]) -> list[str]:
     if len(words) == 3:
         return [operands[0], f"{words[1]} {operands[1]}"]
     return [expression.format(*operands)]
+
+
+def on_one_line(parts: Sequence[str]) -> str:
+    """The text of ``expression_parts`` without a line break."""
+    called = parts[0].endswith("(") and parts[-1] == ")"
+    return f"{parts[0]}{', '.join(parts[1:-1])})" if called else " ".join(parts)
 
 
 def constant_type(node: Node, spec: OpSpec) -> str:

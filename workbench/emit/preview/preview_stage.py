@@ -123,7 +123,7 @@ class _StageEmitter(Emitter):
         positioned: bool,
         lifts_values: bool,
     ) -> None:
-        super().__init__(resolved, ordered, conditions=False, positioned=positioned)
+        super().__init__(resolved, ordered, positioned=positioned)
         self.tapped: list[Port] = []
         self.values: list[str] = []
         self.automatic: dict[str, str] = {}

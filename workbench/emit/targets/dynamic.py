@@ -138,7 +138,7 @@ def emit_dynamic(resolved: ResolvedGraph, captured: bool = False) -> Mapping[str
     _require_dynamic(nodes)
     reader = first_reader(nodes)
     operators = [node for node in nodes if not isinstance(node, Source)]
-    emitter = _Emitter(resolved, nodes, lift=True, taken=_TAKEN)
+    emitter = _Emitter(resolved, nodes, lift=True, nests=False, taken=_TAKEN)
     emitter.seed_name = "seed"
     if captured:
         emitter.draws = "draws({1}, {0})"

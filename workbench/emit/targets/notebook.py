@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
 from typing import Any
 
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.epoch_shuffle import require_checkpointing, shuffles_after_epoch
 from workbench.emit.core.outputs import require_no_blocks
@@ -37,24 +37,23 @@ _TAKEN = (
 
 def emit_notebook(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The notebook ``pipeline.ipynb``."""
-    graph, catalog, nodes = resolved.graph, resolved.catalog, resolved.nodes
+    graph, nodes = resolved.graph, resolved.nodes
     require_no_blocks(nodes, "a notebook, whose cells call DALI without a function,")
     emitter = Emitter(resolved, nodes, lift=True, taken=_TAKEN)
     emitter.seed_name = "seed"
     require_checkpointing(nodes)
     body, _ = body_of(emitter, nodes, 0)
-    name, _, about = " ".join(docstring_title(graph).split()).partition(": ")
     reads_hidden = any(source.kind.endswith(":file_root") for source in graph.sources)
     cells: list[dict[str, Any]] = []
     # A notebook has no ``__file__``: the name that it is written under stands in its code.
     stem = PurePath(resolved.file or _FILE).stem
     beside = {name: literal(f"{stem}{ending}") for name, ending in resolved.beside.items()}
     values = values_of(make_parts(emitter, body, "", {}, beside)) | {
-        "name": name,
-        "about": about,
+        "name": docstring_title(replace(graph, about="")),
+        "about": docstring_title(graph) if graph.about else "",
         "remarks": warning_lines(resolved) + BESIDE * bool(beside) + HIDDEN_FOLDERS * reads_hidden,
         "checkpointing": shuffles_after_epoch(nodes),
-        "steps": [_step(step, emitter) for step in _steps(nodes, catalog)],
+        "steps": [_step(step, emitter) for step in _steps(nodes, emitter)],
         "given": [emitter.names[port] for port in graph.outputs.values()],
         "outputs": [*graph.outputs],
         "shown": [
@@ -94,13 +93,17 @@ def _add(cells: list[dict[str, Any]], kind: Mapping[str, Any], *, caller: Callab
     return ""
 
 
-def _steps(nodes: Sequence[Node], catalog: Catalog) -> list[list[Node]]:
-    """The nodes in groups: what only draws numbers goes with the next one that does not."""
+def _steps(nodes: Sequence[Node], emitter: Emitter) -> list[list[Node]]:
+    """The nodes in groups: what only draws numbers goes with the next one.
+
+    What is written inside the line of another one has no step.
+    """
     steps: list[list[Node]] = [[]]
     for node in nodes:
-        steps[-1].append(node)
-        if not is_generator(catalog[node.op]):
-            steps.append([])
+        if node.id not in emitter.in_place:
+            steps[-1].append(node)
+            if not is_generator(emitter.catalog[node.op]):
+                steps.append([])
     return [step for step in steps if step]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from nvidia.dali import fn, math, pipeline_def, types
+from nvidia.dali.data_node import DataNode
 
 """
 

@@ -24,6 +24,7 @@ _HEAD = """\
 from typing import Any
 
 from nvidia.dali import fn, math, pipeline_def, types
+from nvidia.dali.data_node import DataNode
 
 
 {finders}{functions}{decorator}

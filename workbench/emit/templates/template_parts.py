@@ -72,7 +72,7 @@ class TemplateParts:
     shard_seed: str
     """How far the seeds of two shards are apart."""
     prefetch: str
-    """The depth of the queues."""
+    """The depth of the queues; empty for DALI's default."""
     takes_seed: bool
     """Whether the pipeline's function takes a seed; otherwise the pipeline's own is enough."""
     legacy: bool
@@ -87,6 +87,9 @@ class TemplateParts:
     """The functions of ``emit/annotations/helpers.py`` that the definition calls."""
 
 
+_SEED_COMMENT = "  # each operator adds a number, so that a new one changes no other's values"
+_DEFAULT_DEPTH = 2
+"""DALI's default of ``prefetch_queue_depth``."""
 _TYPES = "from nvidia.dali import types"
 _SHARD = "shard_id: int, num_shards: int"
 SHARD = "One shard, padded at its end: no epoch reaches into the next one."
@@ -226,7 +229,7 @@ def make_parts(
         "NUM_THREADS": str(settings.num_threads),
         **({"PIPELINES": str(settings.pipelines)} if settings.pipelines > 1 else {}),
         "DEVICE": f'"{settings.device}"',
-        "SEED": str(settings.seed),
+        "SEED": f"{settings.seed}{_SEED_COMMENT * bool(emitter.seed_name)}",
         **emitter.constants,
         **(more or {}),
     }
@@ -235,12 +238,14 @@ def make_parts(
     imports = policy_imports(emitter.every_node(), emitter.catalog)
     needs_gpu = any(node.device in ("gpu", "mixed") for node in emitter.every_node())
     helpers = emitter.helper_functions()
-    uses_any = any("Any]" in kind.find_source for kind in found) or helpers
+    uses_any = any("Any" in text for text in (*(kind.find_source for kind in found), helpers))
     uses_math = "math." in helpers or any(map(emitter.calls_math, emitter.every_node()))
     uses_types = any("types." in text for text in (*definition, helpers))
     pipeline_imports = [*imports, *plugins]
     if uses_types:
         pipeline_imports.append(_TYPES)
+    if "DataNode" in helpers:
+        pipeline_imports.append("from nvidia.dali.data_node import DataNode")
     if uses_math:
         pipeline_imports.append("from nvidia.dali import math")
     # DALI translates what a pipeline with conditionals calls.
@@ -291,7 +296,7 @@ def make_parts(
 def _queues(settings: Settings) -> str:
     depth = settings.prefetch_queue_depth
     if settings.executor != "separate":
-        return str(depth)
+        return str(depth) if depth != _DEFAULT_DEPTH else ""
     return f'{{"cpu_size": {2 * depth}, "gpu_size": {depth}}}'
 
 
@@ -307,6 +312,8 @@ def policy_imports(nodes: Iterable[Node], catalog: Catalog) -> list[str]:
 
 def function_name(graph: Graph) -> str:
     """The graph's name as the name of the pipeline function."""
+    if graph.name == Graph().name:
+        return "image_pipeline"
     name = re.sub(r"[^0-9a-zA-Z]+", "_", graph.name).strip("_").lower()[:60]
     if not name or name[0].isdigit() or name == "build":  # there is a build_pipeline already
         return f"pipeline_{name}".rstrip("_")
@@ -314,9 +321,9 @@ def function_name(graph: Graph) -> str:
 
 
 def docstring_title(graph: Graph) -> str:
-    """Name and description, wrapped, as the beginning of a docstring."""
-    text = f"{graph.name}: {graph.about}" if graph.about else graph.name
-    return _in_docstring(text) or "A pipeline."
+    """The description, or else the name, wrapped, as the beginning of a docstring."""
+    named = graph.name if graph.name != Graph().name else ""
+    return _in_docstring(graph.about or named) or "An image pipeline in NVIDIA DALI."
 
 
 def warning_lines(resolved: ResolvedGraph) -> str:

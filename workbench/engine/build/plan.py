@@ -164,7 +164,7 @@ def make_plan(
     nodes = tuple(node for node in ordered if node.id in needed)
     size = graph.settings.batch_size
     wanted = min(count, size)
-    emitter = Emitter(resolved, nodes, conditions=False)
+    emitter = Emitter(resolved, nodes, nests=False)
     plan = Plan(
         resolved,
         data,

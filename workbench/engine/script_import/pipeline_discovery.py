@@ -391,15 +391,14 @@ def name_of(traced: Traced, docstring: str | None, stem: str, kind: type) -> tup
     places = [place for op in traced.pipeline.ops for place in op.places]
     own = [place.function for place in places if not any(m in place.file for m in _NOT_THEIRS)]
     function = next((name for name in own if not name.startswith(("_", "<"))), "")
-    told, _, about = " ".join((docstring or "").partition("\n\n")[0].split()).partition(": ")
-    told = told if about else told.removesuffix(".")
-    for name in (told, " ".join((docstring or "").partition("\n\n")[0].split())):
-        if name and function_name(Graph(name=name)) == function:
-            return name, about if name == told else ""
+    paragraphs = (docstring or "").split("\n\n")
+    about = " ".join(paragraphs[0].split()) if paragraphs[-1].startswith("Needs ") else ""
     if is_pipeline_class(kind) and not kind.__module__.startswith("nvidia.dali"):
         function = _WORDS.sub("_", kind.__name__).lower()
     elif function in ("", "<module>", "define_graph"):
         function = stem
+    if function == function_name(Graph()):
+        return Graph().name, about
     for word in ("_pipeline", "_pipe"):
         function = function.removesuffix(word)
-    return function, ""
+    return function, about

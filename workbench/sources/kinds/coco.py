@@ -1,7 +1,7 @@
 """COCO: images of a folder, with the boxes and classes of an annotations file (.json).
 
-The images lie beside the file, in ``images`` there or one folder above, or in the folder that the
-file is named after: ``annotations/instances_train2017.json`` and ``train2017``.
+The images lie beside the file, in ``images`` there, or in the folder that the file is named after
+(``annotations/instances_train2017.json`` and ``train2017``), or in one of these a folder above.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
@@ -242,11 +244,11 @@ def require_sizes(dataset: Dataset, found: dict[str, Any]) -> None:
 
 
 def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
+    """Arguments of the COCO reader: the annotations, and the folder that their images are in."""
     file = pathlib.Path(data).absolute()
-    names = [i.get("file_name", "") for i in json.loads(file.read_bytes())["images"]]
-    beside, above, split = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
-    folders = (beside, beside / "images", above / "images", above / split, beside / split)
+    names = [image.get("file_name", "") for image in json.loads(file.read_bytes())["images"]]
+    places = ("", "images", file.stem.rpartition("_")[2])  # train2017 of instances_train2017
+    folders = [folder / place for folder in file.parents[:2] for place in places]
     found = max(folders, key=lambda f: sum((f / name).is_file() for name in names[:100]))
     return {"annotations_file": data, "file_root": str(found)}
 
@@ -258,8 +260,8 @@ def _root_of(location: str, names: tuple[str, ...]) -> str:
     That one stands alone, as exported scripts have it.
     """
     file = pathlib.Path(location).absolute()
-    beside, above, split = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
-    folders = (beside, beside / "images", above / "images", above / split, beside / split)
+    places = ("", "images", file.stem.rpartition("_")[2])
+    folders = [folder / place for folder in file.parents[:2] for place in places]
     return str(max(folders, key=lambda f: sum((f / name).is_file() for name in names)))
 
 
@@ -393,7 +395,7 @@ class Coco(SourceKind):
 # that is not labelled lies far outside of the image, and is therefore never visible.
 
 
-def find_keypoints(data: str) -> dict[str, Any]:
+def find_keypoints(data: str) -> dict[str, str]:
     """Arguments of the COCO reader for annotations with key points as outlines."""
     found = os.stat(data)
     known = f"{os.path.abspath(data)} {found.st_mtime_ns} {found.st_size}"
@@ -407,11 +409,9 @@ def find_keypoints(data: str) -> dict[str, Any]:
         with open(data, encoding="utf-8") as file:
             document = json.load(file)
         for one in document["annotations"]:
-            flat = one["keypoints"]
-            points: list[float] = []
-            for at in range(0, len(flat), 3):
-                points += flat[at : at + 2] if flat[at + 2] else [-1e6, -1e6]
-            one["segmentation"] = [points]
+            points = np.array(one["keypoints"]).reshape(-1, 3)
+            points[points[:, 2] == 0] = -1e6  # not labelled
+            one["segmentation"] = [points[:, :2].ravel().tolist()]
         with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as made:
             json.dump(document, made)
         os.replace(made.name, path)
@@ -429,7 +429,7 @@ class CocoKeypoints(Coco):
     begins: ClassVar = {"polygon_masks": True}
     find = staticmethod(find_keypoints)
     helpers = (find_annotations,)
-    imports = ("hashlib", "json", "os", "pathlib", "tempfile")
+    imports = ("hashlib", "json", "numpy as np", "os", "pathlib", "tempfile")
     precedence = 4
     sample = "coco/keypoints.json"
 

@@ -1,5 +1,5 @@
-"""imagenet-train: ResNet training: random crop to 224, mirror, normalise with
-ImageNet's mean and deviation.
+"""ResNet training: random crop to 224, mirror, normalise with ImageNet's mean and
+deviation.
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
@@ -15,9 +15,8 @@ Needs torch, transformers and nvidia-dali-cuda120.
 from collections.abc import Iterator
 from typing import Any
 
-from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali import Pipeline, fn, pipeline_def, types
 from nvidia.dali.data_node import DataNode
-from nvidia.dali.pipeline import Pipeline
 from nvidia.dali.plugin.base_iterator import LastBatchPolicy
 from nvidia.dali.plugin.pytorch import DALIGenericIterator
 from torch import Tensor
@@ -26,7 +25,7 @@ from transformers import Trainer
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42
+SEED = 42  # each operator adds a number, so that a new one changes no other's values
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -87,7 +86,6 @@ def build_pipeline(
         batch_size=batch_size,
         num_threads=num_threads,
         device_id=device_id if device == "mixed" else None,
-        prefetch_queue_depth=2,
         enable_checkpointing=resumable or checkpoint is not None,
         checkpoint=checkpoint,
     )

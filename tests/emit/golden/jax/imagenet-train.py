@@ -1,5 +1,5 @@
-"""imagenet-train: ResNet training: random crop to 224, mirror, normalise with
-ImageNet's mean and deviation.
+"""ResNet training: random crop to 224, mirror, normalise with ImageNet's mean and
+deviation.
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
@@ -23,7 +23,7 @@ from nvidia.dali.plugin.jax import DALIGenericIterator
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42
+SEED = 42  # each operator adds a number, so that a new one changes no other's values
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -112,7 +112,6 @@ class Loader:
                 batch_size=batch_size,
                 num_threads=num_threads,
                 device_id=place.local_hardware_id if device == "mixed" else None,
-                prefetch_queue_depth=2,
             )
             for shard_id, place in zip(self.shards, self.devices, strict=True)
         ]

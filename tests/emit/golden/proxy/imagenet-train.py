@@ -1,5 +1,5 @@
-"""imagenet-train: ResNet training: random crop to 224, mirror, normalise with
-ImageNet's mean and deviation.
+"""ResNet training: random crop to 224, mirror, normalise with ImageNet's mean and
+deviation.
 
 DALI Proxy: data set, sampler and worker processes are PyTorch's. The workers read files, and
 DALI decodes and augments the batches in the process that trains.
@@ -26,9 +26,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali import Pipeline, fn, pipeline_def, types
 from nvidia.dali.data_node import DataNode
-from nvidia.dali.pipeline import Pipeline
 from nvidia.dali.plugin.pytorch.experimental.proxy import DALIServer
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, Sampler
@@ -36,7 +35,7 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler, Sampler
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42
+SEED = 42  # each operator adds a number, so that a new one changes no other's values
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -117,7 +116,6 @@ def build_pipeline(
         batch_size=batch_size,
         num_threads=num_threads,
         device_id=device_id if device == "mixed" else None,
-        prefetch_queue_depth=2,
     )
 
 

@@ -1,5 +1,4 @@
-"""auto-augment: ImageNet training with AutoAugment's learnt policy of 25 pairs (arXiv
-1805.09501).
+"""ImageNet training with AutoAugment's learnt policy of 25 pairs (arXiv 1805.09501).
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
@@ -11,15 +10,14 @@ Needs nvidia-dali-cuda120.
 import argparse
 import time
 
-from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali import Pipeline, fn, pipeline_def, types
 from nvidia.dali.auto_aug import auto_augment
 from nvidia.dali.data_node import DataNode
-from nvidia.dali.pipeline import Pipeline
 
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42
+SEED = 42  # each operator adds a number, so that a new one changes no other's values
 SIZE = [224, 224]
 
 
@@ -60,7 +58,6 @@ def build_pipeline(
         batch_size=batch_size,
         num_threads=num_threads,
         device_id=0 if device == "mixed" else None,
-        prefetch_queue_depth=2,
         seed=seed,
     )
     pipe.build()

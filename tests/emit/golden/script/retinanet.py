@@ -1,5 +1,5 @@
-"""retinanet: RetinaNet detection as torchvision trains it (arXiv 1708.02002): mirror,
-800 px, normalise.
+"""RetinaNet detection as torchvision trains it (arXiv 1708.02002): mirror, 800 px,
+normalise.
 
 Usage: python pipe.py --data COCO.json [--device cpu|mixed] [--batch-size N] [--batches N]
 
@@ -10,35 +10,32 @@ import argparse
 import json
 import pathlib
 import time
-from typing import Any
 
-from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali import Pipeline, fn, pipeline_def, types
 from nvidia.dali.data_node import DataNode
-from nvidia.dali.pipeline import Pipeline
 
 BATCH_SIZE = 2
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42
+SEED = 42  # each operator adds a number, so that a new one changes no other's values
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 
 
 def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
+    """Arguments of the COCO reader: the annotations, and the folder that their images are in."""
     file = pathlib.Path(data).absolute()
-    names = [i.get("file_name", "") for i in json.loads(file.read_bytes())["images"]]
-    beside, above, split = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
-    folders = (beside, beside / "images", above / "images", above / split, beside / split)
+    names = [image.get("file_name", "") for image in json.loads(file.read_bytes())["images"]]
+    places = ("", "images", file.stem.rpartition("_")[2])  # train2017 of instances_train2017
+    folders = [folder / place for folder in file.parents[:2] for place in places]
     found = max(folders, key=lambda f: sum((f / name).is_file() for name in names[:100]))
     return {"annotations_file": data, "file_root": str(found)}
 
 
-def sides_of(images: Any, layout: str = "HWC") -> Any:
+def sides_of(images: DataNode, layout: str = "HWC") -> DataNode:
     """Width, height, width, height of images: boxes in pixels are shares of these."""
     shape = fn.cast(images.shape(), dtype=types.FLOAT)
-    width, height = shape[layout.index("W")], shape[layout.index("H")]
-    return fn.stack(width, height, width, height)
+    return fn.stack(*(shape[layout.index(side)] for side in "WHWH"))
 
 
 @pipeline_def
@@ -80,7 +77,6 @@ def build_pipeline(
         batch_size=batch_size,
         num_threads=num_threads,
         device_id=0 if device == "mixed" else None,
-        prefetch_queue_depth=2,
     )
     pipe.build()
     return pipe

@@ -1,5 +1,5 @@
-"""ssd: SSD300 detection as NVIDIA trains it (arXiv 1512.02325): crops by overlap,
-colour, mirror.
+"""SSD300 detection as NVIDIA trains it (arXiv 1512.02325): crops by overlap, colour,
+mirror.
 
 Usage: python pipe.py --data COCO.json [--device cpu|mixed] [--batch-size N] [--batches N]
 
@@ -10,31 +10,29 @@ import argparse
 import json
 import pathlib
 import time
-from typing import Any
 
-from nvidia.dali import fn, math, pipeline_def, types
+from nvidia.dali import Pipeline, fn, math, pipeline_def, types
 from nvidia.dali.data_node import DataNode
-from nvidia.dali.pipeline import Pipeline
 
 BATCH_SIZE = 32
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42
+SEED = 42  # each operator adds a number, so that a new one changes no other's values
 MEAN = [0.0]
 STD = [255.0]
 
 
 def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
+    """Arguments of the COCO reader: the annotations, and the folder that their images are in."""
     file = pathlib.Path(data).absolute()
-    names = [i.get("file_name", "") for i in json.loads(file.read_bytes())["images"]]
-    beside, above, split = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
-    folders = (beside, beside / "images", above / "images", above / split, beside / split)
+    names = [image.get("file_name", "") for image in json.loads(file.read_bytes())["images"]]
+    places = ("", "images", file.stem.rpartition("_")[2])  # train2017 of instances_train2017
+    folders = [folder / place for folder in file.parents[:2] for place in places]
     found = max(folders, key=lambda f: sum((f / name).is_file() for name in names[:100]))
     return {"annotations_file": data, "file_root": str(found)}
 
 
-def clip_boxes(boxes: Any, axes: int = 2) -> Any:
+def clip_boxes(boxes: DataNode, axes: int = 2) -> DataNode:
     """Clip boxes (starts, ends) to the image: random_bbox_crop accepts no others.
 
     Boxes outside the image or in pixels are not clipped, so DALI raises for them.
@@ -108,7 +106,6 @@ def build_pipeline(
         batch_size=batch_size,
         num_threads=num_threads,
         device_id=0 if device == "mixed" else None,
-        prefetch_queue_depth=2,
     )
     pipe.build()
     return pipe

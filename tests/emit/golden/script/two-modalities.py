@@ -1,5 +1,4 @@
-"""two-modalities: Two modalities of MR, slices of volumes, as nnU-Net trains in 2D
-(arXiv 1809.10486).
+"""Two modalities of MR, slices of volumes, as nnU-Net trains in 2D (arXiv 1809.10486).
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 
@@ -12,14 +11,14 @@ import tempfile
 import time
 from typing import Any
 
-from nvidia.dali import fn, math, pipeline_def, types
+from nvidia.dali import Pipeline, fn, math, pipeline_def, types
 from nvidia.dali.data_node import DataNode
-from nvidia.dali.pipeline import Pipeline, do_not_convert
+from nvidia.dali.pipeline import do_not_convert
 
 BATCH_SIZE = 32
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42
+SEED = 42  # each operator adds a number, so that a new one changes no other's values
 SIZE = [256, 256]
 
 
@@ -262,7 +261,6 @@ def build_pipeline(
         batch_size=batch_size,
         num_threads=num_threads,
         device_id=0 if device == "mixed" else None,
-        prefetch_queue_depth=2,
     )
     pipe.build()
     return pipe

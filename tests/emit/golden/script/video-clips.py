@@ -1,5 +1,5 @@
-"""video-clips: Video clips as SlowFast trains Slow 8x8 (arXiv 1812.03982): short side
-256 to 320, crop 224.
+"""Video clips as SlowFast trains Slow 8x8 (arXiv 1812.03982): short side 256 to 320,
+crop 224.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 
@@ -11,14 +11,13 @@ import os
 import time
 from typing import Any
 
-from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali import Pipeline, fn, pipeline_def, types
 from nvidia.dali.data_node import DataNode
-from nvidia.dali.pipeline import Pipeline
 
 BATCH_SIZE = 8
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42
+SEED = 42  # each operator adds a number, so that a new one changes no other's values
 CROP = [224, 224]
 MEAN = [0.45 * 255]
 STD = [0.225 * 255]
@@ -137,7 +136,6 @@ def build_pipeline(
         batch_size=batch_size,
         num_threads=num_threads,
         device_id=0 if device == "mixed" else None,
-        prefetch_queue_depth=2,
     )
     pipe.build()
     return pipe

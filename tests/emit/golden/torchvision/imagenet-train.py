@@ -1,5 +1,5 @@
-"""imagenet-train: ResNet training: random crop to 224, mirror, normalise with
-ImageNet's mean and deviation.
+"""ResNet training: random crop to 224, mirror, normalise with ImageNet's mean and
+deviation.
 
 The same in torchvision's transforms, for machines without DALI:
 

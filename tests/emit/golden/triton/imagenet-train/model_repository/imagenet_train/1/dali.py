@@ -1,5 +1,5 @@
-"""imagenet-train: ResNet training: random crop to 224, mirror, normalise with
-ImageNet's mean and deviation.
+"""ResNet training: random crop to 224, mirror, normalise with ImageNet's mean and
+deviation.
 
 A model of Triton's DALI backend: encoded images in, what the pipeline gives out. The
 backend serialises this file itself; where its Python has no DALI, do it beforehand.
@@ -21,7 +21,7 @@ from nvidia.dali.plugin.triton import autoserialize
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42
+SEED = 42  # each operator adds a number, so that a new one changes no other's values
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
