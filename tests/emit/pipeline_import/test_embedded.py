@@ -38,7 +38,7 @@ from workbench.emit.pipeline_import.embedded import import_embedded
 from workbench.emit.targets import export, load_target, target_names
 from workbench.engine import importing
 from workbench.errors import GraphExportError, GraphFormatError, ImportFailedError
-from workbench.graph import Graph, load_recipe, load_recipes
+from workbench.graph import Graph, Port, load_recipe, load_recipes
 from workbench.graph.control_flow.options import set_body_title
 from workbench.graph.control_flow.wrap import wrap_as_options
 from workbench.graph.edits.edit import set_arg
@@ -245,16 +245,40 @@ def test_an_edited_proxy_program_is_not_exact(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("plain", [False, True])
 def test_copied_functions_that_became_nodes_are_told(plain: bool, tmp_path: Path) -> None:
-    text = export(load_recipe("ssd"), "script", CATALOG, plain=plain).main.text
+    text = export(load_recipe("retinanet"), "script", CATALOG, plain=plain).main.text
     edited = text.replace("BATCH_SIZE = ", "BATCH_SIZE = 1 + ")
     edited += "\n\ndef areas_of(boxes):\n    return boxes\n"
     found = wb.from_file(written(edited, tmp_path))
     (note,) = [note for note in found.report.notes if "unfolded" in note]
     more = "" if plain else "; the graph before the change is still at the end of the program"
-    assert note == f"functions unfolded into nodes: clip_boxes{more}"
-    renamed = edited.replace("clip_boxes(", "my_boxes(")
+    assert note == f"functions unfolded into nodes: sides_of{more}"
+    renamed = edited.replace("sides_of(", "my_sides(")
     other = wb.from_file(written(renamed, tmp_path))
     assert "unfolded" not in str(other.report)
+
+
+CLIPPED = "clip_boxes(boxes)"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "clipped"),
+    [
+        ("aspect_ratio=[0.5", "aspect_ratio=[0.75", False),
+        (CLIPPED, f"{CLIPPED} + 0.0", True),
+        ("ends - 1.0", "ends - 1.5", True),
+        ("    return images, boxes", f"    boxes = {CLIPPED}\n    return images, boxes", True),
+    ],
+)
+def test_boxes_are_clipped_where_the_export_does_so(
+    old: str, new: str, clipped: bool, tmp_path: Path
+) -> None:
+    text = export(load_recipe("ssd"), "script", CATALOG, plain=True).main.text
+    assert old in text
+    found = wb.from_file(written(text.replace(old, new), tmp_path))
+    assert found.report.is_exact
+    assert ("reshape" in {node.op for node in found.graph.walk()}) is clipped
+    crop = found.graph.node("random_bbox_crop")
+    assert (crop.inputs["boxes"] == Port("reader", "boxes")) is (not clipped or "    boxes" in new)
 
 
 def in_comment(old: str, new: str) -> Callable[[str], str]:

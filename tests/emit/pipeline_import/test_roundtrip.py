@@ -60,11 +60,7 @@ def test_every_recipe(graph: Graph, folder: Path) -> None:
         assert list(imported.graph.outputs) == list(graph.outputs)
 
 
-# The program clips the boxes that random_bbox_crop is given, and is read with that arithmetic.
-READ_AS_THEY_ARE = [op for op in USABLE if op.name != "random_bbox_crop"]
-
-
-@pytest.mark.parametrize("op", one_in(4, READ_AS_THEY_ARE), ids=lambda op: op.name)
+@pytest.mark.parametrize("op", one_in(4, USABLE), ids=lambda op: op.name)
 def test_every_usable_operator(op: OpSpec, folder: Path) -> None:
     devices = ("cpu",) if op.name == CPU_ONLY else ("cpu", "mixed")
     graphs = [placed(op, device=device)[0] for device in devices]

@@ -17,12 +17,12 @@ from workbench.emit.pipeline_import.calls.conditionals import (
     find_statements,
     producers_by_edge,
 )
+from workbench.emit.pipeline_import.calls.copied_calls import without_clipping, without_reader_calls
 from workbench.emit.pipeline_import.calls.device_placement import with_devices
 from workbench.emit.pipeline_import.calls.fold import fold_calls
 from workbench.emit.pipeline_import.calls.foreign_readers import with_known_readers
 from workbench.emit.pipeline_import.calls.nodes import automatic_call, make_call, read_folder
 from workbench.emit.pipeline_import.calls.older_names import older_name_notes, with_todays_calls
-from workbench.emit.pipeline_import.calls.reader_functions import without_reader_calls
 from workbench.emit.pipeline_import.calls.source_in_place import with_folder
 from workbench.emit.pipeline_import.control_flow.block_converter import BlockConverter, every_call
 from workbench.emit.pipeline_import.control_flow.logic import without_logic
@@ -114,7 +114,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     notes = older_name_notes(traced.pipeline.ops)
     traced = replace(traced, notes=(*traced.notes, *notes))
     pipeline = replace(traced.pipeline, ops=with_todays_calls(traced.pipeline.ops))
-    pipeline = without_reader_calls(pipeline)
+    pipeline = without_clipping(without_reader_calls(pipeline), traced.sources)
     seeded = catalog.seeded_schemas
     lines = Lines(traced.sources, pipeline.ops)
     pipeline = with_known_readers(pipeline, lines)

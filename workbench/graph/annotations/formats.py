@@ -15,6 +15,7 @@ _CLIPPED = {
     "xyzWHD": ("clip_sized_boxes", 3),
 }
 """By ``bbox_layout`` the function of emitted source, and how many axes a box has."""
+CLIP_FUNCTIONS = frozenset(function for function, _ in _CLIPPED.values())
 
 
 def box_layout(node: Node) -> str:

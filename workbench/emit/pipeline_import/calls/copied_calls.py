@@ -1,0 +1,128 @@
+"""The calls inside functions that an exported program has copies of, as what they stand for.
+
+Others of such functions, which move annotations, stay the calls that they make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from workbench.catalog.spec import Device
+from workbench.emit.annotations.copied_functions import copied_in
+from workbench.emit.pipeline_import.trace.traced import (
+    SourceLocation,
+    TracedInput,
+    TracedOp,
+    TracedPipeline,
+)
+from workbench.graph.annotations.formats import BOX_CROP, CLIP_FUNCTIONS, clip_function
+from workbench.graph.model import Node
+from workbench.sources import load_source, source_kinds
+
+
+def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
+    """The pipeline with one call for each call of a ``SourceKind.reader``.
+
+    It gives two things: what is used of it or else what DALI's reader gives first, and what the
+    function makes last; of more, what DALI's reader gives first and what is used of the casts that
+    are called as its outputs. What pixels are read on the GPU were decoded where the setting said.
+    """
+    kinds = map(load_source, source_kinds())
+    readers = {kind.reader.__name__: kind for kind in kinds if kind.reader is not None}
+    folded: dict[str, TracedOp] = {}
+    inside: set[str] = set()
+    for depth, calls in _grouped(pipeline.ops, readers):
+        reader = next((op for op in calls if op.schema.startswith(_READERS)), None)
+        if reader is None:
+            continue
+        inside |= {op.name for op in calls}
+        kind = readers[reader.places[depth].function]
+        names = {op.name for op in calls}
+        used = {e.edge: e.device for op in pipeline.ops if op.name not in names for e in op.inputs}
+        used |= {edge.edge: edge.device for edge in pipeline.outputs}
+        (last, side), made = calls[-1].outputs[-1], [e for op in calls for e in op.outputs]
+        first = next((e for e in made if e[0] in used and e[0] != last), reader.outputs[0])
+        between: list[tuple[str, Device]] = []
+        if len(kind.outputs) > 2:  # encoded images, which the reader itself gives
+            first = reader.outputs[0]
+            known = [e for e in made if e[0] in used and e[0] not in (first[0], last)]
+            between = (known or [reader.outputs[1]])[: len(kind.outputs) - 2]
+        device = reader.device
+        if kind.pixels:
+            on_gpu = "gpu" in (device, used.get(first[0]))
+            device, side = ("mixed" if on_gpu else "cpu"), "cpu"
+            first = first[0], "gpu" if on_gpu else "cpu"
+        outputs, ports = (first, *between, (last, side)), reader.ports
+        if len(kind.outputs) > 3:
+            named = {op.places[depth].text.partition(" = ")[0].strip(): op for op in calls}
+            ports = (kind.outputs[0], *(name for name in kind.outputs[1:] if name in named))
+            outputs = (first, *(named[name].outputs[0] for name in ports[1:]))
+        folded[reader.name] = replace(
+            reader,
+            schema=reader.schema.replace("___", "__"),  # DALI's own name of the TFRecord reader
+            refused=None,
+            device=device,
+            outputs=outputs,
+            ports=ports,
+            places=reader.places[:depth],
+            display=reader.places[depth].function,
+        )
+    kept = (folded.get(op.name, op) for op in pipeline.ops)
+    ops = tuple(op for op in kept if op.name in folded or op.name not in inside)
+    return replace(pipeline, ops=ops) if folded else pipeline
+
+
+_READERS = ("readers__", "experimental__readers__", "ExternalSource")
+"""How DALI's registry names readers begin."""
+
+
+def without_clipping(pipeline: TracedPipeline, sources: Mapping[str, str]) -> TracedPipeline:
+    """The pipeline whose box crops read the boxes as they are before the program clips them.
+
+    Exports clip them by a copy of a function of ours, and so does the one of the graph.
+    """
+    replaced: dict[str, TracedInput] = {}
+    inside: set[str] = set()
+    for depth, calls in _grouped(pipeline.ops, CLIP_FUNCTIONS):
+        place = calls[0].places[depth]
+        made = {edge for op in calls for edge, _ in op.outputs}
+        boxes = {edge for op in calls for edge in op.inputs if edge.edge not in made}
+        readers = [(op, edge) for op in pipeline.ops if op not in calls for edge in op.inputs]
+        users = [op for op, edge in readers if edge.edge in made]
+        if (
+            len(boxes) == len(users) == 1
+            and not made & {edge.edge for edge in pipeline.outputs}
+            and place.function in copied_in(sources.get(place.file, ""))
+            and _clips(users[0], place.function, calls, made)
+        ):
+            replaced[users[0].name] = boxes.pop()
+            inside |= {op.name for op in calls}
+    ops = (
+        replace(op, inputs=(replaced[op.name], *op.inputs[1:])) if op.name in replaced else op
+        for op in pipeline.ops
+        if op.name not in inside
+    )
+    return replace(pipeline, ops=tuple(ops)) if inside else pipeline
+
+
+def _clips(user: TracedOp, function: str, calls: Sequence[TracedOp], made: Collection[str]) -> bool:
+    """Whether an export clips the boxes of this call by this function, and in as many axes."""
+    if user.schema != "RandomBBoxCrop" or user.inputs[0].edge not in made:
+        return False
+    expected, axes = clip_function(Node("", BOX_CROP, user.args)) or ("", 0)
+    return function == expected and calls[-1].args.get("shape") == (-1, 2 * axes)
+
+
+def _grouped(
+    ops: Iterable[TracedOp], functions: Collection[str]
+) -> Iterator[tuple[int, list[TracedOp]]]:
+    """The calls inside each call of these functions, and how many frames are outside of it."""
+    groups: dict[tuple[int, str, tuple[SourceLocation, ...]], list[TracedOp]] = {}
+    for op in ops:
+        names = [place.function for place in op.places]
+        depth = next((depth for depth, name in enumerate(names) if name in functions), None)
+        if depth is not None:
+            groups.setdefault((depth, names[depth], op.places[:depth]), []).append(op)
+    for (depth, *_), calls in groups.items():
+        yield depth, calls
