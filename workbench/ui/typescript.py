@@ -62,7 +62,7 @@ _SCALARS: dict[Any, str] = {
 def views_source() -> str:
     """The whole text of ``views.ts``."""
     found = [item for module in _MODULES for item in vars(module).values()]
-    dicts = dict.fromkeys(filter(is_typeddict, found))
+    dicts = dict.fromkeys([*preview_views.PAYLOADS, *filter(is_typeddict, found)])
     parts = [_HEAD, *map(_interface, dicts), *map(_component, COMPONENTS), _table(), _tabs()]
     return "\n".join(parts)
 
@@ -71,7 +71,7 @@ def ts_type(hint: Any) -> str:
     """The TypeScript of a Python type. Raises TypeError for one that the views may not use."""
     if hint in _SCALARS:
         return _SCALARS[hint]
-    if is_typeddict(hint):
+    if is_typeddict(hint) or hint in preview_views.PAYLOADS:
         return str(hint.__name__)
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
@@ -80,7 +80,7 @@ def ts_type(hint: Any) -> str:
         return f"Partial<{ts_type(args[0])}>"
     if origin in (Union, types.UnionType):
         return _union(map(ts_type, args))
-    if origin is list:
+    if origin is list or (origin is tuple and args[1:] == (...,)):
         inner = ts_type(args[0])
         return f"({inner})[]" if " " in inner else f"{inner}[]"
     if origin is dict:
@@ -94,11 +94,12 @@ def _union(parts: Any) -> str:
 
 def _interface(view: Any) -> str:
     lines = []
+    doc = (getdoc(view) or "") if view.__doc__ else ""
     for name, hint in get_type_hints(view, include_extras=True).items():
         optional = get_origin(hint) is NotRequired
         inner = get_args(hint)[0] if optional else hint
         lines.append(f"  {name}{'?' if optional else ''}: {ts_type(inner)};")
-    return _block(f"interface {view.__name__}", lines, getdoc(view) if view.__doc__ else "")
+    return _block(f"interface {view.__name__}", lines, doc.partition("\n\n")[0])
 
 
 def _component(component: Component) -> str:

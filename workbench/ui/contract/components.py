@@ -34,6 +34,7 @@ from typing import Annotated, Any, Literal, Never, TypeVar, get_args, get_origin
 
 import msgspec
 
+from workbench.preview.views.statistics import OutputStatistics
 from workbench.ui.contract import (
     data_views,
     inspector_views,
@@ -286,7 +287,7 @@ class Preview(Fields):
     """Whether targets are drawn over pictures."""
     show_statistics: Both[bool] = False
     """Whether the statistics are wanted."""
-    statistics: list[preview_views.StatisticsEntry] = []
+    statistics: list[OutputStatistics] = []
     statistics_pending: bool = False
     """Whether they are of other values than the picture."""
     statistics_error: str = ""

@@ -7,24 +7,16 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
+from workbench.engine.resources.process_memory import MemoryUse
+from workbench.graph.variants.difference import GraphDifference
+from workbench.preview.views.branches import Augmentation, Branch
+from workbench.preview.views.statistics import ChannelStatistics, Histogram, OutputStatistics
 
-class BranchEntry(TypedDict):
-    """A body of a block."""
-
-    scope: str
-    block: str
-    body: str
-    text: str
-    """``branch: then``, ``one_of: option_1 (rotate)``."""
-
-
-class AugmentationEntry(TypedDict):
-    """What automatic augmentation may choose."""
-
-    key: str
-    """``rand_augment.rotate``"""
-    node: str
-    name: str
+PAYLOADS = (
+    Augmentation, Branch, ChannelStatistics, GraphDifference, Histogram, MemoryUse,
+    OutputStatistics,
+)  # fmt: skip
+"""Dataclasses of other parts of the workbench that are sent as they are."""
 
 
 class NameEntry(TypedDict):
@@ -89,16 +81,6 @@ class TileEntry(TypedDict):
     where there are none."""
 
 
-class MemoryEntry(TypedDict):
-    """Bytes that the worker keeps between changes, and may keep; ``resident`` is all it takes."""
-
-    host: int
-    host_budget: int
-    gpu: int
-    gpu_budget: int
-    resident: int
-
-
 class SheetHeader(TypedDict):
     """The JSON header in front of the picture's bytes."""
 
@@ -122,11 +104,11 @@ class SheetHeader(TypedDict):
     """The nodes that had to run."""
     tile: int
     """Side of a tile in pixels."""
-    branches: list[BranchEntry]
+    branches: list[Branch]
     """All bodies of the graph's blocks, those of a nested block behind its own."""
-    augmentations: list[AugmentationEntry]
+    augmentations: list[Augmentation]
     """All that the graph's automatic augmentations may choose."""
-    memory: NotRequired[MemoryEntry]
+    memory: NotRequired[MemoryUse]
 
 
 class VerifiedEntry(TypedDict):
@@ -152,26 +134,13 @@ class ComparisonChoice(TypedDict):
     label: str
 
 
-class DifferenceEntry(TypedDict):
-    """A row of what differs between two graphs."""
-
-    change: Literal["added", "removed", "changed"]
-    node: str
-    """Its id, or a scope; empty: the graph itself."""
-    what: str
-    """An argument, an input, an output, a setting; empty: the node itself."""
-    before: str
-    after: str
-    """Both as text; empty: none, or the default."""
-
-
 class ComparisonEntry(TypedDict):
     """The other graph beside the present one."""
 
     name: str
     error: str
     """Why there are no pictures of it; empty where there are."""
-    rows: list[DifferenceEntry]
+    rows: list[GraphDifference]
     """What leads from the other graph to the present one."""
     more: int
     """Rows that are not listed."""
@@ -195,36 +164,12 @@ class SavedDrawEntry(TypedDict):
     """Whether it is the one on the screen."""
 
 
-class ChannelStatistics(TypedDict):
-    """One channel of a batch: the bins of its histogram, and figures of its finite values."""
-
-    counts: list[int]
-    mean: float | None
-    deviation: float | None
-    smallest: float | None
-    largest: float | None
-    not_finite: int
-
-
-class StatisticsEntry(TypedDict):
-    """The values of one image output of a batch; ``low`` and ``high`` are the axis' ends."""
-
-    output: str
-    dtype: str
-    low: float
-    high: float
-    channels: list[ChannelStatistics]
-    samples: int
-    hint: str
-    """What looks wrong, or empty."""
-
-
 class BodyShareEntry(TypedDict):
     """How often a body of a block ran."""
 
     body: str
     text: str
-    """As of a ``BranchEntry``."""
+    """As of a ``Branch``."""
     count: int
     share: float | None
     """Of the samples that came to the block; None where none did."""
@@ -321,14 +266,6 @@ class ValuesHeader(TypedDict):
     """Why there are no values; empty where there are."""
 
 
-class HistogramEntry(TypedDict):
-    """The values of one picture; ``low`` and ``high`` are the axis' ends."""
-
-    low: float
-    high: float
-    channels: list[ChannelStatistics]
-
-
 class StepOutputEntry(TypedDict):
     """What one output of a node holds for the sample."""
 
@@ -346,7 +283,7 @@ class StepOutputEntry(TypedDict):
     note: str
     text: str
     """What it holds, where it is no picture."""
-    histogram: NotRequired[HistogramEntry]
+    histogram: NotRequired[Histogram]
 
 
 class StepEntry(TypedDict):

@@ -26,14 +26,12 @@ from workbench.preview import (
     preview_statistics,
     preview_steps,
 )
-from workbench.preview.views.statistics import Histogram
+from workbench.preview.views.statistics import OutputStatistics
 from workbench.preview.views.steps import Step, StepOutput
-from workbench.ui.contract.binary_payload import pack_payload
+from workbench.ui.contract.binary_payload import pack_payload, to_json
 from workbench.ui.contract.preview_views import (
     CardsHeader,
     DetailHeader,
-    HistogramEntry,
-    StatisticsEntry,
     StepEntry,
     StepOutputEntry,
 )
@@ -41,7 +39,6 @@ from workbench.ui.jobs.background_results import BackgroundResults
 from workbench.ui.preview.branch_share_job import BranchShareJob
 from workbench.ui.preview.effect_sheet import EffectJob
 from workbench.ui.preview.policy_job import PolicyJob
-from workbench.ui.preview.presenters import channel_entries, statistics_entries
 from workbench.ui.state.closeup import (
     NARROW_REGION,
     REGION,
@@ -67,7 +64,7 @@ class BackgroundPreviews:
     def __init__(self, background: BackgroundResults, catalog: Catalog) -> None:
         self._background = background
         self._catalog = catalog
-        self._statistics: list[StatisticsEntry] = []
+        self._statistics: list[OutputStatistics] = []
         self._measured_of: PreviewRequest | None = None
         self._unmeasured = ""
         self._closeup = self._values = self._cards = self._detail = b""
@@ -248,7 +245,7 @@ class BackgroundPreviews:
         if isinstance(outcome, WorkbenchError):
             self._clear_statistics(str(outcome))
         else:
-            self._statistics = statistics_entries(outcome)
+            self._statistics = to_json(outcome)
             self._measured_of, self._unmeasured = base, ""
 
     def _probed(self, look: CloseupSample, at: tuple[int, int], outcome: Any) -> None:
@@ -395,12 +392,8 @@ def _output(output: StepOutput) -> StepOutputEntry:
         "text": output.text,
     }
     if output.histogram is not None:
-        entry["histogram"] = _histogram(output.histogram)
+        entry["histogram"] = output.histogram
     return entry
-
-
-def _histogram(found: Histogram) -> HistogramEntry:
-    return {"low": found.low, "high": found.high, "channels": channel_entries(found.channels)}
 
 
 def _values(low: float | None, high: float | None) -> str:

@@ -23,7 +23,6 @@ from workbench.graph.storage.layout import Document
 from workbench.graph.storage.recipes import load_recipe, load_recipes
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.variants.difference import (
-    GraphDifference,
     differing_random_nodes,
     graph_differences,
     with_seeds_of,
@@ -40,7 +39,8 @@ from workbench.preview.views.difference import TileDistance
 from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.contract.action import Action
-from workbench.ui.contract.preview_views import ComparisonChoice, ComparisonEntry, DifferenceEntry
+from workbench.ui.contract.binary_payload import to_json
+from workbench.ui.contract.preview_views import ComparisonChoice, ComparisonEntry
 from workbench.ui.contract.views import RecentEntry
 from workbench.ui.jobs.background_results import BackgroundResults
 from workbench.ui.preview.background_previews import closeup_request
@@ -279,7 +279,7 @@ class ComparisonViews:
         return {
             "name": names.get(state.against, state.against),
             "error": self._reason or self._failure,
-            "rows": [_row(each) for each in found[:MOST_ROWS]],
+            "rows": to_json(found[:MOST_ROWS]),
             "more": max(0, len(found) - MOST_ROWS),
             "remarks": [
                 *(decoded if on_cpu else []),
@@ -346,16 +346,6 @@ def _file_of(state: ViewState) -> str:
     tiles = state.preview.tiles if state.preview and state.closeup else ()
     at = state.closeup.index if state.closeup else 0
     return tiles[at].sample.file if at < len(tiles) else ""
-
-
-def _row(found: GraphDifference) -> DifferenceEntry:
-    return {
-        "change": found.change,
-        "node": found.node,
-        "what": found.what,
-        "before": found.before,
-        "after": found.after,
-    }
 
 
 def _remarks(other: Graph, graph: Graph, catalog: Catalog) -> list[str]:

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from workbench.engine.resources.machine import Machine
 from workbench.graph.checks.check import Fault
 from workbench.graph.storage.recipes import load_recipes, sample_words
-from workbench.preview import OutputStatistics, PreviewRequest, PreviewResult, Tile
+from workbench.preview import PreviewRequest, PreviewResult, Tile
 from workbench.preview.pictures.target_marks import TargetMark
-from workbench.preview.views.statistics import ChannelStatistics
-from workbench.ui.contract import preview_views as views
 from workbench.ui.contract.binary_payload import pack_payload
 from workbench.ui.contract.preview_views import MarkEntry, SheetHeader, TileEntry
 from workbench.ui.contract.views import DeviceChoice, FaultEntry, RecipeEntry
@@ -81,24 +79,11 @@ def picture_bytes(preview: PreviewResult, request: PreviewRequest) -> bytes:
         "baseline": list(preview.baseline),
         "reran": list(preview.reran),
         "tile": request.tile_size,
-        "branches": [
-            {"scope": each.scope, "block": each.block, "body": each.body, "text": each.text}
-            for each in preview.branches
-        ],
-        "augmentations": [
-            {"key": each.key, "node": each.node, "name": each.name}
-            for each in preview.augmentations
-        ],
+        "branches": list(preview.branches),
+        "augmentations": list(preview.augmentations),
     }
     if preview.memory is not None:
-        memory = preview.memory
-        header["memory"] = {
-            "host": memory.host,
-            "host_budget": memory.host_budget,
-            "gpu": memory.gpu,
-            "gpu_budget": memory.gpu_budget,
-            "resident": memory.resident,
-        }
+        header["memory"] = preview.memory
     return pack_payload(header, preview.image)
 
 
@@ -139,37 +124,3 @@ def _mark(mark: TargetMark) -> MarkEntry:
             for each in mark.names
         ],
     }
-
-
-# The values of a batch -> what the preview shows of them.
-
-
-def statistics_entries(outputs: Sequence[OutputStatistics]) -> list[views.StatisticsEntry]:
-    """One entry for each image output."""
-    return [
-        {
-            "output": output.output,
-            "dtype": output.dtype,
-            "low": output.low,
-            "high": output.high,
-            "channels": channel_entries(output.channels),
-            "samples": output.samples,
-            "hint": output.hint,
-        }
-        for output in outputs
-    ]
-
-
-def channel_entries(channels: Sequence[ChannelStatistics]) -> list[views.ChannelStatistics]:
-    """One entry for each channel."""
-    return [
-        {
-            "counts": list(channel.counts),
-            "mean": channel.mean,
-            "deviation": channel.deviation,
-            "smallest": channel.smallest,
-            "largest": channel.largest,
-            "not_finite": channel.not_finite,
-        }
-        for channel in channels
-    ]

@@ -5,6 +5,69 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 /** Bytes as a host hands them over. */
 export type Bytes = ArrayBuffer | ArrayBufferView;
 
+/** One that automatic augmentation may choose. ``key`` is ``rand_augment_1.rotate``. */
+export interface Augmentation {
+  key: string;
+  node: string;
+  name: string;
+}
+
+/** A body of a block. */
+export interface Branch {
+  scope: string;
+  block: string;
+  body: string;
+  text: string;
+}
+
+/** One channel of a batch. */
+export interface ChannelStatistics {
+  counts: number[];
+  mean: number | null;
+  deviation: number | null;
+  smallest: number | null;
+  largest: number | null;
+  not_finite: number;
+}
+
+/** One thing in which two graphs differ. */
+export interface GraphDifference {
+  change: "added" | "removed" | "changed";
+  node: string;
+  what: string;
+  before: string;
+  after: string;
+}
+
+/** The values of an image's channels; ``low`` and ``high`` are the ends of the axis. */
+export interface Histogram {
+  low: number;
+  high: number;
+  channels: ChannelStatistics[];
+}
+
+/** Bytes: what is kept between changes on host and GPU, and the budget of each. */
+export interface MemoryUse {
+  host: number;
+  host_budget: number;
+  gpu: number;
+  gpu_budget: number;
+  resident: number;
+  threads: number;
+}
+
+/** One image output of a batch. */
+export interface OutputStatistics {
+  output: string;
+  port: string;
+  dtype: string;
+  low: number;
+  high: number;
+  channels: ChannelStatistics[];
+  samples: number;
+  hint: string;
+}
+
 /** One side of the CPU / mixed switch. */
 export interface DeviceChoice {
   id: string;
@@ -419,21 +482,6 @@ export interface OtherReading {
   about: string;
 }
 
-/** A body of a block. */
-export interface BranchEntry {
-  scope: string;
-  block: string;
-  body: string;
-  text: string;
-}
-
-/** What automatic augmentation may choose. */
-export interface AugmentationEntry {
-  key: string;
-  node: string;
-  name: string;
-}
-
 /** A name on a mask, at a pixel of what it names: x and y as shares of the picture's sides. */
 export interface NameEntry {
   text: string;
@@ -473,15 +521,6 @@ export interface TileEntry {
   marks: MarkEntry[][];
 }
 
-/** Bytes that the worker keeps between changes, and may keep; ``resident`` is all it takes. */
-export interface MemoryEntry {
-  host: number;
-  host_budget: number;
-  gpu: number;
-  gpu_budget: number;
-  resident: number;
-}
-
 /** The JSON header in front of the picture's bytes. */
 export interface SheetHeader {
   mime: string;
@@ -496,9 +535,9 @@ export interface SheetHeader {
   baseline: string[];
   reran: string[];
   tile: number;
-  branches: BranchEntry[];
-  augmentations: AugmentationEntry[];
-  memory?: MemoryEntry;
+  branches: Branch[];
+  augmentations: Augmentation[];
+  memory?: MemoryUse;
 }
 
 /** Whether the preview is what the exported script gives, bit for bit. */
@@ -517,20 +556,11 @@ export interface ComparisonChoice {
   label: string;
 }
 
-/** A row of what differs between two graphs. */
-export interface DifferenceEntry {
-  change: "added" | "removed" | "changed";
-  node: string;
-  what: string;
-  before: string;
-  after: string;
-}
-
 /** The other graph beside the present one. */
 export interface ComparisonEntry {
   name: string;
   error: string;
-  rows: DifferenceEntry[];
+  rows: GraphDifference[];
   more: number;
   remarks: string[];
   distances: string[];
@@ -543,27 +573,6 @@ export interface SavedDrawEntry {
   note: string;
   whole: boolean;
   shown: boolean;
-}
-
-/** One channel of a batch: the bins of its histogram, and figures of its finite values. */
-export interface ChannelStatistics {
-  counts: number[];
-  mean: number | null;
-  deviation: number | null;
-  smallest: number | null;
-  largest: number | null;
-  not_finite: number;
-}
-
-/** The values of one image output of a batch; ``low`` and ``high`` are the axis' ends. */
-export interface StatisticsEntry {
-  output: string;
-  dtype: string;
-  low: number;
-  high: number;
-  channels: ChannelStatistics[];
-  samples: number;
-  hint: string;
 }
 
 /** How often a body of a block ran. */
@@ -620,7 +629,7 @@ export interface CloseupHeader {
   error: string;
 }
 
-/** The JSON header in front of the values of a region, row by row, channels last. ``store`` says how they are written, little-endian: ``f4``, ``u1``, ...; ``dtype`` what they are in the pipeline. ``x``, ``y`` and ``region`` ([width, height]) are in pixels of the sample. Where there is an ``error``, the region is empty and ``x``, ``y`` the pixel that was asked for. */
+/** The JSON header in front of the values of a region, row by row, channels last. */
 export interface ValuesHeader {
   index: number;
   of: string;
@@ -632,13 +641,6 @@ export interface ValuesHeader {
   store: "u1" | "i1" | "u2" | "i2" | "u4" | "i4" | "f4" | "f8";
   dtype: string;
   error: string;
-}
-
-/** The values of one picture; ``low`` and ``high`` are the axis' ends. */
-export interface HistogramEntry {
-  low: number;
-  high: number;
-  channels: ChannelStatistics[];
 }
 
 /** What one output of a node holds for the sample. */
@@ -653,7 +655,7 @@ export interface StepOutputEntry {
   box: number[];
   note: string;
   text: string;
-  histogram?: HistogramEntry;
+  histogram?: Histogram;
 }
 
 /** One node. */
@@ -1210,7 +1212,7 @@ export interface PreviewFields {
   saved_draws: SavedDrawEntry[];
   show_targets: boolean;
   show_statistics: boolean;
-  statistics: StatisticsEntry[];
+  statistics: OutputStatistics[];
   statistics_pending: boolean;
   statistics_error: string;
   branch_shares: Partial<BranchSharesEntry>;

@@ -2,7 +2,7 @@
 
 import { useField } from "../lib/hooks";
 import type { Link } from "../lib/link";
-import type { BranchEntry, SheetHeader, TileEntry } from "../views";
+import type { Branch, SheetHeader, TileEntry } from "../views";
 import { GroupedFilter, passes } from "./groupedFilter";
 
 interface Props {
@@ -20,7 +20,7 @@ export function ofBranches(tiles: TileEntry[], shown: string[]): TileEntry[] {
 }
 
 /** What is said of a sample: `branch: then`, `one_of: option_1 (rotate)`. */
-export function branchTexts(tile: TileEntry, known: BranchEntry[]): string[] {
+export function branchTexts(tile: TileEntry, known: Branch[]): string[] {
   return known.filter(({ scope }) => tile.branches.includes(scope)).map(({ text }) => text);
 }
 

@@ -9,7 +9,7 @@ import { RandomIcon, Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import { showWithin } from "../lib/scrolling";
 import { Segmented } from "../lib/segmented";
-import type { BranchEntry, CloseupHeader, MarkEntry, TileEntry } from "../views";
+import type { Branch, CloseupHeader, MarkEntry, TileEntry } from "../views";
 import { branchTexts } from "./branches";
 import { CloseupSplit, Sides, useComparedCloseup } from "./closeupSplit";
 import { Marks } from "./marks";
@@ -25,7 +25,7 @@ interface Props {
   /** Those that may be looked at, in order. */
   tiles: TileEntry[];
   /** All bodies of the graph's blocks. */
-  branches: BranchEntry[];
+  branches: Branch[];
   showingOriginal: boolean;
   split: Split;
   /** What the graph is compared with. */

@@ -5,7 +5,7 @@ import { readFile } from "../bar/importGraph";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
-import type { ComparisonChoice, ComparisonEntry, DifferenceEntry } from "../views";
+import type { ComparisonChoice, ComparisonEntry, GraphDifference } from "../views";
 
 const FILE = "choose a file";
 /** Width in pixels below which the table is folded away until it is asked for: tiles come first. */
@@ -174,7 +174,7 @@ function Table({ rows, more }: ComparisonEntry) {
   );
 }
 
-function Row({ change, node, what, before, after }: DifferenceEntry) {
+function Row({ change, node, what, before, after }: GraphDifference) {
   const whole = what === "";
   const value = (text: string): string => text || (change === "changed" ? "default" : "—");
   return (

@@ -3,7 +3,7 @@
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
-import type { ChannelStatistics, StatisticsEntry } from "../views";
+import type { ChannelStatistics, OutputStatistics } from "../views";
 import { BranchShares } from "./branchShares";
 import { valueText } from "./pixelValues";
 
@@ -50,7 +50,7 @@ export function Statistics({ link }: { link: Link<"preview"> }) {
   );
 }
 
-function Output({ entry }: { entry: StatisticsEntry }) {
+function Output({ entry }: { entry: OutputStatistics }) {
   const left = entry.channels.length - MOST_CHANNELS;
   return (
     <section class="wb-figure">
@@ -83,7 +83,7 @@ function Output({ entry }: { entry: StatisticsEntry }) {
 }
 
 interface ChannelProps {
-  entry: StatisticsEntry;
+  entry: OutputStatistics;
   channel: ChannelStatistics;
   at: number;
 }
@@ -113,7 +113,7 @@ function Channel({ entry, channel, at }: ChannelProps) {
 }
 
 interface HistogramProps {
-  entry: StatisticsEntry;
+  entry: OutputStatistics;
   channel: ChannelStatistics;
   colour: string;
 }

@@ -6,7 +6,7 @@ import { IconButton } from "../lib/button";
 import { RandomIcon, Icon } from "../lib/icons";
 import type { Sheet } from "../lib/contactSheet";
 import { Picture } from "../lib/picture";
-import type { BranchEntry, MarkEntry, PreviewFields, SheetHeader, TileEntry } from "../views";
+import type { Branch, MarkEntry, PreviewFields, SheetHeader, TileEntry } from "../views";
 import { branchTexts } from "./branches";
 import { FiredCaption } from "./firedCaption";
 import { Marks, marksAt, markWords } from "./marks";
@@ -178,7 +178,7 @@ interface TileProps {
   changed: boolean;
   stale: boolean;
   /** All bodies of the graph's blocks. */
-  known: BranchEntry[];
+  known: Branch[];
   marked: boolean;
   picked: boolean;
   acts: Acts;

@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef } from "preact/compat";
 import { paintPart, type Sheet } from "../../lib/contactSheet";
-import type { DetailHeader, HistogramEntry, StepEntry, StepOutputEntry } from "../../views";
+import type { DetailHeader, Histogram as HistogramValues, StepEntry, StepOutputEntry } from "../../views";
 import { useCanvasState, useCanvasStore } from "../state/context";
 import { RandomIcon, Icon } from "../../lib/icons";
 
@@ -119,7 +119,7 @@ function Output({ output, sheet, named }: OutputProps) {
 const SIZE = { width: 224, height: 48 };
 const COLOURS = ["var(--bad)", "var(--gpu)", "var(--cpu)"];
 
-function Histogram({ of: { low, high, channels } }: { of: HistogramEntry }) {
+function Histogram({ of: { low, high, channels } }: { of: HistogramValues }) {
   const most = Math.max(1, ...channels.flatMap(({ counts }) => counts));
   const figure = (value: number | null): string => (value === null ? "–" : value.toPrecision(3));
   const told = channels.map(({ mean, deviation }) => `${figure(mean)} ± ${figure(deviation)}`);
