@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.emit.interop.common.images import around
-from workbench.emit.interop.common.library import (
+from workbench.emit.interop.graph import LIBRARIES
+from workbench.emit.interop.importing.images import around
+from workbench.emit.interop.library import (
     COLOURS,
     WINDOW,
     Comparison,
     call_of,
     transforms_of,
 )
-from workbench.emit.interop.graph import LIBRARIES
 from workbench.emit.interop.own_steps import OWN
 from workbench.emit.pipeline_import.transform_call import DrawnValue, NamedValue, TransformCall
 

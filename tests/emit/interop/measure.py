@@ -27,13 +27,13 @@ from tests.emit.interop.fixed_transforms import FIXED, composed, torchvision
 from tests.emit.interop.libraries import missing
 from workbench.catalog import load_catalog
 from workbench.emit.interop.albumentations import ALBUMENTATIONS
-from workbench.emit.interop.common import pixels
-from workbench.emit.interop.common.chains import Reading
-from workbench.emit.interop.common.images import Images
-from workbench.emit.interop.common.library import Library
-from workbench.emit.interop.common.source_text import flat
-from workbench.emit.interop.common.transforms import Transforms
+from workbench.emit.interop.exporting.chains import Reading
+from workbench.emit.interop.exporting.source_text import flat
+from workbench.emit.interop.exporting.transforms import Transforms
 from workbench.emit.interop.graph import decoded_images, import_transforms
+from workbench.emit.interop.importing import pixels
+from workbench.emit.interop.importing.images import Images
+from workbench.emit.interop.library import Library
 from workbench.emit.interop.torchvision import TORCHVISION
 from workbench.emit.script import emit_script
 from workbench.errors import GraphExportError
@@ -234,7 +234,7 @@ def main() -> None:
             head = (FOLDER / file).read_text("utf-8").partition("\n## ")[0]
             (FOLDER / file).write_text("\n".join([head, *lines, ""]), encoding="utf-8")
     if args.write:
-        (FOLDER / "common" / "differences.toml").write_text("\n".join(data), encoding="utf-8")
+        (FOLDER / "exporting" / "differences.toml").write_text("\n".join(data), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ import pytest
 import workbench as wb
 from workbench.catalog import load_catalog
 from workbench.emit.interop.albumentations import ALBUMENTATIONS
-from workbench.emit.interop.common.chains import Reading
-from workbench.emit.interop.common.source_text import flat
-from workbench.emit.interop.common.transforms import Library, Transforms
+from workbench.emit.interop.exporting.chains import Reading
+from workbench.emit.interop.exporting.source_text import flat
+from workbench.emit.interop.exporting.transforms import Library, Transforms
 from workbench.emit.interop.graph import import_transforms
 from workbench.emit.interop.torchvision import TORCHVISION
 from workbench.emit.pipeline_import.transform_call import TransformCall

@@ -1,6 +1,6 @@
 """Transforms of other libraries: compositions as graphs, and graphs as compositions.
 
 A composition is read as calls (``transform_call``), whether the library is installed or not. Each
-library has a table of its transforms (``common/library``), used for both directions and for the
-comparison of pixels with the library itself.
+library has one table of its transforms (``library``): importers, exporters, and how each transform
+is compared with the library's own. ``importing`` and ``exporting`` have what the tables share.
 """

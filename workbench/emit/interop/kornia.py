@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from workbench.emit.interop.common import pixels
-from workbench.emit.interop.common.geometry import erased_value, opposite
-from workbench.emit.interop.common.images import (
+from workbench.emit.interop.importing import pixels
+from workbench.emit.interop.importing.geometry import erased_value, opposite
+from workbench.emit.interop.importing.images import (
     Images,
     NoMatchError,
     around,
@@ -21,7 +21,7 @@ from workbench.emit.interop.common.images import (
     size_of,
     uniform,
 )
-from workbench.emit.interop.common.library import (
+from workbench.emit.interop.library import (
     COLOURS,
     HOLDS,
     WINDOW,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.emit.interop.common import pixels
-from workbench.emit.interop.common.images import Images, NoMatchError, drawn, drawn_range, number
-from workbench.emit.interop.common.library import HOLDS, NOTHING, Library
+from workbench.emit.interop.importing import pixels
+from workbench.emit.interop.importing.images import Images, NoMatchError, drawn, drawn_range, number
+from workbench.emit.interop.library import HOLDS, NOTHING, Library
 from workbench.emit.interop.torchvision import colour, functions
 from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.graph.builder.data_node import DataNode

@@ -10,10 +10,10 @@ import math
 import re
 from typing import Any
 
-from workbench.emit.interop.common import pixels
-from workbench.emit.interop.common.geometry import erase_at_random
-from workbench.emit.interop.common.images import Images, NoMatchError, number, size_of
-from workbench.emit.interop.common.library import WINDOW, Library, unused
+from workbench.emit.interop.importing import pixels
+from workbench.emit.interop.importing.geometry import erase_at_random
+from workbench.emit.interop.importing.images import Images, NoMatchError, number, size_of
+from workbench.emit.interop.library import WINDOW, Library, unused
 from workbench.emit.interop.torchvision import colour, composition, geometry
 
 TIMM = Library("timm", modules=("timm.data", "timm.data.transforms"))

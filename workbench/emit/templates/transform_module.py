@@ -11,11 +11,11 @@ from workbench.emit.core.code import Code, Lines
 from workbench.emit.core.outputs import first_reader
 from workbench.emit.core.own_code import require_no_own_code
 from workbench.emit.core.python import INDENT, LINE, constant, literal
-from workbench.emit.interop.common.chains import Reading
-from workbench.emit.interop.common.library import Library
-from workbench.emit.interop.common.source_text import lines_of
-from workbench.emit.interop.common.steps import OTHERWISE, Chain, Choice, View, walk
-from workbench.emit.interop.common.transforms import Transforms, differences_told
+from workbench.emit.interop.exporting.chains import Reading
+from workbench.emit.interop.exporting.source_text import lines_of
+from workbench.emit.interop.exporting.steps import OTHERWISE, Chain, Choice, View, walk
+from workbench.emit.interop.exporting.transforms import Transforms, differences_told
+from workbench.emit.interop.library import Library
 from workbench.emit.templates.rendering import lines_in, render
 from workbench.emit.templates.template_parts import docstring_title, warning_lines
 from workbench.errors import GraphExportError

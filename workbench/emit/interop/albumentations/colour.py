@@ -13,8 +13,12 @@ from workbench.emit.interop.albumentations.composition import (
     range_of,
     shifted,
 )
-from workbench.emit.interop.common import exporters, pixels
-from workbench.emit.interop.common.images import (
+from workbench.emit.interop.exporting import exporters
+from workbench.emit.interop.exporting.source_text import Expression, call_of
+from workbench.emit.interop.exporting.steps import Step
+from workbench.emit.interop.exporting.transforms import Transforms
+from workbench.emit.interop.importing import pixels
+from workbench.emit.interop.importing.images import (
     Images,
     NoMatchError,
     around,
@@ -23,10 +27,7 @@ from workbench.emit.interop.common.images import (
     uniform,
     uniform_whole,
 )
-from workbench.emit.interop.common.library import COLOURS, sampled, unused
-from workbench.emit.interop.common.source_text import Expression, call_of
-from workbench.emit.interop.common.steps import Step
-from workbench.emit.interop.common.transforms import Transforms
+from workbench.emit.interop.library import COLOURS, sampled, unused
 
 _imports, _exports = ALBUMENTATIONS.imports, ALBUMENTATIONS.exports
 _exports_expression = ALBUMENTATIONS.exports_expression

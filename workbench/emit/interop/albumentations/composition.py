@@ -10,10 +10,14 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from workbench.emit.interop.common import exporters, pixels
-from workbench.emit.interop.common.geometry import fills
-from workbench.emit.interop.common.images import Images, NoMatchError, number
-from workbench.emit.interop.common.library import (
+from workbench.emit.interop.exporting import exporters
+from workbench.emit.interop.exporting.source_text import Expression, call_of
+from workbench.emit.interop.exporting.steps import Choice, Step
+from workbench.emit.interop.exporting.transforms import Transforms, with_p
+from workbench.emit.interop.importing import pixels
+from workbench.emit.interop.importing.geometry import fills
+from workbench.emit.interop.importing.images import Images, NoMatchError, number
+from workbench.emit.interop.library import (
     FORM,
     HOLDS,
     NOTHING,
@@ -23,9 +27,6 @@ from workbench.emit.interop.common.library import (
     unused,
     written,
 )
-from workbench.emit.interop.common.source_text import Expression, call_of
-from workbench.emit.interop.common.steps import Choice, Step
-from workbench.emit.interop.common.transforms import Transforms, with_p
 
 
 def _choice(transforms: Transforms, choice: Choice) -> list[Expression]:

@@ -11,15 +11,18 @@ from workbench.emit.interop.albumentations.composition import (
     is_pair,
     shifted,
 )
-from workbench.emit.interop.common import exporters
-from workbench.emit.interop.common.geometry import (
+from workbench.emit.interop.exporting import exporters
+from workbench.emit.interop.exporting.source_text import Source
+from workbench.emit.interop.exporting.steps import Step
+from workbench.emit.interop.exporting.transforms import Transforms
+from workbench.emit.interop.importing.geometry import (
     as_value,
     crop_at_random,
     fills,
     pad_to,
     scale_by,
 )
-from workbench.emit.interop.common.images import (
+from workbench.emit.interop.importing.images import (
     APPROXIMATED,
     OF_OPENCV,
     Images,
@@ -31,10 +34,7 @@ from workbench.emit.interop.common.images import (
     size_of,
     uniform,
 )
-from workbench.emit.interop.common.library import WINDOW, sampled, unused
-from workbench.emit.interop.common.source_text import Source
-from workbench.emit.interop.common.steps import Step
-from workbench.emit.interop.common.transforms import Transforms
+from workbench.emit.interop.library import WINDOW, sampled, unused
 from workbench.graph.builder.read import fn
 
 _imports, _exports = ALBUMENTATIONS.imports, ALBUMENTATIONS.exports

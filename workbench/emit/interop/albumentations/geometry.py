@@ -14,13 +14,16 @@ from workbench.emit.interop.albumentations.composition import (
     shifted,
 )
 from workbench.emit.interop.albumentations.crops import tell_border, written_interpolation
-from workbench.emit.interop.common import exporters
-from workbench.emit.interop.common.geometry import (
+from workbench.emit.interop.exporting import exporters
+from workbench.emit.interop.exporting.source_text import Expression, Source, call_of
+from workbench.emit.interop.exporting.steps import Step
+from workbench.emit.interop.exporting.transforms import Transforms
+from workbench.emit.interop.importing.geometry import (
     affine,
     fills,
     opposite,
 )
-from workbench.emit.interop.common.images import (
+from workbench.emit.interop.importing.images import (
     OF_OPENCV,
     Images,
     ImageStep,
@@ -30,10 +33,7 @@ from workbench.emit.interop.common.images import (
     uniform,
     warp_interp_type,
 )
-from workbench.emit.interop.common.library import sampled, unused
-from workbench.emit.interop.common.source_text import Expression, Source, call_of
-from workbench.emit.interop.common.steps import Step
-from workbench.emit.interop.common.transforms import Transforms
+from workbench.emit.interop.library import sampled, unused
 from workbench.graph.builder.read import random
 
 _imports, _exports = ALBUMENTATIONS.imports, ALBUMENTATIONS.exports

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.emit.interop.common import exporters, pixels
-from workbench.emit.interop.common.images import (
+from workbench.emit.interop.exporting import exporters
+from workbench.emit.interop.exporting.source_text import Expression, Source, call_of
+from workbench.emit.interop.exporting.steps import Step
+from workbench.emit.interop.exporting.transforms import Transforms
+from workbench.emit.interop.importing import pixels
+from workbench.emit.interop.importing.images import (
     Images,
     NoMatchError,
     number,
@@ -15,10 +19,7 @@ from workbench.emit.interop.common.images import (
     uniform_whole,
     warp_interp_type,
 )
-from workbench.emit.interop.common.library import COLOURS, sampled, unused
-from workbench.emit.interop.common.source_text import Expression, Source, call_of
-from workbench.emit.interop.common.steps import Step
-from workbench.emit.interop.common.transforms import Transforms
+from workbench.emit.interop.library import COLOURS, sampled, unused
 from workbench.emit.interop.torchvision.composition import TORCHVISION
 from workbench.emit.interop.torchvision.geometry import one_fill
 

@@ -10,9 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.emit.interop.common import exporters, pixels
-from workbench.emit.interop.common.images import Images, NoMatchError, number
-from workbench.emit.interop.common.library import (
+from workbench.emit.interop.exporting import exporters
+from workbench.emit.interop.exporting.source_text import Expression, Source, call_of
+from workbench.emit.interop.exporting.steps import Choice, Step
+from workbench.emit.interop.exporting.transforms import Transforms, with_p
+from workbench.emit.interop.importing import pixels
+from workbench.emit.interop.importing.images import Images, NoMatchError, number
+from workbench.emit.interop.library import (
     FORM,
     HOLDS,
     NOTHING,
@@ -21,9 +25,6 @@ from workbench.emit.interop.common.library import (
     unused_keyword,
     written,
 )
-from workbench.emit.interop.common.source_text import Expression, Source, call_of
-from workbench.emit.interop.common.steps import Choice, Step
-from workbench.emit.interop.common.transforms import Transforms, with_p
 from workbench.emit.pipeline_import.transform_call import TransformCall
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.emit.interop.common import pixels
-from workbench.emit.interop.common.geometry import affine as warp
-from workbench.emit.interop.common.geometry import as_value, erased_value
-from workbench.emit.interop.common.images import (
+from workbench.emit.interop.importing import pixels
+from workbench.emit.interop.importing.geometry import affine as warp
+from workbench.emit.interop.importing.geometry import as_value, erased_value
+from workbench.emit.interop.importing.images import (
     Images,
     NoMatchError,
     drawn,

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from workbench.emit.interop.common import exporters
-from workbench.emit.interop.common.geometry import (
+from workbench.emit.interop.exporting import exporters
+from workbench.emit.interop.exporting.source_text import Expression, Source, call_of
+from workbench.emit.interop.exporting.steps import Step
+from workbench.emit.interop.exporting.transforms import Transforms
+from workbench.emit.interop.importing.geometry import (
     affine,
     crop_at_random,
     erase_at_random,
@@ -15,7 +18,7 @@ from workbench.emit.interop.common.geometry import (
     opposite,
     pad_sides,
 )
-from workbench.emit.interop.common.images import (
+from workbench.emit.interop.importing.images import (
     Images,
     NoMatchError,
     around,
@@ -27,10 +30,7 @@ from workbench.emit.interop.common.images import (
     uniform,
     warp_interp_type,
 )
-from workbench.emit.interop.common.library import WINDOW, Comparison, sampled
-from workbench.emit.interop.common.source_text import Expression, Source, call_of
-from workbench.emit.interop.common.steps import Step
-from workbench.emit.interop.common.transforms import Transforms
+from workbench.emit.interop.library import WINDOW, Comparison, sampled
 from workbench.emit.interop.torchvision.composition import TORCHVISION
 
 _imports, _exports = TORCHVISION.imports, TORCHVISION.exports

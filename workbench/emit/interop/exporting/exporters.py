@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.emit.interop.common.source_text import Source
-from workbench.emit.interop.common.steps import Drawn, Step
-from workbench.emit.interop.common.transforms import Transforms
+from workbench.emit.interop.exporting.source_text import Source
+from workbench.emit.interop.exporting.steps import Drawn, Step
+from workbench.emit.interop.exporting.transforms import Transforms
 
 Range = tuple[float, float]
 UNCHANGED: Range = (1.0, 1.0)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.emit.interop.common.images import Images, number, uniform
+from workbench.emit.interop.importing.images import Images, number, uniform
 from workbench.graph.builder.data_node import DataNode
 from workbench.graph.builder.read import fn
 

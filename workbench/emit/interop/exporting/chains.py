@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.emit.interop.common.steps import OTHERWISE, Chain, Choice, Drawn, Step, View
+from workbench.emit.interop.exporting.steps import OTHERWISE, Chain, Choice, Drawn, Step, View
 from workbench.errors import GraphExportError
 from workbench.graph.control_flow.kinds import CHOICE, CONDITION, IF, ONE_OF, REPEAT, SOME_OF, TIMES
 from workbench.graph.model import Node, Port, Source

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from workbench.emit.interop.common.geometry import as_value, fills
-from workbench.emit.interop.common.images import Images, NoMatchError, around, uniform
+from workbench.emit.interop.importing.geometry import as_value, fills
+from workbench.emit.interop.importing.images import Images, NoMatchError, around, uniform
 from workbench.graph.builder.data_node import DataNode
 from workbench.graph.builder.read import fn
 

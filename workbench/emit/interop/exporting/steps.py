@@ -17,7 +17,7 @@ from workbench.graph.model.values import elements
 from workbench.graph.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from workbench.emit.interop.common.chains import Reading
+    from workbench.emit.interop.exporting.chains import Reading
 
 OTHERWISE = "Leave it out, or export for pytorch, which runs DALI."
 

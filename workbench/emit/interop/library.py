@@ -15,15 +15,15 @@ from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from workbench.emit.interop.common.images import Images, ImageStep, NoMatchError, number
-from workbench.emit.interop.common.source_text import Expression
-from workbench.emit.interop.common.source_text import call_of as written_call
-from workbench.emit.interop.common.steps import Choice, Step
+from workbench.emit.interop.exporting.source_text import Expression
+from workbench.emit.interop.exporting.source_text import call_of as written_call
+from workbench.emit.interop.exporting.steps import Choice, Step
+from workbench.emit.interop.importing.images import Images, ImageStep, NoMatchError, number
 from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
 from workbench.errors import GraphError
 
 if TYPE_CHECKING:
-    from workbench.emit.interop.common.transforms import Transforms
+    from workbench.emit.interop.exporting.transforms import Transforms
 
 Exporter = Callable[["Transforms", Step], None]
 """Appends the transforms that do a step to those of an export."""

@@ -1,0 +1,1 @@
+"""What the importers of all libraries share: images of a graph, and what is done to them."""
