@@ -12,6 +12,8 @@ from workbench.ui.canvas.canvas_actions import Remove
 from workbench.ui.canvas.insertions import Add
 from workbench.ui.contract.action import parse_action, tag_of
 from workbench.ui.contract.components import COMPONENTS
+from workbench.ui.contract.inspector_views import ArgRow
+from workbench.ui.contract.payload import empty
 from workbench.ui.contract.views import NodeEntry
 from workbench.ui.preview.view_actions import OpenCloseup
 from workbench.ui.typescript import PATH, ts_type, views_source
@@ -86,6 +88,14 @@ def test_types(hint: object, expected: str) -> None:
 def test_a_type_that_is_not_json_is_refused() -> None:
     with pytest.raises(TypeError, match="has no place in a view"):
         ts_type(set[int])
+
+
+def test_an_empty_payload_has_all_fields_that_are_required() -> None:
+    row = empty(ArgRow, name="angle")
+    assert (row["name"], row["mode"], row["low"], row["parts"]) == ("angle", "fixed", None, [])
+    assert "random" not in row
+    with pytest.raises(TypeError, match="ArgRow has no nme"):
+        empty(ArgRow, nme="angle")
 
 
 @pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.name)

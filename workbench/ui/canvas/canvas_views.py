@@ -22,6 +22,7 @@ from workbench.graph.model.ports import outputs_of, positional_ports
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.devices import device_of, is_generator
 from workbench.graph.types.typed_graph import TypedGraph
+from workbench.ui.contract.payload import empty
 from workbench.ui.contract.views import (
     DrawEntry,
     EdgeEntry,
@@ -204,31 +205,18 @@ def _taken_in(
         )
         for port in ports
     ]
-    return {
-        "id": graph.scope,
-        "op": "",
-        "title": "takes in",
-        "label": f"What {graph.scope} takes in",
-        "role": "other",
-        "device": device_of(devices, ports[0]) if ports else "cpu",
-        "output": ", ".join(port["name"] for port in outputs) or "nothing",
-        "values": "",
-        "draws": [],
-        "inputs": [],
-        "outputs": outputs,
-        "fault": "",
-        "warned": False,
-        "movable": False,
-        "generator": False,
-        "known": True,
-        "twin": False,
-        "note": "",
-        "muted": False,
-        "loose": False,
-        "bodies": [],
-        "expanded": False,
-        "scope": graph.scope,
-    }
+    return empty(
+        NodeEntry,
+        id=graph.scope,
+        scope=graph.scope,
+        title="takes in",
+        label=f"What {graph.scope} takes in",
+        role="other",
+        device=device_of(devices, ports[0]) if ports else "cpu",
+        output=", ".join(port["name"] for port in outputs) or "nothing",
+        outputs=outputs,
+        known=True,
+    )
 
 
 def _title(typed: TypedGraph, node: Node, classes: Sequence[str]) -> str:

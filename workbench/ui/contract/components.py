@@ -42,6 +42,7 @@ from workbench.ui.contract import (
     speed_views,
     views,
 )
+from workbench.ui.contract.payload import empty
 from workbench.ui.contract.selected_samples import SelectedSamples
 
 T = TypeVar("T")
@@ -162,7 +163,7 @@ class Canvas(Fields):
     """Ids of the selected nodes; the last is inspected."""
     fragment: str = ""
     """The selected nodes as text, to be copied."""
-    copied_code: views.TextFile | Empty = _default(views.TextFile(number=0, text=""))
+    copied_code: views.TextFile | Empty = _default(empty(views.TextFile))
     """The Python lines that ``copy_code`` asked for."""
     connect_targets: views.ConnectTargets | Empty = _default(
         views.ConnectTargets(source="", reasons={})
@@ -279,9 +280,7 @@ class Preview(Fields):
     """Whether trying again may help."""
     shuffles: bool = False
     """Whether another seed also means other photos."""
-    verification: preview_views.VerifiedEntry | Empty = _default(
-        preview_views.VerifiedEntry(state="none", text="", detail=[], share=0.0, stale=False)
-    )
+    verification: preview_views.VerifiedEntry | Empty = _default(empty(preview_views.VerifiedEntry))
     saved_draws: list[preview_views.SavedDrawEntry] = []
     show_targets: Both[bool] = True
     """Whether targets are drawn over pictures."""
@@ -394,7 +393,7 @@ class Data(Fields):
     folders: data_views.FolderListing | Empty = {}
     recent_folders: list[str] = []
     """As ``list_folders`` found them."""
-    report: views.TextFile | Empty = _default(views.TextFile(number=0, text=""))
+    report: views.TextFile | Empty = _default(empty(views.TextFile))
     """The report of a check, a web page."""
 
 

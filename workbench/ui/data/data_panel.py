@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypedDict, TypeVar
+from typing import TypeVar
 
 from workbench.engine.protocol.exit_status import printable
 from workbench.engine.protocol.heartbeat import warn_of_silence
@@ -57,6 +57,7 @@ from workbench.ui.contract.data_views import (
     FolderListing,
     other_readings,
 )
+from workbench.ui.contract.payload import empty
 from workbench.ui.contract.views import TextFile
 from workbench.ui.data.data_texts import (
     counted_by_text,
@@ -80,21 +81,7 @@ from workbench.ui.jobs.sample_count import SampleCount
 T = TypeVar("T")
 
 
-class _CheckView(TypedDict):
-    checked: bool
-    checking: bool
-    bad: int
-    damaged: int
-    findings: list[FileFinding]
-
-
-_UNCHECKED: _CheckView = {
-    "checked": False,
-    "checking": False,
-    "bad": 0,
-    "damaged": 0,
-    "findings": [],
-}
+_UNCHECKED = {"checked": False, "bad": 0, "damaged": 0, "findings": []}
 _SHOWN = 200
 """Findings in the panel's table."""
 _TOLD_EVERY = 0.5
@@ -146,32 +133,9 @@ class DataPanel:
         """By parameter what is known of the data once they are counted, for warnings."""
         self.report: TextFile = {"number": 0, "text": ""}
         """The last report that was made, a web page."""
-        self.view: DataView = {
-            "root": self.data,
-            "kind": taken_as(self.dataset),
-            "noun": load_source(self.dataset.kind).noun,
-            "parameters": [],
-            "error": "",
-            "refused": "",
-            "count": 0,
-            "counted": False,
-            "counting": False,
-            "provisional": False,
-            "at_fault": "",
-            "unusable": False,
-            "passed_over": "",
-            "read_all": "",
-            "also": [],
-            "classes": [],
-            "class_counts": [],
-            "counted_by": "",
-            "no_classes": "",
-            "megabytes": 0.0,
-            "formats": {},
-            "size_counts": {},
-            "sizes": "",
-            **_UNCHECKED,
-        }
+        kind = load_source(self.dataset.kind)
+        about = taken_as(self.dataset)
+        self.view = empty(DataView, root=self.data, kind=about, noun=kind.noun)
         try:
             if roots is not None:
                 require_listed(self.dataset)
@@ -447,7 +411,7 @@ class DataPanel:
 
     def _outdated(self) -> dict[str, object]:
         self.found = None
-        return {**_UNCHECKED, "checking": self.view["checking"]}
+        return _UNCHECKED
 
     def _check_files(self, unwanted: threading.Event, note: OnProgress) -> FolderCheck:
         """Decode every file, in the task's thread."""

@@ -12,19 +12,13 @@ from workbench.errors import DataError, WorkbenchError
 from workbench.roots import Roots
 from workbench.sources.class_folders import IMAGES
 from workbench.ui.contract.data_views import FolderEntry, FolderListing
+from workbench.ui.contract.payload import empty
 
 LISTED = 500
 """Folders of one listing, the first by name."""
 COUNTED = 1000
 """Entries of a folder that are counted, so that a listing takes no longer than 0.5 s."""
-NO_FOLDERS: FolderListing = {
-    "path": "",
-    "parent": "",
-    "places": [],
-    "entries": [],
-    "more": False,
-    "error": "",
-}
+NO_FOLDERS = empty(FolderListing)
 
 
 def list_folders(path: str, roots: Roots | None, anywhere: bool = False) -> FolderListing:

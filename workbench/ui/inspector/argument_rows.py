@@ -17,6 +17,7 @@ from workbench.graph.types.devices import gives_pixels, is_generator
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.function_source import Undetermined, undetermined
 from workbench.ui.contract.inspector_views import ArgRow, InspectorView, RandomView
+from workbench.ui.contract.payload import empty
 from workbench.ui.inspector.block_views import (
     body_entries,
     condition_of,
@@ -40,32 +41,7 @@ Editor = Literal[
     "fields", "each", "colour", "range", "matrix", "shown", "policy",
 ]  # fmt: skip
 
-NOTHING_SELECTED: InspectorView = {
-    "id": "",
-    "op": "",
-    "label": "",
-    "doc": "",
-    "device": "",
-    "devices": [],
-    "device_set": "",
-    "follows": "",
-    "known": True,
-    "feeds": [],
-    "caution": "",
-    "selected": 0,
-    "errors": [],
-    "muted": False,
-    "ports": {},
-    "rows": [],
-    "condition": "",
-    "control": "",
-    "condition_node": "",
-    "asks": None,
-    "probability": None,
-    "weights": [],
-    "numbered": False,
-    "bodies": [],
-}
+NOTHING_SELECTED = empty(InspectorView, known=True)
 _OF_THE_DATA = {"file_root", "file_list", "files", "labels", "dir_filters"}
 _HIDDEN = {"preserve"}
 """Keeps DALI from leaving an operator out whose output is not used: none here is."""
@@ -277,35 +253,17 @@ def _kept_rows(
         if (spec is None and link) or (spec is not None and (name in spec.args or link)):
             continue
         rows.append(
-            {
-                "name": name,
-                "label": "",
-                "unit": "",
-                "doc": "",
-                "kind": "object",
-                "editor": "shown",
-                "parts": [],
-                "mode": "fixed",
-                "value": json_value(node.args[name]),
-                "links": [],
-                "low": None,
-                "high": None,
-                "step": None,
-                "minimum": None,
-                "maximum": None,
-                "choices": [],
-                "default": None,
-                "changed": spec is not None,
-                "tensor": False,
-                "fixed_only": "",
-                "distributions": [],
-                "off": "",
-                "locked": f"DALI {version} has no such {what}: kept as it is.",
-                "required": False,
-                "advanced": False,
-                "deprecated": "",
-                "error": _error(node.id, name, None, faults),
-            }
+            empty(
+                ArgRow,
+                name=name,
+                kind="object",
+                editor="shown",
+                mode="fixed",
+                value=json_value(node.args[name]),
+                changed=spec is not None,
+                locked=f"DALI {version} has no such {what}: kept as it is.",
+                error=_error(node.id, name, None, faults),
+            )
         )
     return rows
 

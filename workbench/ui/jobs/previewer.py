@@ -144,9 +144,6 @@ class Previewer:
             elif self._background_job is not None:
                 self._look(self._background_job)
 
-    def _is_due(self) -> bool:
-        return self._closed or self._waiting is not None or bool(self._background_jobs)
-
     def _choose(self) -> None:
         """What runs next: the picture that waits, or interactive jobs after the last picture."""
         interactive = self._turn and any(job.interactive for job in self._background_jobs.values())

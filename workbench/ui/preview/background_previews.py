@@ -28,7 +28,7 @@ from workbench.preview import (
 )
 from workbench.preview.views.statistics import OutputStatistics
 from workbench.preview.views.steps import Step, StepOutput
-from workbench.ui.contract.binary_payload import pack_payload, to_json
+from workbench.ui.contract.payload import empty, pack_payload, to_json
 from workbench.ui.contract.preview_views import (
     CardsHeader,
     DetailHeader,
@@ -351,17 +351,7 @@ def detail_bytes(steps: Steps) -> bytes:
 
 def no_detail_bytes(node: str, reason: str) -> bytes:
     """A ``DetailHeader`` that says why there is nothing to show."""
-    header: DetailHeader = {
-        "mime": "image/jpeg",
-        "sheet": [0, 0],
-        "steps": [],
-        "node": node,
-        "file": "",
-        "error": reason,
-        "samples": 0,
-        "timing": "",
-        "floor": None,
-    }
+    header = empty(DetailHeader, mime="image/jpeg", sheet=[0, 0], node=node, error=reason)
     return pack_payload(header, b"")
 
 

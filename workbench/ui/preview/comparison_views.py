@@ -39,7 +39,7 @@ from workbench.preview.views.difference import TileDistance
 from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.contract.action import Action
-from workbench.ui.contract.binary_payload import to_json
+from workbench.ui.contract.payload import empty, to_json
 from workbench.ui.contract.preview_views import ComparisonChoice, ComparisonEntry
 from workbench.ui.contract.views import RecentEntry
 from workbench.ui.jobs.background_results import BackgroundResults
@@ -145,9 +145,7 @@ def _choice(choice: str, group: str, label: str) -> ComparisonChoice:
 
 MOST_ROWS = 200
 """Differences that are listed."""
-NOTHING = ComparisonEntry(
-    name="", error="", rows=[], more=0, remarks=[], distances=[], pending=False
-)
+NOTHING = empty(ComparisonEntry)
 _PICTURE, _DISTANCES = "compared", "distances"
 
 

@@ -17,7 +17,7 @@ from workbench.graph.checks.check import check_graph
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.model import Graph, Node
 from workbench.preview import Effect, PreviewRequest, preview_effect
-from workbench.ui.contract.binary_payload import pack_payload
+from workbench.ui.contract.payload import pack_payload
 from workbench.ui.contract.preview_views import EffectEntry, EffectHeader
 from workbench.ui.inspector.random_views import json_value
 from workbench.ui.jobs.background_results import BackgroundResults, DebouncedJob

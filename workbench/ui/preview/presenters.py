@@ -10,7 +10,7 @@ from workbench.graph.checks.check import Fault
 from workbench.graph.storage.recipes import load_recipes, sample_words
 from workbench.preview import PreviewRequest, PreviewResult, Tile
 from workbench.preview.pictures.target_marks import TargetMark
-from workbench.ui.contract.binary_payload import pack_payload
+from workbench.ui.contract.payload import pack_payload
 from workbench.ui.contract.preview_views import MarkEntry, SheetHeader, TileEntry
 from workbench.ui.contract.views import DeviceChoice, FaultEntry, RecipeEntry
 from workbench.ui.preview.thumbnails import picture_url

@@ -14,6 +14,7 @@ from workbench.preview.verify import Verification, Verifier
 from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.contract.action import Action
+from workbench.ui.contract.payload import empty
 from workbench.ui.contract.preview_views import VerifiedEntry
 from workbench.ui.jobs.background_task import (
     SHARED_QUEUE,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 BATCHES = 3
 _NAMED = 5
-NOTHING: VerifiedEntry = {"state": "none", "text": "", "detail": [], "share": 0.0, "stale": False}
+NOTHING = empty(VerifiedEntry)
 
 What = tuple[Graph, Datasets]
 """A graph, but for its name, and a data folder."""

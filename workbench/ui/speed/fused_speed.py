@@ -12,6 +12,7 @@ from workbench.bench.measuring.measurement_config import QUICK_CONFIG
 from workbench.graph.model import Graph
 from workbench.roots import Roots
 from workbench.sources import Datasets
+from workbench.ui.contract.payload import empty
 from workbench.ui.contract.speed_views import FusedRow, FusedSpeedEntry
 from workbench.ui.jobs.background_task import (
     SHARED_QUEUE,
@@ -21,15 +22,7 @@ from workbench.ui.jobs.background_task import (
     TaskListener,
 )
 
-NOTHING: FusedSpeedEntry = {
-    "state": "none",
-    "block": "",
-    "text": "",
-    "share": 0.0,
-    "rows": [],
-    "ratio": [],
-    "stale": False,
-}
+NOTHING = empty(FusedSpeedEntry, state="none")
 
 
 class FusedSpeed:

@@ -17,7 +17,7 @@ from workbench.errors import SaveError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.roots import Roots
 from workbench.sources import Datasets
-from workbench.ui.contract.binary_payload import pack_payload
+from workbench.ui.contract.payload import pack_payload
 from workbench.ui.contract.speed_views import EFFORTS, PARTS, FileHeader
 from workbench.ui.contract.views import LastSpeed
 from workbench.ui.jobs.background_task import (

@@ -13,7 +13,7 @@ from workbench.graph.types.devices import decodes
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import Picture, Pixels
 from workbench.sources import load_source
-from workbench.ui.contract.binary_payload import pack_payload
+from workbench.ui.contract.payload import empty, pack_payload
 from workbench.ui.contract.preview_views import CloseupHeader, ValuesHeader
 
 REGION = 256
@@ -100,16 +100,15 @@ def values_bytes(closeup: CloseupSample, pixels: Pixels) -> bytes:
 
 def no_values_bytes(closeup: CloseupSample, at: tuple[int, int], reason: str) -> bytes:
     """A ``ValuesHeader`` that says why there are none about a pixel (x, y)."""
-    header: ValuesHeader = {
-        "index": closeup.index,
-        "of": closeup.of,
-        "frame": -1 if closeup.frame is None else closeup.frame,
-        "x": at[0],
-        "y": at[1],
-        "region": [0, 0],
-        "channels": 0,
-        "store": "u1",
-        "dtype": "",
-        "error": reason,
-    }
+    frame = -1 if closeup.frame is None else closeup.frame
+    header = empty(
+        ValuesHeader,
+        index=closeup.index,
+        of=closeup.of,
+        frame=frame,
+        x=at[0],
+        y=at[1],
+        region=[0, 0],
+        error=reason,
+    )
     return pack_payload(header, b"")

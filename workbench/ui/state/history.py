@@ -75,10 +75,6 @@ class History:
         """Make ``graph`` the present one. Pushes in a row that share a group are one step."""
         self.push_document(self.document.with_graph(graph), group)
 
-    def push_layout(self, layout: Layout, group: str = "") -> None:
-        """Arrange the present graph otherwise."""
-        self.push_document(replace(self.document, layout=layout.within(self.now)), group)
-
     def push_document(
         self,
         document: Document,

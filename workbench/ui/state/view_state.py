@@ -27,6 +27,7 @@ from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import PreviewRequest, PreviewResult
 from workbench.roots import Roots
 from workbench.sources import DataFacts, Datasets
+from workbench.ui.contract.payload import empty
 from workbench.ui.contract.views import CompatibleOps, ConnectTargets, OverwriteQuestion, TextFile
 from workbench.ui.inspector.argument_rows import random_view
 from workbench.ui.state.closeup import CloseupSample
@@ -100,12 +101,8 @@ class ViewState:
     """Ids of the selected nodes; the last is inspected."""
     scope: str = ""
     """The body that the canvas shows; empty: the graph itself."""
-    connect_targets: ConnectTargets = field(
-        default_factory=lambda: ConnectTargets(source="", reasons={})
-    )
-    compatible_ops: CompatibleOps = field(
-        default_factory=lambda: CompatibleOps(place="", kind="", reasons={}, tried=[])
-    )
+    connect_targets: ConnectTargets = field(default_factory=lambda: empty(ConnectTargets))
+    compatible_ops: CompatibleOps = field(default_factory=lambda: empty(CompatibleOps))
     compatible_ops_of: tuple[Graph, str, str, str] | None = None
     """Graph, scope, action and place that they are about."""
     recent_folders: list[str] = field(default_factory=list)
@@ -194,9 +191,9 @@ class ViewState:
     shared_of: Document | None = None
     snippets: tuple[Snippet, ...] = ()
     """Those that the person saved."""
-    copied_code: TextFile = field(default_factory=lambda: TextFile(number=0, text=""))
+    copied_code: TextFile = field(default_factory=lambda: empty(TextFile))
     """The lines that were last asked for, to be put onto the clipboard."""
-    script: TextFile = field(default_factory=lambda: TextFile(number=0, text=""))
+    script: TextFile = field(default_factory=lambda: empty(TextFile))
     """The last that was to be downloaded."""
     overwrite: dict[str, OverwriteQuestion] = field(default_factory=dict)
     """What the bar and the code panel ask before they overwrite a file."""

@@ -1,0 +1,50 @@
+"""Payloads: empty ones, as JSON, and in front of bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal, NotRequired, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+P = TypeVar("P")
+
+
+def pack_payload(header: Mapping[str, Any], payload: bytes) -> bytes:
+    """Pixels and what they mean in one field: header length (u32, little-endian), JSON, bytes.
+
+    Panel does not update several fields of a component at once, so they travel together. Raises
+    ValueError for a number that JSON has not.
+    """
+    plain = to_json(header)
+    text = json.dumps(plain, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+    return len(text).to_bytes(4, "little") + text + payload
+
+
+def to_json(value: Any) -> Any:
+    """A payload with the dataclasses in it as dicts, and NumPy's numbers as Python's."""
+    return msgspec.to_builtins(value, enc_hook=lambda number: number.item())
+
+
+def empty(kind: type[P], /, **values: Any) -> P:
+    """A payload of a TypedDict, with an empty value for each field that is not given.
+
+    That is an empty text, list or dict, zero, False, None where that is allowed, and of a Literal
+    the first.
+    """
+    hints = get_type_hints(kind, include_extras=True)
+    required = {name: hint for name, hint in hints.items() if get_origin(hint) is not NotRequired}
+    made: Any = {name: _empty_value(hint) for name, hint in required.items()} | values
+    if unknown := values.keys() - hints.keys():
+        raise TypeError(f"{kind.__name__} has no {', '.join(sorted(unknown))}.")
+    found: P = made
+    return found
+
+
+def _empty_value(hint: Any) -> Any:
+    if get_origin(hint) is Literal:
+        return get_args(hint)[0]
+    if type(None) in get_args(hint):
+        return None
+    return (get_origin(hint) or hint)() if hint is not Any else None
