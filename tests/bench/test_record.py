@@ -5,25 +5,40 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import replace
+import subprocess
+import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from PIL import Image
 
-from tests.bench.fakes import MACHINE, measured, report
+from tests.bench.fakes import MACHINE, measured, report, rounds
 from tests.sources.clips import write_clips
 from tests.sources.test_video import SHORT, a_graph
+from tests.thorough import one_in
 from workbench.bench import Benchmark
-from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.config import Config, adopt_config, config_of
 from workbench.bench.measuring.data_files import CacheState, Fingerprint
+from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.measurement import Measurement, rate_words
+from workbench.bench.records.compare import compare_reports, read_folder, read_report
+from workbench.bench.records.context import gpu_command, graph_hash
 from workbench.bench.records.plots import plot_record
 from workbench.bench.records.record import WHOLE, Report, dump_report, load_report
 from workbench.bench.records.report_text import quality_flags, to_csv
+from workbench.bench.records.stage_report import StageCost, StageReport
+from workbench.catalog import load_catalog
 from workbench.cli import main
-from workbench.errors import RecordFormatError
+from workbench.errors import DataError, EngineError, RecordFormatError
+from workbench.figures import render_figure
+from workbench.graph import Graph, load_recipe
+from workbench.graph.edits.edit import set_arg, set_setting
+from workbench.graph.execution.dataset_parameters import with_datasets
+from workbench.graph.model import Body, Node, Port, Source
+from workbench.sources import open_datasets
 from workbench.ui.speed.chart_views import bars
 from workbench.ui.speed.record_views import record_entry
 
@@ -221,3 +236,266 @@ def test_a_run_on_images_says_images() -> None:
     assert bar["facts"][0] == {"name": "imgs/s", "value": "1,000"}
     assert bar["frames"] == 0
     assert plot_record(found).axes[0].get_xlabel() == "imgs/s"
+
+
+# The hash that tells graphs apart, and the command for a machine with a GPU.
+
+
+def loaded(graph: Graph, load: float) -> Graph:
+    return adopt_config(graph, replace(config_of(graph), hw_decoder_load=load))
+
+
+def test_knobs_do_not_change_the_hash_and_arguments_do() -> None:
+    graph = load_recipe("rotate-jitter")
+    same = set_setting(loaded(graph, 1.0), batch_size=8, device="mixed")
+    assert graph_hash(same) == graph_hash(graph)
+    assert graph_hash(set_arg(same, load_catalog(), "reader", "dont_use_mmap", True)) == graph_hash(
+        graph
+    )
+    other = set_arg(graph, load_catalog(), "rotate", "angle", 45.0)
+    assert graph_hash(other) != graph_hash(graph)
+
+
+def test_neither_the_kind_of_data_nor_the_file_format_changes_the_hash(photos: Path) -> None:
+    graph = load_recipe("rotate-jitter")
+    listed = with_datasets(graph, open_datasets([next(photos.rglob("*.jpg"))]))
+    assert listed != graph
+    assert graph_hash(listed) == graph_hash(graph)
+    record = Path(__file__).parents[2] / "assets/benchmarks/peers-rotate-jitter-2-cores.json"
+    assert f'"graph_sha256": "{graph_hash(graph)}"' in record.read_text()
+
+
+def test_what_is_inside_a_block_counts() -> None:
+    inner = Node("flip", "flip", inputs={"data": Port("if.then", "images")})
+    passed = Body((), {"images": Port("if.else", "images")}, ("images",))
+    flipped = Body((inner,), {"images": Port("flip", "output")}, ("images",))
+    graph = Graph(nodes=(Node("if", "if", bodies={"then": flipped, "else": passed}),))
+    vertical = graph.replace_node(replace(inner, args={"vertical": 1}))
+    assert graph_hash(vertical) != graph_hash(graph)
+    loaded_inside = graph.replace_node(replace(inner, args={"hw_decoder_load": 0.9}))
+    assert graph_hash(loaded_inside) == graph_hash(graph)
+
+
+def test_what_to_run_on_a_machine_with_a_gpu() -> None:
+    recipe = load_recipe("rotate-jitter")
+    assert gpu_command(recipe)[0] == (
+        "workbench bench rotate-jitter --data DIR --json rotate-jitter-gpu.json"
+    )
+    set_so, hint = gpu_command(loaded(set_setting(recipe, batch_size=8, num_threads=2), 0.9))
+    assert " --batch-size 8 --threads 2 --load 0.9 " in set_so
+    assert hint == ""
+    edited = set_arg(recipe, load_catalog(), "rotate", "angle", 45.0)
+    command, hint = gpu_command(replace(edited, name="my graph"), ("decode",))
+    assert command == (
+        "workbench bench 'my graph.json' --data DIR --regime decode --json 'my graph-gpu.json'"
+    )
+    assert "Save the graph" in hint
+
+
+def test_each_further_parameter_is_named() -> None:
+    recipe = load_recipe("rotate-jitter")
+    second = Source("second", "readers.file", kind="folder", dataset="others")
+    command, _ = gpu_command(replace(recipe, nodes=(*recipe.nodes, second)))
+    assert " --data DIR --data others=DIR " in command
+
+
+def test_a_setting_without_an_option_goes_by_file() -> None:
+    graph = set_setting(load_recipe("rotate-jitter"), prefetch_queue_depth=4)
+    command, hint = gpu_command(graph)
+    assert command.startswith("workbench bench rotate-jitter.json ")
+    assert "Save the graph" in hint
+
+
+# Two records side by side.
+
+
+def test_pairs_and_what_only_one_has() -> None:
+    first = report(measured(100), measured(50, regime="decode"))
+    second = report(measured(120, threads=8), measured(900, device="mixed"))
+    found = compare_reports(first, second)
+    (pair,) = found.pairs
+    assert pair.ratio.median == pytest.approx(1.2, rel=0.01)
+    assert pair.verdict == "faster"
+    assert pair.differs == ("threads 4 -> 8",)
+    assert (found.only_first, found.only_second) == (("cpu, decode",), ("mixed, pipeline",))
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("rates", "verdict"),
+    [
+        ((80, 79, 80, 81, 80, 80, 79, 81), "slower"),
+        ((120, 119, 120, 121, 120, 120, 119, 121), "faster"),
+        ((100.2,) * 8, "the same"),
+        ((60, 90, 150, 80, 120, 140, 70, 100), "no difference can be told"),
+    ],
+)
+def test_verdicts(rates: tuple[float, ...], verdict: str) -> None:
+    first = Measurement(Config(), rounds(*[1000.0] * 8))
+    second = Measurement(Config(), rounds(*[10 * rate for rate in rates]))
+    (pair,) = compare_reports(report(first), report(second)).pairs
+    assert pair.verdict == verdict
+
+
+def test_rows_of_a_sweep_and_of_thread_counts_are_paired_by_their_settings() -> None:
+    one, two = (
+        report(*(measured(r * n, threads=n) for n in (1, 2)), kind="threads") for r in (1, 3)
+    )
+    found = compare_reports(one, two)
+    assert [pair.first.threads for pair in found.pairs] == [1, 2]
+    assert [pair.name for pair in found.pairs] == [
+        "cpu, pipeline, batch 64, 1 thread, prefetch 2",
+        "cpu, pipeline, batch 64, 2 threads, prefetch 2",
+    ]
+    sweep = report(measured(5, threads=2, batch_size=32), measured(7, threads=2), kind="sweep")
+    (pair,) = compare_reports(sweep, two).pairs
+    assert (pair.first.batch_size, pair.second.threads) == (64, 2)
+
+
+def test_probes_are_not_compared() -> None:
+    tuned = report(measured(5, "candidate 1"), measured(6, "probe 1"), kind="tune")
+    assert [pair.name for pair in compare_reports(tuned, tuned).pairs] == ["candidate 1"]
+
+
+def test_what_differs_besides_is_told() -> None:
+    first = report(measured(1), fingerprint=Fingerprint("a", 1, 2), context={"graph_sha256": "a"})
+    second = report(measured(1), fingerprint=Fingerprint("a", 3, 4), context={"graph_sha256": "b"})
+    words = " ".join(compare_reports(first, second).warnings)
+    assert "1 files, 2 bytes and 3 files, 4 bytes" in words
+    assert "graphs are not the same" in words
+
+
+def test_machines_that_differ_in_cores_or_driver_are_told() -> None:
+    there = replace(MACHINE, gpu="NVIDIA H200", no_gpu="", driver="1", cores=16)
+    first = replace(report(measured(1)), machine=there)
+    second = replace(first, machine=replace(there, cores=32, driver="2"))
+    words = " ".join(compare_reports(first, second).warnings)
+    assert "16 cores, NVIDIA H200 and" in words
+    assert "driver differs: 1 and 2" in words
+    assert not compare_reports(first, first).warnings
+
+
+def test_a_folder_of_records(tmp_path: Path) -> None:
+    (tmp_path / "b.json").write_text(dump_report(report(created="2026-01-01")))
+    (tmp_path / "a.json").write_text(dump_report(report(created="2026-02-01")))
+    (tmp_path / "c.json").write_text("{}")
+    found, refused = read_folder(tmp_path)
+    assert list(found) == ["b", "a"], "oldest first"
+    assert len(refused) == 1
+    assert "c.json" in refused[0]
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be read"):
+        read_report(tmp_path / "none.json")
+    with pytest.raises(DataError, match="no folder"):
+        read_folder(tmp_path / "none")
+    (tmp_path / "x.json").write_text("no")
+    with pytest.raises(RecordFormatError, match=r"x\.json"):
+        read_report(tmp_path / "x.json")
+
+
+# Every kind of record has its picture, as PNG and as SVG, the same each time.
+
+GRID = Grid((1, 2), (16, 32), (2, 4), (0.65, 1.0))
+FAILED = Measurement(Config("mixed"), reason="not measured: no GPU")
+STAGES = StageReport(
+    (
+        StageCost("reader", "read", "cpu", 0.1, None),
+        StageCost("decode", "decode", "mixed", 2.0, 2.4),
+        StageCost("copy to the host", "copy", "gpu", 1.1, None),
+    ),
+    *(2.1, -0.3, 60_000.0, "decode", "advice"),
+)
+KINDS: dict[str, tuple[Report, tuple[str, ...]]] = {
+    "bench": (
+        report(measured(4900, regime="decode"), measured(2800), FAILED),
+        ("imgs/s", "cpu, decode", "not measured: mixed, pipeline", "4,900"),
+    ),
+    "sweep": (
+        report(
+            *[
+                Measurement(GRID.config(place, Config("mixed")), reason="not measured: memory")
+                if index == 3
+                else measured(100.0 + index, **asdict(GRID.config(place, Config("mixed"))))
+                for index, place in enumerate(GRID.places())
+            ],
+            kind="sweep",
+            extra={"grid": GRID.to_json()},
+        ),
+        ("failed", "prefetch 2, hw_decoder_load 0.65", "threads", "best 115"),
+    ),
+    "tune": (
+        report(measured(200, "candidate 1"), measured(100, "as it is"), measured(1, "probe 1"),
+               kind="tune"),
+        ("candidate 1", "as it is"),
+    ),
+    "threads": (
+        report(measured(100, threads=1), measured(180, threads=2), kind="threads"),
+        ("90%", "threads", "in proportion"),
+    ),
+    "workers": (
+        report(measured(100, device="mixed"), measured(150, device="mixed", workers=2),
+               kind="workers"),
+        ("75%", "GPUs, a process each", "measured"),
+    ),
+    "cards by pipelines": (
+        report(*(measured(100 * n * p, device="mixed", workers=n, pipelines=p)
+                 for n in (1, 2) for p in (1, 2)), kind="workers"),
+        ("1 pipeline each", "2 pipelines each", "400", "100%"),
+    ),
+    "stages": (
+        report(measured(500, WHOLE), kind="stages", extra={"stages": asdict(STAGES)}),
+        ("decode, mixed", "bottleneck: decode", "ms a batch", "alone leaves -0.3 ms"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", one_in(3, KINDS))
+def test_each_kind(kind: str) -> None:
+    record, words = KINDS[kind]
+    svg = render_figure(plot_record(record), "svg").decode()
+    for word in words:
+        assert word in svg
+    assert render_figure(plot_record(record), "svg").decode() == svg, "no date, no chance"
+    with Image.open(io.BytesIO(render_figure(plot_record(record)))) as image:
+        assert image.format == "PNG"
+        assert image.width > 900
+
+
+def test_beside_a_peer_dali_is_named() -> None:
+    def labels(*rows: Measurement) -> list[str]:
+        (axes,) = plot_record(report(*rows)).axes
+        return [label.get_text() for label in axes.get_yticklabels()]
+
+    peer = measured(820, program="OpenCV")
+    assert labels(measured(985), peer) == ["DALI, cpu, pipeline", "OpenCV, cpu, pipeline"]
+    assert labels(measured(985)) == ["cpu, pipeline"]
+
+
+def test_long_words_stay_in_the_picture() -> None:
+    missing = [Measurement(Config("mixed"), label=f"peer {n} " * 5) for n in range(4)]
+    rows = report(measured(4900, "torchvision, decode_jpeg on CUDA, mixed, pipeline"), *missing)
+    figure = plot_record(replace(rows, name="a long name " * 12))
+    figure.draw_without_rendering()  # lays it out
+    for words in (figure._supxlabel, figure._suptitle):  # type: ignore[attr-defined]
+        assert "\n" in words.get_text()
+        box = words.get_window_extent()
+        assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+
+
+def test_nothing_measured_has_no_picture() -> None:
+    with pytest.raises(EngineError, match="Nothing in this record"):
+        plot_record(report(FAILED))
+
+
+def test_no_pyplot() -> None:
+    code = (
+        "import sys; from tests.bench.fakes import measured, report; "
+        "from workbench.bench.records.plots import plot_record; "
+        "from workbench.figures import render_figure; "
+        "render_figure(plot_record(report(measured(4900)))); "
+        "print('matplotlib.pyplot' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

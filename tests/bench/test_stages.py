@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 import workbench as wb
 from tests.bench.fakes import MACHINE, measured, rounds
@@ -33,6 +34,7 @@ from workbench.bench.experiments.stages import (
     stage_prefixes,
     time_alone,
 )
+from workbench.bench.measuring import worker_group
 from workbench.bench.measuring.config import Config, nodes_after_decoders
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import COARSE_CONFIG, MeasurementConfig
@@ -42,9 +44,12 @@ from workbench.bench.records.stage_report import (
     FunctionCost,
     StageCost,
     StageReport,
+    batch_time,
+    file_times,
     stages_of,
+    time_files,
 )
-from workbench.catalog import Catalog
+from workbench.catalog import Catalog, load_catalog
 from workbench.emit import emit_script
 from workbench.engine import Engine
 from workbench.engine.resources.machine import usable_cores
@@ -426,3 +431,100 @@ def test_it_is_measured_for_real(photos: Path) -> None:
     assert cost.without is not None
     assert cost.rate is not None
     assert f"{cost.without:,.0f} without" in found.function_words[0]
+
+
+# What slow files cost their batch: by formula, and one folder for real.
+
+
+def test_a_batch_is_ready_when_its_last_image_is() -> None:
+    assert batch_time([1.0] * 8, 4) == 2.0
+    assert batch_time([1.0] * 8 + [10.0], 4) == 10.0, "the longest first, the others beside it"
+    assert batch_time([3.0, 3.0, 2.0, 2.0, 2.0], 2) == 7.0
+
+
+def test_a_slow_file_is_named_with_what_it_costs() -> None:
+    names = [f"{number}.jpg" for number in range(100)]
+    found = file_times(names, [*[1.0] * 99, 50.0], batch=16, threads=4)
+    assert (found.files, found.median, found.slow) == (100, 1.0, 1)
+    (one,) = found.slowest
+    assert (one.file, one.milliseconds) == ("99.jpg", 50.0)
+    assert one.adds == pytest.approx(46.0), "50 ms instead of 4: the other threads wait"
+    assert found.blocked > 0.1
+    assert found.without_slow > 1.2
+    assert "1 (1.0%) take 2 times that or more" in found.words()
+
+
+def test_where_none_is_slow_it_says_so() -> None:
+    found = file_times(["a", "b", "c"], [1.0, 1.2, 1.1], batch=8, threads=2)
+    assert found.slowest == ()
+    assert found.without_slow == 1.0
+    assert found.words() == "3 files decoded one by one: median 1.10 ms, none takes 2 times that"
+
+
+def test_a_large_photo_among_small_ones_for_real(tmp_path: Path) -> None:
+    folder = tmp_path / "class"
+    folder.mkdir()
+    for number in range(12):
+        Image.effect_noise((96, 96), 50).convert("RGB").save(folder / f"{number:02}.jpg")
+    Image.effect_noise((1600, 1200), 50).convert("RGB").save(folder / "large.jpg")
+    with Engine() as engine:
+        found = engine.call(
+            time_files, load_recipe("imagenet-train"), open_datasets(tmp_path), limit=60
+        )
+    assert found.files == 13
+    assert found.slowest[0].file == "class/large.jpg"
+    assert found.slowest[0].milliseconds > 5 * found.median
+
+
+# Functions that misbehave are told in a measurement as they are in a preview.
+
+SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=1, budget=0.0)
+
+
+@wb.node(layouts="HWC")
+def loud(image: Any) -> Any:
+    print("x" * 1_000_000)
+    return image
+
+
+@wb.node(layouts="HWC")
+def fails(image: Any) -> Any:
+    raise ValueError("no such thing")
+
+
+@wb.node(layouts="HWC")
+def never_returns(image: Any) -> Any:
+    while True:
+        pass
+
+
+def inside_block(made: wb.FunctionNode) -> Graph:
+    graph = chain_graph("resize", resize={"size": (64, 64)})
+    graph = with_settings(graph, batch_size=4, num_threads=2)
+    graph = made.after(graph, next(node.id for node in graph.nodes if node.op == "resize"))
+    name = made.function.__name__
+    return wrap_in_block(graph, load_catalog(), [name], "repeat")[0]
+
+
+def measure(made: wb.FunctionNode, photos: Path) -> Any:
+    experiment = StageCostExperiment(inside_block(made), str(photos), measurement_config=SHORT)
+    return experiment.run()
+
+
+@pytest.mark.thorough
+def test_one_that_prints_megabytes_is_measured(photos: Path) -> None:
+    report = measure(loud, photos)
+    assert [row.reason for row in report.measurements] == [""] * len(report.measurements)
+
+
+@pytest.mark.thorough
+def test_what_it_raises_is_told_with_its_line(photos: Path) -> None:
+    with pytest.raises(EngineError, match=r"fails: line 2 of fails, raise ValueError"):
+        measure(fails, photos)
+
+
+@pytest.mark.thorough
+def test_one_that_never_returns_is_ended(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_group, "SILENCE_LIMIT", 15.0)
+    with pytest.raises(EngineError, match=r"did not answer|within|hung|silent"):
+        measure(never_returns, photos)

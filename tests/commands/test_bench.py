@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from tests.bench.fakes import measured, report, rounds
 from workbench.bench.measuring.config import Config
-from workbench.bench.measuring.interleaved import NOT_YET, WARM_UP_CUT
+from workbench.bench.measuring.interleaved import WARM_UP_CUT
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import COARSE_CONFIG, MeasurementConfig
 from workbench.bench.records.record import dump_report, load_report
@@ -82,26 +82,6 @@ def test_the_budget_bounds_the_whole_and_what_it_ended_is_told(
     assert f"figures: {WARM_UP_CUT}" in result.output
 
 
-def test_an_interrupted_bench_writes_what_it_has(
-    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def ended(entries, how, stop, progress, before, on_rows, *_):  # type: ignore[no-untyped-def]
-        known = Measurement(entries[0].config, rounds(100, 100))
-        on_rows((known, Measurement(entries[1].config, reason=NOT_YET)))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", ended)
-    record = tmp_path / "speed.json"
-    options = ["--data", photos, "--device", "cpu", "--json", record]
-    result = run("bench", "imagenet-eval", *options)
-    assert result.exit_code == 0, result.output
-    assert "interrupted: 1 of 2 measured, which are kept" in result.output
-    assert "cpu, pipeline                      not measured: interrupted" in result.output
-    found = load_report(record.read_text())
-    assert [bool(row.rounds) for row in found.measurements] == [True, False]
-    assert found.extra["interrupted"]
-
-
 def test_peers_are_named_and_their_time_is_told(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,18 +129,15 @@ def test_pipelines_side_by_side_are_measured(photos: Path, tmp_path: Path) -> No
     assert "5 is not in the range 1<=x<=4" in refused.output
 
 
-def test_the_regime_can_be_chosen(photos: Path, tmp_path: Path) -> None:
+def test_the_regime_can_be_chosen_and_a_knob_without_effect_is_told(
+    photos: Path, tmp_path: Path
+) -> None:
     record = tmp_path / "a.json"
     options = ["--data", photos, "--batch-size", 4, "--device", "cpu", "--json", record]
-    assert run("bench", "imagenet-eval", *options, "--regime", "decode").exit_code == 0
+    result = run("bench", "imagenet-eval", *options, "--regime", "decode", "--load", 0.9)
+    assert "hw_decoder_load took no effect: it is for mixed decoding" in result.output
     (row,) = json.loads(record.read_text())["results"]
     assert row["regime"] == "decode"
-
-
-def test_a_knob_without_effect_is_told(photos: Path) -> None:
-    options = ["--data", photos, "--batch-size", 4, "--device", "cpu", "--regime", "decode"]
-    result = run("bench", "imagenet-eval", *options, "--load", 0.9)
-    assert "hw_decoder_load took no effect: it is for mixed decoding" in result.output
 
 
 def test_without_a_gpu_the_command_for_one_is_shown(

@@ -5,20 +5,39 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import workbench as wb
 from tests.emit.targets.test_execute import require, seeing
-from tests.helpers import CATALOG, script_batches, with_nodes
+from tests.helpers import (
+    CATALOG,
+    CHAINS,
+    apply_step,
+    photo_recipes,
+    same,
+    script_batches,
+    step,
+    with_nodes,
+    with_settings,
+)
+from tests.preview.soak import BUDGET, soak
+from tests.thorough import examples
 from workbench.emit.targets import export
-from workbench.graph import load_recipe
+from workbench.engine import Engine
+from workbench.engine.run.runner import Runner
+from workbench.errors import PipelineError
+from workbench.graph import Graph, check_graph, load_recipe, load_recipes
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.model import Port
+from workbench.graph.types.devices import is_generator
 from workbench.graph.variants.samples import with_samples
 from workbench.graph.variants.source_targets import with_opened
 from workbench.sources import list_samples, open_datasets
@@ -245,3 +264,87 @@ def test_a_program_with_samples_is_read_back_as_the_graph(tmp_path: Path) -> Non
     graph = load_recipe("rotate-jitter")
     program = export(graph, "jax", with_="samples").write(tmp_path / "l.py")[0]
     assert wb.from_file(program).graph == graph
+
+
+# A pinned draw: whatever is edited, every other node draws what it drew before.
+
+COUNT = 3
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Runner]:
+    runner = Runner(CATALOG)
+    yield runner
+    runner.forget()
+
+
+def drawn(graph: Graph) -> dict[str, Port]:
+    """The outputs of all generators, by node."""
+    return {
+        node.id: Port(node.id, "output")
+        for node in graph.nodes
+        if is_generator(CATALOG[node.op]) and not node.inputs
+    }
+
+
+@examples(20, thorough=1200)
+@given(
+    st.one_of(st.sampled_from(list(photo_recipes().values())), CHAINS),
+    st.lists(step(("set", "insert", "remove", "move", "randomise", "reset")), max_size=4),
+    st.integers(0, 2),
+)
+def test_an_edit_changes_no_draw_of_another_node(
+    runner: Runner,
+    photos: Path,
+    graph: Graph,
+    edits: list,
+    batch: int,  # type: ignore[type-arg]
+) -> None:
+    graph = with_settings(graph, batch_size=COUNT, device="cpu")
+    edited = graph
+    for edit in edits:
+        edited = apply_step(edited, CATALOG, edit)
+    kept = {
+        node: port
+        for node, port in drawn(graph).items()
+        if edited.has(node) and edited.node(node) == graph.node(node)
+    }
+    assume(kept)
+    assume(not check_graph(graph, CATALOG))
+    ports = list(kept.values())
+    try:
+        before = runner.run(graph, str(photos), batch, COUNT, ports)
+        runner.forget()
+        after = runner.run(edited, str(photos), batch, COUNT, ports)
+    except PipelineError:
+        assume(False)  # values that the catalogue allows and DALI refuses
+    for port in ports:
+        assert same(before.batches[port].arrays(), after.batches[port].arrays()), port
+
+
+def test_another_batch_or_seed_is_a_new_draw(runner: Runner, photos: Path) -> None:
+    graph = with_settings(load_recipes()["rotate-jitter"], batch_size=COUNT)
+    port = drawn(graph)["angle"]
+
+    def angles(graph: Graph, batch: int) -> list[float]:
+        result = runner.run(graph, str(photos), batch, COUNT, [port])
+        return [float(array) for array in result.batches[port].arrays()]
+
+    first = angles(graph, 0)
+    assert not set(first) & set(angles(graph, 1))
+    assert not set(first) & set(angles(with_settings(graph, seed=1), 0))
+    assert first == angles(graph, 0)
+
+
+# The short form of ``benchmarks/test_soak.py``, for ``make test-all``.
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("edits", [26, 300])
+def test_random_edits_show_what_the_export_gives(photos: Path, edits: int) -> None:
+    with Engine(budget=BUDGET) as engine:
+        found = soak(engine, photos, edits, seed=2, compare_each=25)
+        assert engine.pid is not None, "the worker is there after all of it"
+    assert found.shown > edits / 3
+    assert found.compared >= 1
+    assert not found.lost, "\n".join(found.lost)

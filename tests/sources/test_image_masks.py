@@ -12,11 +12,8 @@ import pytest
 from PIL import Image
 
 from tests.helpers import script_batches, with_settings
-from workbench.catalog import load_catalog
 from workbench.catalog.own_operators.python_decoder import decode_with_pillow
-from workbench.emit.targets import export
 from workbench.engine import Engine
-from workbench.engine.importing import from_file
 from workbench.errors import DataError
 from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.execution.dataset_parameters import with_datasets
@@ -183,17 +180,6 @@ def test_without_pairs_it_says_what_is_wanted(copied: Path) -> None:
     with pytest.raises(DataError, match=r"no image with a mask in .*images/7\.jpg, masks/7\.png"):
         require_dataset(dataset)
     assert open_dataset(copied / "images").kind == "folder"
-
-
-def test_it_is_imported_back(copied: Path, tmp_path: Path) -> None:
-    graph = with_datasets(load_recipe("segmentation"), open_datasets(str(copied)))
-    path = tmp_path / "pipe.py"
-    path.write_text(export(graph, "script", load_catalog()).main.text)
-    imported = from_file(path)
-    assert not imported.report.faults
-    (reader,) = imported.graph.sources
-    assert (reader.op, reader.kind) == ("readers.image_masks", "image_masks")
-    assert len(imported.graph.nodes) == len(graph.nodes)
 
 
 @pytest.mark.parametrize("number", range(1, 9))

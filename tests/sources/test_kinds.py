@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.helpers import import_script, same, script_batches
+from tests.sources.clips import write_clips
+from tests.sources.test_numpy_files import a_recipe, slices
+from tests.sources.test_video import a_graph as a_video_graph
+from tests.sources.test_video_frames import sequences
 from tests.sources.written import WRITERS, read_photos
+from tests.sources.written_pixels import write_arrays, write_frames, write_volumes
 from tests.thorough import one_in
 from workbench.bench import Benchmark
 from workbench.bench.measuring.data_files import fingerprint
@@ -16,11 +22,10 @@ from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine import Engine
-from workbench.engine.importing import from_file
 from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.execution.dataset_parameters import with_datasets
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, Node, Port
 from workbench.health import scan_folder
 from workbench.preview.verify import Verifier
 from workbench.sources import (
@@ -94,54 +99,11 @@ def test_any_in_the_place_of_a_folder_gives_the_same_bits(
         assert kind == "coco" or same(one[1], other[1])
 
 
-@FEW
-def test_the_preview_is_the_script_to_batch_seven(data: Path, engine: Engine) -> None:
-    found = Verifier(a_graph(shuffled=True), str(data), 8, engine=engine).run()
-    assert found.exact, found.lines()
-
-
 @pytest.mark.thorough
 def test_of_two_pipelines_side_by_side_too(data: Path, engine: Engine) -> None:
     graph = set_setting(a_graph(shuffled=True), pipelines=2)
     found = Verifier(graph, str(data), 8, engine=engine).run()
     assert found.exact, found.lines()
-
-
-@FEW
-def test_it_is_imported_back(data: Path, tmp_path: Path) -> None:
-    catalog = load_catalog()
-    graph = with_datasets(a_graph(shuffled=True), open_datasets(str(data)))
-    path = tmp_path / "pipe.py"
-    path.write_text(export(graph, "script", catalog).main.text)
-    imported = from_file(path)
-    assert not imported.report.faults
-    (reader,) = imported.graph.sources
-    (wanted,) = graph.sources
-    assert (reader.op, reader.kind, reader.args) == (wanted.op, wanted.kind, wanted.args)
-    assert len(imported.graph.nodes) == len(graph.nodes)
-
-
-@pytest.mark.thorough
-def test_its_pytorch_loader_gives_the_batches_of_the_script(data: Path, tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="torch is not installed")
-    graph = with_datasets(a_graph(shuffled=True), open_datasets(str(data)))
-    (wanted,) = script_batches(graph, data, 1, tmp_path)
-    module = import_script(export(graph, "pytorch", load_catalog()).main.text, tmp_path)
-    batch = next(iter(module.Loader(module.build_pipeline(str(data)))))
-    assert same(list(batch["images"].numpy()), wanted[list(graph.outputs).index("images")])
-    if graph.sources[0].kind == "coco":  # each image has another number of labels
-        labels = [each.numpy() for each in batch["labels"]]
-        assert same(labels, wanted[list(graph.outputs).index("labels")])
-
-
-@pytest.mark.parametrize("target", ["script", "pytorch", "ray", "paddle", "jax", "lightning"])
-def test_every_target_imports_what_finding_the_data_needs(target: str, data: Path) -> None:
-    graph = with_datasets(a_graph(shuffled=True), open_datasets(str(data)))
-    if target in ("paddle", "jax"):  # COCO's labels are no array
-        graph = replace(graph, outputs={"images": graph.outputs["images"]})
-    text = export(graph, target, load_catalog()).main.text
-    for module in load_source(graph.sources[0].kind).imports:
-        assert f"import {module}\n" in text
 
 
 BAD = {3: b"", 7: b"no picture at all", -1: b"\xff\xd8\xff\xe0cut short"}
@@ -170,3 +132,94 @@ def test_automatic_augmentation_draws_as_in_the_script(data: Path, engine: Engin
     graph = replace(graph, settings=replace(graph.settings, batch_size=BATCH))
     found = Verifier(graph, str(data), 3, engine=engine).run()
     assert found.exact, found.lines()
+
+
+# What every kind must do, also those whose reader gives pixels: arrays, volumes, videos, frames.
+
+GRAPHS: dict[str, Callable[[], Graph]] = {
+    "arrays": a_recipe,
+    "volumes": lambda: slices(roi_axes=(0,), roi_start=(1,), roi_shape=(2,)),
+    "video": a_video_graph,
+    "frames": lambda: sequences(step=3, pad_mode="edge"),
+}
+
+
+FEW_WRITTEN = [*one_in(6, sorted(WRITERS)), *GRAPHS]
+
+
+@pytest.fixture(scope="module", params=[*sorted(WRITERS), *GRAPHS])
+def written(
+    request: pytest.FixtureRequest, photos: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Graph, Path]:
+    """A graph of a kind, and data for it."""
+    name: str = request.param
+    folder = tmp_path_factory.mktemp(name)
+    if name in WRITERS:
+        data = WRITERS[name](read_photos(photos), folder / name)
+        return with_datasets(a_graph(shuffled=True), open_datasets(str(data))), data
+    if name == "arrays":
+        write_arrays(photos, folder)
+    else:
+        {"volumes": write_volumes, "video": write_clips, "frames": write_frames}[name](folder)
+    return with_datasets(GRAPHS[name](), open_datasets(str(folder))), folder
+
+
+@pytest.mark.parametrize("written", FEW_WRITTEN, indirect=True)
+def test_the_preview_is_the_script_to_batch_seven(
+    written: tuple[Graph, Path], engine: Engine
+) -> None:
+    graph, data = written
+    found = Verifier(graph, str(data), 8, engine=engine).run()
+    assert found.exact, found.lines()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("written", GRAPHS, indirect=True)
+def test_behind_its_pixels_the_work_is_on_the_gpu(
+    written: tuple[Graph, Path], engine: Engine
+) -> None:
+    graph, data = written
+    if graph.sources[0].kind == "video":
+        pytest.skip("motion JPEG is decoded on the CPU alone; test_video has clips for a GPU")
+    graph = replace(graph, settings=replace(graph.settings, device="mixed"))
+    found = Verifier(graph, str(data), 8, engine=engine).run()
+    assert found.exact, found.lines()
+    assert Benchmark(graph, str(data), ["mixed"], measurement_config=SHORT).run().best
+
+
+@pytest.mark.parametrize("written", GRAPHS, indirect=True)
+def test_it_is_measured(written: tuple[Graph, Path]) -> None:
+    graph, data = written
+    assert Benchmark(graph, str(data), ["cpu"], measurement_config=SHORT).run().best
+
+
+@pytest.mark.thorough
+def test_its_pytorch_loader_gives_the_batches_of_the_script(
+    written: tuple[Graph, Path], tmp_path: Path
+) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    graph, data = written
+    name, port = next((n, p) for n, p in graph.outputs.items() if n != "labels")
+    if graph.sources[0].kind == "numpy_files":  # PyTorch has no int16 images
+        cast = Node("as_float", "cast", {"dtype": "FLOAT"}, {"data": port})
+        outputs = {**graph.outputs, name: Port("as_float", "output")}
+        graph = replace(graph, nodes=(*graph.nodes, cast), outputs=outputs)
+    (wanted,) = script_batches(graph, data, 1, tmp_path)
+    module = import_script(export(graph, "pytorch", load_catalog()).main.text, tmp_path)
+    batch = next(iter(module.Loader(module.build_pipeline(str(data)))))
+    assert same(list(batch[name].numpy()), wanted[list(graph.outputs).index(name)])
+    if graph.sources[0].kind == "coco":  # each image has another number of labels
+        labels = [each.numpy() for each in batch["labels"]]
+        assert same(labels, wanted[list(graph.outputs).index("labels")])
+
+
+@pytest.mark.parametrize("target", ["script", "pytorch", "ray", "paddle", "jax", "lightning"])
+def test_every_target_imports_what_finding_the_data_needs(
+    target: str, written: tuple[Graph, Path]
+) -> None:
+    graph, _ = written
+    if target in ("paddle", "jax") and "images" in graph.outputs:  # COCO's labels are no array
+        graph = replace(graph, outputs={"images": graph.outputs["images"]})
+    text = export(graph, target, load_catalog()).main.text
+    for module in load_source(graph.sources[0].kind).imports:
+        assert f"\nimport {module}\n" in text

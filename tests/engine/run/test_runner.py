@@ -7,9 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
 from numpy.typing import NDArray
 
+from tests.block_graphs import BLOCK_GRAPHS, branching_graph, two_datasets
+from tests.engine.test_blocks import branching
 from tests.helpers import (
     CATALOG,
     chain_graph,
@@ -20,15 +24,20 @@ from tests.helpers import (
     with_nodes,
     with_settings,
 )
-from tests.thorough import one_in
+from tests.thorough import examples, one_in
 from workbench.catalog import Catalog
+from workbench.emit.core.code import Code
+from workbench.engine.build.pipelines import CompiledSource, function_failure, missing_package_words
 from workbench.engine.run.run_result import Result
 from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Node, Port, Settings, load_recipe
 from workbench.graph.edits.compose import place_node, remove_nodes
-from workbench.graph.edits.edit import insert_node, move_node, randomise_arg, set_arg
+from workbench.graph.edits.edit import insert_node, move_node, randomise_arg, set_arg, set_setting
 from workbench.graph.fixes.unfed_inputs import feed_node
+from workbench.graph.model import Body
+from workbench.graph.model.ports import output_ports
+from workbench.sources import Datasets, open_datasets
 
 BATCH = 5
 ORDER = (2, 0, 1)
@@ -356,3 +365,118 @@ def test_the_files_of_a_decoder_are_reported_before_it_runs(photos: Path) -> Non
     decoding = [files for nodes, files in reported if "decode" in nodes]
     assert decoding == [tuple(sample.file for sample in result.samples)]
     assert not any(files for nodes, files in reported if "decode" not in nodes)
+
+
+# Functions of the user that fail, or need a package that is not installed.
+
+TEXT = "import x\n\n\ndef f(image):\n    y = 1\n    return image / y\n\n\ndef stage():\n    pass\n"
+
+
+def told(error: str, *frames: str) -> str | None:
+    at = "".join(f"\n  {frame}" for frame in frames)
+    message = f"encountered:\n\nDLTensorPythonFunction error: {error}\n\nAt:{at}\n"
+    message += "\nCurrent pipeline object is no longer valid."
+    return function_failure(message, "<workbench 3>", TEXT)
+
+
+def test_the_line_is_that_of_the_function_and_not_of_what_it_calls() -> None:
+    frames = ("/x/numpy/core.py(90): mean", "<workbench 3>(6): f", "/x/dali/f.py(1): func")
+    expected = "line 3 of f, return image / y, raised ValueError: two\nlines"
+    assert told("ValueError: two\nlines", *frames) == expected
+
+
+def test_no_message_and_a_long_one() -> None:
+    frame = "<workbench 3>(5): f"
+    assert told("KeyError: <EMPTY MESSAGE>", frame) == "line 2 of f, y = 1, raised KeyError"
+    assert len(told(f"ValueError: {'x' * 1_000_000}", frame) or "") < 1000
+
+
+def test_what_dali_finds_itself() -> None:
+    nothing = "Python function returned 0 outputs and 1 were expected."
+    assert "is there a return missing" in (function_failure(nothing, "", "") or "")
+    unequal = "Output DLPack tensor list should have consistent data type."
+    assert "differs in type from sample to sample" in (function_failure(unequal, "", "") or "")
+    assert function_failure("Rotate: no such angle", "", "") is None
+
+
+# A package that a function needs is named where it is not installed.
+
+
+def test_it_is_named_with_how_to_get_it() -> None:
+    words = missing_package_words(ModuleNotFoundError("no", name="cupy.cuda"))
+    assert words == (
+        "it needs cupy, which is not installed. Install it (pip install cupy-cuda12x), or mute "
+        "the node."
+    )
+    assert missing_package_words(ImportError("circular")) is None
+
+
+def test_a_source_that_imports_it_says_so() -> None:
+    source = Code("import no_such_package_at_all\n", {"kernel": range(1, 2)})
+    with pytest.raises(PipelineError, match="it needs no_such_package_at_all") as told:
+        CompiledSource(source)
+    assert told.value.node == "kernel"
+
+
+# What decides alone gives the places that the whole graph gives, and reads only what it needs.
+
+
+def agree(graph: Graph, data: Datasets, batches: int) -> None:
+    """Assert that blocks of a graph decide alone as they do in it."""
+    runner = Runner(CATALOG)
+    blocks = [node for node in graph.nodes if node.bodies]
+    places = runner.branch_places(graph, data, blocks)
+    taps = [port for block in blocks for port in output_ports(block, CATALOG[block.op])]
+    size = graph.settings.batch_size
+    for batch in range(batches):
+        came = {scope: tuple(map(int, map(np.asarray, p))) for scope, p in places.run().items()}
+        assert came == runner.run(graph, data, batch, size, taps).places, batch
+
+
+@pytest.mark.thorough
+@examples(8, thorough=150)
+@given(graph=BLOCK_GRAPHS)
+def test_places_are_those_of_the_graph(graph: Graph, photos: Path) -> None:
+    agree(set_setting(graph, batch_size=BATCH), two_datasets(photos), 3)
+
+
+def test_where_draws_decide_nothing_is_read(photos: Path) -> None:
+    graph, data = set_setting(branching_graph(), batch_size=5), open_datasets(photos)
+    agree(graph, data, 2)
+    assert not Runner(CATALOG).branch_places(graph, data, [graph.node("outer")]).reads
+
+
+def test_a_block_on_which_another_depends_runs_whole(photos: Path) -> None:
+    """The second decides by the mean of what the first gives."""
+    bright = Node(
+        "bright",
+        "brightness_contrast",
+        {"brightness": 1.5},
+        {"data": Port("branch.then", "images")},
+    )
+    graph = branching(Body((bright,), {"images": Port("bright", "output")}, ("images",)))
+    mean = Node("mean", "reductions.mean", {"axes": (0, 1, 2)}, {"data": Port("branch", "images")})
+    light = Node(
+        "light",
+        "math.lt",
+        {"right": 110.0, "constant_type": "FLOAT"},
+        {"data": Port("mean", "output")},
+    )
+    turned = Node("turned", "flip", {}, {"data": Port("second.then", "images")})
+    second = Node(
+        "second",
+        "if",
+        inputs={"condition": Port("light", "output"), "images": Port("branch", "images")},
+        bodies={
+            "then": Body((turned,), {"images": Port("turned", "output")}, ("images",)),
+            "else": Body((), {"images": Port("second.else", "images")}, ("images",)),
+        },
+    )
+    graph = replace(
+        graph,
+        nodes=(*graph.nodes, mean, light, second),
+        outputs={**graph.outputs, "images": Port("second", "images")},
+    )
+    data = open_datasets(photos)
+    agree(graph, data, 2)
+    assert Runner(CATALOG).branch_places(graph, data, [graph.node("second")]).reads

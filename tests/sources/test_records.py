@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import shutil
 import sys
 import tarfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from PIL import Image
@@ -26,6 +28,7 @@ from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.health import check_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
+from workbench.samples import records
 from workbench.samples.records import add_to_tar, datum, field, framed, recorded
 from workbench.sources import (
     list_samples,
@@ -34,8 +37,9 @@ from workbench.sources import (
     require_dataset,
     write_without,
 )
+from workbench.sources.kinds.numpy_files import NumpyFiles, array_axes
 from workbench.sources.kinds.records import _lmdb_values
-from workbench.sources.kinds.records.record_io import scan_record_file
+from workbench.sources.kinds.records.record_io import find_record_file, scan_record_file
 from workbench.sources.kinds.records.tfrecord import scan_records
 
 NO_IMAGE = b"this is no image, and as long as a header would be"
@@ -397,3 +401,134 @@ def test_damage_between_records_is_named_and_left_out(
     told = Verifier(a_graph(shuffled=False), str(data), 2, engine=engine).run()
     assert told.exact, told.lines()
     assert len(told.left_out) == 2
+
+
+# A folder with a RecordIO file is that file; with several it says which DALI could read.
+
+
+def test_a_folder_with_one_file_is_that_file(shapes: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "records"
+    shutil.copytree(shapes / "recordio", folder)
+    file = folder / "samples.rec"
+    (folder / "samples.lst").write_text("0\t1\tphoto.jpg\n")
+    dataset = open_dataset(folder)
+    assert dataset.kind == "record_io"
+    require_dataset(dataset)
+    assert find_record_file(str(folder)) == find_record_file(str(file))
+    assert [*list_samples(dataset)] == [*list_samples(open_dataset(file))]
+    name = next(list_samples(dataset)).name
+    left = open_dataset(write_without(dataset, [name], tmp_path / "left"))
+    assert [each.name for each in list_samples(left)] == [
+        each.name for each in list_samples(dataset) if each.name != name
+    ]
+
+
+def test_of_a_folder_with_several_one_is_to_be_given(shapes: Path, tmp_path: Path) -> None:
+    for name in ("train.rec", "val.rec"):
+        shutil.copy(shapes / "recordio" / "samples.rec", tmp_path / name)
+    with pytest.raises(DataError, match=r"2 RecordIO files \(train.rec, val.rec\); DALI reads one"):
+        require_dataset(open_dataset(tmp_path))
+
+
+TEXT_LABEL = records.example({"image": b"\xff\xd8\xff\xd9", "image/class": b"dog"})
+RECORD = framed(example(b"\xff\xd8\xff\xd9", 3))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (RECORD[:-3], "the record at byte 0 is cut short"),
+        (framed(example(b"text", 3)), r"found: image/class/label \(int64\), image/encoded"),
+        (framed(TEXT_LABEL), "its feature image/class is bytes, and a label is int64"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path: Path, content: bytes, words: str) -> None:
+    path = tmp_path / "a.tfrecord"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=words):
+        require_dataset(open_dataset(path))
+
+
+# One damaged byte or line in a header or an index: a verdict that names the file.
+
+
+def test_no_damaged_byte_of_an_array_header_raises(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    np.save(path, np.zeros((6, 7, 3), np.float32))
+    whole = path.read_bytes()
+    faults = set()
+    for place in range(128):
+        for value in (*b"\x00(){}[]',-#\\:9\n\xff", whole[place] ^ 1):
+            path.write_bytes(whole[:place] + bytes([value]) + whole[place + 1 :])
+            found = NumpyFiles().read_header(os.fspath(path))
+            faults.add(found.fault)
+            assert found.fault or min(found.size) > 0
+            try:
+                assert len(array_axes(os.fspath(path))) in (3, 4)
+            except ValueError:
+                assert whole != path.read_bytes()
+    assert "its header cannot be read" in faults
+
+
+def test_a_damaged_array_among_good_ones_is_named(tmp_path: Path) -> None:
+    for name in "abc":
+        np.save(tmp_path / f"{name}.npy", np.zeros((6, 7, 3), np.uint8))
+    content = bytearray((tmp_path / "b.npy").read_bytes())
+    content[content.index(b"}")] = ord("x")  # NumPy raises tokenize.TokenError
+    (tmp_path / "b.npy").write_bytes(content)
+    (bad,) = check_folder(str(tmp_path), full=False).bad
+    assert bad.file == "b.npy"
+    assert "its header cannot be read" in bad.reason
+
+
+LINES = ["x 100", "-1 100", "5", "1 2 3", "", f"{2**70} 40", f"40 {2**63}", "1.5 9", "\udcff 1"]
+
+
+@pytest.mark.parametrize("kind", ["tfrecord", "record_io"])
+@pytest.mark.parametrize("line", one_in(3, LINES))
+def test_a_damaged_line_of_an_index_is_named(
+    kind: str, line: str, photos: Path, tmp_path: Path
+) -> None:
+    data = WRITERS[kind](read_photos(photos), tmp_path / "records")
+    path = data if data.is_file() else min(data.glob("*.tfrecord"))
+    scan = {"tfrecord": scan_records, "record_io": scan_record_file}[kind]
+    lines = [f"{first} {second}" for first, second in scan(str(path))]
+    lines[3] = line
+    index = path.with_suffix(".idx")
+    index.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="surrogateescape")
+    for read in (require_dataset, lambda dataset: list(list_samples(dataset))):
+        with pytest.raises(DataError, match=f"index of .* is damaged: line 4 of {index}"):
+            read(open_dataset(data))
+
+
+@pytest.mark.parametrize("entry", one_in(2, ["0 9000000000000", "9000000000000 40", "3 40", "0 1"]))
+def test_an_entry_that_no_record_has_is_a_bad_sample(
+    entry: str, photos: Path, tmp_path: Path
+) -> None:
+    data = WRITERS["tfrecord"](read_photos(photos), tmp_path / "records")
+    path = data if data.is_file() else min(data.glob("*.tfrecord"))
+    lines = [f"{offset} {size}" for offset, size in scan_records(str(path))]
+    lines[3] = entry
+    path.with_suffix(".idx").write_text("\n".join(lines) + "\n")
+    (bad,) = [sample for sample in list_samples(open_dataset(data)) if sample.fault]
+    assert bad.name == f"{path.name} at index {entry.split()[0]}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "index"),
+    [
+        ("tfrecord", "0 99\n"),
+        ("record_io", "0\t0\n1\t33\n"),
+        ("webdataset", "v1.2 1\njpg 1024 9 0\n"),
+    ],
+)
+def test_the_index_of_another_file_is_named(
+    kind: str, index: str, photos: Path, tmp_path: Path
+) -> None:
+    data = WRITERS[kind](read_photos(photos)[:4], tmp_path / "records")
+    path = data if data.is_file() else min(data.iterdir())
+    path.with_suffix(".idx").write_text(index)
+    for read in (require_dataset, lambda dataset: next(list_samples(dataset))):
+        with pytest.raises(DataError, match=r"is the index of another (file|archive)"):
+            read(open_dataset(path))
