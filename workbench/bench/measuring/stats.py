@@ -33,12 +33,8 @@ class Interval:
         """How far the farther end lies from the median, as a share of it."""
         return max(self.high - self.median, self.median - self.low) / self.median
 
-    def overlaps(self, other: Interval) -> bool:
-        """Whether the two intervals have a value in common."""
-        return self.low <= other.high and other.low <= self.high
 
-
-def median_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
+def median_interval(values: Sequence[float]) -> Interval:
     """The median of some values with a confidence interval that assumes no distribution.
 
     The interval lies between two order statistics, whose confidence is binomial (H. A. David and
@@ -53,17 +49,17 @@ def median_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
         raise ValueError("The median of no values.")
     ordered, count = sorted(values), len(values)
     median = statistics.median(ordered)
-    if _confidence(count, 1) <= level:
+    if _confidence(count, 1) <= LEVEL:
         return Interval(median, ordered[0], ordered[-1], _confidence(count, 1))
-    k = max(k for k in range(1, count // 2 + 1) if _confidence(count, k) >= level)
+    k = max(k for k in range(1, count // 2 + 1) if _confidence(count, k) >= LEVEL)
     outer, inner = _confidence(count, k), _confidence(count, k + 1)
-    part = (outer - level) / (outer - inner)
+    part = (outer - LEVEL) / (outer - inner)
     share = (count - k) * part / (k + (count - 2 * k) * part)
     return Interval(
         median,
         (1 - share) * ordered[k - 1] + share * ordered[k],
         (1 - share) * ordered[count - k] + share * ordered[count - k - 1],
-        level,
+        LEVEL,
     )
 
 
@@ -83,7 +79,7 @@ def paired_ratio(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
     return median_interval([a / b for a, b in zip(ours, theirs, strict=False)])
 
 
-def ratio(ours: Sequence[float], theirs: Sequence[float], level: float = LEVEL) -> Interval:
+def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
     """Ratio of the medians of two series that were taken apart, in two runs for example.
 
     The percentile bootstrap (B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap, 1993,
@@ -96,13 +92,13 @@ def ratio(ours: Sequence[float], theirs: Sequence[float], level: float = LEVEL) 
         / statistics.median(chance.choices(theirs, k=len(theirs)))
         for _ in range(_DRAWS)
     ]
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     low, high = np.quantile(draws, [tail, 1 - tail])
     return Interval(
         statistics.median(ours) / statistics.median(theirs),
         float(low),
         float(high),
-        level,
+        LEVEL,
     )
 
 
