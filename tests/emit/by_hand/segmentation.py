@@ -44,7 +44,7 @@ def train_pipeline(data, device, shard_id=0, num_shards=1):
     masks = fn.cast(masks, dtype=types.FLOAT)  # DALI resizes no int32
     masks = fn.resize(masks, resize_shorter=side, interp_type=types.INTERP_NN)
     masks = fn.flip(masks, horizontal=mirror)
-    masks = fn.pad(masks, axis_names="HW", shape=[480, 480])
+    masks = fn.pad(masks, axis_names="HW", shape=[480, 480], fill_value=255)  # ignored
     masks = fn.crop(masks, crop=[480, 480], crop_pos_x=x, crop_pos_y=y)
     masks = fn.cast(masks, dtype=types.INT32)
     return images, masks
@@ -75,7 +75,7 @@ def val_pipeline(data, device, shard_id=0, num_shards=1):
     )
     masks = fn.cast(masks, dtype=types.FLOAT)  # DALI resizes no int32
     masks = fn.resize(masks, resize_shorter=650, interp_type=types.INTERP_NN)
-    masks = fn.pad(masks, axis_names="HW", shape=[480, 480])
+    masks = fn.pad(masks, axis_names="HW", shape=[480, 480], fill_value=255)  # ignored
     masks = fn.crop(masks, crop=[480, 480])
     masks = fn.cast(masks, dtype=types.INT32)
     return images, masks

@@ -18,7 +18,7 @@ from tests.helpers import CATALOG, with_args, with_node, with_nodes
 from workbench.catalog.own_operators import BOX_FORMATS
 from workbench.catalog.spec import Catalog, Value
 from workbench.emit.targets import export
-from workbench.errors import GraphFaultsError
+from workbench.errors import GraphError, GraphFaultsError
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.annotations.geometry import geometry_path
 from workbench.graph.checks.check import check_graph
@@ -191,6 +191,63 @@ def test_ids_of_instances_beyond_two_bytes_stay_what_they_are(folder: Path) -> N
     graph = with_nodes(graph, images=Port("turn", "output"))
     _, ids = run_graph(graph)
     assert {int(each) for each in np.unique(ids)} == {0, 5_000_000}
+
+
+STEPS: Mapping[str, tuple[tuple[str, Mapping[str, Value]], ...]] = {
+    "call by call": (
+        ("pad", {"axis_names": "HW", "shape": (HEIGHT + 30, WIDTH + 40)}),
+        ("flip", TWO),
+    ),
+    "a larger crop": (("crop", {"crop": (HEIGHT + 30, 40), "out_of_bounds_policy": "pad"}),),
+    "pasted": (("paste", {"ratio": 1.5, "fill_value": (0, 0, 0)}),),
+    "one warp": (
+        ("rotate", {"angle": 20.0, "keep_size": True, "fill_value": 0}),
+        ("rotate", {"angle": 10.0, "keep_size": True, "fill_value": 0}),
+    ),
+    "cut off, then turned": (
+        ("rotate", {"angle": 20.0, "keep_size": True, "fill_value": 0}),
+        ("crop", {"crop": (HEIGHT // 2, WIDTH // 2)}),
+        ("rotate", {"angle": -20.0, "keep_size": False, "fill_value": 0}),
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", ["UINT8", "INT32"])
+@pytest.mark.parametrize("case", STEPS)
+def test_what_shows_no_part_of_the_photo_has_the_number_that_is_wanted(
+    case: str, dtype: str, folder: Path
+) -> None:
+    """The mask is 7 on all of the photo, so what is 0 without ``fill`` is outside of it."""
+    graph = coco_start(folder)
+    port = Port("decode", "output")
+    for at, (op, args) in enumerate(STEPS[case]):
+        graph = with_nodes(graph, Node(f"step_{at}", op, args, {"data": port}))
+        port = Port(f"step_{at}", "output")
+    photo = {"output_type": "GRAY"}
+    grey = Node("grey", "decoders.image", photo, {"data": Port("reader", "jpegs")})
+    nothing = Node("nothing", "math.mul", {"right": 0}, {"data": Port("grey", "output")})
+    sevens = Node("sevens", "math.add", {"right": 7}, {"data": Port("nothing", "output")})
+    mask = Node("mask", "cast", {"dtype": dtype}, {"data": Port("sevens", "output")})
+    inputs = {"masks": Port("mask", "output"), "image": port}
+    plain = Node("plain", "follow_masks", {}, inputs)
+    filled = Node("filled", "follow_masks", {"fill": 255}, inputs)
+    graph = with_nodes(graph, grey, nothing, sevens, mask, plain, filled)
+    graph = replace(graph, outputs={"a": Port("plain", "masks"), "b": Port("filled", "masks")})
+    usual, found = run_graph(graph)
+    for one, other in zip(usual, found, strict=True):
+        assert {*np.unique(one)} == {0, 7}
+        assert one.dtype == other.dtype
+        assert (other == np.where(one == 0, 255, one)).all()
+
+
+def test_a_fill_that_a_mask_cannot_hold_is_an_error(folder: Path) -> None:
+    graph = _flipped(folder, {"pixelwise_masks": True})
+    seen = Node("seen", "math.gt", {"right": 0}, {"data": Port("reader", "masks")})
+    inputs = {"masks": Port("seen", "output"), "image": Port("flip", "output")}
+    moved = Node("moved", "follow_masks", {"fill": 255}, inputs)
+    graph = with_nodes(graph, seen, moved, masks=Port("moved", "masks"))
+    with pytest.raises(GraphError, match=r"its masks are BOOL\. Set it to a number up to 1"):
+        export(graph, "script", CATALOG)
 
 
 def _written(folder: Path, tmp_path: Path, change: str) -> Path:

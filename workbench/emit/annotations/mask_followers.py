@@ -2,7 +2,8 @@
 
 Where the image is read between its pixels more than once, rounding each time would add up: the maps
 of all operators become one, by which the mask goes once. What an operator cut off on the way, and
-a later one would bring back, stays 0: a picture of ones goes with the image from the first cut on.
+a later one would bring back, counts as outside: a picture of ones goes with the image from the
+first cut on.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ _AS: dict[str, str] = {
 }
 """What masks become where DALI's geometric operators do not take their element type: exact for
 numbers up to 2^24, as large as those of panoptic segments are."""
+_LARGEST = {"BOOL": 1, "INT8": 127}
+"""The largest number of a mask, where 255 is none."""
+_FILLS = {"fill_value", "fill_values"}
+"""Arguments that say what is outside an image."""
 _OPERATOR_TAKES = {"paste": "UINT8"}
 """The only element type that an operator takes: numbers of classes up to 255."""
 
@@ -47,7 +52,7 @@ class MaskWriter(FollowerWriter):
             fed = "moved" if "moved" in self.node.inputs else "masks"
             mask = self.variable(output, fed)
             dtype = self._take(mask, fed)
-            self._walk(mask, self.path.steps, dtype, self.interpolation)
+            self._walk(mask, self.path.steps, dtype, self.interpolation, self._fill)
             self._give_back(mask, dtype)
             self.add(self.given(output), mask)
             return
@@ -67,12 +72,18 @@ class MaskWriter(FollowerWriter):
             mask,
             "fn.warp_affine",
             *(mask, f"matrix={matrix}", f"size={size}[1::-1]", "inverse_map=False"),
-            *(f"interp_type=types.{self.interpolation}", "fill_value=0"),
+            *(f"interp_type=types.{self.interpolation}", f"fill_value={self._fill}"),
         )
         if "seen" in self.node.inputs or ("map" not in self.node.inputs and self.path.brings_back):
             seen = self.name("seen")
             self._show_uncut(seen)
-            self.add(mask, f"{mask} * {seen}{'' if self.on_cpu(port) else '.gpu()'}")
+            if not self.on_cpu(port):
+                seen = f"{seen}.gpu()"
+            if self._fill:
+                filled = f"{mask} * {seen} + {self._fill} * (1 - {seen})"
+                self.call(mask, "fn.cast_like", filled, mask)
+            else:
+                self.add(mask, f"{mask} * {seen}")
         self._give_back(mask, dtype)
         self.add(self.given("masks"), mask)
 
@@ -96,13 +107,19 @@ class MaskWriter(FollowerWriter):
             whole = steps[first].after if steps else self.node.inputs["image"]
             self.call(seen, self.helper("mask_of_ones"), self.size(whole))
             steps = steps[first + 1 :]
-        self._walk(seen, steps, "UINT8", "INTERP_NN")
+        self._walk(seen, steps, "UINT8", "INTERP_NN", 0)
 
     @property
     def interpolation(self) -> str:
         """How what lies between pixels is found."""
         linear = self.node.args.get("interpolation") == "linear"
         return "INTERP_LINEAR" if linear else "INTERP_NN"
+
+    @property
+    def _fill(self) -> int:
+        """The number of pixels that show no part of the image that was read."""
+        fill = self.node.args.get("fill", 0)
+        return fill if isinstance(fill, int) else 0
 
     def _take(self, mask: str, fed: str) -> str | None:
         """Put the mask into its variable, of an element type that operators take.
@@ -111,6 +128,12 @@ class MaskWriter(FollowerWriter):
         """
         flow = self.flows.get(self.node.inputs[fed])
         dtype = flow.dtype if flow else None
+        most = _LARGEST.get(dtype or "", 255)
+        if self._fill > most:
+            raise GraphError(
+                f"{self.node.id}.fill is {self._fill}, and its masks are {dtype}. "
+                f"Set it to a number up to {most}."
+            )
         if dtype in _AS:
             self.call(mask, "fn.cast", self.fed(fed), f"dtype=types.{_AS[dtype]}")
         else:
@@ -122,7 +145,12 @@ class MaskWriter(FollowerWriter):
             self.call(mask, "fn.cast", mask, f"dtype=types.{dtype}")
 
     def _walk(
-        self, mask: str, steps: Sequence[GeometryStep], dtype: str | None, interpolation: str
+        self,
+        mask: str,
+        steps: Sequence[GeometryStep],
+        dtype: str | None,
+        interpolation: str,
+        fill: int,
     ) -> None:
         """The calls of the image for what is in a variable."""
         for step in steps:
@@ -130,10 +158,10 @@ class MaskWriter(FollowerWriter):
                 ports = (step.mix.order, *step.mix.window)
                 names = [self.emitter.names[port] for port in ports]
                 self.call(mask, self.helper("mixed_masks"), mask, *names)
-            for call_ in self._calls(step, interpolation):
+            for call_ in self._calls(step, interpolation, fill):
                 self._call(step, mask, call_, dtype)
 
-    def _calls(self, step: GeometryStep, interpolation: str) -> Iterator[Node]:
+    def _calls(self, step: GeometryStep, interpolation: str, fill: int) -> Iterator[Node]:
         """The image's call with the arguments of masks, or the calls in its place."""
         node, catalog = step.node, self.emitter.catalog
         if step.rule.calls is None:
@@ -143,6 +171,8 @@ class MaskWriter(FollowerWriter):
             args |= {n: v for n, v in own.items() if n not in node.inputs}
             if "interp_type" in own:
                 args["interp_type"] = interpolation
+            for name in _FILLS & own.keys():
+                args[name] = (fill,) if isinstance(own[name], tuple) else fill
             dropped = {n for n in own if args.get(n) == spec.args[n].default} | {"dtype"}
             yield replace(node, args={n: v for n, v in args.items() if n not in dropped})
         for each in step.rule.calls or ():

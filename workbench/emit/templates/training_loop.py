@@ -49,7 +49,9 @@ def _task(module: Module, images: list[str]) -> dict[str, Any]:
     """What the outputs other than the image, or two views of one, say is learned."""
     if len(images) == 1 and (masks := _masks_of(module, images[0])):
         target = _mask_classes(masks, module.outputs[masks])
-        return {"task": "mask", "target": target, "classes": 81}  # COCO's, and none
+        ignored = module.graph.node(module.graph.outputs[masks].node).args.get("fill", 0)
+        classes = 81  # COCO's, and none
+        return {"task": "mask", "target": target, "classes": classes, "ignored": ignored}
     if len(images) == 1 and (labels := module.labels or class_shares(module.outputs)):
         count = _class_count(module)
         return {"task": "class", "target": f'batch["{labels[0]}"]', "classes": count}

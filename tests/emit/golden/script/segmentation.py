@@ -65,7 +65,7 @@ def segmentation_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, 
     masks = fn.cast(masks, dtype=types.FLOAT)
     masks = fn.resize(masks, interp_type=types.INTERP_NN, resize_shorter=side)
     masks = fn.flip(masks, horizontal=mirror)
-    masks = fn.pad(masks, axis_names="HW", shape=CROP)
+    masks = fn.pad(masks, axis_names="HW", shape=CROP, fill_value=255)
     masks = fn.crop(masks, crop=CROP, crop_pos_x=x, crop_pos_y=y)
     masks = fn.cast(masks, dtype=types.INT32)
     return images, masks
