@@ -253,10 +253,10 @@ def test_encodings(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("graph", recipe_cases(only=photo_recipes(), every=3))
 def test_our_own_scripts_need_no_help(trace: Any, graph: Graph, photos: Path) -> None:
-    """Name, description, outputs, settings, seeds and the ids that the source says are back."""
+    """The function's name, description, outputs, settings, seeds and ids of the source are back."""
     text = emit_script(graph, CATALOG).text
     traced = trace(text)
-    assert (traced.name, traced.about) == (graph.name, graph.about)
+    assert (traced.name, traced.about) == (graph.name.replace("-", "_"), graph.about)
     found = import_traced(traced, CATALOG)
     assert list(found.graph.outputs) == list(graph.outputs)
     assert found.graph.settings == graph.settings
