@@ -98,8 +98,11 @@ def import_traced(traced: Traced, catalog: Catalog, source: str = "") -> Importe
 
     ``source`` is the kind of source that stands in the place of what feeds the pipeline.
     """
+    notes = (*traced.notes, *older_name_notes(traced.pipeline.ops))
+    pipeline = replace(traced.pipeline, ops=with_todays_calls(traced.pipeline.ops))
     if source:
-        traced = replace(traced, pipeline=with_folder(traced.pipeline))
+        pipeline = with_folder(pipeline)
+    traced = replace(traced, pipeline=pipeline, notes=notes)
     found = _imported(traced, catalog)
     if source in ("", "folder"):
         return found
@@ -111,10 +114,7 @@ def import_traced(traced: Traced, catalog: Catalog, source: str = "") -> Importe
 
 
 def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
-    notes = older_name_notes(traced.pipeline.ops)
-    traced = replace(traced, notes=(*traced.notes, *notes))
-    pipeline = replace(traced.pipeline, ops=with_todays_calls(traced.pipeline.ops))
-    pipeline = without_clipping(without_reader_calls(pipeline), traced.sources)
+    pipeline = without_clipping(without_reader_calls(traced.pipeline), traced.sources)
     seeded = catalog.seeded_schemas
     lines = Lines(traced.sources, pipeline.ops)
     pipeline = with_known_readers(pipeline, lines)

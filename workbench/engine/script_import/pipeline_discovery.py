@@ -13,6 +13,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from workbench.emit.pipeline_import.calls.copied_calls import kinds_by_finder
 from workbench.emit.pipeline_import.trace.source_lines import notebook_of
 from workbench.emit.pipeline_import.trace.traced import Traced
 from workbench.emit.templates.template_parts import PADDED_SHARD, SHARD, function_name
@@ -36,7 +37,7 @@ from workbench.errors import ImportFailedError
 from workbench.graph.model import Graph
 from workbench.graph.model.bounds import SETTINGS
 from workbench.names import did_you_mean
-from workbench.sources import SourceKind, load_source, source_kinds
+from workbench.sources import SourceKind, load_source
 
 BUILDER = "build_pipeline"
 """A function of this name, as in the workbench's own scripts, goes before all others."""
@@ -256,9 +257,9 @@ def _datasets(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
     """What the variables of an exported program name, by the function that finds the data."""
     nodes = [node for tree in trees for node in ast.walk(tree)]
     own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-    finders = {kind.find.__name__: kind for kind in map(load_source, source_kinds())}
+    finders = kinds_by_finder()
     return {
-        node.args[0].id: finders[node.func.id]
+        node.args[0].id: load_source(finders[node.func.id])
         for node in nodes
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)

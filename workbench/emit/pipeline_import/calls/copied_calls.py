@@ -18,7 +18,18 @@ from workbench.emit.pipeline_import.trace.traced import (
 )
 from workbench.graph.annotations.formats import BOX_CROP, CLIP_FUNCTIONS, clip_function
 from workbench.graph.model import Node
-from workbench.sources import load_source, source_kinds
+from workbench.sources import SourceKind, load_source, source_kinds
+
+
+def kinds_by_reader() -> dict[str, SourceKind]:
+    """The kinds of sources that programs read by a function of ours, by its name."""
+    kinds = map(load_source, source_kinds())
+    return {kind.reader.__name__: kind for kind in kinds if kind.reader is not None}
+
+
+def kinds_by_finder() -> dict[str, str]:
+    """The names of the kinds of sources by the function with which programs find the data."""
+    return {load_source(kind).find.__name__: kind for kind in source_kinds()}
 
 
 def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
@@ -28,8 +39,7 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
     function makes last; of more, what DALI's reader gives first and what is used of the casts that
     are called as its outputs. What pixels are read on the GPU were decoded where the setting said.
     """
-    kinds = map(load_source, source_kinds())
-    readers = {kind.reader.__name__: kind for kind in kinds if kind.reader is not None}
+    readers = kinds_by_reader()
     folded: dict[str, TracedOp] = {}
     inside: set[str] = set()
     for depth, calls in _grouped(pipeline.ops, readers):

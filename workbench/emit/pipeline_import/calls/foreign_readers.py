@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from workbench.catalog.schema import enum_names
 from workbench.catalog.spec import Device, Value
+from workbench.emit.pipeline_import.calls.copied_calls import kinds_by_reader
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp, TracedPipeline
-from workbench.sources import PARAMETER, load_source, source_kinds
+from workbench.sources import PARAMETER
 
 SELECTING = (
     *("file_root", "files", "file_list", "file_filter", "filenames", "path", "paths"),
@@ -30,7 +31,7 @@ def shortened(value: Value) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-_RECORDS = frozenset({"readers___TFRecord", "readers__TFRecord", "_TFRecordReader"})
+_RECORDS = frozenset({"readers___TFRecord", "readers__TFRecord"})
 _VIDEOS = {"readers__Video": "", "readers__VideoResize": "Resize"}
 """Readers of video, and the operator that stands for what each does besides."""
 _VIDEO = "experimental__readers__Video"
@@ -48,10 +49,7 @@ _RESIZING = frozenset(
 )
 
 
-_DECODING = (
-    *("decoders__Image", "experimental__decoders__Image", "PeekImageShape", "ImageDecoder"),
-    *("experimental__PeekImageShape", "_conditional"),
-)
+_DECODING = ("decoders__Image", "PeekImageShape", "_conditional")
 
 
 def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline:
@@ -61,7 +59,7 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
     ops: list[TracedOp] = []
     for op in pipeline.ops:
         own = op.refused or lines.found_by(op) is not None
-        if op.schema == "ExternalSource" and not own and op.display not in _own_readers():
+        if op.schema == "ExternalSource" and not own and op.display not in kinds_by_reader():
             op, own = _fed(op, pipeline.ops), True
         made = [_given(op, read)] if own else (_known(op, read) or [op])
         if op.changed and made[0].changed != op.changed:
@@ -83,11 +81,6 @@ def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
         yield replace(op, dataset=parameters.setdefault(location, usual))
 
 
-def _own_readers() -> frozenset[str]:
-    kinds = map(load_source, source_kinds())
-    return frozenset(kind.reader.__name__ for kind in kinds if kind.reader is not None)
-
-
 def _fed(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
     """An external source, refused unless all that reads it decodes images or passes them on."""
     made = {edge for edge, _ in op.outputs}
@@ -99,11 +92,10 @@ def _fed(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
 
 def _given(op: TracedOp, read: Collection[str]) -> TracedOp:
     """A reader that a function of ours calls, with what that gives of it: of requests no labels."""
-    for kind in map(load_source, source_kinds()):
-        if kind.reader is not None and kind.reader.__name__ == op.display:
-            given = len(kind.outputs)
-            if given and not any(edge in read for edge, _ in op.outputs[given:]):
-                return replace(op, outputs=op.outputs[:given])
+    kind = kinds_by_reader().get(op.display)
+    given = len(kind.outputs) if kind else 0
+    if given and not any(edge in read for edge, _ in op.outputs[given:]):
+        return replace(op, outputs=op.outputs[:given])
     return op
 
 

@@ -11,13 +11,14 @@ from workbench.catalog.own_operators.python_decoder import SOURCE as DECODER_SOU
 from workbench.catalog.schema import enum_names
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.core.epoch_shuffle import DEFAULT_EPOCH_SEED, EPOCH_SEED, SHUFFLE
+from workbench.emit.pipeline_import.calls.copied_calls import kinds_by_finder, kinds_by_reader
 from workbench.emit.pipeline_import.calls.expressions import ARITHMETIC, INDEXING, expression_node
 from workbench.emit.pipeline_import.calls.foreign_readers import SELECTING, shortened
 from workbench.emit.pipeline_import.calls.own_code import compiled_arguments, function_arguments
 from workbench.emit.pipeline_import.trace.source_lines import Lines, is_library
 from workbench.emit.pipeline_import.trace.traced import AutomaticCall, TracedInput, TracedOp
 from workbench.graph.execution.dataset_parameters import given_parameter
-from workbench.sources import PARAMETER, kind_of_reader, load_source, source_kinds
+from workbench.sources import PARAMETER, kind_of_reader, load_source
 
 _FOLDER = "file_root"
 _LISTED = ("files", "labels")
@@ -28,8 +29,6 @@ _SET_BY_READERS = frozenset({("case_sensitive_extensions", False)})
 """Arguments that the reading functions of our scripts pass if a graph does not."""
 _COMPILED = "NumbaFuncImpl"
 """What DALI's registry calls numba's functions, behind their plugin."""
-_ALIAS = "experimental__"
-"""Before the names of operators that DALI has taken over since, and still knows by these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +128,8 @@ def _operator(
     makers: Mapping[str, TracedOp],
     root: Value | None,
 ) -> Call:
-    schemas = catalog.by_schema
-    read_by = _reader_functions().get(op.display)
-    spec = catalog[read_by] if read_by else schemas.get(op.schema)
-    spec = spec or schemas.get(op.schema.removeprefix(_ALIAS))
+    read_by = kinds_by_reader().get(op.display)
+    spec = catalog[read_by.op] if read_by else catalog.by_schema.get(op.schema)
     if op.refused and op.display == PYTHON_FUNCTION.name:
         return _own_code(op, lines)
     if op.schema == _COMPILED and "in_types" in op.args:
@@ -231,11 +228,11 @@ def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
     """The kind of source and the parameter, where one of our scripts finds what a reader reads."""
     if op.kind:
         return op.kind, given_parameter(op.dataset or PARAMETER)
-    found = lines.found_by(op)
-    kinds = {load_source(kind).find.__name__: kind for kind in source_kinds()}
-    if found is None or found[0] not in kinds or load_source(kinds[found[0]]).op != spec.name:
+    function, parameter = lines.found_by(op) or ("", "")
+    kind = kinds_by_finder().get(function)
+    if kind is None or load_source(kind).op != spec.name:
         return None
-    return kinds[found[0]], given_parameter(found[1])
+    return kind, given_parameter(parameter)
 
 
 def _without_feeding(given: Mapping[str, Value]) -> dict[str, Value]:
@@ -246,12 +243,6 @@ def _without_feeding(given: Mapping[str, Value]) -> dict[str, Value]:
     if given.get("ndim", 1) not in (1, (1,)) or given.get("layout") not in (None, "", ("",)):
         raise _CannotHoldError("it is fed arrays, and a request is of encoded images")
     return {}
-
-
-def _reader_functions() -> dict[str, str]:
-    """The operator that stands for each function with which our scripts read."""
-    kinds = map(load_source, source_kinds())
-    return {kind.reader.__name__: kind.op for kind in kinds if kind.reader is not None}
 
 
 def _lacking(op: TracedOp, catalog: Catalog) -> str:

@@ -8,8 +8,7 @@ from dataclasses import replace
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp, TracedPipeline
 
 _EXTERNAL = "ExternalSource"
-_DECODING = ("decoders__Image", "experimental__decoders__Image", "PeekImageShape",
-             "decoders__Audio")  # fmt: skip
+_DECODING = ("decoders__Image", "PeekImageShape", "decoders__Audio")
 _KEPT = ("random_shuffle", "shuffle_after_epoch", "shuffle_after_epoch_seed", "shard_id",
          "num_shards", "stick_to_shard", "pad_last_batch", "seed")  # fmt: skip
 _FILES = "readers__File"
@@ -48,7 +47,7 @@ def _joined(ops: Sequence[TracedOp]) -> Iterator[TracedOp]:
 
 
 def _is_source(op: TracedOp) -> bool:
-    reads = op.schema.startswith(("readers__", "experimental__readers__", "_TFRecord"))
+    reads = op.schema.startswith(("readers__", "experimental__readers__"))
     return not op.inputs and (reads or op.schema == _EXTERNAL)
 
 
