@@ -17,6 +17,9 @@ from workbench.errors import CatalogError
 
 PLACE = "in"
 """What feeds a node of a template that is fed by what flows at the place."""
+_KEYS = ("label", "summary", "synonyms", "nodes", "probability", "first_for")
+SECOND = "second"
+"""What feeds a node that is fed by a second image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class TemplateNode:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Nodes that take one image and give one: the first output of the last node."""
+    """Nodes that take an image, or two, and give one: the first output of the last node."""
 
     name: str
     label: str
@@ -45,6 +48,13 @@ class Template:
     nodes: tuple[TemplateNode, ...]
     probability: float | None = None
     """Where they run for some samples only: they stand in an ``if`` that a coin flip decides."""
+    first_for: tuple[str, ...] = ()
+    """What it is found for before an operator that is called so."""
+
+    @property
+    def mixes(self) -> bool:
+        """Whether it takes a second image."""
+        return any(SECOND in node.inputs for node in self.nodes)
 
 
 @cache
@@ -65,9 +75,9 @@ def read_templates(text: str) -> Mapping[str, Template]:
 
 def _template(name: str, table: Mapping[str, Any]) -> Template:
     where = f"templates.toml: [{name}]"
-    _require_keys(table, ("label", "summary", "synonyms", "nodes", "probability"), where)
+    _require_keys(table, _KEYS, where)
     nodes = tuple(_node(row, where) for row in table.get("nodes", ()))
-    known = {PLACE}
+    known = {PLACE, SECOND}
     for node in nodes:
         for source in (*node.inputs, *node.feeds.values()):
             if source not in known:
@@ -87,6 +97,7 @@ def _template(name: str, table: Mapping[str, Any]) -> Template:
         synonyms,
         nodes,
         table.get("probability"),
+        tuple(table.get("first_for", ())),
     )
 
 

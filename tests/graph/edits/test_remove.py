@@ -274,12 +274,32 @@ def test_generators_that_feed_only_the_copied_nodes_come_along() -> None:
 
 
 def test_a_copy_has_ids_and_draws_of_its_own() -> None:
-    graph, new = duplicate(JITTER, ["rotate", "color"])
+    graph, new = duplicate(JITTER, CATALOG, ["rotate", "color"])
     assert len(set(new)) == len(new) == 7
     assert graph.node("rotate_2").inputs["angle"].node == "angle_2"
     seeds = [node.seed for node in graph.nodes if node.seed is not None]
     assert len(set(seeds)) == len(seeds)
-    assert graph.nodes[: len(JITTER.nodes)] == JITTER.nodes
+    assert [graph.node(n.id) for n in JITTER.nodes if n.id != "flip"] == [
+        node for node in JITTER.nodes if node.id != "flip"
+    ]
+
+
+def test_copies_stand_behind_the_originals() -> None:
+    graph, _ = duplicate(JITTER, CATALOG, ["rotate", "color"])
+    fed = {node.id: node.inputs["data"].node for node in graph.nodes if "data" in node.inputs}
+    assert (fed["rotate_2"], fed["color_2"], fed["flip"]) == ("color", "rotate_2", "color_2")
+    assert check_graph(graph, CATALOG) == ()
+    graph, _ = duplicate(JITTER, CATALOG, ["flip"])
+    assert graph.outputs["images"] == Port("flip_2", "output")
+
+
+def test_copies_of_what_is_no_chain_stand_beside_the_originals() -> None:
+    graph, new = duplicate(JITTER, CATALOG, ["reader", "decode"])
+    assert new == ("reader_2", "decode_2")
+    assert graph.outputs == JITTER.outputs
+    graph, _ = duplicate(JITTER, CATALOG, ["decode"])  # encoded files in, images out
+    assert graph.node("decode_2").inputs == JITTER.node("decode").inputs
+    assert graph.node("resize") == JITTER.node("resize")
 
 
 def test_an_operator_that_this_dali_lacks_comes_along_as_it_is() -> None:

@@ -150,5 +150,5 @@ def test_copies_are_muted_too() -> None:
     muted = set_muted(JITTER, ["rotate"], True)
     pasted, added = paste_fragment(JITTER, copy_fragment(muted, ["rotate"]))
     assert [pasted.node(node).muted for node in added if node.startswith("rotate")] == [True]
-    doubled, twins = duplicate(muted, ["rotate"])
+    doubled, twins = duplicate(muted, CATALOG, ["rotate"])
     assert any(doubled.node(node).muted for node in twins)

@@ -16,7 +16,7 @@ from workbench.catalog.templates import load_templates
 from workbench.engine import Engine
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.edits.compose import insert_on_edge
+from workbench.graph.edits.compose import insert_on_edge, place_node
 from workbench.graph.edits.connect import set_output
 from workbench.graph.edits.edit import set_setting, start_graph
 from workbench.graph.snippets.templates import (
@@ -39,7 +39,13 @@ def start(device: str = "cpu") -> Graph:
 
 
 def inserted(name: str, graph: Graph | None = None) -> Graph:
-    return insert_template(graph or start(), CATALOG, TEMPLATES[name], "decode")[0]
+    graph, template = graph or start(), TEMPLATES[name]
+    if not template.mixes:
+        return insert_template(graph, CATALOG, template, "decode")[0]
+    source = Port("decode", "output")
+    graph, flipped = place_node(graph, CATALOG, "flip", source)
+    graph = set_output(graph, "images", Port(flipped, "output"))
+    return insert_template(graph, CATALOG, template, flipped, source)[0]
 
 
 @pytest.fixture(scope="module")

@@ -161,11 +161,12 @@ def test_a_copy_into_an_empty_canvas_is_the_graph() -> None:
     assert selected == ["reader", "decode", "resize", "rotate", "color", "flip"]
 
 
-def test_a_copy_beside_the_original_is_fed_by_what_feeds_it() -> None:
+def test_a_copy_is_put_behind_the_original_with_a_draw_of_its_own() -> None:
     document, selected = done(JITTER, "duplicate", nodes=["rotate"])
     assert selected == ["rotate_2"]
     copy = document.graph.node("rotate_2")
-    assert copy.inputs == {"data": Port("resize", "output"), "angle": Port("angle_2", "output")}
+    assert copy.inputs == {"data": Port("rotate", "output"), "angle": Port("angle_2", "output")}
+    assert document.graph.node("color").inputs["data"] == Port("rotate_2", "output")
     assert check_graph(document.graph, CATALOG) == ()
 
 

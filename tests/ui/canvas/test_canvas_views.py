@@ -17,8 +17,8 @@ from workbench.engine.importing import from_file
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe, load_recipes
+from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.edit import rename_node, set_setting
-from workbench.graph.edits.fragment import duplicate
 from workbench.graph.model.faults import Fault
 from workbench.graph.storage.layout import (
     Document,
@@ -101,7 +101,7 @@ def test_folded_generators_are_pills_and_unfolded_ones_nodes() -> None:
 
 def test_equal_operators_and_idle_branches_are_told() -> None:
     assert not any(node["twin"] or node["note"] for node in nodes(JITTER))
-    graph, _ = duplicate(JITTER, ["rotate"])
+    graph, _ = place_node(JITTER, CATALOG, "rotate", Port("resize", "output"))
     drawn = {node["id"]: node for node in nodes(graph)}
     assert {node_id for node_id, node in drawn.items() if node["twin"]} == {"rotate", "rotate_2"}
     assert {node_id: node["note"] for node_id, node in drawn.items() if node["note"]} == {

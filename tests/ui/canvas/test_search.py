@@ -13,9 +13,11 @@ from tests.ui.screen import Make
 from workbench.catalog import load_catalog
 from workbench.catalog.own_operators import BLOCKS
 from workbench.catalog.templates import load_templates
-from workbench.graph import Graph, load_recipe
-from workbench.graph.edits.edit import set_setting
+from workbench.graph import Graph, Port, check_graph, load_recipe
+from workbench.graph.edits.compose import place_node, remove_nodes
+from workbench.graph.edits.edit import insert_node, set_setting
 from workbench.ui.canvas.canvas_views import operator_entries
+from workbench.ui.canvas.insertions import Add, AddTemplate
 from workbench.ui.canvas.suggestions import FindCompatibleOps
 from workbench.ui.contract.views import argument_entries, recipe_lines, template_entries
 from workbench.ui.preview.presenters import recipe_entries
@@ -53,6 +55,9 @@ def test_what_was_tried_at_a_place_is_kept_until_the_graph_changes(make: Make) -
     assert found["tried"] == ["crop_mirror_normalize", "hue"]
     assert found["reasons"]["crop_mirror_normalize"].startswith("rotate.data: it takes HWC")
     assert "hue" not in found["reasons"]
+    assert found["fixes"] == {
+        "crop_mirror_normalize": ["Insert crop_mirror_normalize, then transpose to HWC"]
+    }
     model.set_graph(Graph())
     model.act("canvas", {**where, "node": "", "output": ""})
     assert screen["canvas", "compatible_ops"]["tried"] == []
@@ -66,6 +71,85 @@ def test_recipes_and_commands_are_asked_for_by_the_canvas(make: Make) -> None:
     assert screen["canvas", "nodes"] == []
     model.act("canvas", {"do": "list_folders"})
     assert screen["canvas", "recent_folders"] == []
+
+
+def test_what_does_not_fit_is_added_with_what_makes_it_fit(make: Make) -> None:
+    model, screen = make(graph=load_recipe("imagenet-eval"))
+    before = model.graph
+    where = {"op": "hsv", "after": "normalize", "sound": True}
+    model.act(
+        "canvas",
+        {
+            "do": "compatible_ops",
+            "node": "normalize",
+            "output": "output",
+            "edge": "",
+            "tried": ["hsv"],
+        },
+    )
+    before_it, behind_another = screen["canvas", "compatible_ops"]["fixes"]["hsv"]
+    model.act("canvas", {"do": "add", **where, "fix": "Insert something else"})
+    assert model.graph is before
+    assert "offered no more" in screen["bar", "message"]
+    model.act("canvas", {"do": "add", **where, "fix": before_it})
+    assert before_it == "Insert hsv before normalize"
+    assert model.graph.node("normalize").inputs["data"].node == "hsv"
+    model.act("canvas", {"do": "undo"})
+    model.act("canvas", {"do": "add", **where, "fix": behind_another})
+    assert behind_another == "Insert transpose to HWC, then hsv"
+    assert model.graph.node("hsv").inputs["data"].node == "transpose"
+    assert check_graph(model.graph, load_catalog()) == ()
+    assert screen["canvas", "selected"] == ["hsv"]
+
+
+@pytest.mark.parametrize(
+    ("op", "float_after", "label"),
+    [
+        ("clahe", "resize", "Insert cast to UINT8, then clahe"),
+        ("rotate", "reader", "Insert rotate behind decode"),
+        ("rotate", "", "Insert decoders.image, then rotate"),
+    ],
+)
+def test_a_cast_and_a_decoder_are_offered(op: str, float_after: str, label: str) -> None:
+    catalog, graph = load_catalog(), load_recipe("rotate-jitter")
+    after = float_after or "reader"
+    if float_after == "resize":
+        graph, after = insert_node(graph, catalog, "cast", "resize")
+        graph = graph.replace_node(graph.node(after).with_args({"dtype": "FLOAT"}))
+    elif not float_after:
+        graph = remove_nodes(graph, catalog, [n.id for n in graph.nodes if n.id != "reader"])
+    found = dict(Add(op, after).repairs(graph, catalog))
+    assert label in found
+    made, node = found[label]
+    assert made.node(node).op == op
+
+
+def test_two_selected_images_are_mixed_in_one_edit(make: Make) -> None:
+    model, _ = make(graph=load_recipe("rotate-jitter"))
+    for nodes in (("resize", "rotate"), ("rotate", "resize")):
+        other, after = nodes
+        mix = {"do": "add_template", "template": "mix", "after": after, "other": other}
+        model.act("canvas", {**mix, "sound": True})
+        graph = model.graph
+        mixed = [next(iter(graph.node(n).inputs.values())) for n in ("part", "other_part")]
+        assert {port.node for port in mixed} == set(nodes)
+        assert graph.node("color").inputs["data"].node == "mix"
+        assert check_graph(graph, load_catalog()) == ()
+        model.act("canvas", {"do": "undo"})
+    model.act("canvas", {"do": "add_template", "template": "mix", "after": "rotate", "sound": True})
+    assert not model.graph.has("mix")
+
+
+@pytest.mark.parametrize("selected", [("resize", "gaussian_blur"), ("gaussian_blur", "resize")])
+def test_a_branch_is_mixed_into_what_leads_to_an_output(selected: tuple[str, str]) -> None:
+    catalog, graph = load_catalog(), load_recipe("rotate-jitter")
+    graph, _ = place_node(graph, catalog, "gaussian_blur", Port("resize", "output"))
+    other, after = selected
+    made, node = AddTemplate("mix", after=after, other=other).insert(graph, catalog)
+    fed = {n.id: next(iter(n.inputs.values())).node for n in made.nodes if n.inputs}
+    assert (fed["part"], fed["other_part"]) == ("resize", "gaussian_blur")
+    assert (fed["gaussian_blur"], fed["rotate"]) == ("resize", node)
+    assert check_graph(made, catalog) == ()
 
 
 # What the search finds first, for the words of other libraries and of common speech.
@@ -223,7 +307,11 @@ IMAGE: dict[str, str] = {
     "channels first": "transpose",
     "mean and std": "crop_mirror_normalize",
     "crop_mirror": "crop_mirror_normalize",
-    "normalize": "normalize",
+    "normalize": "template:normalize_channels",
+    "normalise": "template:normalize_channels",
+    "normalize imagenet": "template:normalize_channels",
+    "mean": "reductions.mean",
+    "mul": "math.mul",
     "standardize": "crop_mirror_normalize",
     "multi scale": "template:random_resize",
     "perspective": "template:perspective",
@@ -256,7 +344,14 @@ PLACES: dict[str, dict[str, str]] = {
         "grid_sample": "experimental.remap",
         "blur": "gaussian_blur",
     },
-    "encoded": {"decode": "decoders.image", "imdecode": "decoders.image"},
+    "two selected images": {
+        "blend": "template:mix",
+        "average": "template:mix",
+        "mix": "template:mix",
+        "overlay": "template:mix",
+        "mean": "template:mix",
+    },
+    "encoded": {"decode": "decoders.image", "imdecode": "decoders.image", "": "decoders.image"},
     "labels": {
         "one hot": "one_hot",
         "astype": "cast",
@@ -282,18 +377,16 @@ import {
 } from "./src/canvas/search/searchItems";
 
 function answer({ entries, places }) {
-  return places.map(({ terms, compatible, empty }) => {
+  return places.map(({ terms, compatible, empty, selected }) => {
     const at = compatible.place;
     const items = [
       ...operatorItems(entries.operators, compatible, at),
       ...(empty ? recipeItems(entries.recipes) : []),
-      ...templateItems(entries.templates, compatible, at),
+      ...templateItems(entries.templates, compatible, at, selected),
       ...(empty ? [] : blockItems(entries.blocks, ["resize"])),
     ].sort((a, b) => b.weight - a.weight);
-    return terms.map((term) => {
-      const [first] = rank(items, term);
-      return first ? [first.id, first.reason] : ["", ""];
-    });
+    return terms.map((term) =>
+      rank(items, term).map(({ id, reason, fix = "" }) => [id, reason, fix]));
   });
 }
 """
@@ -308,9 +401,10 @@ def entries() -> dict[str, Any]:
     }
 
 
-def place(graph: Graph, node: str = "", output: str = "") -> dict[str, Any]:
-    compatible = FindCompatibleOps(node, output, "").find(graph, load_catalog())
-    return {"compatible": compatible, "empty": not graph.nodes}
+def place(graph: Graph, node: str = "", output: str = "", **more: Any) -> dict[str, Any]:
+    selected = 2 if more.get("other") else 1
+    compatible = FindCompatibleOps(node, output, "", **more).find(graph, load_catalog())
+    return {"compatible": compatible, "empty": not graph.nodes, "selected": selected}
 
 
 def places() -> dict[str, dict[str, Any]]:
@@ -319,22 +413,27 @@ def places() -> dict[str, dict[str, Any]]:
     return {
         "image on the CPU": place(graph, "resize", "output"),
         "image on the GPU": place(mixed, "resize", "output"),
+        "two selected images": place(graph, "rotate", "output", other="resize"),
         "encoded": place(graph, "reader", "jpegs"),
         "labels": place(graph, "reader", "labels"),
         "nothing": place(Graph()),
     }
 
 
+Found = tuple[str, str, str]
+"""Id, reason and fix of an item."""
+
+
 @cache
-def found_first() -> dict[tuple[str, str], tuple[str, str]]:
-    """Place and term -> id and reason of the first item."""
+def found() -> dict[tuple[str, str], list[Found]]:
+    """Place and term -> the items, best first."""
     asked = places()
     given = [{**asked[name], "terms": list(terms)} for name, terms in PLACES.items()]
     answers = run_module(ANSWER, {"entries": entries(), "places": given})
     return {
-        (name, term): tuple(first)
-        for (name, terms), firsts in zip(PLACES.items(), answers, strict=True)
-        for term, first in zip(terms, firsts, strict=True)
+        (name, term): [tuple(item) for item in items]
+        for (name, terms), lists in zip(PLACES.items(), answers, strict=True)
+        for term, items in zip(terms, lists, strict=True)
     }
 
 
@@ -346,11 +445,25 @@ def rows() -> Iterator[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("name", "term", "wanted"), list(rows()))
 def test_the_wanted_result_stands_first(name: str, term: str, wanted: str) -> None:
-    assert found_first()[name, term][0] == wanted
+    assert found()[name, term][0][0] == wanted
 
 
-def test_what_does_not_fit_cannot_be_chosen() -> None:
-    assert found_first()["labels", "gaussian blur"][1] == "it takes image, not label"
+def test_what_does_not_fit_says_why_and_stands_below_all_that_fits() -> None:
+    assert found()["labels", "gaussian blur"][0][1] == "it takes image, not label"
+    for items in found().values():
+        reasons = [bool(reason) for _, reason, _ in items]
+        assert reasons == sorted(reasons)
+
+
+def test_one_word_leads_to_all_that_it_can_mean() -> None:
+    """Before two images are selected, mixing them is listed with what to do."""
+    ids = {term: [item for item, _, _ in found()["image on the CPU", term]] for term in IMAGE}
+    assert {"template:normalize_channels", "normalize"} <= set(ids["normalize"])
+    assert {"template:normalize_channels", "template:mix"} <= set(ids["mean"])
+    assert "template:mix" in ids["mul"]
+    reasons = {item: reason for item, reason, _ in found()["image on the CPU", "blend"]}
+    assert "Shift" in reasons["template:mix"]
+    assert reasons["template:blend"] == ""
 
 
 def test_at_least_120_terms_are_tried() -> None:
@@ -373,12 +486,20 @@ def thing(name: str, reason: str = "", *synonyms: str, prose: str = "") -> dict[
     return {"name": name, "reason": reason, "synonyms": list(synonyms), "prose": prose}
 
 
-def test_who_types_a_name_gets_that_or_nothing() -> None:
+def test_what_fits_goes_first_and_then_the_better_hit() -> None:
     cases: list[tuple[list[dict[str, Any]], str, list[str]]] = [
         # what fits goes first, among like hits
         ([thing("flip_a", "no"), thing("flip_b")], "flip", ["flip_b", "flip_a"]),
-        # but not what is hit worse than something that does not fit
-        ([thing("a_crop"), thing("crop", "no")], "crop", ["crop", "a_crop"]),
+        # also what is hit worse
+        ([thing("crop", "no"), thing("a_crop")], "crop", ["a_crop", "crop"]),
+        # in between is what fits with another node
+        (
+            [thing("crop", "no"), {**thing("crop_b"), "fix": "a cast"}, thing("a_crop")],
+            "crop",
+            ["a_crop", "crop_b", "crop"],
+        ),
+        # what it is found for goes before what is called so
+        ([thing("mix"), {**thing("other"), "firstFor": ["mix"]}], "mix", ["other", "mix"]),
         # a beginning goes before a part, the shorter of two first
         ([thing("x_ab"), thing("abcd"), thing("abc")], "ab", ["abc", "abcd", "x_ab"]),
         # what is called so goes before what begins so

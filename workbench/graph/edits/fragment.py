@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph.edits.edit import free_id, free_seed, renamed_nodes
 from workbench.graph.model import Graph, Node, Port, block_of
 from workbench.graph.storage.io import dump_graph, load_graph
+from workbench.graph.types.devices import port_kind
 
 
 def copy_fragment(graph: Graph, nodes: Collection[str]) -> str:
@@ -118,16 +120,58 @@ def common_scope(graph: Graph, nodes: Collection[str]) -> str:
     return scopes.pop()
 
 
-def duplicate(graph: Graph, nodes: Collection[str]) -> tuple[Graph, tuple[str, ...]]:
-    """Copies of the nodes beside them, fed by what feeds the originals.
+def duplicate(
+    graph: Graph, catalog: Catalog, nodes: Collection[str]
+) -> tuple[Graph, tuple[str, ...]]:
+    """Copies of the nodes, behind the originals where those lead from one image to one image.
 
-    Returns the graph and the new ids.
+    Their other inputs are those of the originals. Copies of anything else are fed by what feeds the
+    originals. Returns the graph and the new ids.
     """
     part = load_graph(copy_fragment(graph, nodes))
     graph = graph.at_scope(common_scope(graph, nodes))
     copied, renamed = add_nodes(graph, part)
+    ends = _ends(graph, catalog, renamed)
     for old, new in renamed.items():
         outer = {k: p for k, p in graph.node(old).inputs.items() if p.node not in renamed}
+        if ends is not None:
+            outer = {k: ends[1] if p == ends[0] else p for k, p in outer.items()}
         node = copied.node(new)
         copied = copied.replace_node(replace(node, inputs={**outer, **node.inputs}))
+    if ends is not None:
+        copied = _led_through(copied, ends[1], renamed)
     return copied.whole, tuple(renamed.values())
+
+
+def _ends(graph: Graph, catalog: Catalog, nodes: Collection[str]) -> tuple[Port, Port] | None:
+    """What enters some nodes and what leaves them, if that is one port each, of one kind."""
+    entering, leaving = set(), {port for port in graph.outputs.values() if port.node in nodes}
+    for edge in graph.edges:
+        inside = edge.source.node in nodes, edge.target in nodes
+        spec = catalog.find(graph.node(edge.target).op)
+        if inside == (True, False):
+            leaving.add(edge.source)
+        elif inside == (False, True) and (spec is None or edge.input not in spec.args):
+            entering.add(edge.source)
+    if len(entering) != 1 or len(leaving) != 1:
+        return None
+    source, given = entering.pop(), leaving.pop()
+    kinds = {port_kind(graph, catalog, port) for port in (source, given)}
+    return (source, given) if len(kinds) == 1 else None
+
+
+def _led_through(graph: Graph, given: Port, renamed: Mapping[str, str]) -> Graph:
+    """What a port fed is fed by the copy of it; in running order, the copies stand behind it."""
+    twin = Port(renamed[given.node], given.output)
+    own = {*renamed, *renamed.values()}
+    nodes = [
+        node
+        if node.id in own
+        else replace(node, inputs={k: twin if p == given else p for k, p in node.inputs.items()})
+        for node in graph.nodes
+    ]
+    copies = [node for node in nodes if node.id in renamed.values()]
+    rest = [node for node in nodes if node.id not in renamed.values()]
+    at = max(place for place, node in enumerate(rest, start=1) if node.id in renamed)
+    outputs = {name: twin if port == given else port for name, port in graph.outputs.items()}
+    return replace(graph, nodes=(*rest[:at], *copies, *rest[at:]), outputs=outputs)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
-from workbench.catalog.templates import PLACE, Template, TemplateNode
+from workbench.catalog.templates import PLACE, SECOND, Template, TemplateNode
 from workbench.errors import GraphEditError
 from workbench.graph.control_flow.options import set_probability
 from workbench.graph.control_flow.wrap import wrap_in_block
@@ -14,6 +14,7 @@ from workbench.graph.edits.compose import find_edge, with_outputs
 from workbench.graph.edits.connect import connect, set_output
 from workbench.graph.edits.edit import free_id, free_seed, ports_at, scoped
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model.node_order import ancestors
 from workbench.graph.snippets.saved import Snippet, branch_snippet
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.shapes import infer_types
@@ -24,23 +25,18 @@ Part = Template | Snippet
 
 @scoped("after")
 def insert_template(
-    graph: Graph, catalog: Catalog, template: Part, after: str
+    graph: Graph, catalog: Catalog, template: Part, after: str, second: Port | None = None
 ) -> tuple[Graph, str]:
     """Put a template behind the image of the node ``after``: it takes all that left that port.
 
-    Returns the graph and the id of the node that gives what comes out. Raises GraphEditError where
-    it does not fit there.
+    ``second`` is the other image of a template that mixes two. Returns the graph and the id of the
+    node that gives what comes out. Raises GraphEditError where it does not fit there.
     """
-    for port in ports_at(graph, catalog, after):
-        if port_kind(graph, catalog, port) == "image":
-            return _in_place_of(graph, catalog, template, port)
-    raise GraphEditError(f"{template.name} takes image, and {after} gives none. Add it later on.")
-
-
-def _in_place_of(graph: Graph, catalog: Catalog, template: Part, source: Port) -> tuple[Graph, str]:
-    followed = graph.consumers(source.node)
+    source = image_of(graph, catalog, template, after)
+    before = ancestors(graph, [second]) if second else ()
+    followed = [edge for edge in graph.consumers(source.node) if edge.target not in before]
     names = [name for name, port in graph.outputs.items() if port == source]
-    graph, given = _branch(graph, catalog, template, source)
+    graph, given = _branch(graph, catalog, template, source, second)
     for edge in followed:
         if edge.source == source:
             fed = graph.node(edge.target)
@@ -48,6 +44,14 @@ def _in_place_of(graph: Graph, catalog: Catalog, template: Part, source: Port) -
     for name in names:
         graph = set_output(graph, name, given)
     return with_outputs(graph, catalog, given.node), given.node
+
+
+def image_of(graph: Graph, catalog: Catalog, template: Part, node: str) -> Port:
+    """The image that a node gives. Raises GraphEditError where it gives none."""
+    for port in ports_at(graph, catalog, node):
+        if port_kind(graph, catalog, port) == "image":
+            return port
+    raise GraphEditError(f"{template.name} takes image, and {node} gives none. Add it later on.")
 
 
 def insert_template_on_edge(
@@ -61,17 +65,22 @@ def insert_template_on_edge(
     return connect(graph, catalog, given, target, into), given.node
 
 
-def _branch(graph: Graph, catalog: Catalog, part: Part, source: Port) -> tuple[Graph, Port]:
+def _branch(
+    graph: Graph, catalog: Catalog, part: Part, source: Port, second: Port | None = None
+) -> tuple[Graph, Port]:
     if isinstance(part, Snippet):
         return branch_snippet(graph, catalog, part, source)
-    graph, out = branch_template(graph, catalog, part, source)
+    graph, out = branch_template(graph, catalog, part, source, second)
     return graph, _output(graph, catalog, out)
 
 
 def branch_template(
-    graph: Graph, catalog: Catalog, template: Part, source: Port
+    graph: Graph, catalog: Catalog, template: Part, source: Port, second: Port | None = None
 ) -> tuple[Graph, str]:
-    """Add a template that is fed by ``source``, beside what that feeds already."""
+    """Add a template that is fed by ``source``, beside what that feeds already.
+
+    Raises GraphEditError for one that mixes two images where there is no ``second``.
+    """
     if isinstance(template, Snippet):
         graph, given = branch_snippet(graph, catalog, template, source)
         return graph, given.node
@@ -79,6 +88,10 @@ def branch_template(
         kind = port_kind(graph, catalog, source)
         raise GraphEditError(f"{template.name} takes image, and {source} gives {kind}.")
     before, ports = graph, {PLACE: source}
+    if template.mixes:
+        if second is None:
+            raise GraphEditError(f"{template.name} mixes two images. Choose the second one.")
+        ports[SECOND] = second
     sized = _sized(graph, catalog, source)
     for node in template.nodes:
         if node.unsized and sized:

@@ -187,7 +187,7 @@ class Duplicate(CanvasEdit, tag="duplicate", frozen=True):
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         own = _own(document.graph, self.nodes)
-        graph, added = duplicate(document.graph.whole, own)
+        graph, added = duplicate(document.graph.whole, catalog, own)
         graph = graph.at_scope(document.graph.scope)
         return within_limit(document, graph), _drawn(graph, catalog, added)
 

@@ -22,7 +22,7 @@ from workbench.ui.contract.action import Action, DocumentEdit, Edited
 from workbench.ui.state.view_state import ViewState
 
 A = TypeVar("A", bound=Action)
-_ONE = ("node", "after", "source", "target", "edge")
+_ONE = ("node", "after", "source", "target", "edge", "other")
 _MANY = ("nodes", "edges")
 _APART = 96
 """Pixels between nodes that are put one under the other."""

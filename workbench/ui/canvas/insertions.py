@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import msgspec
 
@@ -12,27 +13,38 @@ from workbench.errors import CatalogError, GraphEditError
 from workbench.graph.checks.check import Fault, check_graph
 from workbench.graph.edits import compose
 from workbench.graph.edits.edit import insert_node
+from workbench.graph.fixes import fixes
 from workbench.graph.fixes.unfed_inputs import feed_node
 from workbench.graph.model import Graph, Port
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.model.ports import outputs_of
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.snippets.templates import (
     Part,
     branch_template,
+    image_of,
     insert_template,
     insert_template_on_edge,
 )
 from workbench.graph.storage.layout import Document
+from workbench.graph.types.devices import port_kind
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.canvas.canvas_edit import CanvasEdit, with_free_nodes, within_limit
 from workbench.ui.contract.action import Edited
 from workbench.ui.storage.saved_snippets import PREFIX, find_snippet
 
+_DECODER = "decoders.image"
+SELECT_TWO = "select two nodes, the second one by Shift and a click"
 
-class Insertion(CanvasEdit, frozen=True):
-    """Add what the action names. Raises GraphEditError where it cannot stand there.
 
-    Its field ``sound`` says whether to feed what it needs, and to refuse it where the graph would
-    have a fault that it has not now.
-    """
+class Insertion(CanvasEdit, frozen=True, kw_only=True):
+    """Add what the action names. Raises GraphEditError where it cannot stand there."""
+
+    sound: bool = False
+    """Whether to feed what it needs, and to refuse it where the graph would have a fault that it
+    has not now."""
+    fix: str = ""
+    """A label of ``repairs``, which is applied as well; empty: none."""
 
     def insert(self, graph: Graph, catalog: Catalog) -> tuple[Graph, str]:
         """The graph and the new node that is to be selected."""
@@ -43,14 +55,22 @@ class Insertion(CanvasEdit, frozen=True):
         return str(getattr(self, "op", ""))
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
-        """Insert it, and with ``sound`` feed and check it."""
-        graph, node = self.insert(document.graph, catalog)
-        if getattr(self, "sound", False):
-            graph = feed_node(graph.whole, catalog, node).at_scope(graph.scope)
-            fault = _first_new_fault(document.graph.whole, graph.whole, catalog)
+        """Insert it, with ``fix`` repaired, and with ``sound`` fed and checked."""
+        graph = document.graph
+        if self.fix:
+            repaired = dict(self.repairs(graph, catalog)).get(self.fix)
+            if repaired is None:
+                raise GraphEditError(
+                    f"{self.fix[:80]!r} is offered no more: the graph has changed."
+                )
+            return within_limit(document, repaired[0]), [repaired[1]]
+        made, node = self.insert(graph, catalog)
+        if self.sound:
+            made = feed_node(made.whole, catalog, node).at_scope(graph.scope)
+            fault = _first_new_fault(graph.whole, made.whole, catalog)
             if fault is not None:
                 raise GraphEditError(f"{self.name()} does not fit there: {fault}")
-        return within_limit(document, graph), [node]
+        return within_limit(document, made), [node]
 
     def fault_in(self, graph: Graph, catalog: Catalog) -> str:
         """Why a sound insertion would be refused in the body at hand, or empty."""
@@ -62,6 +82,70 @@ class Insertion(CanvasEdit, frozen=True):
         fault = _first_new_fault(graph.whole, placed, catalog)
         return "" if fault is None else str(fault)
 
+    def repairs(self, graph: Graph, catalog: Catalog) -> Iterator[tuple[str, tuple[Graph, str]]]:
+        """What makes a refused insertion sound: a label, the graph, and the node to select.
+
+        It is a fix of the first fault that the graph would have: another node before or behind it,
+        or another place; or a decoder, where encoded images arrive.
+        """
+        try:
+            placed, node = self.insert(graph, catalog)
+            placed = feed_node(placed.whole, catalog, node)
+        except GraphEditError:
+            yield from self._decoded(graph, catalog)
+            return
+        fault = _first_new_fault(graph.whole, placed, catalog)
+        if fault is None:
+            return
+        for fix in fixes(ResolvedGraph(placed, catalog), fault):
+            label = self._repair_label(fix.label, leads=fault.node != node)
+            if label and not _first_new_fault(graph.whole, fix.graph, catalog):
+                yield label, (fix.graph.at_scope(graph.scope), node)
+
+    def _repair_label(self, label: str, *, leads: bool) -> str:
+        """``Insert cast to UINT8, then clahe``; empty for a fix that is none of an insertion.
+
+        What is inserted ``leads`` where the fault is of another node.
+        """
+        name = self.name()
+        if label.startswith("Insert a cast to INT"):  # which pixels are not
+            return ""
+        if label.startswith("Insert a "):
+            other = label.removeprefix("Insert a ")
+            return f"Insert {name}, then {other}" if leads else f"Insert {other}, then {name}"
+        if label.startswith(f"Move {name} before "):
+            return label.replace("Move", "Insert", 1)
+        return ""
+
+    def _decoded(self, graph: Graph, catalog: Catalog) -> Iterator[tuple[str, tuple[Graph, str]]]:
+        """The insertion behind a decoder of what arrives, of one that is there or of a new one."""
+        after = getattr(self, "after", "")
+        if not after or not graph.has(after):
+            return
+        ports = [
+            Port(after, port.name)
+            for port in outputs_of(graph.node(after), catalog[graph.node(after).op])
+        ]
+        port = next((p for p in ports if port_kind(graph, catalog, p) == "encoded"), None)
+        if port is None:
+            return
+        decoders = (edge.target for edge in graph.consumers(after) if edge.source == port)
+        decoder = next(
+            (each for each in decoders if graph.node(each).op.startswith("decoders.")), ""
+        )
+        label = f"Insert {self.name()} behind {decoder}"
+        try:
+            if not decoder:
+                graph, decoder = compose.place_node(graph, catalog, _DECODER, port)
+                label = f"Insert {_DECODER}, then {self.name()}"
+            behind = msgspec.structs.replace(self, after=decoder)
+            made, node = behind.insert(graph, catalog)
+        except GraphEditError:
+            return
+        made = feed_node(made.whole, catalog, node)
+        if not _first_new_fault(graph.whole, made, catalog):
+            yield label, (made.at_scope(graph.scope), node)
+
 
 class Add(Insertion, tag="add", frozen=True):
     """Add an operator behind a node; what followed that follows the new node."""
@@ -69,7 +153,6 @@ class Add(Insertion, tag="add", frozen=True):
     op: str
     after: str
     """Id of the node; empty: at the end."""
-    sound: bool = False
 
     def insert(self, graph: Graph, catalog: Catalog) -> tuple[Graph, str]:
         if not self.after or not compose.usable_spec(catalog, self.op).inputs:
@@ -83,7 +166,6 @@ class AddOnEdge(Insertion, tag="add_on", frozen=True):
 
     op: str
     edge: str
-    sound: bool = False
 
     def insert(self, graph: Graph, catalog: Catalog) -> tuple[Graph, str]:
         return compose.insert_on_edge(graph, catalog, self.op, self.edge)
@@ -96,7 +178,6 @@ class Branch(Insertion, tag="branch", frozen=True):
     node: str
     """Empty: fed by nothing yet."""
     output: str
-    sound: bool = False
     at: list[float] = msgspec.field(default_factory=list)
     """[x, y] of what is fed by nothing, where things were put by hand; empty: where there is
     room."""
@@ -118,7 +199,6 @@ class AddFeeding(Insertion, tag="add_into", frozen=True):
     op: str
     node: str
     input: str
-    sound: bool = False
 
     def insert(self, graph: Graph, catalog: Catalog) -> tuple[Graph, str]:
         return compose.insert_before(graph, catalog, self.op, self.node, self.input)
@@ -134,7 +214,8 @@ class AddTemplate(Insertion, tag="add_template", frozen=True):
     output: str = ""
     after: str = ""
     """Id of the node; empty, with all the others: at the end."""
-    sound: bool = False
+    other: str = ""
+    """Of a template that mixes two images: the node with the second one."""
 
     def name(self) -> str:
         return self.template
@@ -150,7 +231,19 @@ class AddTemplate(Insertion, tag="add_template", frozen=True):
         after = self.after or next((port.node for port in ends), "")
         if not after:
             raise GraphEditError(f"{template.name} needs an image: begin with a source.")
-        return insert_template(graph, catalog, template, after)
+        if not getattr(template, "mixes", False):
+            return insert_template(graph, catalog, template, after)
+        other = self.other
+        if not other:
+            raise GraphEditError(f"{template.name} mixes two images: {SELECT_TWO}.")
+        seen = ancestors(graph, list(graph.outputs.values()))
+        # Behind the one that leads to an output; of two behind the later one.
+        if (after in seen, other in seen) == (False, True) or (
+            (after in seen) == (other in seen) and after in ancestors(graph, [Port(other, "")])
+        ):
+            after, other = other, after
+        second = image_of(graph, catalog, template, other)
+        return insert_template(graph, catalog, template, after, second)
 
 
 def _template(name: str) -> Part:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 MOST_TRIED = 12
 """Operators and templates that are tried out for one question: each takes some milliseconds."""
+MOST_FIXES = 2
+"""Ways to mend what one of them would break."""
 
 
 class FindConnectTargets(Action, tag="connect_targets", frozen=True):
@@ -67,8 +69,11 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
     how: str = "add"
     """The action that is to add one: ``add``, ``add_on`` or ``branch``."""
     tried: list[str] = msgspec.field(default_factory=list)
-    """Operators and templates of which it is found out whether the graph would have a fault. Of
-    the others only what they take and give, and their device, is compared."""
+    """Operators and templates of which it is found out whether the graph would have a fault, and
+    what would mend it. Of the others only what they take and give, and their device, is compared.
+    """
+    other: str = ""
+    """The second node of a template that mixes two images."""
 
     def apply(self, model: ViewModel) -> str:
         state = model.state
@@ -82,6 +87,7 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
             tried = {name: before["reasons"].get(name, "") for name in before["tried"]}
             fitting = {n: why for n, why in tried.items() if n not in found["tried"] and why}
             found["reasons"] = {**found["reasons"], **fitting}
+            found["fixes"] = {**before["fixes"], **found["fixes"]}
             found["tried"] = [*dict.fromkeys((*tried, *found["tried"]))]
         state.compatible_ops, state.compatible_ops_of = found, asked
         return ""
@@ -96,19 +102,26 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
         kind, reasons = incompatible_ops(typed, place)
         reasons |= incompatible_templates(typed, templates.values(), place)
         tried = [name for name in self.tried[:MOST_TRIED] if name in catalog or name in templates]
+        fixes: dict[str, list[str]] = {}
         for name in tried:
-            if name not in reasons:
-                why = self._insertion(name).fault_in(graph, catalog)
-                reasons |= {name: why} if why else {}
+            insertion = self._insertion(name)
+            why = reasons.get(name) or insertion.fault_in(graph, catalog)
+            if why:
+                reasons |= {name: why}
+                labels = [label for label, _ in insertion.repairs(graph, catalog)]
+                fixes |= {name: labels[:MOST_FIXES]} if labels else {}
         place_id = self.edge or str(port or "")
-        return {"place": place_id, "kind": kind, "reasons": reasons, "tried": tried}
+        return {
+            "place": place_id, "kind": kind, "reasons": reasons, "tried": tried, "fixes": fixes,
+        }  # fmt: skip
 
     def _insertion(self, name: str) -> Insertion:
         """The action that adds an operator or a template at this place."""
         if name in load_templates():
             if self.how == "branch":
                 return AddTemplate(name, node=self.node, output=self.output)
-            return AddTemplate(name, edge=self.edge, after="" if self.edge else self.node)
+            after = "" if self.edge else self.node
+            return AddTemplate(name, edge=self.edge, after=after, other=self.other)
         if self.edge:
             return AddOnEdge(name, self.edge)
         if self.how == "branch":

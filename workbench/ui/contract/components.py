@@ -169,7 +169,7 @@ class Canvas(Fields):
         views.ConnectTargets(source="", reasons={})
     )
     compatible_ops: views.CompatibleOps | Empty = _default(
-        views.CompatibleOps(place="", kind="", reasons={}, tried=[])
+        views.CompatibleOps(place="", kind="", reasons={}, tried=[], fixes={})
     )
     pictures: Picture = b""
     """The cards' pictures: ``CardsHeader`` and JPEG."""

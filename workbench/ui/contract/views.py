@@ -289,6 +289,8 @@ class CompatibleOps(TypedDict):
     """Operator or template -> why not; those that fit are left out."""
     tried: list[str]
     """Those of which it was found out that the graph would have no fault, or which."""
+    fixes: dict[str, list[str]]
+    """Operator or template that does not fit -> labels of what would make it fit."""
 
 
 class OperatorEntry(TypedDict):
@@ -320,6 +322,10 @@ class TemplateEntry(TypedDict):
     summary: str
     nodes: list[str]
     """The operators of its nodes."""
+    mixes: bool
+    """Whether it takes the images of two nodes."""
+    first_for: list[str]
+    """What it is found for before an operator that is called so."""
 
 
 class RecipeLine(TypedDict):
@@ -374,6 +380,8 @@ def template_entries(templates: Iterable[Template]) -> list[TemplateEntry]:
             "synonyms": list(template.synonyms),
             "summary": template.summary,
             "nodes": [node.op for node in template.nodes],
+            "mixes": template.mixes,
+            "first_for": list(template.first_for),
         }
         for template in templates
     ]

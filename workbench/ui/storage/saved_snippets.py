@@ -99,6 +99,8 @@ def snippet_entries(snippets: Iterable[Snippet]) -> list[TemplateEntry]:
             "synonyms": ["my snippet", "saved snippet"],
             "summary": f"Saved by you: {_told(snippet)}.",
             "nodes": [node.op for node in snippet.part.walk()],
+            "mixes": False,
+            "first_for": [],
         }
         for snippet in snippets
     ]

@@ -248,6 +248,7 @@ export interface CompatibleOps {
   kind: string;
   reasons: Record<string, string>;
   tried: string[];
+  fixes: Record<string, string[]>;
 }
 
 /** One operator in the search. */
@@ -271,6 +272,8 @@ export interface TemplateEntry {
   synonyms: string[];
   summary: string;
   nodes: string[];
+  mixes: boolean;
+  first_for: string[];
 }
 
 /** One recipe in the search. */
@@ -1079,11 +1082,11 @@ export interface CanvasFields {
 }
 
 export interface CanvasActions {
-  add: { op: string; after: string; sound?: boolean };
-  add_on: { op: string; edge: string; sound?: boolean };
-  branch: { op: string; node: string; output: string; sound?: boolean; at?: number[] };
-  add_into: { op: string; node: string; input: string; sound?: boolean };
-  add_template: { template: string; edge?: string; node?: string; output?: string; after?: string; sound?: boolean };
+  add: { op: string; after: string; sound?: boolean; fix?: string };
+  add_on: { op: string; edge: string; sound?: boolean; fix?: string };
+  branch: { op: string; node: string; output: string; at?: number[]; sound?: boolean; fix?: string };
+  add_into: { op: string; node: string; input: string; sound?: boolean; fix?: string };
+  add_template: { template: string; edge?: string; node?: string; output?: string; after?: string; other?: string; sound?: boolean; fix?: string };
   connect: { source: string; output: string; target: string; input: string; edge: string };
   disconnect: { edges: string[] };
   splice: { node: string; edge: string; positions?: Record<string, number[]> };
@@ -1108,7 +1111,7 @@ export interface CanvasActions {
   save_snippet: { nodes: string[]; name: string };
   remove_snippet: { name: string };
   connect_targets: { node: string; output: string; edge: string };
-  compatible_ops: { node: string; output: string; edge: string; how?: string; tried?: string[] };
+  compatible_ops: { node: string; output: string; edge: string; how?: string; tried?: string[]; other?: string };
   open_scope: { scope: string };
   copy_code: { nodes: string[] };
   list_folders: {};

@@ -1,9 +1,8 @@
 // What a query finds and in which order: the one ranking of everything that is searched.
 //
 // A hit is the thing itself, a beginning, a part, or weak: words of several texts, a slip of the
-// finger, prose. What fits its place goes before what does not, but for what is hit worse than
-// something that does not fit: who types a name and presses Enter gets that or nothing. Weak hits
-// are dropped where there is any other.
+// finger, prose. Whatever fits its place goes before what fits with another node, and that before
+// what does not fit. Weak hits are dropped where there is any other.
 
 export interface Searchable {
   name: string;
@@ -14,14 +13,19 @@ export interface Searchable {
   prose?: string;
   /** Why it cannot be chosen; empty where it can. */
   reason: string;
+  /** What makes it fit; empty where it fits as it is. */
+  fix?: string;
+  /** What it is found for before a thing of that very name. */
+  firstFor?: readonly string[];
   /** Among equals the larger goes first. */
   weight?: number;
 }
 
+const LEADS = 104;
 const EXACT = 100;
 const EXACT_OTHER = 96;
 /** The last part of a dotted name: `uniform` of `random.uniform`. */
-const EXACT_PART = 88;
+const EXACT_PART = 93;
 const PREFIX = 90;
 const PREFIX_OTHER = 80;
 const PREFIX_PART = 78;
@@ -44,17 +48,10 @@ export function rank<T extends Searchable>(items: readonly T[], query: string): 
       .filter(({ score }) => score > 0);
   let found = scored(strongHit);
   if (!found.length) found = scored(weakHit); // which cost more to look for
-  const best = rungOf(Math.max(0, ...found.map(({ score }) => score)));
-  const place = ({ item, score }: { item: T; score: number }): number =>
-    2 * Number(rungOf(score) < best) + Number(item.reason !== "");
+  const place = ({ item }: { item: T }): number => (item.reason ? 2 : item.fix ? 1 : 0);
   const weight = ({ item }: { item: T }): number => item.weight ?? 0;
   found.sort((a, b) => place(a) - place(b) || b.score - a.score || weight(b) - weight(a));
   return found.map(({ item }) => item);
-}
-
-/** 3 is the thing itself, 2 a beginning, 1 a part, 0 a weak hit. */
-function rungOf(score: number): number {
-  return [INSIDE, PREFIX_PART, EXACT_PART].filter((least) => score > least - LONGEST).length;
 }
 
 interface Text {
@@ -93,6 +90,7 @@ type Hit = (query: Text, item: Searchable, name: Text, others: readonly Text[]) 
 function strongHit(query: Text, item: Searchable, name: Text, others: readonly Text[]): number {
   const { joined, words } = query;
   const last = textOf(item.name.slice(item.name.lastIndexOf(".") + 1));
+  if (item.firstFor?.some((text) => textOf(text).joined === joined)) return LEADS;
   if (name.joined === joined) return EXACT;
   if (others.some((text) => text.joined === joined)) return EXACT_OTHER;
   if (!words.length) return 0; // a sign such as `+` is found whole, or not at all

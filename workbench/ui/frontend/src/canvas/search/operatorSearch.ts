@@ -2,7 +2,7 @@
 
 import type { Place } from "../state/canvasState";
 import type { CanvasStore } from "../state/canvasStore";
-import { PREFIXES } from "./searchItems";
+import { fixOf, PREFIXES, type Item } from "./searchItems";
 
 /**
  * Asks Python what fits a place, and of those in `tried` whether the graph would have a fault.
@@ -13,7 +13,7 @@ export function askCompatibleOps(
   place: Place,
   tried: readonly string[],
 ): string {
-  const about = { how: place.do, tried: [...tried] };
+  const about = { how: place.do, tried: [...tried], other: otherOf(store) };
   if (place.do === "add_on") {
     store.link.ask("compatible_ops", { node: "", output: "", edge: place.edge, ...about });
     return place.edge;
@@ -30,16 +30,25 @@ function imageOf(store: CanvasStore, id: string): string {
   return (outputs.find(({ kind }) => kind === "image") ?? outputs[0])?.name ?? "";
 }
 
-/** Adds an operator, or a template by its item's id; Python refuses what would be a fault. */
-export function addTo(store: CanvasStore, place: Place, id: string): void {
+/** Adds the operator or template of an item; Python refuses what would be a fault. */
+export function addTo(store: CanvasStore, place: Place, item: Item): void {
   const { link } = store;
-  const sound = true;
+  const { id, fix } = fixOf(item);
+  const how = { sound: true, fix };
   if (id.startsWith(PREFIXES.template)) {
     const { do: _, ...where } = place;
-    link.ask("add_template", { template: id.slice(PREFIXES.template.length), ...where, sound });
-  } else if (place.do === "add") link.ask("add", { op: id, after: place.after, sound });
-  else if (place.do === "add_on") link.ask("add_on", { op: id, edge: place.edge, sound });
-  else link.ask("branch", { op: id, node: place.node, output: place.output, sound });
+    const template = id.slice(PREFIXES.template.length);
+    link.ask("add_template", { template, ...where, other: otherOf(store), ...how });
+  } else if (place.do === "add") link.ask("add", { op: id, after: place.after, ...how });
+  else if (place.do === "add_on") link.ask("add_on", { op: id, edge: place.edge, ...how });
+  else link.ask("branch", { op: id, node: place.node, output: place.output, ...how });
+}
+
+/** Of two selected nodes of one body the one that is not inspected. */
+function otherOf(store: CanvasStore): string {
+  const { selected } = store.get();
+  const scopes = new Set(selected.map((id) => store.node(id)?.scope));
+  return selected.length === 2 && scopes.size === 1 ? selected[0]! : "";
 }
 
 export function wherePlaced(store: CanvasStore, place: Place): string {

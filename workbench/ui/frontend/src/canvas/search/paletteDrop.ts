@@ -55,14 +55,15 @@ export function foretellDrop(store: CanvasStore, { id }: Item, drop: Drop): stri
 }
 
 /** Adds an operator or template there. Python says why where it cannot stand there. */
-export function addDropped(store: CanvasStore, { id }: Item, drop: Drop): void {
+export function addDropped(store: CanvasStore, item: Item, drop: Drop): void {
+  const { id } = item;
   const template = id.startsWith(PREFIXES.template);
   if (drop.do === "add_into") {
     const edge = `${drop.node}:${drop.input}`;
-    if (template) addTo(store, { do: "add_on", edge }, id);
+    if (template) addTo(store, { do: "add_on", edge }, item);
     else store.link.ask("add_into", { op: id, node: drop.node, input: drop.input, sound: true });
-  } else if (!isLoose(drop)) addTo(store, drop, id);
-  else if (template) addTo(store, { do: "add", after: "" }, id);
+  } else if (!isLoose(drop)) addTo(store, drop, item);
+  else if (template) addTo(store, { do: "add", after: "" }, item);
   // On its own it lacks what it needs: it is to be connected by hand.
   else store.link.ask("branch", { op: id, node: "", output: "", ...(drop.at && { at: drop.at }) });
 }

@@ -10,6 +10,7 @@ import {
   argumentItems,
   snippetItems,
   commandItems,
+  fixOf,
   folderItems,
   nodeItems,
   operatorItems,
@@ -50,7 +51,7 @@ export function searchItems(
   const fitting = [
     ...operatorItems(operators, compatibleOps, asked),
     ...(place.do === "add" || empty ? recipeItems(recipes, empty) : []),
-    ...templateItems(templates, compatibleOps, asked),
+    ...templateItems(templates, compatibleOps, asked, place.do === "add" ? selected.length : 1),
     ...snippetItems(snippets),
     ...wrapped,
   ].sort((a, b) => (b.weight ?? 0) - (a.weight ?? 0));
@@ -64,9 +65,9 @@ export function searchItems(
   ];
 }
 
-/** The operator or template that an item would put into the graph, if it is one that may. */
-export function insertedName({ id, reason }: Item): string | null {
-  if (reason) return null;
+/** The operator or template that an item would put into the graph, if it is one. */
+export function insertedName(item: Item): string | null {
+  const { id } = fixOf(item);
   if (id.startsWith(PREFIXES.template)) return id.slice(PREFIXES.template.length);
   return Object.values(PREFIXES).some((prefix) => id.startsWith(prefix)) ? null : id;
 }
@@ -83,7 +84,7 @@ export function chooseFound(store: CanvasStore, place: Place, item: Item): void 
     store.select([after(PREFIXES.node)]);
     store.dom.focus(after(PREFIXES.node));
   } else {
-    addTo(store, place, id);
+    addTo(store, place, item);
     store.say(`${item.name} added`);
   }
 }

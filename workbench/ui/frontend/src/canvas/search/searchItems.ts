@@ -29,18 +29,22 @@ export const PREFIXES = {
   command: "command:",
   node: "node:",
   folder: "folder:",
+  /** What is added together with what makes it fit. */
+  fix: "fix:",
 } as const;
 
 const DEVICES: Record<string, string> = { cpu: "CPU", gpu: "GPU", mixed: "MIX" };
 const FITS = "Fits";
 const SOURCES = "Sources";
+const REPAIRED = "Fits with another node";
 const MISFIT = "Does not fit this place";
 const UNUSABLE = "Not usable here";
+const SELECT_TWO = "select two nodes first, the second one by Shift and a click";
 const WEIGHTS = { operator: 3, command: 2, argument: 2, recipe: 1, node: 1, folder: 0 };
 /** For what is made for just the kind that flows at the place. */
 const MADE_FOR = 0.5;
-/** What most graphs begin with stands first among the sources. */
-const USUAL_SOURCE = "readers.file";
+/** What most graphs begin with stands first among the sources, and among the decoders. */
+const USUAL = ["readers.file", "decoders.image"];
 
 /** `asked` is the place that the reasons must be about. */
 export function operatorItems(
@@ -51,9 +55,9 @@ export function operatorItems(
   const reasons = compatibleOps.place === asked ? (compatibleOps.reasons ?? {}) : {};
   const made = (op: OperatorEntry): boolean => op.inputs[0] === compatibleOps.kind;
   const source = (op: OperatorEntry): boolean => op.category === "source";
-  return operators.map((op) => {
+  return operators.flatMap((op) => {
     const misfit = reasons[op.name] ?? "";
-    return {
+    const item = {
       id: op.name,
       name: op.name,
       label: op.label,
@@ -62,13 +66,28 @@ export function operatorItems(
       weight:
         WEIGHTS.operator +
         MADE_FOR * Number(made(op) || (!compatibleOps.kind && source(op))) +
-        MADE_FOR * 0.01 * Number(op.name === USUAL_SOURCE),
+        MADE_FOR * 0.01 * Number(USUAL.includes(op.name)),
       chips: [...kinds(op), ...op.devices.map((device) => DEVICES[device] ?? device)],
       note: op.summary || op.label,
       group: op.unusable ? UNUSABLE : misfit ? MISFIT : source(op) ? SOURCES : FITS,
       reason: op.unusable || misfit,
     };
+    return repairedItems(item, misfit ? compatibleOps.fixes?.[op.name] : undefined);
   });
+}
+
+/** An item for each way to make it fit, instead of one that says why it does not. */
+function repairedItems(item: Item, fixes: readonly string[] = []): Item[] {
+  if (!fixes.length) return [item];
+  const made = (fix: string): Item => ({ ...item, id: fixId(item.id, fix), fix, reason: "", group: REPAIRED });
+  return fixes.map(made);
+}
+
+const fixId = (id: string, fix: string): string => `${PREFIXES.fix}${fix}:${id}`;
+
+/** Of an item with a fix: what it adds, and the fix. */
+export function fixOf({ id, fix = "" }: Item): { id: string; fix: string } {
+  return { id: fix ? id.slice(PREFIXES.fix.length + fix.length + 1) : id, fix };
 }
 
 function kinds({ inputs, outputs }: OperatorEntry): string[] {
@@ -81,16 +100,19 @@ export function templateItems(
   templates: readonly TemplateEntry[],
   compatibleOps: Partial<CompatibleOps>,
   asked: string,
+  selected = 1,
 ): Item[] {
   const reasons = compatibleOps.place === asked ? (compatibleOps.reasons ?? {}) : {};
-  return templates.map((template) => {
+  return templates.flatMap((template) => {
     const { nodes } = template;
-    const misfit = reasons[template.name] ?? "";
-    return {
+    const alone = template.mixes && selected !== 2 ? SELECT_TWO : "";
+    const misfit = alone || (reasons[template.name] ?? "");
+    const item = {
       id: PREFIXES.template + template.name,
       name: template.name,
       label: template.label,
       synonyms: template.synonyms,
+      firstFor: template.first_for,
       prose: `${template.summary} ${nodes.join(" ")}`,
       weight: WEIGHTS.operator + MADE_FOR * Number(compatibleOps.kind === "image"),
       chips: [nodes.length > 1 ? `${nodes.length} nodes` : nodes[0]!],
@@ -98,6 +120,7 @@ export function templateItems(
       group: misfit ? MISFIT : FITS,
       reason: misfit,
     };
+    return repairedItems(item, misfit && !alone ? compatibleOps.fixes?.[template.name] : undefined);
   });
 }
 

@@ -37,11 +37,15 @@ function find(items: readonly Item[], query: string, grouped: boolean): Item[] {
   const found = rank(items, query);
   if (grouped || !query) {
     const order = [...new Set(items.map(({ group }) => group))];
-    const place = ({ reason, group }: Item): number => order.length * Number(!!reason) + order.indexOf(group);
+    const place = ({ reason, fix, group }: Item): number =>
+      order.length * (reason ? 2 : fix ? 1 : 0) + order.indexOf(group);
     found.sort((a, b) => place(a) - place(b));
   }
-  const last = ({ id, replaces }: Item): number => Number(!!replaces && id.startsWith(PREFIXES.recipe));
-  return found.sort((a, b) => last(a) - last(b));
+  const last = ({ id, replaces, reason }: Item): number =>
+    Number(!reason && !!replaces && id.startsWith(PREFIXES.recipe));
+  // Recipes that replace the graph are the last that fit.
+  const fits = found.filter(({ reason }) => !reason).sort((a, b) => last(a) - last(b));
+  return [...fits, ...found.filter(({ reason }) => reason)];
 }
 
 export function SearchableList({
@@ -157,7 +161,7 @@ export function SearchableList({
         }}
       >
         {found.slice(0, shown).map((item, index) => {
-          const apart = item.reason || item.replaces || group;
+          const apart = item.reason || item.fix || item.replaces || group;
           const own = grouped || !query.trim() || apart ? item.group : "";
           const head = own !== group && own;
           group = own;
@@ -186,6 +190,11 @@ export function SearchableList({
                     <i key={chip}>{chip}</i>
                   ))}
                 </span>
+                {item.fix && (
+                  <span className="wb-option-fix" data-wb="fix">
+                    <Icon name="plus" size={11} /> {item.fix}
+                  </span>
+                )}
                 <small>
                   {item.reason || (confirmed === item.id && REPLACES) || item.note}
                 </small>
