@@ -66,7 +66,7 @@ ShapeWord = Literal[
     "reorder", "per_frame", "affine", "points", "corner", "broadcast", "subscript",
     "extents", "classes",
 ]  # fmt: skip
-"""What an operator does to the shape; ``graph/shape_inference`` has a function for each."""
+"""What an operator does to the shape; ``graph.types.shape_rules`` has a function for each."""
 
 
 @dataclass(frozen=True, slots=True)

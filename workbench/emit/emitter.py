@@ -63,7 +63,7 @@ from workbench.graph.types.devices import (
     port_device,
     transfers,
 )
-from workbench.graph.types.type_promotion import operands
+from workbench.graph.types.tensor_type import operands
 from workbench.sources import load_source
 
 TURN_SEED = 100_000

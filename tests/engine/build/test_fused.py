@@ -11,7 +11,7 @@ import pytest
 from tests.helpers import CATALOG, chain_graph, require_parity, with_nodes
 from tests.thorough import one_in
 from workbench.catalog import Value
-from workbench.catalog.own_operators.fused import FUSED_FORMS
+from workbench.catalog.own_operators import FUSED_FORMS
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph
 from workbench.graph.control_flow.options import set_probability

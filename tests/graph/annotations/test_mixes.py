@@ -28,7 +28,7 @@ from workbench.graph.checks.check import check_graph
 from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import insert_node
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.snippets.templates import insert_template
+from workbench.graph.snippets import insert_template
 from workbench.graph.types.shapes import infer_types
 
 Array = NDArray[np.generic]

@@ -28,7 +28,7 @@ from workbench.graph.edits.edit import set_arg
 from workbench.graph.model import block_of
 from workbench.graph.model.values import Index, index_text, parse_index
 from workbench.graph.types.devices import infer_devices
-from workbench.graph.types.shape_inference import SHAPE_RULES
+from workbench.graph.types.shape_rules import SHAPE_RULES
 from workbench.graph.types.shapes import TensorType, infer_types, type_text
 from workbench.graph.types.tensor_type import TypedCall, short_dtype
 

@@ -24,7 +24,7 @@ from workbench.graph.fixes import fixes
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.shapes import infer_types, type_text
-from workbench.graph.types.type_promotion import broadcast, integer_range, result_type
+from workbench.graph.types.tensor_type import broadcast, integer_range, result_type
 
 WRITTEN = [op for op in CATALOG.values() if op.name.startswith("math.")]
 IMAGES = Port("decode", "output")
@@ -112,7 +112,7 @@ def test_types_that_are_not_let_in_are_those_that_dali_refuses(op: Any) -> None:
 def test_shapes_and_layouts_of_two_operands(
     shapes: tuple[tuple[int, ...], ...], layouts: tuple[str, str]
 ) -> None:
-    from workbench.graph.types.shape_inference.axes import _layout
+    from workbench.graph.types.shape_rules import _layout
     from workbench.graph.types.tensor_type import TensorType
 
     def make() -> list[Any]:

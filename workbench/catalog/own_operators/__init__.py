@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from workbench.catalog.own_operators.own_code import OWN_CODE
-from workbench.catalog.own_operators.rows import read_operators
+from workbench.catalog.own_operators.rows import frozen, read_operators, read_tables
 from workbench.catalog.spec import OpSpec
 
 BLOCKS = read_operators("blocks.toml")
@@ -18,3 +19,18 @@ BOX_FORMATS = FOLLOWERS["follow_boxes"].args["format"].choices
 """Left, top and width, height; left, top, right, bottom; or the centre and width, height."""
 STRUCTURE: Mapping[str, OpSpec] = {**BLOCKS, **OWN_CODE, **FOLLOWERS, **CARRIERS}
 """The operators that DALI is not needed to know."""
+
+
+@dataclass(frozen=True, slots=True)
+class FusedForm:
+    """How an operator does by itself what an ``if`` around it does: a row of ``fused.toml``."""
+
+    neutral: Mapping[str, int | float]
+    requires: Mapping[str, bool] = field(default_factory=dict)
+    types: tuple[str, ...] = ()
+
+
+FUSED_FORMS: Mapping[str, FusedForm] = {
+    op: FusedForm(**frozen(row)) for op, row in read_tables("fused.toml").items()
+}
+"""By operator."""

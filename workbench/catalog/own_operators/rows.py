@@ -43,11 +43,11 @@ def read_operators(file: str) -> Mapping[str, OpSpec]:
 def _operator(name: str, row: Row, shared: Row) -> OpSpec:
     given = {**shared, **row}
     usual = {"schema": "", "devices": ["cpu", "gpu"], "summary": given["doc"]}
-    fields = {key: _frozen(value) for key, value in {**usual, **given}.items()}
+    fields = {key: frozen(value) for key, value in {**usual, **given}.items()}
     for side in ("inputs", "outputs"):
         fields[side] = ports_of(_named(side, row, shared))
     args = _named("args", row, shared)
-    fields["args"] = {arg: ArgSpec(arg, **_frozen(table)) for arg, table in args.items()}
+    fields["args"] = {arg: ArgSpec(arg, **frozen(table)) for arg, table in args.items()}
     return OpSpec(name, **fields)
 
 
@@ -61,17 +61,17 @@ def ports_of(tables: Mapping[str, Row]) -> tuple[PortSpec, ...]:
     """The ports of these names and fields."""
     ports = []
     for name, table in tables.items():
-        fields = _frozen(table)
+        fields = frozen(table)
         if "gives" in fields:
             fields["gives"] = OutputRule(**fields["gives"])
         ports.append(PortSpec(name, **fields))
     return tuple(ports)
 
 
-def _frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:
     """A value with tuples for lists, and None for ``?``, at every depth."""
     if isinstance(value, dict):
-        return {key: _frozen(item) for key, item in value.items()}
+        return {key: frozen(item) for key, item in value.items()}
     if isinstance(value, list):
-        return tuple(map(_frozen, value))
+        return tuple(map(frozen, value))
     return None if value == "?" else value

@@ -25,7 +25,7 @@ from workbench.graph.model import Node, Port, Source
 from workbench.graph.model.ports import output_ports
 from workbench.graph.model.values import elements
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.types.type_promotion import integer_range
+from workbench.graph.types.tensor_type import integer_range
 
 _MISSING = {
     *("constant", "external_source", "request"),

@@ -22,7 +22,7 @@ from workbench.graph.model.faults import Fault
 from workbench.graph.model.policy import bins_of, policy_fault
 from workbench.graph.model.ports import outputs_of, positional_ports
 from workbench.graph.model.values import value_fault
-from workbench.graph.types.type_promotion import integer_range
+from workbench.graph.types.tensor_type import integer_range
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.own_code import own_code_faults
 

@@ -15,8 +15,13 @@ from workbench.graph.model.values import (
     value_fault,
 )
 from workbench.graph.types.devices import device_of
-from workbench.graph.types.tensor_type import TensorType, TypedCall
-from workbench.graph.types.type_promotion import broadcast, operand_types, result_type
+from workbench.graph.types.tensor_type import (
+    TensorType,
+    TypedCall,
+    broadcast,
+    operand_types,
+    result_type,
+)
 
 _ORDER = "output_layout"
 NORMALIZES = "crop_mirror_normalize"

@@ -18,7 +18,7 @@ from workbench.graph.fixes.case import (
 from workbench.graph.fixes.unfed_inputs import feed_from_new, feed_of
 from workbench.graph.model.policy import bins_of, mended_policy
 from workbench.graph.model.values import value_fault
-from workbench.graph.types.type_promotion import integer_range
+from workbench.graph.types.tensor_type import integer_range
 from workbench.names import shortened
 
 

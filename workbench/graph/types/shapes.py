@@ -12,9 +12,14 @@ from workbench.catalog.spec import SHOWN_KINDS, Catalog, OutputRule, PortKind, P
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import body_inputs, outputs_of
-from workbench.graph.types.shape_inference import SHAPE_RULES
-from workbench.graph.types.tensor_type import TensorType, TypedCall, type_text
-from workbench.graph.types.type_promotion import operand_types, result_type
+from workbench.graph.types.shape_rules import SHAPE_RULES
+from workbench.graph.types.tensor_type import (
+    TensorType,
+    TypedCall,
+    operand_types,
+    result_type,
+    type_text,
+)
 
 __all__ = ["TensorType", "infer_types", "type_text"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from workbench.catalog.own_operators.fused import FUSED_FORMS, FusedForm
+from workbench.catalog.own_operators import FUSED_FORMS, FusedForm
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
 from workbench.graph.checks.check import check_graph

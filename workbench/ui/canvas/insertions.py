@@ -19,7 +19,7 @@ from workbench.graph.model import Graph, Port
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.model.ports import outputs_of
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.snippets.templates import (
+from workbench.graph.snippets import (
     Part,
     branch_template,
     image_of,

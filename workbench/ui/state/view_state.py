@@ -20,7 +20,7 @@ from workbench.graph.model import Graph, Port, block_of
 from workbench.graph.model.faults import DATA_WARNINGS, Fault
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.snippets.saved import Snippet
+from workbench.graph.snippets import Snippet
 from workbench.graph.storage.layout import Document
 from workbench.graph.types.tensor_type import type_text
 from workbench.graph.types.typed_graph import TypedGraph

@@ -1,6 +1,6 @@
 """Snippets that a person saved, each a file in the state folder, to be put into any graph.
 
-$XDG_STATE_HOME/dali-workbench/blocks/<name>.json      see ``workbench.graph.snippets.saved``
+$XDG_STATE_HOME/dali-workbench/blocks/<name>.json      see ``workbench.graph.snippets``
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from urllib.parse import quote
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.files import write_text
-from workbench.graph.snippets.saved import Snippet, dump_snippet, load_snippet, make_snippet
+from workbench.graph.snippets import Snippet, dump_snippet, load_snippet, make_snippet
 from workbench.ui.contract.action import Action
 from workbench.ui.contract.views import TemplateEntry
 from workbench.ui.state.view_state import ViewState

@@ -19,7 +19,7 @@ from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.edits.compose import insert_on_edge, place_node
 from workbench.graph.edits.connect import set_output
 from workbench.graph.edits.edit import set_setting, start_graph
-from workbench.graph.snippets.templates import (
+from workbench.graph.snippets import (
     branch_template,
     insert_template,
     insert_template_on_edge,

@@ -13,11 +13,14 @@ from workbench.graph import Graph, Port, Settings, check_graph, load_recipe
 from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import randomise_arg
-from workbench.graph.snippets.saved import Snippet, dump_snippet, load_snippet, make_snippet
-from workbench.graph.snippets.templates import (
+from workbench.graph.snippets import (
+    Snippet,
     branch_template,
+    dump_snippet,
     insert_template,
     insert_template_on_edge,
+    load_snippet,
+    make_snippet,
 )
 
 CATALOG = load_catalog()

@@ -1,0 +1,267 @@
+"""Templates of the catalogue and snippets of the user: several nodes that are added as one.
+
+A snippet is some nodes of a graph that a person saved under a name, to be put into others. It is
+fed by one image and gives one. It is kept as a graph file, so that blocks, draws and settings of
+its nodes come along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.catalog.spec import Catalog
+from workbench.catalog.templates import PLACE, SECOND, Template, TemplateNode
+from workbench.errors import GraphEditError, GraphFormatError
+from workbench.graph.control_flow.options import set_probability
+from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.edits.compose import find_edge, with_outputs
+from workbench.graph.edits.connect import connect, set_output
+from workbench.graph.edits.edit import free_id, free_seed, ports_at, scoped
+from workbench.graph.edits.fragment import add_nodes, common_scope, copy_fragment, with_generators
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.storage.io import (
+    dump_json,
+    graph_from_json,
+    graph_to_json,
+    load_graph,
+    parse_json,
+)
+from workbench.graph.types.devices import port_kind
+from workbench.graph.types.shapes import infer_types
+
+FORMAT = "dali-workbench-block"  # the name that snippets had: saved files stay readable
+LONGEST_NAME = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Nodes that were saved.
+
+    ``fed`` are the inputs, node and name, that the one image goes into; ``gives`` is what comes
+    out.
+    """
+
+    name: str
+    part: Graph
+    fed: tuple[tuple[str, str], ...]
+    gives: Port
+
+
+def make_snippet(graph: Graph, catalog: Catalog, nodes: Collection[str], name: str) -> Snippet:
+    """The nodes, with what draws for them alone, as a snippet.
+
+    Raises GraphEditError where they are fed by, or give, something else than one image, and for a
+    name that is empty or longer than ``LONGEST_NAME``.
+    """
+    name = " ".join(name.split())
+    if not 1 <= len(name) <= LONGEST_NAME:
+        raise GraphEditError(
+            f"A snippet's name has {len(name)} characters. Give 1 to {LONGEST_NAME}."
+        )
+    if not nodes:
+        raise GraphEditError("No node is selected: there is nothing to save as a snippet.")
+    graph = graph.at_scope(common_scope(graph, nodes))
+    inside = with_generators(graph, nodes)
+    edges = graph.edges
+    crossing = [e for e in edges if (e.target in inside) != (e.source.node in inside)]
+    into = [edge for edge in crossing if edge.target in inside]
+    for edge in into:
+        if port_kind(graph, catalog, edge.source) != "image":
+            raise GraphEditError(
+                f"{edge.target}.{edge.input} is fed by {edge.source}, which is no image. Select "
+                f"{edge.source.node} too, or give {edge.input} a value."
+            )
+    sources = dict.fromkeys(edge.source for edge in into)
+    if len(sources) != 1:
+        found = f"by {', '.join(map(str, sources))}" if sources else "by nothing"
+        raise GraphEditError(f"A snippet is fed by one image, and these nodes {found}.")
+    given_out = [port for port in graph.outputs.values() if port.node in inside]
+    leaving = [edge.source for edge in crossing if edge.target not in inside]
+    out = dict.fromkeys(leaving + given_out)
+    given = [port for port in out if port_kind(graph, catalog, port) == "image"]
+    if len(given) != 1 or len(out) != 1:
+        found = ", ".join(map(str, out)) or "nothing"
+        raise GraphEditError(f"A snippet gives one image, and these nodes give {found}.")
+    part = replace(load_graph(copy_fragment(graph, nodes)), name=name, outputs={})
+    return Snippet(name, part, tuple((edge.target, edge.input) for edge in into), given[0])
+
+
+def branch_snippet(
+    graph: Graph, catalog: Catalog, snippet: Snippet, source: Port
+) -> tuple[Graph, Port]:
+    """Add a snippet that is fed by ``source``, under free ids and with draws of its own.
+
+    Returns the graph and what the snippet gives. Raises GraphEditError where ``source`` is no
+    image, and for operators that this DALI lacks.
+    """
+    kind = port_kind(graph, catalog, source)
+    if kind != "image":
+        raise GraphEditError(f"The snippet {snippet.name} takes image, and {source} gives {kind}.")
+    unknown = next((node.op for node in snippet.part.walk() if catalog.find(node.op) is None), None)
+    if unknown is not None:
+        raise GraphEditError(
+            f"The snippet {snippet.name} needs {unknown}, which this DALI has not got."
+        )
+    before = graph.nodes
+    graph, renamed = add_nodes(graph, snippet.part)
+    at = next((n for n, node in enumerate(before, start=1) if node.id == source.node), len(before))
+    graph = replace(graph, nodes=(*before[:at], *graph.nodes[len(before) :], *before[at:]))
+    for node, name in snippet.fed:
+        fed = graph.node(renamed[node])
+        graph = graph.replace_node(fed.fed({name: source}))
+    return graph, Port(renamed[snippet.gives.node], snippet.gives.output)
+
+
+def dump_snippet(snippet: Snippet) -> str:
+    """A snippet as the text of a file."""
+    return dump_json(
+        {
+            "format": FORMAT,
+            "name": snippet.name,
+            "fed": [f"{node}.{name}" for node, name in snippet.fed],
+            "gives": str(snippet.gives),
+            "graph": graph_to_json(snippet.part),
+        }
+    )
+
+
+def load_snippet(text: str) -> Snippet:
+    """The snippet of such a text. Raises GraphFormatError for any other."""
+    data = parse_json(text)
+    if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+        raise GraphFormatError("The text holds no snippet.")
+    part = graph_from_json(data.get("graph"))
+    fed = tuple(_place(part, place) for place in _list(data.get("fed")))
+    node, output = _place(part, data.get("gives"))
+    name = data.get("name")
+    if not fed or not isinstance(name, str) or not name:
+        raise GraphFormatError("The snippet has no name, or nothing feeds it.")
+    return Snippet(name[:LONGEST_NAME], part, fed, Port(node, output))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _place(part: Graph, text: Any) -> tuple[str, str]:
+    node, _, name = str(text).rpartition(".")
+    if not part.has(node) or not name:
+        raise GraphFormatError(f"{str(text)[:60]!r} is no port of the snippet.")
+    return node, name
+
+
+Part = Template | Snippet
+"""What is put into a graph as one: of the catalogue, or saved by a person."""
+
+
+@scoped("after")
+def insert_template(
+    graph: Graph, catalog: Catalog, template: Part, after: str, second: Port | None = None
+) -> tuple[Graph, str]:
+    """Put a template behind the image of the node ``after``: it takes all that left that port.
+
+    ``second`` is the other image of a template that mixes two. Returns the graph and the id of the
+    node that gives what comes out. Raises GraphEditError where it does not fit there.
+    """
+    source = image_of(graph, catalog, template, after)
+    before = ancestors(graph, [second]) if second else ()
+    followed = [edge for edge in graph.consumers(source.node) if edge.target not in before]
+    names = [name for name, port in graph.outputs.items() if port == source]
+    graph, given = _branch(graph, catalog, template, source, second)
+    for edge in followed:
+        if edge.source == source:
+            fed = graph.node(edge.target)
+            graph = graph.replace_node(fed.fed({edge.input: given}))
+    for name in names:
+        graph = set_output(graph, name, given)
+    return with_outputs(graph, catalog, given.node), given.node
+
+
+def image_of(graph: Graph, catalog: Catalog, template: Part, node: str) -> Port:
+    """The image that a node gives. Raises GraphEditError where it gives none."""
+    for port in ports_at(graph, catalog, node):
+        if port_kind(graph, catalog, port) == "image":
+            return port
+    raise GraphEditError(f"{template.name} takes image, and {node} gives none. Add it later on.")
+
+
+def insert_template_on_edge(
+    graph: Graph, catalog: Catalog, template: Part, edge: str
+) -> tuple[Graph, str]:
+    """Put a template into one edge; otherwise as ``insert_template``."""
+    source, target, into = find_edge(graph, edge)
+    graph, given = _branch(graph, catalog, template, source)
+    if not target:
+        return set_output(graph, into, given), given.node
+    return connect(graph, catalog, given, target, into), given.node
+
+
+def branch_template(
+    graph: Graph, catalog: Catalog, template: Part, source: Port, second: Port | None = None
+) -> tuple[Graph, str]:
+    """Add a template that is fed by ``source``, beside what that feeds already.
+
+    Raises GraphEditError for one that mixes two images where there is no ``second``.
+    """
+    graph, given = _branch(graph, catalog, template, source, second)
+    return graph, given.node
+
+
+def _branch(
+    graph: Graph, catalog: Catalog, template: Part, source: Port, second: Port | None = None
+) -> tuple[Graph, Port]:
+    """The same, with the port that gives what comes out."""
+    if isinstance(template, Snippet):
+        return branch_snippet(graph, catalog, template, source)
+    if (kind := port_kind(graph, catalog, source)) != "image":
+        raise GraphEditError(f"{template.name} takes image, and {source} gives {kind}.")
+    before, ports = graph, {PLACE: source}
+    if template.mixes:
+        if second is None:
+            raise GraphEditError(f"{template.name} mixes two images. Choose the second one.")
+        ports[SECOND] = second
+    sized = _sized(graph, catalog, source)
+    for node in template.nodes:
+        if node.unsized and sized:
+            ports[node.id] = ports[node.inputs[0]]
+            continue
+        made = _node(graph, catalog, node, ports)
+        graph = replace(graph, nodes=_behind(graph, made))
+        ports[node.id] = Port(made.id, catalog[made.op].outputs[0].name)
+    end = ports[template.nodes[-1].id]
+    if template.probability is None:
+        return graph, end
+    added = [node.id for node in graph.nodes if not before.has(node.id)]
+    whole, block = wrap_in_block(graph, catalog, added, passing={end: source})
+    whole = set_probability(whole, block, template.probability)
+    (output,) = next(iter(whole.node(block).bodies.values())).outputs
+    return whole.at_scope(graph.scope), Port(block, output)
+
+
+def _behind(graph: Graph, made: Node) -> tuple[Node, ...]:
+    """The nodes with a new one behind the last of those that feed it, or behind all."""
+    feeding = {port.node for port in made.inputs.values()}
+    places = [at for at, node in enumerate(graph.nodes, start=1) if node.id in feeding]
+    at = max(places, default=len(graph.nodes))
+    return (*graph.nodes[:at], made, *graph.nodes[at:])
+
+
+def _node(graph: Graph, catalog: Catalog, node: TemplateNode, ports: Mapping[str, Port]) -> Node:
+    spec = catalog[node.op]
+    inputs = {spec.input(index).name: ports[name] for index, name in enumerate(node.inputs)}
+    return Node(
+        free_id(graph, node.id),
+        node.op,
+        node.args,
+        {**inputs, **{arg: ports[name] for arg, name in node.feeds.items()}},
+        seed=free_seed(graph) if spec.seeded else None,
+    )
+
+
+def _sized(graph: Graph, catalog: Catalog, port: Port) -> bool:
+    """Whether all images at a port are known to have one size."""
+    flow = infer_types(graph, catalog).get(port)
+    return flow is not None and flow.shape is not None and None not in flow.shape[:2]

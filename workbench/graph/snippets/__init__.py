@@ -1,1 +1,0 @@
-"""Templates and snippets: several nodes that are added under one name."""
