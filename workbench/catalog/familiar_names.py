@@ -2,54 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
 
-_OPERATORS = {
-    "affine": "warp_affine",
-    "brightness": "brightness",
-    "centercrop": "crop",
-    "coarsedropout": "erase",
-    "colorjitter": "color_twist",
-    "cutout": "erase",
-    "gaussianblur": "gaussian_blur",
-    "gaussnoise": "noise.gaussian",
-    "gaussiannoise": "noise.gaussian",
-    "grayscale": "color_space_conversion",
-    "griddropout": "grid_mask",
-    "hflip": "flip",
-    "horizontalflip": "flip",
-    "huesaturationvalue": "hsv",
-    "imagecompression": "jpeg_compression_distortion",
-    "jpeg": "jpeg_compression_distortion",
-    "longestmaxsize": "resize",
-    "mirror": "flip",
-    "normalise": "crop_mirror_normalize",
-    "randomaffine": "warp_affine",
-    "randombrightnesscontrast": "brightness_contrast",
-    "randomcrop": "crop",
-    "randomerasing": "erase",
-    "randomgrayscale": "color_space_conversion",
-    "randomhorizontalflip": "flip",
-    "randomrotation": "rotate",
-    "randomverticalflip": "flip",
-    "resizedcrop": "random_resized_crop",
-    "smallestmaxsize": "resize",
-    "tograyscale": "color_space_conversion",
-    "verticalflip": "flip",
-    "vflip": "flip",
-}
-_ARGUMENTS = {
-    "degrees": "angle",
-    "fill": "fill_value",
-    "interpolation": "interp_type",
-    "kernel_size": "window_size",
-    "limit": "angle",
-    "p": "probability",
-    "ratio": "random_aspect_ratio",
-    "scale": "random_area",
-    "std": "stddev",
-}
+
+@cache
+def _familiar() -> Mapping[str, Mapping[str, str]]:
+    """The tables of ``familiar_names.toml``: other names by what they name, and DALI's."""
+    return tomllib.loads(files(__package__).joinpath("familiar_names.toml").read_text("utf-8"))
 
 
 def nearest_operators(name: str, known: Iterable[str], count: int = 1) -> list[str]:
@@ -60,7 +23,7 @@ def nearest_operators(name: str, known: Iterable[str], count: int = 1) -> list[s
     public = [each for each in known if not each.startswith("_")]
     plain = name.replace("_", "").lower()
     same = [each for each in public if each.replace("_", "") == plain]
-    familiar = _OPERATORS.get(plain)
+    familiar = _familiar()["operators"].get(plain)
     found = same + ([familiar] if familiar in public else [])
     return found[:count] or get_close_matches(name, public, n=count, cutoff=0.7)
 
@@ -68,5 +31,5 @@ def nearest_operators(name: str, known: Iterable[str], count: int = 1) -> list[s
 def nearest_arguments(name: str, known: Iterable[str]) -> list[str]:
     """The argument in ``known`` that a wrong argument name may mean, or none."""
     names = list(known)
-    familiar = _ARGUMENTS.get(name)
+    familiar = _familiar()["arguments"].get(name)
     return [familiar] if familiar in names else get_close_matches(name, names, n=1)

@@ -98,8 +98,10 @@ class _Block:
         if port in self.names:
             return self.names[port]
         if port.node == self.scope:
+            outside = self.graph.feeding(port)
             assert self.outer is not None
-            return self.outer.named(self.outer.nodes[self.scope.rpartition(".")[0]], port)
+            assert outside is not None
+            return self.outer.value(outside)
         node = self.nodes[port.node]
         ports = output_ports(node, self.catalog[node.op])
         used = sum(self.uses[each] for each in ports)
@@ -111,10 +113,6 @@ class _Block:
         self.names |= dict(zip(ports, called, strict=True))
         self.lines.append(f"{', '.join(called)} = {text}")
         return self.names[port]
-
-    def named(self, block: Node, inner: Port) -> str:
-        """What a body takes in, by its name around the block."""
-        return self.value(block.inputs[inner.output])
 
     def call(self, node: Node) -> str:
         """A node as a method of its first input, or as a function where it has none."""

@@ -13,7 +13,7 @@ from workbench.catalog.spec import CATALOG, Catalog, Value
 from workbench.graph.annotations.formats import BOX_CROP, box_format, box_layout, clip_function
 from workbench.graph.execution.active import active_graph
 from workbench.graph.execution.dataset_parameters import parameter_of
-from workbench.graph.model import GRAPH, Graph, Node, Port, Source
+from workbench.graph.model import GRAPH, Graph, Node, Port, Source, block_of
 from workbench.graph.model.faults import Fault, Faults
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.devices import decodes
@@ -174,12 +174,11 @@ def _range(typed: TypedGraph, port: Port, known: dict[Port, float | None]) -> fl
 def _range_of(typed: TypedGraph, port: Port, known: dict[Port, float | None]) -> float | None:
     graph = typed.graph
     if not graph.has(port.node):
-        outer = graph.whole
-        block = port.node.rpartition(".")[0]
-        if not outer.has(block) or port.output not in outer.node(block).inputs:
+        fed = graph.whole.feeding(port)
+        if fed is None:
             return None
-        scope = typed.whole.at_scope(outer.scope_of(block))
-        return _range(scope, outer.node(block).inputs[port.output], known)
+        around = graph.whole.scope_of(block_of(port.node))
+        return _range(typed.whole.at_scope(around), fed, known)
     node = graph.node(port.node)
     spec = typed.catalog.find(node.op)
     if spec is None:

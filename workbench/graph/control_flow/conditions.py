@@ -17,7 +17,7 @@ from workbench.graph.control_flow.wrap import passing_input
 from workbench.graph.edits.compose import origin_of, route_into_body
 from workbench.graph.edits.edit import NewNodes, new_node, without_idle_generators
 from workbench.graph.model import Body, Graph, Node, Port, block_of
-from workbench.graph.model.node_order import ancestors
+from workbench.graph.model.node_order import ancestors, descendants
 from workbench.graph.model.ports import output_ports
 from workbench.graph.types.devices import device_of, is_generator
 from workbench.graph.types.shapes import TensorType, infer_types
@@ -417,29 +417,17 @@ def _ports_before(typed: TypedGraph, block: str) -> Iterator[Port]:
     while True:
         body = graph.at_scope(scope)
         before = ancestors(graph, list(graph.node(block).inputs.values()))
-        after = _behind(body, block)
+        waiting = {block} | descendants(body, {block})
         near = [node for node in body.nodes if node.id in before]
-        others = [node for node in body.nodes if node.id not in before and node.id not in after]
+        others = [node for node in body.nodes if node.id not in waiting and node not in near]
         if scope:
             yield from (Port(scope, name) for name in graph.body_at(scope).inputs)
         for node in (*reversed(near), *others):
-            spec = typed.catalog.find(node.op)
-            yield from output_ports(node, spec) if spec else ()
+            yield from output_ports(node, typed.catalog.find(node.op))
         if not scope:
             return
         block = block_of(scope)
         scope = graph.scope_of(block)
-
-
-def _behind(body: Graph, block: str) -> set[str]:
-    """The block, and the nodes that wait for it."""
-    found, waiting = {block}, [block]
-    while waiting:
-        for edge in body.consumers(waiting.pop()):
-            if edge.target not in found:
-                found.add(edge.target)
-                waiting.append(edge.target)
-    return found
 
 
 ELSE = "else"

@@ -12,7 +12,7 @@ from workbench.graph.edits.compose import kind_name
 from workbench.graph.edits.edit import new_node, scoped, without_idle_generators
 from workbench.graph.edits.fragment import common_scope, with_own_generators
 from workbench.graph.model import Body, Graph, Node, Port, Source
-from workbench.graph.model.node_order import running_order
+from workbench.graph.model.node_order import descendants, running_order
 from workbench.graph.model.ports import output_ports
 from workbench.graph.types.devices import port_kind
 from workbench.names import free_name
@@ -228,13 +228,7 @@ def _require_nothing_between(graph: Graph, inside: Collection[Node]) -> None:
     if not inside:
         raise GraphEditError("No node is selected. Select those that are to run for some samples.")
     ids = {node.id for node in inside}
-    behind: set[str] = set()
-    waiting = list(ids)
-    while waiting:
-        for edge in graph.consumers(waiting.pop()):
-            if edge.target not in ids and edge.target not in behind:
-                behind.add(edge.target)
-                waiting.append(edge.target)
+    behind = descendants(graph, ids)
     for node in inside:
         for port in node.inputs.values():
             if port.node in behind:
@@ -274,8 +268,7 @@ def _given(
     used |= dict.fromkeys(graph.outputs.values())
     given: dict[str, tuple[Port, Port]] = {}
     for node in inside:
-        spec = catalog.find(node.op)
-        for port in output_ports(node, spec) if spec else ():
+        for port in output_ports(node, catalog.find(node.op)):
             if port not in used:
                 continue
             kind = port_kind(graph, catalog, port)

@@ -11,7 +11,7 @@ from workbench.graph.edits.edit import scoped, without_idle_generators
 from workbench.graph.edits.generators import draw_refusal, element_for
 from workbench.graph.model import Graph, Node, Port, is_name
 from workbench.graph.model.node_order import ancestors
-from workbench.graph.model.ports import outputs_of, positional_ports
+from workbench.graph.model.ports import output_ports, positional_ports
 from workbench.graph.types.devices import (
     device_of,
     is_generator,
@@ -124,9 +124,7 @@ def possible_feeders(typed: TypedGraph, target: str) -> dict[str, list[Port]]:
 
 def _number_ports(typed: TypedGraph) -> Iterator[Port]:
     for node in typed.graph.nodes:
-        spec = typed.catalog.find(node.op)
-        for output in outputs_of(node, spec) if spec else ():
-            port = Port(node.id, output.name)
+        for port in output_ports(node, typed.catalog.find(node.op)):
             if typed.kind(port) in ("number", "any"):
                 yield port
 

@@ -14,7 +14,7 @@ from workbench.graph.fixes.graph_fixes import fix_block
 from workbench.graph.fixes.unfed_inputs import feed_from_new, feed_input, feed_of, fitting_ports
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.node_order import ancestors
-from workbench.graph.model.ports import outputs_of
+from workbench.graph.model.ports import output_ports
 from workbench.graph.model.values import value_fault
 from workbench.graph.types.devices import (
     decodes,
@@ -40,9 +40,7 @@ def fix_missing_source(case: Case) -> Iterator[FixCandidate]:
     spec = case.spec
     if case.graph.has(gone.node):
         maker = case.graph.node(gone.node)
-        known = case.catalog.find(maker.op)
-        for output in outputs_of(maker, known) if known else ():
-            port = Port(gone.node, output.name)
+        for port in output_ports(maker, case.catalog.find(maker.op)):
             yield f"Connect {port}", case.edit(feed_input, port, node.id, case.arg)
     yield from _nearest(case)
     if case.arg in spec.args:

@@ -26,7 +26,7 @@ from workbench.graph.model import Body, Edge, Graph, Node, Port, Settings, Sourc
 from workbench.graph.model.bounds import SETTINGS
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import topological
-from workbench.graph.model.ports import outputs_of
+from workbench.graph.model.ports import output_ports
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.names import shortened
 
@@ -114,9 +114,7 @@ def _last_ports(typed: TypedGraph) -> list[Port]:
     """Every output, images first, those that come last in the running order before others."""
     found = []
     for node in reversed(topological(typed.graph)[0]):
-        spec = typed.catalog.find(node.op)
-        outputs = outputs_of(node, spec) if spec else ()
-        found += [Port(node.id, output.name) for output in outputs]
+        found += output_ports(node, typed.catalog.find(node.op))
     kinds = {port: typed.kind(port) for port in found}
     return sorted(found, key=lambda port: kinds[port] != "image")
 

@@ -10,7 +10,7 @@ from workbench.graph.edits.edit import new_node, ports_at, scoped
 from workbench.graph.execution.dataset_parameters import found_by_source
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.node_order import ancestors
-from workbench.graph.model.ports import outputs_of
+from workbench.graph.model.ports import output_ports
 from workbench.graph.types.devices import port_kind
 
 
@@ -79,9 +79,7 @@ def fitting_ports(
     near = [p for name, p in (beside or node).inputs.items() if name not in spec.args]
     at = graph.nodes.index(node)
     for other in (*reversed(graph.nodes[:at]), *graph.nodes[at + 1 :]):
-        known = catalog.find(other.op)
-        outputs = outputs_of(other, known) if known else ()
-        near += [Port(other.id, output.name) for output in outputs]
+        near += output_ports(other, catalog.find(other.op))
     if graph.scope:
         near += ports_at(graph, catalog, graph.scope)
     for port in dict.fromkeys(near):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from heapq import heappop, heappush
 
 from workbench.graph.model import Graph, Node, Port, block_of
@@ -68,4 +69,16 @@ def ancestors(graph: Graph, ports: list[Port]) -> set[str]:
         waiting.extend(port.node for port in graph.node(node_id).inputs.values())
         if scope := graph.scope_of(node_id):
             waiting.append(block_of(scope))
+    return found
+
+
+def descendants(graph: Graph, nodes: Collection[str]) -> set[str]:
+    """Ids of the graph's own nodes that depend on these, without these themselves."""
+    found: set[str] = set()
+    waiting = list(nodes)
+    while waiting:
+        for edge in graph.consumers(waiting.pop()):
+            if edge.target not in found and edge.target not in nodes:
+                found.add(edge.target)
+                waiting.append(edge.target)
     return found

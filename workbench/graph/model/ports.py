@@ -23,9 +23,9 @@ def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
     return tuple(PortSpec(name, gives=NOTHING_KNOWN) for name in names)
 
 
-def output_ports(node: Node, spec: OpSpec) -> list[Port]:
-    """The same as ports of the graph."""
-    return [Port(node.id, output.name) for output in outputs_of(node, spec)]
+def output_ports(node: Node, spec: OpSpec | None) -> list[Port]:
+    """The same as ports of the graph; none of an unknown operator, which is None."""
+    return [Port(node.id, output.name) for output in outputs_of(node, spec)] if spec else []
 
 
 def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:

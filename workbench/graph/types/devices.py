@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from workbench.catalog.spec import SHOWN_KINDS, Catalog, Device, OpSpec, PortDevice, PortKind
-from workbench.graph.model import Graph, Node, Port, Source, block_of
+from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import body_inputs, outputs_of
 from workbench.sources import load_source
@@ -146,9 +146,8 @@ def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
             continue
         seen.add(port)
         if not graph.has(port.node):
-            block = block_of(port.node)
-            if graph.has(block) and port.output in graph.node(block).inputs:
-                waiting.append(graph.node(block).inputs[port.output])
+            if (fed := graph.feeding(port)) is not None:
+                waiting.append(fed)
             continue
         node = graph.node(port.node)
         if node.bodies:
