@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
+
+from workbench.catalog.tables import read_tables
 
 
 @cache
 def _familiar() -> Mapping[str, Mapping[str, str]]:
     """The tables of ``familiar_names.toml``: other names by what they name, and DALI's."""
-    return tomllib.loads(files(__package__).joinpath("familiar_names.toml").read_text("utf-8"))
+    return read_tables("familiar_names.toml")
 
 
 def nearest_operators(name: str, known: Iterable[str], count: int = 1) -> list[str]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from workbench.catalog.spec import OpSpec, Value
-from workbench.errors import CatalogError
+from workbench.catalog.tables import read_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,35 +62,17 @@ class GeometryRules:
 
 @cache
 def geometry_rules() -> GeometryRules:
-    """The rules of this package. Raises CatalogError for a key that is not known."""
-    text = files("workbench.catalog").joinpath("geometry.toml").read_text("utf-8")
-    tables: dict[str, Any] = tomllib.loads(text)
+    """The rules of ``geometry.toml``."""
+    tables = read_tables("geometry.toml")
     keeps = tables.pop("keeps")
     return GeometryRules(
-        {op: tuple(_rule(op, row) for row in rows) for op, rows in tables.items()},
+        {op: tuple(map(_rule, rows)) for op, rows in tables.items()},
         frozenset(keeps["operators"]),
         frozenset(keeps["categories"]),
     )
 
 
-def _rule(op: str, row: Mapping[str, Any]) -> GeometryRule:
-    unknown = _unknown(row, GeometryRule.__slots__)
-    if unknown:
-        raise CatalogError(
-            f"geometry.toml: [{op}] has {unknown}. Known are {', '.join(GeometryRule.__slots__)}."
-        )
+def _rule(row: Mapping[str, Any]) -> GeometryRule:
     calls = row.get("calls")
-    made: dict[str, Any] = {name: _frozen(value) for name, value in row.items()}
-    made["values"] = {n: tuple(map(_frozen, each)) for n, each in row.get("values", {}).items()}
-    made["mask"] = {name: _frozen(value) for name, value in row.get("mask", {}).items()}
-    if calls is not None:
-        made["calls"] = tuple(MaskCall(each["op"], each["args"]) for each in calls)
-    return GeometryRule(**made)
-
-
-def _unknown(row: Mapping[str, Any], known: Collection[str]) -> str:
-    return ", ".join(name for name in row if name not in known)
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+    made = tuple(MaskCall(**call) for call in calls) if calls is not None else None
+    return GeometryRule(**{**row, "calls": made})

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from workbench.catalog.own_operators.own_code import OWN_CODE
-from workbench.catalog.own_operators.rows import frozen, read_operators, read_tables
+from workbench.catalog.own_operators.rows import read_operators
 from workbench.catalog.spec import OpSpec
+from workbench.catalog.tables import read_tables
 
 BLOCKS = read_operators("blocks.toml")
 """Nodes that own bodies of other nodes: Python statements."""
@@ -31,6 +32,6 @@ class FusedForm:
 
 
 FUSED_FORMS: Mapping[str, FusedForm] = {
-    op: FusedForm(**frozen(row)) for op, row in read_tables("fused.toml").items()
+    op: FusedForm(**row) for op, row in read_tables("own_operators/fused.toml").items()
 }
 """By operator."""

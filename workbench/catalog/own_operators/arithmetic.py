@@ -6,13 +6,12 @@ writes ``images * 0.5``, ``math.sqrt(images)`` or ``images[:, 3:9]``.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import NamedTuple
 
 from workbench.catalog.spec import ArgSpec, OpSpec, OutputRule, PortSpec
+from workbench.catalog.tables import read_tables
 
 CONSTANT_TYPES = (
     *("BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64"),
@@ -39,19 +38,11 @@ class _Function:
     synonyms: tuple[str, ...] = ()
 
 
-def _read() -> dict[str, list[_Function]]:
-    """The functions of each table."""
-    tables = tomllib.loads(files(__package__).joinpath("arithmetic.toml").read_text("utf-8"))
-    return {
-        kind: [
-            _Function(name, **{"called": name, **row, "synonyms": tuple(row.get("synonyms", ()))})
-            for name, row in rows.items()
-        ]
-        for kind, rows in tables.items()
-    }
-
-
-_FUNCTIONS = _read()
+_FUNCTIONS = {
+    kind: [_Function(name, **{"called": name, **row}) for name, row in rows.items()]
+    for kind, rows in read_tables("own_operators/arithmetic.toml").items()
+}
+"""The functions of each table."""
 CALLED: Mapping[str, str] = {
     function.called: f"math.{function.name}"
     for functions in _FUNCTIONS.values()

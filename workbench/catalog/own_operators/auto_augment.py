@@ -7,12 +7,11 @@ rows are in ``auto_augment.toml``.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 
 from workbench.catalog.own_operators.rows import read_operators
+from workbench.catalog.tables import read_tables
 
 SUITE = (
     *("translate_x", "translate_y", "shear_x", "shear_y", "rotate", "brightness", "contrast"),
@@ -51,8 +50,4 @@ AUTO_AUGMENT = read_operators("auto_augment.toml")
 @cache
 def learnt_policies() -> Mapping[str, SubPolicies]:
     """The sub-policies of ``POLICIES``."""
-    text = resources.files(__package__).joinpath("policies.toml").read_text(encoding="utf-8")
-    return {
-        name: tuple(tuple(map(tuple, sub_policy)) for sub_policy in sub_policies)
-        for name, sub_policies in tomllib.loads(text).items()
-    }
+    return read_tables("own_operators/policies.toml")

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from workbench.catalog.own_operators.rows import ports_of, read_tables
+from workbench.catalog.own_operators.rows import ports_of
 from workbench.catalog.spec import OpSpec
+from workbench.catalog.tables import read_tables
 from workbench.sources import kind_of_reader, load_source
 
 PYTHON_READER = "external_source"
-_ROWS = read_tables("readers.toml")
+_ROWS = read_tables("own_operators/readers.toml")
 _PORTS = _ROWS.pop("ports")
 TARGET_READERS = frozenset(_ROWS)
 
@@ -38,7 +39,7 @@ def target_readers(ops: Mapping[str, OpSpec]) -> dict[str, OpSpec]:
             doc=doc,
             summary=doc,
             label=row["label"],
-            synonyms=tuple(row["synonyms"]),
+            synonyms=row["synonyms"],
         )
     return made
 

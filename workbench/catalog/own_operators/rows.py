@@ -18,36 +18,30 @@ names itself, which may replace single keys.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any
 
 from workbench.catalog.spec import ArgSpec, OpSpec, OutputRule, PortSpec
+from workbench.catalog.tables import read_tables
 
 Row = Mapping[str, Any]
 
 
-def read_tables(file: str) -> dict[str, Any]:
-    """The tables of a file of this package."""
-    return tomllib.loads(files(__package__).joinpath(file).read_text("utf-8"))
-
-
 def read_operators(file: str) -> Mapping[str, OpSpec]:
     """The operators of a file of this package, by name."""
-    tables = read_tables(file)
+    tables = read_tables(f"own_operators/{file}")
     shared = tables.pop("shared", {})
     return {name: _operator(name, row, shared) for name, row in tables.items()}
 
 
 def _operator(name: str, row: Row, shared: Row) -> OpSpec:
     given = {**shared, **row}
-    usual = {"schema": "", "devices": ["cpu", "gpu"], "summary": given["doc"]}
-    fields = {key: frozen(value) for key, value in {**usual, **given}.items()}
+    usual = {"schema": "", "devices": ("cpu", "gpu"), "summary": given["doc"]}
+    fields: dict[str, Any] = {**usual, **given}
     for side in ("inputs", "outputs"):
         fields[side] = ports_of(_named(side, row, shared))
     args = _named("args", row, shared)
-    fields["args"] = {arg: ArgSpec(arg, **frozen(table)) for arg, table in args.items()}
+    fields["args"] = {arg: ArgSpec(arg, **table) for arg, table in args.items()}
     return OpSpec(name, **fields)
 
 
@@ -61,17 +55,13 @@ def ports_of(tables: Mapping[str, Row]) -> tuple[PortSpec, ...]:
     """The ports of these names and fields."""
     ports = []
     for name, table in tables.items():
-        fields = frozen(table)
-        if "gives" in fields:
-            fields["gives"] = OutputRule(**fields["gives"])
-        ports.append(PortSpec(name, **fields))
+        rule = {key: _known(value) for key, value in table.get("gives", {}).items()}
+        ports.append(PortSpec(name, **{**table, "gives": OutputRule(**rule)}))
     return tuple(ports)
 
 
-def frozen(value: Any) -> Any:
-    """A value with tuples for lists, and None for ``?``, at every depth."""
-    if isinstance(value, dict):
-        return {key: frozen(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return tuple(map(frozen, value))
+def _known(value: Any) -> Any:
+    """A value with None for ``?``, or for each ``?`` in it."""
+    if isinstance(value, tuple):
+        return tuple(map(_known, value))
     return None if value == "?" else value

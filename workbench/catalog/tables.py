@@ -1,0 +1,22 @@
+"""The TOML files of this package: data that a person writes, with tuples in the place of lists."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+from typing import Any
+
+
+def read_tables(path: str) -> dict[str, Any]:
+    """The tables of a file, by its path in this package."""
+    tables: dict[str, Any] = frozen(
+        tomllib.loads(files(__package__).joinpath(path).read_text("utf-8"))
+    )
+    return tables
+
+
+def frozen(value: Any) -> Any:
+    """A value of TOML with tuples for lists, at every depth."""
+    if isinstance(value, dict):
+        return {key: frozen(item) for key, item in value.items()}
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
