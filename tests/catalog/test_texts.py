@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.catalog import Catalog, familiar_names
+from workbench.catalog import Catalog
 from workbench.catalog.familiar_names import nearest_arguments, nearest_operators
 from workbench.catalog.listing import list_operators
 from workbench.catalog.schema import first_sentence, plain_text
+from workbench.catalog.tables import read_tables
 from workbench.ui.notebook.widget import Workbench
 
 
@@ -132,9 +133,10 @@ def test_a_name_of_another_library_leads_to_the_operator(name: str, meant: str) 
 def test_all_names_in_the_tables_exist() -> None:
     catalog = wb.load_catalog()
     arguments = {name for spec in catalog.values() for name in spec.args}
-    assert not {*familiar_names._OPERATORS.values()} - {*catalog}
-    assert not {*familiar_names._ARGUMENTS.values()} - arguments
-    assert not {key for key in familiar_names._OPERATORS if key != key.lower() or "_" in key}
+    operators, named = read_tables("familiar_names.toml").values()
+    assert not {*operators.values()} - {*catalog}
+    assert not {*named.values()} - arguments
+    assert not {key for key in operators if key != key.lower() or "_" in key}
 
 
 def test_arguments_of_torchvision_lead_to_those_of_dali() -> None:
