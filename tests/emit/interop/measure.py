@@ -27,7 +27,7 @@ from tests.emit.interop.fixed_transforms import FIXED, composed, torchvision
 from tests.emit.interop.libraries import missing
 from workbench.catalog import load_catalog
 from workbench.emit.interop.albumentations import ALBUMENTATIONS
-from workbench.emit.interop.exporting.chains import Reading
+from workbench.emit.interop.exporting.chains import ChainExtractor
 from workbench.emit.interop.exporting.source_text import flat
 from workbench.emit.interop.exporting.transforms import Transforms
 from workbench.emit.interop.graph import decoded_images, import_transforms
@@ -167,7 +167,7 @@ RUN = {"torchvision": in_torchvision, "albumentations": in_albumentations}
 
 def transforms_of(graph: Graph, library: Library) -> Transforms:
     """The transforms of a graph of one image. Raises GraphExportError."""
-    views, begin = Reading(ResolvedGraph(graph, load_catalog()), library.name).views()
+    views, begin = ChainExtractor(ResolvedGraph(graph, load_catalog()), library.name).views()
     return Transforms(library).of(begin + views[0].chain)
 
 

@@ -11,7 +11,7 @@ import pytest
 import workbench as wb
 from workbench.catalog import load_catalog
 from workbench.emit.interop.albumentations import ALBUMENTATIONS
-from workbench.emit.interop.exporting.chains import Reading
+from workbench.emit.interop.exporting.chains import ChainExtractor
 from workbench.emit.interop.exporting.source_text import flat
 from workbench.emit.interop.exporting.transforms import Library, Transforms
 from workbench.emit.interop.graph import import_transforms
@@ -30,7 +30,7 @@ SIZED = DECODED.resize(size=(64, 64))
 
 def written(graph: Graph, library: Library, after: int = 2) -> str:
     """The transforms behind the first so many."""
-    views, begin = Reading(ResolvedGraph(graph, CATALOG), library.name).views()
+    views, begin = ChainExtractor(ResolvedGraph(graph, CATALOG), library.name).views()
     made = Transforms(library).of(begin + views[0].chain).made
     return ", ".join(map(flat, made[after:]))
 

@@ -50,7 +50,7 @@ def test_batches_have_the_shapes_and_types_of_the_graph(
     for name, graph in recipes.items():
         path = tmp_path / f"{name.replace('-', '_')}.py"
         path.write_text(export(graph, target, CATALOG).main.text, encoding="utf-8")
-    command = [sys.executable, "-m", "tests.emit.interop.run_loaders", target]
+    command = [sys.executable, "-m", "tests.emit.interop.run_exported", target]
     done = subprocess.run(
         [*command, str(tmp_path), str(photos)], capture_output=True, text=True, timeout=580
     )

@@ -11,7 +11,7 @@ from workbench.emit.core.code import Code, Lines
 from workbench.emit.core.outputs import first_reader
 from workbench.emit.core.own_code import require_no_own_code
 from workbench.emit.core.python import INDENT, LINE, constant, literal
-from workbench.emit.interop.exporting.chains import Reading
+from workbench.emit.interop.exporting.chains import ChainExtractor
 from workbench.emit.interop.exporting.source_text import lines_of
 from workbench.emit.interop.exporting.steps import OTHERWISE, Chain, Choice, View, walk
 from workbench.emit.interop.exporting.transforms import Transforms, differences_told
@@ -40,7 +40,7 @@ def render_transforms(template: str, resolved: ResolvedGraph, library: Library) 
     reader = first_reader(nodes)
     require_folder(nodes, library.name)
     require_no_own_code(nodes, f"{library.name} is written without DALI, which calls it")
-    views, begin = Reading(resolved, library.name).views()
+    views, begin = ChainExtractor(resolved, library.name).views()
     _require_one_size(graph, views, library.name)
     if not begin or not is_decoder(catalog[begin[0].node.op]):
         node = views[0].chain[0].node.id
@@ -108,7 +108,7 @@ def render_transforms(template: str, resolved: ResolvedGraph, library: Library) 
 
 def transform_notes(resolved: ResolvedGraph, library: Library) -> list[str]:
     """What the transforms do otherwise than DALI, as the program's docstring says it."""
-    views, begin = Reading(resolved, library.name).views()
+    views, begin = ChainExtractor(resolved, library.name).views()
     transforms = Transforms(library)
     _definitions(transforms, views, begin)
     return _told(transforms, views, first_reader(resolved.nodes))

@@ -26,13 +26,17 @@ _LINEAR: Mapping[str, Callable[[float, float], float]] = {
 _EXPRESSION = ("math.", "reductions.")
 
 
-class Reading:
+class ChainExtractor:
     """Reads chains out of a graph for one target. Raises GraphExportError for what is no chain."""
 
     def __init__(self, resolved: ResolvedGraph, target: str) -> None:
         self.resolved, self.target = resolved, target
         self.graph, self.catalog = resolved.graph, resolved.catalog
         self._users: dict[str, str] = {}
+
+    def refusal(self, place: str, why: str) -> GraphExportError:
+        """The error that says what the target has not, and what to do."""
+        return GraphExportError(f"{place}: {self.target} {why}. {OTHERWISE}")
 
     def views(self) -> tuple[list[View], Chain]:
         """The views of a photo, and the steps that all of them begin with."""
@@ -44,10 +48,8 @@ class Reading:
                 chain, _ = self.chain(port)
                 found.setdefault(port, View(name, chain, flow))
             elif not self._is_label(port):
-                raise GraphExportError(
-                    f"{port.node}: {self.target} gives pictures and the class of each, and the "
-                    f"output {name} is neither ({flow.kind}). {OTHERWISE}"
-                )
+                why = f"and the output {name} is neither ({flow.kind})"
+                raise self.refusal(port.node, f"gives pictures and the class of each, {why}")
         if not found:
             port = next(iter(self.graph.outputs.values()))
             raise GraphExportError(
@@ -93,35 +95,35 @@ class Reading:
             made.append(step)
         return tuple(reversed(made)), port
 
+    def _node(self, port: Port) -> Node | None:
+        """The node of a port; None for what a body takes in."""
+        return self.graph.node(port.node) if self.graph.has(port.node) else None
+
     def _step(self, node: Node, port: Port) -> tuple[Step, Port]:
         spec = self.catalog[node.op]
         if self._is_arithmetic(node):
             leaves: set[Port] = set()
             text = self._text(port, leaves, node.id)
             if len(leaves) != 1:
-                raise GraphExportError(
-                    f"{node.id}: {self.target} goes from one image to the next, and this takes "
-                    f"{len(leaves)} images together. {OTHERWISE}"
-                )
+                why = f"and this takes {len(leaves)} images together"
+                raise self.refusal(node.id, f"goes from one image to the next, {why}")
             return Step(node, self, text), leaves.pop()
         images = [port for name, port in node.inputs.items() if name not in spec.args]
         if isinstance(node, Source) or len(images) != 1:
-            raise GraphExportError(
-                f"{node.id}: {self.target} goes from one decoded image to the next, and {node.op} "
-                f"takes {len(images)}. {OTHERWISE}"
-            )
+            why = f"and {node.op} takes {len(images)}"
+            raise self.refusal(node.id, f"goes from one decoded image to the next, {why}")
         return Step(node, self), images[0]
 
     def _is_arithmetic(self, node: Node) -> bool:
         if node.op == "cast":
             (port,) = node.inputs.values()
-            inner = self.graph.node(port.node) if self.graph.has(port.node) else None
+            inner = self._node(port)
             return inner is not None and self._is_arithmetic(inner)
         return node.op.startswith(_EXPRESSION)
 
     def _text(self, port: Port, leaves: set[Port], user: str) -> str:
         """An expression as text, in which ``x`` is what is no arithmetic."""
-        node = self.graph.node(port.node) if self.graph.has(port.node) else None
+        node = self._node(port)
         if node is not None and is_generator(self.catalog[node.op]):
             drawn = self._of_generator(node)
             self._claim(node, user)
@@ -145,10 +147,8 @@ class Reading:
         chains = tuple(chain for chain, _ in ends)
         taken = {begin.output for _, begin in ends}
         if len(taken) != 1:
-            raise GraphExportError(
-                f"{node.id}: {self.target} changes one image, and its bodies begin with "
-                f"{len(taken)}. {OTHERWISE}"
-            )
+            why = f"changes one image, and its bodies begin with {len(taken)}"
+            raise self.refusal(node.id, why)
         source = node.inputs[taken.pop()]
         if node.op == IF.op:
             p = self._probability(node, CONDITION)
@@ -156,7 +156,7 @@ class Reading:
         if node.op == REPEAT.op:
             return Choice(node, chains, times=self._times(node)), source
         if node.op not in (ONE_OF.op, SOME_OF.op):
-            raise GraphExportError(f"{node.id}: {self.target} has no {node.op}. {OTHERWISE}")
+            raise self.refusal(node.id, f"has no {node.op}")
         drawn = self._deciding(node, CHOICE)
         if node.op == SOME_OF.op:
             count, shuffled = SOME_OF.count(node), SOME_OF.is_shuffled(node)
@@ -167,14 +167,11 @@ class Reading:
         return Choice(node, chains, tuple(float(str(each)) for each in weights)), source
 
     def _deciding(self, block: Node, name: str) -> Node:
-        port = block.inputs[name]
-        node = self.graph.node(port.node)
+        node = self.graph.node(block.inputs[name].node)
         self._claim(node, block.id)
         if node.op != "random.choice":
-            raise GraphExportError(
-                f"{block.id}.{name}: {self.target} draws what runs, and {node.id} ({node.op}) "
-                f"decides here. {OTHERWISE}"
-            )
+            why = f"draws what runs, and {node.id} ({node.op}) decides here"
+            raise self.refusal(f"{block.id}.{name}", why)
         return node
 
     def _probability(self, block: Node, name: str) -> float:
@@ -188,10 +185,8 @@ class Reading:
             if drawn.low == drawn.high:
                 return float(drawn.low < limit or (node.op == "math.le" and drawn.low == limit))
             return min(max((limit - drawn.low) / (drawn.high - drawn.low), 0.0), 1.0)
-        raise GraphExportError(
-            f"{block.id}.{name}: {self.target} decides by a probability, and {node.id} "
-            f"({node.op}) decides here. {OTHERWISE}"
-        )
+        why = f"decides by a probability, and {node.id} ({node.op}) decides here"
+        raise self.refusal(f"{block.id}.{name}", why)
 
     def _times(self, block: Node) -> tuple[int, int]:
         most = REPEAT.repetitions(block)
@@ -207,15 +202,13 @@ class Reading:
         """What an argument is drawn from, or its value where that is constant."""
         found = self._drawn(node.inputs[name], node.id)
         if found is None:
-            raise GraphExportError(
-                f"{node.id}.{name}: {self.target} draws it from a range, and "
-                f"{node.inputs[name].node} calculates it. {OTHERWISE}"
-            )
+            why = f"draws it from a range, and {node.inputs[name].node} calculates it"
+            raise self.refusal(f"{node.id}.{name}", why)
         return found if found.low != found.high or found.values else found.low
 
     def _drawn(self, port: Port, user: str) -> Drawn | None:
         """The range behind a port, through arithmetic with constants; None where it is none."""
-        node = self.graph.node(port.node) if self.graph.has(port.node) else None
+        node = self._node(port)
         if node is None:
             return None
         if is_generator(self.catalog[node.op]):
@@ -265,10 +258,7 @@ class Reading:
             assert isinstance(ends, tuple)
             low, high = (float(str(end)) for end in ends)
             return Drawn(low, high, numbers=count)
-        raise GraphExportError(
-            f"{node.id}: {self.target} draws evenly or by a probability, and has no {node.op}. "
-            f"{OTHERWISE}"
-        )
+        raise self.refusal(node.id, f"draws evenly or by a probability, and has no {node.op}")
 
     def _claim(self, generator: Node, user: str) -> None:
         """Raise GraphExportError where another step needs the same draw."""

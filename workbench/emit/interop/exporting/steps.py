@@ -17,7 +17,7 @@ from workbench.graph.model.values import elements
 from workbench.graph.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from workbench.emit.interop.exporting.chains import Reading
+    from workbench.emit.interop.exporting.chains import ChainExtractor
 
 OTHERWISE = "Leave it out, or export for pytorch, which runs DALI."
 
@@ -45,7 +45,7 @@ class Step:
     """One operator on the way of an image, and which of its arguments a rule has read."""
 
     node: Node
-    reading: Reading
+    extractor: ChainExtractor
     expression: str = ""
     """Of arithmetic its text, in which ``x`` is the image: ``bitxor(x, 255)``."""
     read: set[str] = field(default_factory=set)
@@ -58,7 +58,7 @@ class Step:
     @property
     def spec(self) -> OpSpec:
         """The operator's entry in the catalogue."""
-        return self.reading.catalog[self.node.op]
+        return self.extractor.catalog[self.node.op]
 
     @property
     def given(self) -> set[str]:
@@ -70,7 +70,7 @@ class Step:
         """An argument's number, text or tuple, or what it is drawn from: a ``Drawn``."""
         self.read.add(name)
         if name in self.node.inputs:
-            return self.reading.drawn(self.node, name)
+            return self.extractor.drawn(self.node, name)
         default = self.spec.args[name].default
         return self.node.args.get(name, default)
 
@@ -116,7 +116,7 @@ class Step:
     def refusal(self, why: str, name: str = "") -> GraphExportError:
         """The error that says what the library has not."""
         place = f"{self.node.id}.{name}" if name else self.node.id
-        return GraphExportError(f"{place}: {self.reading.target} {why}. {OTHERWISE}")
+        return self.extractor.refusal(place, why)
 
 
 @dataclass(frozen=True)
