@@ -35,8 +35,14 @@ from workbench.ui.access.session_limit import MAX_SESSIONS, SessionLimit
 from workbench.ui.access.websocket_log import log_malformed_messages_in_one_line
 from workbench.ui.app.page_updates import in_one_message, scheduler, take_at_once
 from workbench.ui.app.view_model import ViewModel
-from workbench.ui.contract.bundles import bundle_path
-from workbench.ui.contract.components import COMPONENTS, LINK_FIELDS, TABS, Component, Field
+from workbench.ui.contract.components import (
+    COMPONENTS,
+    LINK_FIELDS,
+    TABS,
+    Component,
+    Field,
+    bundle_path,
+)
 from workbench.ui.state.graph_argument import GraphLike, to_document
 from workbench.ui.state.owner import OpenTabs
 from workbench.ui.storage.autosave import state_folder

@@ -27,8 +27,7 @@ from workbench.engine import Engine
 from workbench.errors import EngineClosedError
 from workbench.graph import load_recipe
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
-from workbench.ui.contract.bundles import bundle_path
-from workbench.ui.contract.components import COMPONENTS
+from workbench.ui.contract.components import COMPONENTS, bundle_path
 from workbench.ui.notebook.notebook_part import PARTS
 from workbench.ui.notebook.panel_view import PanelView
 from workbench.ui.notebook.static_snapshot import StaticSnapshot, snapshot_html

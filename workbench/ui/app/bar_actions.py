@@ -88,11 +88,11 @@ def _step(model: ViewModel, *, back: bool) -> str:
 class Retry(Action, tag="retry", frozen=True):
     """Try again what failed."""
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> str | None:
         if model.data_panel.error:
             return model.open_data(model.data_panel.datasets)
         model.ask_again()
-        return ""
+        return None
 
 
 # The shared picture, drawn in the background.
@@ -101,12 +101,11 @@ class Retry(Action, tag="retry", frozen=True):
 class Share(Action, tag="share", frozen=True):
     """Draw the picture to share."""
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         faults = blocking_faults(model.state)
         reason = model.data_panel.error or (f"It cannot run here: {faults[0]}" if faults else "")
         request = None if reason else request_of(model.state, model.data_panel.datasets)
         model.share_image_job.start(model.history.document, request, reason)
-        return ""
 
 
 class ShareImageJob:

@@ -25,12 +25,11 @@ class SelectNode(Action, tag="select", frozen=True):
 
     node: str
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         state, document = model.state, model.history.document
         if not is_drawn(document.graph, document.layout, self.node, state.scope):
             state.scope = document.graph.scope_of(self.node)
         state.selected = [self.node]
-        return ""
 
 
 class OpenScope(Action, tag="open_scope", frozen=True):
@@ -39,14 +38,13 @@ class OpenScope(Action, tag="open_scope", frozen=True):
     scope: str
     """``branch.then``; empty for the graph itself."""
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         state, graph = model.state, model.graph
         graph.body_at(self.scope)
         body = graph.at_scope(self.scope)
         left = drawn_around(body, block_of(state.scope)) if state.scope else ""
         state.scope = self.scope
         state.selected = [left] if left else initial_selection(body, model.catalog)
-        return ""
 
 
 def follow_step(state: ViewState, before: Document, after: Document, catalog: Catalog) -> None:

@@ -336,7 +336,7 @@ class ViewModel:
     def _do(self, component: str, message: Mapping[str, Any]) -> None:
         try:
             known = ACTIONS.get(component, ())
-            said = parse_action(component, known, message).apply(self)
+            said = parse_action(component, known, message).apply(self) or ""
         except WorkbenchError as error:
             said = str(error)
         except Exception as error:

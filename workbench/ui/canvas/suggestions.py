@@ -44,10 +44,9 @@ class FindConnectTargets(Action, tag="connect_targets", frozen=True):
     edge: str
     """The one whose end is dragged; else empty."""
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         ((scope, action),) = split_by_body(model.graph, self, model.state.scope)
         model.state.connect_targets = action.find(model.graph.at_scope(scope), model.catalog)
-        return ""
 
     def find(self, graph: Graph, catalog: Catalog) -> ConnectTargets:
         """What an output may feed; an edge whose end is dragged counts as cut."""
@@ -75,7 +74,7 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
     other: str = ""
     """The second node of a template that mixes two images."""
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         state = model.state
         ((scope, action),) = split_by_body(model.graph, self, state.scope)
         graph = model.graph.at_scope(scope)
@@ -90,7 +89,6 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
             found["fixes"] = {**before["fixes"], **found["fixes"]}
             found["tried"] = [*dict.fromkeys((*tried, *found["tried"]))]
         state.compatible_ops, state.compatible_ops_of = found, asked
-        return ""
 
     def find(self, graph: Graph, catalog: Catalog) -> CompatibleOps:
         """Which operators and templates may be added on an edge or behind an output."""

@@ -29,8 +29,8 @@ Edited = tuple[Document, list[str] | None]
 class Action(msgspec.Struct, frozen=True, tag_field="do"):
     """One thing that the browser may ask for; its tag is the ``do`` of the outbox's entry."""
 
-    def apply(self, model: ViewModel) -> str:
-        """Carry it out, with the model's lock held. Returns what to tell the user.
+    def apply(self, model: ViewModel) -> str | None:
+        """Carry it out, with the model's lock held. Returns what to tell the user, None: nothing.
 
         Raises WorkbenchError where it cannot be done.
         """

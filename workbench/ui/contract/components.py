@@ -30,10 +30,12 @@ import inspect
 import sys
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, Literal, Never, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from workbench.errors import WorkbenchError
 from workbench.preview.views.statistics import OutputStatistics
 from workbench.ui.contract import (
     data_views,
@@ -466,3 +468,16 @@ _STRUCTS: tuple[type[Fields], ...] = (
 )  # fmt: skip
 COMPONENTS = tuple(map(_component, _STRUCTS))
 LINK_FIELDS = _component(Link).fields
+
+STATIC = Path(__file__).parents[1] / "static"
+
+
+def bundle_path(component: Component) -> Path:
+    """The component's bundle. Raises WorkbenchError where the front end was not built."""
+    path = STATIC / f"{component.name}.js"
+    if not path.is_file():
+        raise WorkbenchError(
+            f"{path} is missing: the front end was not built. Install the package again "
+            "(pip install -e .), or run `npm ci && npm run build` in workbench/ui/frontend."
+        )
+    return path

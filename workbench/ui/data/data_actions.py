@@ -34,30 +34,26 @@ class BrowseFolders(Action, tag="browse", frozen=True):
     path: str
     """Empty: around the data."""
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         model.data_panel.browse(self.path)
-        return ""
 
 
 class CountSamples(Action, tag="count", frozen=True):
     """Stop counting the data, or go on."""
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         model.data_panel.toggle_count()
-        return ""
 
 
 class CheckFolder(Action, tag="check", frozen=True):
     """Look for files that cannot be read."""
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         model.data_panel.check()
-        return ""
 
 
 class MakeReport(Action, tag="report", frozen=True):
     """Make the report of the last check, for the browser to keep."""
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         model.data_panel.make_report()
-        return ""

@@ -83,11 +83,10 @@ class ShowCode(Action, tag="export", frozen=True):
 
     target: str
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         """Raises GraphExportError for an unknown target."""
         require_entry(self.target)
         model.state.target, model.state.tab = self.target, "code"
-        return ""
 
 
 class SaveFileList(SaveAction, tag="save_file_list", frozen=True):
@@ -113,7 +112,7 @@ class DownloadCode(Action, tag="download", frozen=True):
     file: str
     """Under which name it keeps it: the code's usage line has it."""
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         """Raises GraphEditError also where a list belongs next to what a browser keeps."""
         state, document = model.state, model.history.document
         if state.skip_bad:
@@ -122,7 +121,6 @@ class DownloadCode(Action, tag="download", frozen=True):
             state.checked, state.target, document, model.data_panel, False, self.file
         )
         state.script = TextFile(number=state.script["number"] + 1, text=made.main.text)
-        return ""
 
 
 class CopyCode(Action, tag="copy_code", frozen=True):

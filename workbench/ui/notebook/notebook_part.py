@@ -13,8 +13,7 @@ from IPython.display import display
 
 from workbench.errors import EngineClosedError, GraphEditError
 from workbench.ui.app.view_model import ViewModel
-from workbench.ui.contract.bundles import bundle_path
-from workbench.ui.contract.components import COMPONENTS, LINK_FIELDS, Component, Field
+from workbench.ui.contract.components import COMPONENTS, LINK_FIELDS, Component, Field, bundle_path
 from workbench.ui.notebook.notebook_code import CLOSED, KnownAttributes
 from workbench.ui.notebook.static_snapshot import StaticSnapshot
 

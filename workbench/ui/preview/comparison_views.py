@@ -327,7 +327,7 @@ class CompareWithFile(Action, tag="compare_with_file", frozen=True):
     data: str = ""
     """Of a picture, in place of the text: base64 of the PNG, at least up to its pixels."""
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         """Raises GraphEditError, naming the file, where it cannot be read."""
         opening = OpenPicture(self.data) if self.data else OpenText(self.text)
         try:
@@ -336,7 +336,6 @@ class CompareWithFile(Action, tag="compare_with_file", frozen=True):
             name = self.name[:LONGEST_NAME]
             raise GraphEditError(f"{name} cannot be compared with. {error}") from None
         model.comparison.open(model.state, document, self.name)
-        return ""
 
 
 def _file_of(state: ViewState) -> str:

@@ -120,19 +120,17 @@ class SessionVerification(SessionTask[VerificationTask]):
 class Verify(Action, tag="verify", frozen=True):
     """Compare the preview with the exported script."""
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         if faults := blocking_faults(model.state):
             raise GraphEditError(f"Not compared: {faults[0]}")
         model.verification.compare(model.state.checked.active, model.data_panel.datasets)
-        return ""
 
 
 class StopVerification(Action, tag="stop_verification", frozen=True):
     """Stop the comparison."""
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         model.verification.cancel()
-        return ""
 
 
 def _what(graph: Graph, data: Datasets) -> What:

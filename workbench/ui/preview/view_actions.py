@@ -23,13 +23,12 @@ class ViewAction(Action, frozen=True):
         """Change the state; returns the document where that changes too."""
         raise NotImplementedError
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         state, document = model.state, model.history.document
         before = state.batch, state.repeat
         shown = self.view(state, document) or document
         after = state.batch, state.repeat
         model.history.push_document(shown, "", (before, after) if before != after else None)
-        return ""
 
 
 class SaveDraw(ViewAction, tag="save_draw", frozen=True):

@@ -28,7 +28,7 @@ from workbench.ui.jobs.background_task import (
     TaskListener,
     run_in_background,
 )
-from workbench.ui.speed.formatting import part_of
+from workbench.ui.speed.chart_views import part_of
 from workbench.ui.speed.fused_speed import FusedSpeed
 from workbench.ui.speed.record_figures import Choice, RecordFigures
 from workbench.ui.speed.record_store import RecordStore, export_file
@@ -80,7 +80,8 @@ class SpeedPanel:
         self._failed = False
         self._file = b""
         self._files = 0
-        self._version = 0
+        self._version = object()
+        """Another one whenever the records or the choice of them have changed."""
         self.fused = FusedSpeed(lock, changed, roots)
         self._look()
 
@@ -90,7 +91,7 @@ class SpeedPanel:
 
     def do(self, act: Callable[[], str | None]) -> None:
         """Carry out an action of the panel alone: ``act`` returns what to say, None nothing new."""
-        self._version += 1
+        self._version = object()
         try:
             said = act()
             if said is not None:
@@ -114,7 +115,7 @@ class SpeedPanel:
                 self.selected_records = known[-2:]
             case _:
                 return False
-        self._version += 1
+        self._version = object()
         return True
 
     @property
@@ -132,7 +133,7 @@ class SpeedPanel:
         if (found := self.task.own(owner)) is not None:
             self._what = self.part = found.part
             self.store.take(self.store.read())
-            self._version += 1
+            self._version = object()
             found.listen(self.task.listener)
 
     def leave(self) -> None:
@@ -160,7 +161,7 @@ class SpeedPanel:
         run = self.task.last
         assert run is not None
         self.task.forget()
-        self._version += 1
+        self._version = object()
         failed, words = bool(wrong), wrong
         if report is None:
             if not wrong:
@@ -217,7 +218,7 @@ class SpeedPanel:
 
         def ended(found: dict[str, Report] | None, wrong: str) -> None:
             self.store.take(found or {})
-            self._version += bool(found)
+            self._version = object() if found else self._version
 
         run_in_background(
             "records", self.store.read, TaskListener(self._lock, self._changed, ended)

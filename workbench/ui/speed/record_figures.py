@@ -17,9 +17,8 @@ from workbench.graph.model import Graph
 from workbench.sources import Datasets, describe_datasets
 from workbench.ui.contract.speed_views import RecordEntry
 from workbench.ui.contract.views import LastSpeed
-from workbench.ui.speed.chart_views import measured_on
+from workbench.ui.speed.chart_views import machine_words, measured_on, part_of
 from workbench.ui.speed.experiment_factory import limits_of
-from workbench.ui.speed.formatting import machine_words, part_of
 from workbench.ui.speed.heatmap_view import running_view, tune_view
 from workbench.ui.speed.record_store import RecordStore
 from workbench.ui.speed.record_views import (
@@ -30,6 +29,7 @@ from workbench.ui.speed.record_views import (
     view_of,
 )
 from workbench.ui.speed.rewrites_view import rewrites_so_far, rewrites_view
+from workbench.ui.state.identity_memo import IdentityMemo
 
 FIGURES = ("compare", "stages", "rewrites", "tune", "scaling", "peers")
 """The parts that show a record."""
@@ -50,29 +50,23 @@ class Choice:
 class RecordFigures:
     """The figures of the records in a store, for the machine that they are looked at on.
 
-    A ``version`` is another one whenever the records or the choice have changed.
+    A ``version`` is another object whenever the records or the choice have changed.
     """
 
     def __init__(self, store: RecordStore, machine: Machine) -> None:
         self._store = store
         self._machine = machine
         self._entries: dict[str, tuple[Report, RecordEntry]] = {}
-        self._views: tuple[Any, dict[str, Any]] = (None, {})
-        self._graph: Graph | None = None
-        self._partial: tuple[tuple[Any, Any, Any, Any], Any] = ((None, None, None, None), {})
-        self._hash: tuple[Graph | None, str] = (None, "")
-        self._speeds: tuple[Any, list[LastSpeed]] = (None, [])
+        self._memo = IdentityMemo()
+        self._choice = Choice("", {}, (), "", ())
 
-    def of(self, version: int, choice: Choice, graph: Graph, data: Datasets) -> dict[str, Any]:
+    def of(self, version: object, choice: Choice, graph: Graph, data: Datasets) -> dict[str, Any]:
         """The fields that follow from records, graph and folder."""
-        of = (version, id(graph), data)
-        if self._views[0] != of:
-            self._views = of, self._make(choice, graph, data)
-            self._graph = graph  # so that no other graph gets its id
-        return self._views[1]
+        self._choice = choice
+        return self._memo(self._make, version, graph, data)
 
-    def _make(self, choice: Choice, graph: Graph, data: Datasets) -> dict[str, Any]:
-        records = self._store.records
+    def _make(self, version: object, graph: Graph, data: Datasets) -> dict[str, Any]:
+        choice, records = self._choice, self._store.records
         shown_in = self._shown_in(choice, graph, data)
         shown = {*shown_in.values(), choice.overlay}
         found: dict[str, Any] = {
@@ -147,29 +141,25 @@ class RecordFigures:
         self, part: str, report: Report, now: Config | None, graph: Graph, data: Datasets
     ) -> Any:
         """What a run that goes on has found."""
-        of = report, now, graph, data
-        if any(one is not other for one, other in zip(self._partial[0], of, strict=True)):
-            earlier = self._earlier(report, graph, data)
-            if part == "tune":
-                on = measured_on("", report, earlier)
-                self._partial = of, running_view(on, report, config_of(graph), now)
-            elif part == "rewrites":
-                self._partial = of, rewrites_so_far(report, graph, earlier)
-            else:
-                nodes = [node.id for node in graph.nodes]
-                self._partial = of, partial_view(report, earlier, nodes)
-        return self._partial[1]
+        return self._memo(self._make_partial, part, report, now, graph, data)
 
-    def last_speeds(self, version: int, graph: Graph, data: Datasets) -> list[LastSpeed]:
+    def _make_partial(
+        self, part: str, report: Report, now: Config | None, graph: Graph, data: Datasets
+    ) -> Any:
+        earlier = self._earlier(report, graph, data)
+        if part == "tune":
+            return running_view(measured_on("", report, earlier), report, config_of(graph), now)
+        if part == "rewrites":
+            return rewrites_so_far(report, graph, earlier)
+        return partial_view(report, earlier, [node.id for node in graph.nodes])
+
+    def last_speeds(self, version: object, graph: Graph, data: Datasets) -> list[LastSpeed]:
         """What was last measured of this very graph, on these data and this machine."""
-        of = (version, graph, data)
-        if self._speeds[0] is None or any(
-            one is not other for one, other in zip(self._speeds[0], of, strict=True)
-        ):
-            records, where = self._store.records.values(), describe_datasets(data)
-            found = last_speeds(records, graph, where, self._machine, lambda: self._sha(graph))
-            self._speeds = of, found
-        return self._speeds[1]
+        return self._memo(self._make_speeds, version, graph, data)
+
+    def _make_speeds(self, version: object, graph: Graph, data: Datasets) -> list[LastSpeed]:
+        records, where = self._store.records.values(), describe_datasets(data)
+        return last_speeds(records, graph, where, self._machine, lambda: self._sha(graph))
 
     def _earlier(self, report: Report, graph: Graph, data: Datasets) -> str:
         """What has changed since a record was made, in words; empty where nothing has."""
@@ -194,9 +184,7 @@ class RecordFigures:
         return "; ".join(found)
 
     def _sha(self, graph: Graph) -> str:
-        if self._hash[0] is not graph:
-            self._hash = graph, graph_hash(graph)
-        return self._hash[1]
+        return self._memo(graph_hash, graph)
 
 
 def _settings(config: Config) -> tuple[object, ...]:

@@ -22,7 +22,7 @@ from workbench.bench.records.report_text import to_csv
 from workbench.errors import DataError, GraphEditError, RecordFormatError
 from workbench.figures import render_figure
 from workbench.files import require_place, write_text
-from workbench.ui.speed.formatting import name_of
+from workbench.ui.speed.chart_views import name_of
 from workbench.ui.speed.record_views import require_drawable
 
 KEPT = 200

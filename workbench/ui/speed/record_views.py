@@ -26,16 +26,14 @@ from workbench.ui.contract.speed_views import (
 from workbench.ui.speed.chart_views import (
     as_partial,
     bars,
-    measured_on,
-    mixed_over_cpu_ratios,
-    ratios,
-    rounds_words,
-)
-from workbench.ui.speed.formatting import (
     kind_words,
     machine_words,
+    measured_on,
+    mixed_over_cpu_ratios,
     name_of,
     part_of,
+    ratios,
+    rounds_words,
     time_text,
 )
 from workbench.ui.speed.heatmap_view import tune_view

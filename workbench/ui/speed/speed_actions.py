@@ -14,8 +14,8 @@ from workbench.errors import GraphEditError
 from workbench.graph.model import Graph
 from workbench.sources import Datasets
 from workbench.ui.contract.action import Action
+from workbench.ui.speed.chart_views import name_of
 from workbench.ui.speed.experiment_factory import experiment_for, tuner_for
-from workbench.ui.speed.formatting import name_of
 from workbench.ui.speed.panel import SpeedPanel
 from workbench.ui.speed.record_views import require_drawable
 from workbench.ui.speed.rewrites_view import take_rewrites
@@ -34,10 +34,9 @@ class SpeedAction(Action, frozen=True):
         """Returns what to say in the panel, or None to leave what is said there."""
         raise NotImplementedError
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         graph, data = model.state.checked.active, model.data_panel.datasets
         model.speed.do(lambda: self.act(model.speed, graph, data))
-        return ""
 
 
 class Measure(SpeedAction, tag="measure", frozen=True):
@@ -169,11 +168,10 @@ class GraphFromRecord(Action, frozen=True):
         """The graph and what to say. Raises GraphEditError and EngineError."""
         raise NotImplementedError
 
-    def apply(self, model: ViewModel) -> str:
+    def apply(self, model: ViewModel) -> None:
         graph, said = self.edited(model.speed, model.graph)
         model.speed.say(said)
         model.history.push(graph)
-        return ""
 
 
 class Adopt(GraphFromRecord, tag="adopt", frozen=True):
