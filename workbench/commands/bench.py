@@ -11,12 +11,14 @@ from workbench.commands.measuring import (
     BUDGET,
     CACHE,
     JSON,
+    LOAD,
     NAME,
     PLOT,
-    FiniteFloatRange,
     MeasureOptions,
     ascending_numbers,
     measure_options,
+    numbers_to_try,
+    print_interrupted,
     print_machine,
     print_quality_flags,
     print_rows,
@@ -68,7 +70,7 @@ OPERATORS = "operators"
     type=click.IntRange(*SETTINGS["pipelines"]),
     help="Side by side, instead of the graph's.",
 )
-@click.option("--load", type=FiniteFloatRange(0, 1), help="hw_decoder_load of the decoders.")
+@LOAD
 @click.option(
     "--peers",
     is_flag=True,
@@ -187,7 +189,6 @@ def beside(path: str | None, part: str) -> str | None:
 def _print(report: Report) -> None:
     from workbench.bench.measuring.pixels import pixel_words
     from workbench.bench.records.operator_report import operator_lines, operators_of
-    from workbench.bench.records.report_text import interrupted_words
 
     if costs := operators_of(report.extra):
         print_machine(report)
@@ -204,8 +205,7 @@ def _print(report: Report) -> None:
         )
     for words in pixel_words(report.extra):
         click.echo(words)
-    if words := interrupted_words(report):
-        click.echo(words)
+    print_interrupted(report)
     if "command" in report.extra:
         click.echo(f"On a machine with a GPU: {report.extra['command']}")
         if "before" in report.extra:
@@ -230,7 +230,6 @@ def stages(options: MeasureOptions, quick: bool) -> None:
         QUICK_CONFIG,
         low_precision_notice,
     )
-    from workbench.bench.records.report_text import interrupted_words
     from workbench.bench.records.stage_report import stages_of
     from workbench.graph.edits.edit import set_setting
 
@@ -276,10 +275,7 @@ def stages(options: MeasureOptions, quick: bool) -> None:
         if row.reason:
             click.echo(f"{row.name}: {row.reason}")
     print_quality_flags(report.measurements)
-    if words := interrupted_words(report):
-        click.echo(words)
-    options.keep(report)
-    require_measured(report)
+    options.finish(report)
 
 
 # ``workbench scale``: more threads, pipelines, processes, GPUs.
@@ -287,15 +283,15 @@ def stages(options: MeasureOptions, quick: bool) -> None:
 
 @click.command()
 @measure_options
-@click.option(
+@numbers_to_try(
     "--threads",
-    callback=ascending_numbers(int, SETTINGS["num_threads"][1]),
-    help="Threads of one process, for example 1,2,4; with another of these the threads of each: 2.",
+    "num_threads",
+    "Threads of one process, for example 1,2,4; with another of these the threads of each: 2.",
 )
-@click.option(
+@numbers_to_try(
     "--pipelines",
-    callback=ascending_numbers(int, SETTINGS["pipelines"][1]),
-    help="Pipelines side by side in one process: 1,2,3; with --gpus or --processes in each.",
+    "pipelines",
+    "Pipelines side by side in one process: 1,2,3; with --gpus or --processes in each.",
 )
 @click.option(
     "--processes",
@@ -322,7 +318,7 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     type=click.IntRange(*SETTINGS["prefetch_queue_depth"]),
     help="Instead of the graph's.",
 )
-@click.option("--load", type=FiniteFloatRange(0, 1), help="hw_decoder_load of the decoders.")
+@LOAD
 @click.option(
     "--files",
     type=click.Choice(FILES),
@@ -361,7 +357,6 @@ def scale(
     from workbench.bench.measuring.measurement import rate_words
     from workbench.bench.measuring.measurement_config import config_within
     from workbench.bench.records.charts import Over, scaling_series
-    from workbench.bench.records.report_text import interrupted_words
     from workbench.catalog import load_catalog
 
     workers = gpus or processes
@@ -418,7 +413,4 @@ def scale(
             f"{point.count:4} {what}: {rate_words(point.row.rate, report.frames)}, "
             f"{point.speedup:.2f} times, efficiency {point.efficiency:.0%}"
         )
-    if words := interrupted_words(report):
-        click.echo(words)
-    options.keep(report)
-    require_measured(report)
+    options.finish(report)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.commands.options import (
+    data_option,
     existing_data,
     graph_warnings,
     load_source_graph,
@@ -27,24 +28,16 @@ from workbench.sources import Dataset
 if TYPE_CHECKING:
     from workbench.health import FolderCheck
 
-_DATA = click.Argument(["data"], metavar="DIR|LIST")
 _LINES = 50
 MOST_DROPPED = 5
 """Files that are named of those that a list cannot hold."""
 
 
-def _existing(
-    context: click.Context, option: click.Parameter, value: str | None
-) -> str | Dataset | None:
-    return None if value is None else existing_data(context, option, value)
-
-
 @click.command()
 @click.argument("what", metavar="DIR|LIST|GRAPH")
-@click.option(
+@data_option(
     "--data",
     metavar="DIR|LIST",
-    callback=_existing,
     help="What GRAPH reads: also print the warnings about the graph on these data.",
 )
 @click.option("--full", is_flag=True, help="Decode every file, as DALI does.")
@@ -92,7 +85,7 @@ def check(
 
     warnings: Faults | None = None
     if data is None:
-        data = existing_data(click.get_current_context(), _DATA, what)
+        data = existing_data(what)
         require_filled(_as_dataset(data), "'DIR|LIST'")
     else:
         data, warnings = _read_by(what, _as_dataset(data))

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.commands.options import (
-    existing_data,
+    data_option,
+    picture_file,
     refuse_overwriting_source,
     report_errors,
     require_filled,
     writable_file,
+    write_figure,
 )
-from workbench.figures import Kind
 from workbench.sources import Dataset
 
 if TYPE_CHECKING:
@@ -52,22 +53,6 @@ def _source(_: click.Context, __: click.Parameter, text: str) -> tuple[str, str 
     if not Path(path).is_file():
         raise click.BadParameter(f"There is no file {text!r}.")
     return path, name or None
-
-
-def _kind_of(plot: str) -> Kind:
-    return "svg" if plot.endswith(".svg") else "png"
-
-
-def _picture(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    if value is not None and not value.endswith((".png", ".svg")):
-        raise click.BadParameter(f"{value} ends in neither .png nor .svg.")
-    return writable_file(context, option, value)
-
-
-def _photos(
-    context: click.Context, option: click.Parameter, value: str | None
-) -> str | Dataset | None:
-    return None if value is None else existing_data(context, option, value)
 
 
 @click.command("import")
@@ -109,11 +94,10 @@ def _photos(
     help="Run each transformation of a composition by its library too, where that is installed, "
     "and measure how far DALI's pixels are.",
 )
-@click.option(
+@data_option(
     "--data",
     "photos",
     metavar="DATA",
-    callback=_photos,
     help="The photos for --compare: a folder, or any other kind of data.",
 )
 @click.option(
@@ -126,7 +110,7 @@ def _photos(
 @click.option(
     "--plot",
     metavar="BESIDE.png",
-    callback=_picture,
+    callback=picture_file,
     help="Picture for --compare: the library's and DALI's beside each other; or .svg.",
 )
 @report_errors
@@ -185,15 +169,12 @@ def _compare(
     imported: ImportedGraph, photos: str | Dataset, samples: int, plot: str | None
 ) -> None:
     from workbench.engine.protocol.exit_status import printable
-    from workbench.files import write_bytes
     from workbench.transform_comparison import compare_transforms
 
     found = compare_transforms(imported, photos, samples)
     for line in found.lines():
         click.echo(printable(line))
     if plot and found.compared:
-        from workbench.figures import render_figure
-
-        click.echo(write_bytes(plot, render_figure(found.plot(), _kind_of(plot))))
+        click.echo(write_figure(found.plot(), plot))
     elif plot:
         click.echo(f"{plot} was not written: nothing could be compared.", err=True)

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
@@ -18,11 +17,14 @@ from workbench.commands.options import (
     SOURCE,
     load_source_graph,
     opened_on,
+    picture_file,
     refuse_overwriting_source,
     report_errors,
     writable_file,
+    write_figure,
 )
 from workbench.graph.model import DecodeDevice, Graph
+from workbench.graph.model.bounds import SETTINGS
 from workbench.sources import Datasets
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[float, str], None]
 P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class FiniteFloatRange(click.FloatRange):
@@ -88,17 +91,19 @@ def names_among(known: Sequence[str], what: str) -> Callable[..., tuple[str, ...
     return read
 
 
-def _picture(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    if value is not None and Path(value).suffix.lower() not in (".png", ".svg"):
-        raise click.BadParameter(f"{value} ends in neither .png nor .svg.")
-    return writable_file(context, option, value)
+def numbers_to_try(
+    name: str, setting: str, words: str
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """An option with rising values of a setting of graphs, with commas between."""
+    most = SETTINGS[setting][1]
+    return click.option(name, callback=ascending_numbers(int, most), help=words)
 
 
 JSON = click.option(
     "--json", "record", metavar="FILE", callback=writable_file, help="Also write a record."
 )
 PLOT = click.option(
-    "--plot", "picture", metavar="FILE", callback=_picture, help="Also draw it: .png or .svg."
+    "--plot", "picture", metavar="FILE", callback=picture_file, help="Also draw it: .png or .svg."
 )
 CACHE = click.option(
     "--cache",
@@ -108,6 +113,17 @@ CACHE = click.option(
     help="Whether the files are in memory.",
 )
 NAME = click.option("--name", default="", help="What to call the record.")
+LOAD = click.option("--load", type=FiniteFloatRange(0, 1), help="hw_decoder_load of the decoders.")
+OUTPUT = click.option(
+    "-o",
+    "--output",
+    metavar="GRAPH.json",
+    callback=writable_file,
+    help="Write the faster graph here.",
+)
+SCRIPT = click.option(
+    "--script", metavar="pipe.py", callback=writable_file, help="Write its script here."
+)
 ONE_DEVICE = click.option(
     "--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's."
 )
@@ -138,6 +154,12 @@ class MeasureOptions:
     def keep(self, report: Report) -> None:
         """Write the record and its picture, where they were asked for. Raises SaveError."""
         write_record(report, self.record, self.picture)
+
+    def finish(self, report: Report) -> None:
+        """Print what an interrupt left, keep the record, and ``require_measured``."""
+        print_interrupted(report)
+        self.keep(report)
+        require_measured(report)
 
 
 def measure_options(
@@ -255,17 +277,15 @@ def write_record(report: Report, record: str | None, picture: str | None) -> Non
     if record:
         write_text(record, dump_report(report))
     if picture and any(row.rounds for row in report.measurements):
-        draw_record(report, picture)
+        write_figure(report.plot(), picture)
 
 
-def draw_record(report: Report, picture: str) -> None:
-    """Draw a record as PNG or SVG, by the ending of the name. Raises EngineError and SaveError."""
-    from workbench.bench.records.plots import plot_record
-    from workbench.figures import render_figure
-    from workbench.files import write_bytes
+def print_interrupted(report: Report) -> None:
+    """Print how much of a run that was interrupted is kept."""
+    from workbench.bench.records.report_text import interrupted_words
 
-    kind: Any = Path(picture).suffix[1:].lower()
-    write_bytes(picture, render_figure(plot_record(report), kind))
+    if words := interrupted_words(report):
+        click.echo(words)
 
 
 def require_measured(report: Report) -> None:

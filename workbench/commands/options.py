@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
 
@@ -40,6 +40,9 @@ from workbench.sources import (
     source_kinds,
 )
 from workbench.system_limits import is_full, is_memory_refusal, memory_remedy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _FACTORY = re.compile(r"([A-Za-z_]\w*(\.[A-Za-z_]\w*)*|.+\.py):[A-Za-z_]\w*")
 P = ParamSpec("P")
@@ -186,10 +189,19 @@ def _factory_data(text: str) -> Dataset:
         sys.path.remove(os.getcwd())
 
 
-def existing_data(_: click.Context, __: click.Parameter, value: str) -> str | Dataset:
-    """Refuse data that cannot be read at all."""
+def existing_data(value: str) -> str | Dataset:
+    """The data of a path. Refuses data that cannot be read at all."""
     dataset = _dataset(value)
     return dataset if dataset.items else value
+
+
+def _existing(_: click.Context, __: click.Parameter, value: str | None) -> str | Dataset | None:
+    return None if value is None else existing_data(value)
+
+
+def data_option(*names: str, **attributes: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """An option for one data set, which must be there if it is given."""
+    return click.option(*names, callback=_existing, **attributes)
 
 
 def writable_path(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -209,6 +221,22 @@ def writable_file(context: click.Context, option: click.Parameter, value: str | 
     if value is not None and Path(value).is_dir():
         raise click.BadParameter(f"{value} is a folder. Name a file.")
     return writable_path(context, option, value)
+
+
+def picture_file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """As ``writable_file``; refuse what is neither PNG nor SVG by its name."""
+    if value is not None and Path(value).suffix.lower() not in (".png", ".svg"):
+        raise click.BadParameter(f"{value} ends in neither .png nor .svg.")
+    return writable_file(context, option, value)
+
+
+def write_figure(figure: Figure, path: str) -> Path:
+    """Write a figure as PNG or SVG, by the ending of the name. Raises SaveError."""
+    from workbench.figures import render_figure
+    from workbench.files import write_bytes
+
+    kind: Any = Path(path).suffix[1:].lower()
+    return write_bytes(path, render_figure(figure, kind))
 
 
 def refuse_overwriting_source(source: str, *outputs: str | None) -> None:
@@ -270,9 +298,7 @@ _KINDS = (
     "(.npy), video or folders of frames, sounds (.wav, .flac, .ogg), Parquet with images, or "
     "module:factory, a function that gives a data set in Python"
 )
-FOLDER = click.option(
-    "--data", required=True, metavar="DATA", callback=existing_data, help=f"{_KINDS}."
-)
+FOLDER = data_option("--data", required=True, metavar="DATA", help=f"{_KINDS}.")
 DATA = click.option(
     "--data",
     multiple=True,

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from workbench.commands.measuring import draw_record
 from workbench.commands.options import (
     RECORD,
     refuse_overwriting_source,
     report_errors,
     writable_file,
+    write_figure,
 )
 
 
@@ -103,6 +103,6 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
         return
     for stem, report in found.items():
         try:
-            draw_record(report, str(Path(plots, f"{stem}.{kind}")))
+            write_figure(report.plot(), str(Path(plots, f"{stem}.{kind}")))
         except EngineError as error:
             click.echo(f"not drawn: {stem}: {error}", err=True)

@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from workbench.commands.measuring import (
+    OUTPUT,
+    SCRIPT,
     FiniteFloatRange,
     MeasureOptions,
     ascending_numbers,
     measure_options,
     names_among,
+    numbers_to_try,
     print_machine,
     print_quality_flags,
     print_rows,
     run_with_bar,
 )
-from workbench.commands.options import writable_file
 from workbench.errors import GraphEditError
 from workbench.graph.model import CHOICES, DecodeDevice
-from workbench.graph.model.bounds import FILES, SETTINGS
+from workbench.graph.model.bounds import FILES
 from workbench.graph.resolved import ResolvedGraph
 
 if TYPE_CHECKING:
@@ -35,26 +37,10 @@ EXECUTORS = CHOICES["executor"]
 
 @click.command()
 @measure_options
-@click.option(
-    "--threads",
-    callback=ascending_numbers(int, SETTINGS["num_threads"][1]),
-    help="Values to try, for example 2,4,8.",
-)
-@click.option(
-    "--batch-sizes",
-    callback=ascending_numbers(int, SETTINGS["batch_size"][1]),
-    help="Values to try.",
-)
-@click.option(
-    "--prefetch",
-    callback=ascending_numbers(int, SETTINGS["prefetch_queue_depth"][1]),
-    help="Values to try.",
-)
-@click.option(
-    "--pipelines",
-    callback=ascending_numbers(int, SETTINGS["pipelines"][1]),
-    help="Values to try: pipelines side by side.",
-)
+@numbers_to_try("--threads", "num_threads", "Values to try, for example 2,4,8.")
+@numbers_to_try("--batch-sizes", "batch_size", "Values to try.")
+@numbers_to_try("--prefetch", "prefetch_queue_depth", "Values to try.")
+@numbers_to_try("--pipelines", "pipelines", "Values to try: pipelines side by side.")
 @click.option(
     "--loads", callback=ascending_numbers(float, 1), help="Values of hw_decoder_load to try."
 )
@@ -86,10 +72,8 @@ EXECUTORS = CHOICES["executor"]
 )
 @click.option("--memory", type=FiniteFloatRange(0), metavar="GIB", help="Most host memory.")
 @click.option("--gpu-memory", type=FiniteFloatRange(0), metavar="GIB", help="Most GPU memory.")
-@click.option(
-    "-o", "--output", metavar="GRAPH.json", callback=writable_file, help="The graph, so set."
-)
-@click.option("--script", metavar="pipe.py", callback=writable_file, help="Its script.")
+@OUTPUT
+@SCRIPT
 def tune(
     options: MeasureOptions,
     threads: tuple[int, ...] | None,
@@ -231,10 +215,8 @@ def _names(_: click.Context, option: click.Parameter, text: str | None) -> tuple
     metavar="S",
     help="How long it may take; without: about 10 s for each rewrite, more on a busy machine.",
 )
-@click.option(
-    "-o", "--output", metavar="GRAPH.json", callback=writable_file, help="The graph so rewritten."
-)
-@click.option("--script", metavar="pipe.py", callback=writable_file, help="Its script.")
+@OUTPUT
+@SCRIPT
 def optimise(
     options: MeasureOptions,
     applied: tuple[str, ...],
