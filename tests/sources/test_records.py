@@ -190,17 +190,6 @@ def test_a_label_that_is_none_is_told_beside_the_preview(
     assert len(told.left_out) == 1
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [(b"", "is empty"), (recorded(b"1234", 0)[:-2], "the record at byte 0 is cut short")],
-)
-def test_a_record_file_that_cannot_be_read(tmp_path: Path, content: bytes, words: str) -> None:
-    path = tmp_path / "a.rec"
-    path.write_bytes(content)
-    with pytest.raises(DataError, match=words):
-        require_dataset(open_dataset(path))
-
-
 def test_a_value_without_an_image_is_at_fault(tmp_path: Path) -> None:
     values = [datum(b"\xff\xd8\xff\xd9", 1), b"\x28\x01", b"\xff" * 9, b"\x22\x01\0"]
     found = open_dataset(write_lmdb(values, tmp_path / "lmdb"))
@@ -435,16 +424,26 @@ RECORD = framed(example(b"\xff\xd8\xff\xd9", 3))
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("name", "content", "words"),
     [
-        (b"", "is empty"),
-        (RECORD[:-3], "the record at byte 0 is cut short"),
-        (framed(example(b"text", 3)), r"found: image/class/label \(int64\), image/encoded"),
-        (framed(TEXT_LABEL), "its feature image/class is bytes, and a label is int64"),
+        ("a.tfrecord", b"", "is empty"),
+        ("a.tfrecord", RECORD[:-3], "the record at byte 0 is cut short"),
+        (
+            *("a.tfrecord", framed(example(b"text", 3))),
+            r"found: image/class/label \(int64\), image/encoded",
+        ),
+        (
+            *("a.tfrecord", framed(TEXT_LABEL)),
+            "its feature image/class is bytes, and a label is int64",
+        ),
+        ("a.rec", b"", "is empty"),
+        ("a.rec", recorded(b"1234", 0)[:-2], "the record at byte 0 is cut short"),
     ],
 )
-def test_what_cannot_be_read_is_named(tmp_path: Path, content: bytes, words: str) -> None:
-    path = tmp_path / "a.tfrecord"
+def test_what_cannot_be_read_is_named(
+    tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
+    path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(DataError, match=words):
         require_dataset(open_dataset(path))

@@ -75,29 +75,22 @@ def run(
 
 @pytest.mark.parametrize("device", ["cpu", ON_GPU])
 @pytest.mark.parametrize("graph", recipe_cases(every=12, first=1))
-class TestRecipes:
-    def test_batches_in_any_order(
-        self,
-        graph: Graph,
-        device: str,
-        runner: Runner,
-        data_of: Callable[..., Path],
-        tmp_path: Path,
-    ) -> None:
-        order = (7, 0, 1, 7, 1, 0)
-        data = data_of(graph, device)
-        require_parity(small(graph, device), data, tmp_path, order, runner=runner)
-
-    def test_fewer_tiles_than_the_batch(
-        self,
-        graph: Graph,
-        device: str,
-        runner: Runner,
-        data_of: Callable[..., Path],
-        tmp_path: Path,
-    ) -> None:
-        data = data_of(graph, device)
-        require_parity(small(graph, device), data, tmp_path, (0, 2, 1), 2, runner)
+@pytest.mark.parametrize(
+    ("order", "count"),
+    [((7, 0, 1, 7, 1, 0), BATCH), ((0, 2, 1), 2)],
+    ids=["batches in any order", "fewer tiles than the batch"],
+)
+def test_recipes(
+    order: tuple[int, ...],
+    count: int,
+    graph: Graph,
+    device: str,
+    runner: Runner,
+    data_of: Callable[..., Path],
+    tmp_path: Path,
+) -> None:
+    data = data_of(graph, device)
+    require_parity(small(graph, device), data, tmp_path, order, count, runner)
 
 
 @pytest.mark.parametrize("device", ["cpu", ON_GPU])

@@ -14,8 +14,6 @@ from workbench.engine.protocol.heartbeat import warn_of_silence
 from workbench.engine.protocol.process import Engine
 from workbench.errors import CancelledError
 
-# How far work in a worker is, and what is said while the worker waits or does not answer.
-
 Progress = Callable[[float, str], None]
 """Hears the share that is done, 0 to 1, and what is being done."""
 NO_ANSWER = "the worker does not answer"

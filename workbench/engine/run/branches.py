@@ -1,7 +1,7 @@
-"""Which samples come to each body of some blocks: what decides, run alone, batch after batch.
+"""Which samples come to each body of some blocks, and how many came in the batches before.
 
-Nothing else of the graph runs: where only draws decide, nothing is read or decoded, and a batch
-takes 0.2 ms.
+What decides is run alone, batch after batch, and nothing else of the graph: where only draws
+decide, nothing is read or decoded, and a batch takes 0.2 ms.
 
 Runs inside the worker process only.
 """
@@ -137,8 +137,6 @@ def _deciding_body(body: Body) -> Body:
 #
 # Such an operator sees the samples of its body alone and advances by their number. What decides is
 # run for all earlier batches (``BranchPlaces``).
-#
-# Runs inside the worker process only.
 
 _KEPT = 8
 

@@ -122,8 +122,6 @@ def colour_of(number: int) -> tuple[int, ...]:
 
 
 # Boxes, points and masks of the samples, as marks to be drawn over their pictures.
-#
-# Runs inside the worker process only, but for its records.
 
 _MOST_MARKS = 100
 """Of one picture: more cannot be told apart."""

@@ -1,6 +1,6 @@
-"""Which bodies of its blocks ran for each sample of a batch.
+"""Which bodies of blocks ran for each sample of a batch, and how often each runs.
 
-Runs inside the worker process only, but for its records.
+Runs inside the worker process only, but for its records and ``wilson_interval``.
 """
 
 from __future__ import annotations
@@ -78,8 +78,6 @@ def fired_scopes(run: GraphRun) -> list[tuple[str, ...]]:
 
 
 # Which augmentations a sample got where automatic augmentation chose.
-#
-# Runs inside the worker process only, but for its records.
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +131,6 @@ def key_of(node: str, name: str) -> str:
 # How often each body of the blocks runs, over many batches of the exported program.
 #
 # Only what decides is run: where draws decide, nothing is read or decoded.
-#
-# Runs inside the worker process only, but for its records and ``wilson_interval``.
 
 CONFIDENCE = 0.99
 _AT_ONCE = 0.2

@@ -1,4 +1,4 @@
-"""How far two outputs lie apart: by shares of their range, and pixel by pixel."""
+"""How far outputs lie apart: the tiles of two graphs, and the values of arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.preview.pictures.output_tiles import tiles_of
 from workbench.preview.pictures.tiles import on_host
 from workbench.preview.request import PreviewRequest, run_request
 
-# How far the pictures of two graphs lie apart, tile by tile. Runs inside the worker process.
+# The pictures of two graphs, tile by tile. Runs inside the worker process.
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def tile_distances(
     return tuple(found)
 
 
-# How far the values of arrays lie apart: mean, largest, PSNR, and how many are equal.
+# The values of arrays: mean, largest, PSNR, and how many are equal.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""Values, boxes and classes in words."""
+"""Outputs in words: shapes, values, draws, labels, annotations and names of classes.
+
+Runs inside the worker process only.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,6 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import is_generator
 from workbench.preview.request import GraphRun
 from workbench.sources import class_names
-
-# Outputs in words: shapes, values, draws, labels.
-#
-# Runs inside the worker process only.
 
 _FEW_VALUES = 6
 _FEW_ROWS = 8
@@ -173,8 +172,6 @@ def describe_encoded(data: NDArray[np.uint8]) -> str:
 
 
 # Targets that have no place on a picture, in words: paths, ids, and shares of classes.
-#
-# Runs inside the worker process only.
 
 _SHARED = ("one_hot", "follow_labels")
 _KINDS = ("label", "number", "any")
@@ -217,8 +214,6 @@ def target_text(worker: Worker, run: GraphRun, port: Port, array: NDArray[Any]) 
 
 
 # The names of the classes that labels stand for.
-#
-# Runs inside the worker process only.
 
 
 def names_of_labels(

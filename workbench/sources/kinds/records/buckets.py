@@ -1,4 +1,4 @@
-"""Class folders of images in a bucket of a cloud, which DALI reads by itself.
+"""Images and WebDataset archives in a bucket of S3 or Google Cloud Storage, read by DALI itself.
 
 The objects are read, not listed: they are not counted, and none is excluded.
 """
@@ -118,8 +118,7 @@ class Bucket(SourceKind):
 # Class folders of images in an S3 bucket: ``s3://bucket/photos``, which DALI reads by itself.
 #
 # Endpoint, region and credentials are those of the environment, as of the AWS command line:
-# ``AWS_ENDPOINT_URL``, ``AWS_REGION``, ``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY``. The
-# objects are read, not listed: they are not counted, and none is excluded.
+# ``AWS_ENDPOINT_URL``, ``AWS_REGION``, ``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY``.
 
 
 def find_objects(data: str) -> dict[str, Any]:
