@@ -170,7 +170,7 @@ PLACES = """() => {
 
 
 def test_a_message_moves_nothing(panel: PanelHost, photos: Path) -> None:
-    panel.page.set_viewport_size({"width": 1024, "height": 768})
+    panel.page.set_viewport_size({"width": 1280, "height": 720})
     page = open_page(panel, photos, small())
     part(page, "canvas").locator("[data-node=rotate]").click()
     inspector, bar, preview = part(page, "inspector"), part(page, "bar"), part(page, "preview")

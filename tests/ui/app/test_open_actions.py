@@ -110,17 +110,22 @@ def test_hostile_names_and_unknown_operators_are_opened_as_data(make: Make, name
     [
         ({"do": "open", "text": ""}, "not JSON"),
         (
-            {"do": "open", "text": "import os; os.remove('x')"},
-            "workbench import FILE -o graph.json.",
+            {"do": "open", "text": "import os; os.remove('x')", "file": "my train.py"},
+            "`workbench import 'my train.py' -o 'my train.json'`",
         ),
         (
             {"do": "open", "text": '{"cells": [{"cell_type": "code"}]}'},
-            "This is a notebook without a graph at its end, and no code is run here. A script or",
+            "This is a notebook without a graph at its end, and no code is run here. Importing",
         ),
         (
             {"do": "open", "text": '"""A loader."""\n\nimport os\n'},
-            "This is a script without a graph at its end, and no code is run here. A script or",
+            "This is a script without a graph at its end, and no code is run here. Importing",
         ),
+        (
+            {"do": "open", "text": "x = 1", "file": "odd.py"},
+            "`workbench import odd.py -o odd.json`",
+        ),
+        ({"do": "open", "text": "def f(): pass", "file": "a\nb.py"}, "import pipeline.py"),
         ({"do": "open", "text": '"""Numbers."""\n\nSIZE = 3\n'}, "This is a script without"),
         ({"do": "open", "text": "def make():\n    return 3\n"}, "This is a script without"),
         ({"do": "open", "text": "[" * 100_000}, "not JSON"),
@@ -158,7 +163,7 @@ def test_an_exported_program_opens_as_data_while_its_code_is_unchanged(
     bar(model, "undo")
     bar(model, "open", text=text.replace("BATCH_SIZE = 64", "BATCH_SIZE = 32"))
     assert "The code was changed since it was exported" in screen["bar", "message"]
-    assert "workbench import FILE" in screen["bar", "message"]
+    assert "`workbench import " in screen["bar", "message"]
     assert model.graph == SMALL
 
 
@@ -172,7 +177,7 @@ def test_a_damaged_graph_of_a_program_is_told_with_what_to_do(make: Make, lost: 
         said = screen["bar", "message"]
         assert said.startswith("The graph at the end of this program is not used. It is damaged")
         assert "Take another copy of the file, or export the graph again. " in said
-        assert "workbench import FILE -o graph.json" in said
+        assert "workbench import pipeline.py -o pipeline.json" in said
         assert "Error" not in said
         assert model.graph == SMALL
 

@@ -14,7 +14,7 @@ from PIL import Image
 from tests.sources.written import read_photos, write_coco
 from tests.sources.written_pixels import write_arrays
 from tests.ui.hosts import small
-from tests.ui.screen import Make, Screen, edit
+from tests.ui.screen import Make, Ready, Screen, edit
 from workbench.engine.reading.encoded_images import placeholder_jpeg
 from workbench.graph.model import Graph, Source
 from workbench.health import check_folder
@@ -466,3 +466,20 @@ def test_undo_names_the_edit_and_not_the_reader_that_other_data_need(
     assert model.graph.has("rotate")
     assert model.graph.sources[0].kind == "folder"
     assert screen["bar", "redo_label"] == "remove rotate"
+
+
+def test_a_running_check_is_seen_from_every_tab(ready: Ready) -> None:
+    model, screen = ready
+    seen: list[Any] = []
+    publish = screen.publish
+
+    def note(component: str, field: str, value: Any) -> None:
+        if (component, field) == ("tabs", "work"):
+            seen.append(value)
+        publish(component, field, value)
+
+    model._publisher._publish = note
+    model.act("data", {"do": "check"})
+    screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
+    assert [(work["tab"], work["text"]) for work in seen[0]] == [("data", "check of the files")]
+    assert seen[-1] == []

@@ -12,7 +12,16 @@ from tests.bench.fakes import measured, report
 from tests.optimiser.made_up import slow_graph
 from tests.sources.test_video_frames import sequences
 from tests.sources.written_pixels import write_frames
-from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, open_page, part, small
+from tests.ui.hosts import (
+    PATIENCE,
+    Host,
+    await_picture,
+    await_python,
+    open_page,
+    part,
+    point,
+    small,
+)
 from tests.ui.speed.records import stage_record
 from workbench.bench.records.record import dump_report, load_report
 from workbench.graph import Graph
@@ -243,6 +252,11 @@ def test_a_stage_leads_to_its_node(host: Host, photos: Path) -> None:
         {"name": "s.json", "mimeType": "application/json", "buffer": record.encode()}
     )
     expect(stages.locator("[data-wb=advice]")).to_contain_text("What would lift it")
+    verdict, bars = stages.locator("[data-wb=verdict]"), stages.locator(".wb-stacks")
+    expect(verdict.locator("b")).to_have_text(re.compile(r"^decode .* takes .* ms, \d+ %$"))
+    expect(verdict.locator("[data-wb=earlier]")).to_be_visible()  # next to the headline
+    tops = [point(each, down=0)[1] for each in (verdict, bars, stages.locator("[data-wb=advice]"))]
+    assert tops == sorted(tops), "bars and verdict come before the prose"
     stages.locator("button[data-node=decode]").first.click()
     expect(part(host.page, "canvas").locator("[data-node=decode]")).to_have_attribute(
         "aria-current", "true"

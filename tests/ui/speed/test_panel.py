@@ -10,14 +10,17 @@ from typing import Any
 import pytest
 
 from tests.bench.fakes import measured, report, rounds
-from tests.ui.speed.conftest import Bed, Fake
+from tests.ui.speed.conftest import NO_GPU, Bed, Fake
 from workbench.bench.experiments.stages import StageCostExperiment
+from workbench.bench.experiments.tune import TuningExperiment
 from workbench.bench.measuring.config import config_of
 from workbench.bench.records.context import graph_hash
 from workbench.catalog import load_catalog
 from workbench.graph.edits.edit import set_arg, set_setting
+from workbench.optimiser import OptimisationExperiment
 from workbench.sources import open_datasets
 from workbench.ui.speed.chart_views import ratios
+from workbench.ui.speed.experiment_factory import experiment_for, tuner_for
 from workbench.ui.speed.panel import SpeedPanel
 from workbench.ui.speed.speed_actions import Adopt
 
@@ -351,3 +354,18 @@ def test_a_message_stays_with_its_part_graph_and_data(bed: Bed, fake: Fake) -> N
     assert bed["message"] == ""
     bed.graph = graph
     assert bed["message"].startswith("Stopped early")
+
+
+def test_how_long_a_measurement_takes_is_said_before_and_can_be_limited(bed: Bed) -> None:
+    estimates = bed["limits"]["estimates"]
+    assert estimates["usual"]["compare"] == "up to 48 s"  # decode and pipeline on the CPU
+    parts = {"compare", "stages", "threads", "pipelines", "rewrites", "tuner", "all"}
+    assert set(estimates["usual"]) == set(estimates["quick"]) == parts
+    graph, data = bed.graph, bed.data
+    tuner = tuner_for({**TRY, "search": "tuner"}, graph, data, NO_GPU, 120.0)
+    rewrites = experiment_for("rewrites", graph, data, "usual", NO_GPU, seconds=60.0)
+    assert isinstance(tuner, TuningExperiment)
+    assert isinstance(rewrites, OptimisationExperiment)
+    assert (tuner.seconds, rewrites.seconds) == (120.0, 60.0)
+    bed.do("tune", search="tuner", seconds=3.0, **TRY)
+    assert "seconds is 3.0. Give 20" in bed["message"]

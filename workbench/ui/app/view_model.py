@@ -37,7 +37,7 @@ from workbench.ui.app.page_heartbeat import PageHeartbeat
 from workbench.ui.app.selection import follow_graph
 from workbench.ui.app.session import Claim, ModelSession, own_tab
 from workbench.ui.contract.action import parse_action
-from workbench.ui.contract.views import status_fields
+from workbench.ui.contract.views import RunningWork, status_fields
 from workbench.ui.data.data_panel import DataPanel
 from workbench.ui.export.exports import Exports
 from workbench.ui.export.output_paths import OutputPath
@@ -517,6 +517,7 @@ class ViewModel:
             verification = self.verification.entry(active, data)
             return {"preview": self.comparison.fields(self.state) | {"verification": verification}}
 
+        shown["tabs"] |= {"work": self._running_work()}
         parts: dict[str, Callable[[], Fields]] = {
             "speed": measured,
             "comparison": compared,
@@ -532,3 +533,14 @@ class ViewModel:
             except Exception as error:  # the other parts stay usable
                 shown["bar"]["message"] = self._report(f"The part {name} cannot be shown", error)
         return shown
+
+    def _running_work(self) -> list[RunningWork]:
+        """What runs for seconds or minutes, whichever panel is open."""
+        found: list[RunningWork] = []
+        if (run := self.speed.run) is not None:
+            found.append({"tab": "speed", "text": run.part, "share": run.share})
+        if (task := self.verification.running) is not None:
+            found.append({"tab": "preview", "text": "comparison", "share": task.share})
+        if (share := self.data_panel.checked_share) is not None:
+            found.append({"tab": "data", "text": "check of the files", "share": share})
+        return found

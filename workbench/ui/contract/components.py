@@ -230,6 +230,7 @@ class Tabs(Fields):
 
     tab: Both[Tab] = "preview"
     """The open one."""
+    work: list[views.RunningWork] = []
 
 
 class Preview(Fields):

@@ -273,6 +273,8 @@ class SpeedLimits(TypedDict):
     """The usual values of each knob: ``1, 2, 4``."""
     now: str
     """The graph's own settings in words."""
+    estimates: dict[str, dict[str, str]]
+    """How carefully -> what is measured -> about how long it takes, before it begins."""
 
 
 class FileHeader(TypedDict):

@@ -64,6 +64,15 @@ class RecipeEntry(TypedDict):
     """What it makes of four photos, side by side: a ``data:`` URL; empty where there is none."""
 
 
+class RunningWork(TypedDict):
+    """A measurement, comparison or check that runs, for the tab of the panel that shows it."""
+
+    tab: str
+    text: str
+    share: float
+    """From 0 to 1."""
+
+
 class RecentEntry(TypedDict):
     """A session that was kept."""
 

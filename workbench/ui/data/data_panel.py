@@ -285,6 +285,11 @@ class DataPanel:
             self._check = BackgroundTask("check", work, listener, self._queue)
             self._check.start()
 
+    @property
+    def checked_share(self) -> float | None:
+        """How much of a check is done; None while there is none."""
+        return self._check.share if self.view["checking"] and self._check is not None else None
+
     def write_good(self) -> str:
         """Write the usable files of the last check beside what is saved, and return the path.
 

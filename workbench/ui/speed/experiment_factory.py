@@ -21,6 +21,7 @@ from workbench.bench.experiments.stages import StageCostExperiment
 from workbench.bench.experiments.tune import TuningExperiment
 from workbench.bench.measuring.config import REGIMES, config_of
 from workbench.bench.measuring.grid import grid_for, mapping_values
+from workbench.bench.measuring.interleaved import format_duration
 from workbench.bench.measuring.measurement_config import (
     COARSE_CONFIG,
     QUICK_CONFIG,
@@ -45,6 +46,10 @@ STAGE_CONFIGS = {"quick": COARSE_CONFIG, "usual": QUICK_CONFIG}
 """Where the time goes takes a measurement for each stage."""
 PEER_SECONDS = {"quick": 12.0, "usual": 30.0}
 """For each that takes part in a comparison with peers, at most: libraries take seconds to load."""
+_START_SECONDS, _PROBE_SECONDS, _BEST_SECONDS = 4.0, 8.0, 60.0
+"""For estimates: a worker's start, one setting of a search, and comparing the best at its end."""
+_ALL_PROBED = 8
+"""Settings that the tuner tries all, where there are no more."""
 MOST_VALUES = 32
 _FIELDS = {
     "threads": "threads",
@@ -64,10 +69,12 @@ def experiment_for(
     effort: str,
     machine: Machine,
     peers: Sequence[str] = (),
+    seconds: float | None = None,
 ) -> SpeedExperiment:
     """A run of the graph on its own settings; without ``peers``, of all of them.
 
-    Raises GraphEditError for what cannot be.
+    ``seconds`` is the time limit of ``rewrites``; None: as long as it takes. Raises GraphEditError
+    for what cannot be.
     """
     measurement_config = MEASUREMENT_CONFIGS[effort]
     match what:
@@ -76,7 +83,7 @@ def experiment_for(
         case "stages":
             return StageCostExperiment(graph, data, measurement_config=STAGE_CONFIGS[effort])
         case "rewrites":
-            return OptimisationExperiment(graph, data)
+            return OptimisationExperiment(graph, data, seconds=seconds)
         case "peers":
             devices: tuple[DecodeDevice, ...] = ("cpu",) if machine.no_gpu else ("cpu", "mixed")
             how = config_within(PEER_SECONDS[effort])
@@ -103,9 +110,15 @@ def _known(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def tuner_for(
-    given: Mapping[str, str], graph: Graph, data: Datasets, machine: Machine
+    given: Mapping[str, str],
+    graph: Graph,
+    data: Datasets,
+    machine: Machine,
+    seconds: float | None = None,
 ) -> SpeedExperiment:
     """The tuner, or a sweep of every setting, over the values in the fields of ``Tune``.
+
+    ``seconds`` is the tuner's time limit; None: as long as it takes.
 
     Raises GraphEditError, which names the field.
     """
@@ -118,8 +131,10 @@ def tuner_for(
         grid = replace(usual, **cast(Any, {knob: tuple(found) for knob, found in values.items()}))
     except ValueError as error:
         raise GraphEditError(f"{error} Give rising numbers such as 1, 2, 4.") from None
-    kind = SweepExperiment if given["search"] == "all" else TuningExperiment
-    return kind(graph, data, grid=grid, regime="pipeline", host_limit=_bytes(given["memory"]))
+    limits: dict[str, Any] = {"host_limit": _bytes(given["memory"])}
+    if given["search"] == "all":
+        return SweepExperiment(graph, data, grid=grid, regime="pipeline", **limits)
+    return TuningExperiment(graph, data, grid=grid, regime="pipeline", seconds=seconds, **limits)
 
 
 def _values(text: str, knob: str) -> tuple[float, ...] | tuple[int, ...]:
@@ -176,7 +191,32 @@ def limits_of(graph: Graph, machine: Machine) -> SpeedLimits:
         }
         | {"files": ", ".join(FILES[bool(value)] for value in usual.dont_use_mmap)},
         "now": config_of(graph).settings.replace(", ", " · "),
+        "estimates": _estimates(graph, machine, len(usual)),
     }
+
+
+def _estimates(graph: Graph, machine: Machine, settings: int) -> dict[str, dict[str, str]]:
+    """About how long each measurement takes: the rounds of its configurations, and their start."""
+    devices = 1 if machine.no_gpu else 2
+    counts = machine.cores.bit_length() + 1  # 1, 2, 4, ... up to the cores
+    tuned = {
+        "tuner": _PROBE_SECONDS * min(settings, max(_ALL_PROBED, settings // 4)) + _BEST_SECONDS,
+        "all": _PROBE_SECONDS * settings + _BEST_SECONDS,
+    }
+    found = {}
+    for effort, config in MEASUREMENT_CONFIGS.items():
+        one = _START_SECONDS + config.budget
+        stage = _START_SECONDS + STAGE_CONFIGS[effort].budget
+        seconds = {
+            "compare": devices * len(REGIMES) * one,
+            "stages": 2 * len(graph.nodes) * stage,
+            "threads": counts * one,
+            "pipelines": counts * one,
+            "rewrites": len(graph.nodes) * one,
+            **tuned,
+        }
+        found[effort] = {what: f"up to {format_duration(most)}" for what, most in seconds.items()}
+    return found
 
 
 @cache

@@ -46,12 +46,14 @@ class Measure(SpeedAction, tag="measure", frozen=True):
     """compare, stages, rewrites, peers, threads or workers."""
     peers: list[str] = msgspec.field(default_factory=list)
     """The names of those that ``peers`` is to measure; none means all."""
+    seconds: float = 0.0
+    """Time limit of ``rewrites``; 0: none."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str | None:
         part = "scaling" if self.what in ("threads", "pipelines", "workers") else self.what
-        effort, machine = panel.effort, panel.machine
+        effort, machine, limit = panel.effort, panel.machine, self.seconds or None
         return panel.start(
-            part, lambda: experiment_for(self.what, graph, data, effort, machine, self.peers)
+            part, lambda: experiment_for(self.what, graph, data, effort, machine, self.peers, limit)
         )
 
 
@@ -69,10 +71,12 @@ class Tune(SpeedAction, tag="tune", frozen=True):
     """mapped, read or both."""
     memory: str
     """GiB; empty: 80 %."""
+    seconds: float = 0.0
+    """Time limit of the tuner; 0: none."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str | None:
-        given = msgspec.structs.asdict(self)
-        return panel.start("tune", lambda: tuner_for(given, graph, data, panel.machine))
+        given, limit = msgspec.structs.asdict(self), self.seconds or None
+        return panel.start("tune", lambda: tuner_for(given, graph, data, panel.machine, limit))
 
 
 class Cancel(SpeedAction, tag="cancel", frozen=True):

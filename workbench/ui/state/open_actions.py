@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import re
+import shlex
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar
 
 from workbench.catalog import load_catalog
@@ -67,10 +69,12 @@ class OpenText(OpenAction, tag="open", frozen=True):
 
     text: str
     """The file's content."""
+    file: str = ""
+    """Its name, where it has one, for the command that imports it."""
     from_outside: ClassVar[bool] = True
 
     def document(self) -> Document:
-        return _document(self.text)
+        return _document(self.text, self.file)
 
 
 class OpenPicture(OpenAction, tag="open_picture", frozen=True):
@@ -90,7 +94,7 @@ class OpenPicture(OpenAction, tag="open_picture", frozen=True):
         return _document(read_shared(picture))
 
 
-def _document(text: str) -> Document:
+def _document(text: str, file: str = "") -> Document:
     """A document that the page can show, and others can go on working meanwhile."""
     if len(text) > MOST_PAGE_CHARACTERS:
         raise GraphFormatError(
@@ -100,9 +104,9 @@ def _document(text: str) -> Document:
     try:
         document = load_document(text)
     except GraphFormatError:
-        if not _SOURCE.search(text):
+        if not _SOURCE.search(text) and not file.endswith((".py", ".ipynb")):
             raise
-        document = _program(text)
+        document = _program(text, file)
     count = sum(1 for _ in document.graph.walk())
     if count > MOST_CANVAS_NODES:
         raise GraphFormatError(
@@ -112,9 +116,16 @@ def _document(text: str) -> Document:
     return document
 
 
-def _program(text: str) -> Document:
+def _program(text: str, file: str) -> Document:
     """The graph that a program or notebook carries: nothing is run. Raises GraphFormatError."""
-    hint = "A script or notebook becomes a graph file: workbench import FILE -o graph.json."
+    is_notebook = text.lstrip().startswith("{")
+    name = file if is_text(file) and file.isprintable() else ""
+    name = name or ("notebook.ipynb" if is_notebook else "pipeline.py")
+    output = shlex.quote(f"{PurePath(name).stem}.json")
+    hint = (
+        "Importing runs the file, which a web page must not do. Run this in a shell where the "
+        f"file is, then open {output} here: `workbench import {shlex.quote(name)} -o {output}`"
+    )
     try:
         found = import_embedded(text, "", load_catalog())
     except GraphFormatError as reason:
@@ -122,7 +133,7 @@ def _program(text: str) -> Document:
             f"The graph at the end of this program is not used. {reason} {hint}"
         ) from None
     if found is None:
-        what = "notebook" if text.lstrip().startswith("{") else "script"
+        what = "notebook" if is_notebook else "script"
         raise GraphFormatError(
             f"This is a {what} without a graph at its end, and no code is run here. {hint}"
         )

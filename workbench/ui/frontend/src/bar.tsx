@@ -14,7 +14,8 @@ import { Share } from "./bar/share";
 import { attachTab, followAddress } from "./bar/tabSession";
 import { Title } from "./bar/title";
 import { component, type PanelProps } from "./lib/component";
-import { download } from "./lib/files";
+import { WordButton } from "./lib/button";
+import { copyText, download } from "./lib/files";
 import { isPage } from "./lib/fullPage";
 import { useChange, useField, useOffline } from "./lib/hooks";
 import { Icon } from "./lib/icons";
@@ -37,7 +38,7 @@ function Bar({ link, root }: PanelProps<"bar">) {
   useChange(() => say(message), [message]);
   const incoming = useMemo<Incoming>(
     () => ({
-      text: (content) => link.ask("open", { text: content }),
+      text: (content, file) => link.ask("open", { text: content, file }),
       picture: (data) => link.ask("open_picture", { data }),
       refuse: say,
     }),
@@ -160,13 +161,32 @@ function Undo({ label, step, keys, disabled, run }: UndoProps) {
   );
 }
 
+/** A command for a shell, in a message. */
+const COMMAND = /`(workbench [^`]+)`/;
+
+function Command({ text }: { text: string }) {
+  const [copied, setCopied] = useState(false);
+  return (
+    <span class="wb-bar-command">
+      <code data-wb="command">{text}</code>
+      <WordButton
+        label={copied ? "Copied" : "Copy"}
+        name="copy-command"
+        icon="copy"
+        onClick={() => void copyText(text).then(setCopied)}
+      />
+    </span>
+  );
+}
+
 /** In the row where it has room, else below it, over the page, until it is closed. */
 function Message({ words, close }: { words: string; close: () => void }) {
   const message = useRef<HTMLSpanElement>(null);
+  const command = COMMAND.exec(words)?.[1] ?? "";
   const [long, setLong] = useState(false);
   const fit = (): void => {
     const { scrollWidth, clientWidth } = message.current!;
-    setLong(scrollWidth > clientWidth);
+    setLong(scrollWidth > clientWidth || command !== "");
   };
   useLayoutEffect(fit, [words]);
   useLayoutEffect(() => {
@@ -187,7 +207,10 @@ function Message({ words, close }: { words: string; close: () => void }) {
         {words}
       </span>
       <p class="wb-notice wb-bar-long" data-wb="long-message" hidden={!long || !words}>
-        <span>{words}</span>
+        <span>
+          {words.replace(COMMAND, "").replaceAll("`", "")}
+          {command && <Command key={command} text={command} />}
+        </span>
         <button class="wb-ico" type="button" aria-label="Close the message" onClick={close}>
           <Icon name="close" size={13} />
         </button>
@@ -291,7 +314,7 @@ function usePage({ link, root }: PanelProps<"bar">, incoming: Incoming, save: ()
     if (isPage(root)) {
       const broken = "The link is damaged: it holds no graph. Nothing was opened.";
       attachTab(link);
-      ends.push(followAddress(incoming.text, () => incoming.refuse(broken)));
+      ends.push(followAddress((text) => incoming.text(text, ""), () => incoming.refuse(broken)));
     }
     return () => ends.forEach((end) => end());
   }, [link, root, incoming]);

@@ -8,6 +8,7 @@ import { TABS } from "./views";
 
 function Tabs({ link }: PanelProps<"tabs">) {
   const open = useField(link, "tab", "preview");
+  const work = useField(link, "work", []);
   const move = (event: TargetedKeyboardEvent<HTMLElement>): void => {
     const at = TABS.indexOf(open);
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
@@ -19,20 +20,29 @@ function Tabs({ link }: PanelProps<"tabs">) {
   };
   return (
     <div class="wb-tabs-list" role="tablist" aria-label="Panels" onKeyDown={move}>
-      {TABS.map((name) => (
-        <button
-          key={name}
-          type="button"
-          role="tab"
-          data-wb="tab"
-          data-tab={name}
-          aria-selected={name === open}
-          tabIndex={name === open ? 0 : -1}
-          onClick={() => link.set("tab", name)}
-        >
-          {name.charAt(0).toUpperCase() + name.slice(1)}
-        </button>
-      ))}
+      {TABS.map((name) => {
+        const label = name.charAt(0).toUpperCase() + name.slice(1);
+        const running = work.find(({ tab }) => tab === name);
+        const percent = `${Math.round(100 * (running?.share ?? 0))} %`;
+        return (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            data-wb="tab"
+            data-tab={name}
+            data-running={running ? "true" : undefined}
+            data-tip={running && `Running: ${running.text}, ${percent}`}
+            aria-label={running ? `${label}, running: ${running.text}` : undefined}
+            aria-selected={name === open}
+            tabIndex={name === open ? 0 : -1}
+            onClick={() => link.set("tab", name)}
+          >
+            {label}
+            {running && <small aria-hidden="true">{percent}</small>}
+          </button>
+        );
+      })}
     </div>
   );
 }

@@ -101,6 +101,13 @@ export interface RecipeEntry {
   picture: string;
 }
 
+/** A measurement, comparison or check that runs, for the tab of the panel that shows it. */
+export interface RunningWork {
+  tab: string;
+  text: string;
+  share: number;
+}
+
 /** A session that was kept. */
 export interface RecentEntry {
   owner: string;
@@ -934,6 +941,7 @@ export interface SpeedLimits {
   peer_seconds: Record<string, number>;
   grid: Record<string, string>;
   now: string;
+  estimates: Record<string, Record<string, string>>;
 }
 
 /** Before the bytes of a file that ``export`` made, for the browser to offer. */
@@ -1028,7 +1036,7 @@ export interface BarFields {
 export interface BarActions {
   new: {};
   recipe: { name: string };
-  open: { text: string };
+  open: { text: string; file?: string };
   open_picture: { data: string };
   title: { name: string };
   attach: { tab: string; kept?: (Record<string, Json>)[] };
@@ -1119,7 +1127,7 @@ export interface CanvasActions {
   recipe: { name: string };
   open: { path: string };
   verify: {};
-  measure: { what: string; peers?: string[] };
+  measure: { what: string; peers?: string[]; seconds?: number };
   undo: {};
   redo: {};
 }
@@ -1170,7 +1178,7 @@ export interface InspectorActions {
   stop_fused: {};
   new: {};
   recipe: { name: string };
-  open: { text: string };
+  open: { text: string; file?: string };
   open_picture: { data: string };
   open_scope: { scope: string };
   select: { node: string };
@@ -1181,6 +1189,7 @@ export interface InspectorActions {
 /** Which of the lower panels is open. */
 export interface TabsFields {
   tab: "preview" | "speed" | "code" | "data";
+  work: RunningWork[];
 }
 
 export interface TabsActions {}
@@ -1272,8 +1281,8 @@ export interface SpeedFields {
 }
 
 export interface SpeedActions {
-  measure: { what: string; peers?: string[] };
-  tune: { search: string; threads: string; batches: string; prefetch: string; loads: string; pipelines: string; files: string; memory: string };
+  measure: { what: string; peers?: string[]; seconds?: number };
+  tune: { search: string; threads: string; batches: string; prefetch: string; loads: string; pipelines: string; files: string; memory: string; seconds?: number };
   cancel: {};
   open: { text: string; name: string };
   view: { record: string };

@@ -5,7 +5,8 @@ import { isTyping } from "../lib/keyboard";
 import { isPage } from "../lib/fullPage";
 
 export interface Incoming {
-  text(content: string): void;
+  /** `file` is its name; empty for text that was pasted. */
+  text(content: string, file: string): void;
   /** The part of a shared picture before its pixels, in base64. */
   picture(head: string): void;
   refuse(reason: string): void;
@@ -22,7 +23,7 @@ export async function readFile(file: File, into: Incoming): Promise<void> {
   else if (file.type.startsWith("image/")) {
     into.refuse(`${file.name} is no PNG. A shared picture carries its graph as a PNG only.`);
   } else if (file.size > LARGEST) into.refuse(`${file.name} is too large to be a graph.`);
-  else into.text(await file.text());
+  else into.text(await file.text(), file.name);
 }
 
 /** Up to the first IDAT chunk's head: all that a reader of the text needs, a few kilobytes. */
@@ -64,7 +65,7 @@ export function takeDrops(root: HTMLElement, into: Incoming): () => void {
     if (!meant(event) || !(file || content)) return;
     event.preventDefault();
     if (file) void readFile(file, into);
-    else if (content) into.text(content);
+    else if (content) into.text(content, "");
   };
   document.addEventListener("dragover", over);
   document.addEventListener("drop", drop);

@@ -30,7 +30,7 @@ export function OpenGraph({ into, handle, opening, children }: Props) {
     const { value } = area.current!;
     if (!value.trim()) return area.current!.focus();
     close();
-    into.text(value); // kept, so that a slip in it can be mended
+    into.text(value, ""); // kept, so that a slip in it can be mended
   };
   return (
     <>

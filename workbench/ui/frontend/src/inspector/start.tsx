@@ -12,7 +12,7 @@ export function Start({ link }: { link: Link<"inspector"> }) {
   const [refused, refuse] = useState("");
   const incoming = useMemo<Incoming>(
     () => ({
-      text: (content) => link.ask("open", { text: content }),
+      text: (content, file) => link.ask("open", { text: content, file }),
       picture: (data) => link.ask("open_picture", { data }),
       refuse,
     }),

@@ -5,7 +5,7 @@ import { BarTrack } from "../lib/barTrack";
 import { Icon } from "../lib/icons";
 import { rateFigure, rateSpread, rateUnit, thousands } from "../lib/number";
 import { Notes, PartialMark } from "./notes";
-import { Provenance } from "./provenance";
+import { isStale, Provenance, QualityFlags } from "./provenance";
 import { Table, Wide } from "./table";
 
 export function Bars({ on = [], bars = [], ratios = [], notes = [] }: Partial<CompareView>) {
@@ -14,8 +14,9 @@ export function Bars({ on = [], bars = [], ratios = [], notes = [] }: Partial<Co
   const several = new Set(bars.map((bar) => bar.settings)).size > 1;
   const names = [...new Set(bars.map((bar) => bar.group))];
   return (
-    <div data-wb="figure" data-bars={bars.length} hidden={!on.length}>
+    <div data-wb="figure" data-bars={bars.length} data-stale={isStale(on)} hidden={!on.length}>
       <PartialMark all={on} />
+      <QualityFlags all={on} />
       <div class="wb-speed-groups">
         {names.map((name) => (
           <section key={name} class="wb-speed-group">
@@ -40,7 +41,7 @@ export function Bars({ on = [], bars = [], ratios = [], notes = [] }: Partial<Co
         ))}
       </div>
       <Notes words={notes} />
-      <Provenance all={on} />
+      <Provenance all={on} flagged={false} />
       <Numbers bars={bars} />
     </div>
   );

@@ -19,6 +19,7 @@ export function Compare({ link }: { link: Speed }) {
         <StartButton
           link={link}
           words="Measure"
+          what="compare"
           run={() => link.ask("measure", { what: "compare" })}
         />
       </Head>

@@ -144,22 +144,63 @@ interface StartProps {
   run: () => void;
   /** Why it cannot be begun at all. */
   impossible?: string;
+  /** What is measured, for how long that takes. */
+  what?: string;
+  /** Seconds of a time limit; 0: none. */
+  limit?: number;
 }
 
 /** A button that begins a run; while one goes on it cannot be pressed. */
-export function StartButton({ link, words, run, impossible = "" }: StartProps) {
+export function StartButton({ link, words, run, impossible = "", what = "", limit = 0 }: StartProps) {
   const running = useField(link, "running", false);
+  const effort = useField(link, "effort", "usual");
+  const usual = useField(link, "limits", {}).estimates?.[effort]?.[what];
+  const estimate = limit ? `at most ${limit / 60} min` : usual;
   return (
-    <button
-      class="wb-btn"
-      type="button"
-      data-wb="measure"
-      data-tip={impossible || undefined}
-      disabled={running || impossible !== ""}
-      onClick={run}
+    <span class="wb-speed-start">
+      <button
+        class="wb-btn"
+        type="button"
+        data-wb="measure"
+        data-tip={impossible || undefined}
+        disabled={running || impossible !== ""}
+        onClick={run}
+      >
+        {words}
+      </button>
+      {estimate && !impossible && (
+        <small class="wb-muted" data-wb="estimate">
+          {estimate}
+        </small>
+      )}
+    </span>
+  );
+}
+
+/** Minutes after which a search ends with what it has found. */
+const LIMITS = [0, 1, 2, 5, 10, 30];
+
+interface LimitProps {
+  /** Seconds; 0: none. */
+  limit: number;
+  choose: (seconds: number) => void;
+}
+
+export function TimeLimit({ limit, choose }: LimitProps) {
+  return (
+    <select
+      class="wb-val wb-speed-limit"
+      aria-label="Time limit"
+      data-wb="time-limit"
+      value={String(limit)}
+      onChange={(event) => choose(Number(event.currentTarget.value))}
     >
-      {words}
-    </button>
+      {LIMITS.map((minutes) => (
+        <option key={minutes} value={String(60 * minutes)}>
+          {minutes ? `at most ${minutes} min` : "no time limit"}
+        </option>
+      ))}
+    </select>
   );
 }
 

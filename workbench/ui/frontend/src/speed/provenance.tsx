@@ -1,11 +1,19 @@
 // What stands under every figure: what it was measured on, in a line, and all of it on demand.
 
+import { Fragment } from "preact";
 import type { MeasuredOn } from "../views";
 import { Icon } from "../lib/icons";
 
-export function Provenance({ all }: { all: readonly MeasuredOn[] }) {
+interface Props {
+  all: readonly MeasuredOn[];
+  /** Whether what is doubtful is said here; else it is next to the headline. */
+  flagged?: boolean;
+}
+
+export function Provenance({ all, flagged = true }: Props) {
   return (
     <div class="wb-speed-on">
+      {flagged && <QualityFlags all={all} />}
       {all.map((on) => (
         <One key={on.id} on={on} named={all.length > 1} />
       ))}
@@ -13,26 +21,44 @@ export function Provenance({ all }: { all: readonly MeasuredOn[] }) {
   );
 }
 
+/** Whether figures are not of the present graph and data; undefined where they are. */
+export function isStale(all: readonly MeasuredOn[] = []): "true" | undefined {
+  return all.some(({ earlier }) => earlier) ? "true" : undefined;
+}
+
+/** What is doubtful about figures: measured quickly, of an earlier graph, on a busy machine. */
+export function QualityFlags({ all }: { all: readonly MeasuredOn[] }) {
+  const named = all.length > 1;
+  return (
+    <>
+      {all.map(({ id, name, quick, earlier, quality_flags: flags }) => (
+        <Fragment key={id}>
+          {quick && (
+            <p class="wb-speed-fact" data-wb="quick">
+              {quick}
+            </p>
+          )}
+          {earlier && (
+            <p class="wb-speed-note" data-wb="earlier">
+              <Icon name="warn" size={13} />
+              <span>{named ? `${name}: ${earlier}` : sentence(earlier)}</span>
+            </p>
+          )}
+          {flags.map((words) => (
+            <p key={words} class="wb-speed-note" data-wb="quality-flag">
+              <Icon name="warn" size={13} />
+              <span>{words}</span>
+            </p>
+          ))}
+        </Fragment>
+      ))}
+    </>
+  );
+}
+
 function One({ on, named }: { on: MeasuredOn; named: boolean }) {
   return (
     <div>
-      {on.quick && (
-        <p class="wb-speed-fact" data-wb="quick">
-          {on.quick}
-        </p>
-      )}
-      {on.earlier && (
-        <p class="wb-speed-note" data-wb="earlier">
-          <Icon name="warn" size={13} />
-          <span>{named ? `${on.name}: ${on.earlier}` : sentence(on.earlier)}</span>
-        </p>
-      )}
-      {on.quality_flags.map((words) => (
-        <p key={words} class="wb-speed-note" data-wb="quality-flag">
-          <Icon name="warn" size={13} />
-          <span>{words}</span>
-        </p>
-      ))}
       <details class="wb-on" data-wb="measured-on">
         <summary>
           {named && <b>{`${on.name} `}</b>}

@@ -1,9 +1,10 @@
 // Rewrites of the graph that make it faster: each with its gain and how far its pixels move.
 
+import { useState } from "preact/hooks";
 import type { RewriteEntry, RewritesView } from "../views";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
-import { Head, StartButton, type Speed } from "./controls";
+import { Head, StartButton, TimeLimit, type Speed } from "./controls";
 import { PartialMark } from "./notes";
 import { Provenance } from "./provenance";
 import { Table, Wide } from "./table";
@@ -11,13 +12,17 @@ import { Table, Wide } from "./table";
 export function Rewrites({ link }: { link: Speed }) {
   const view = useField(link, "rewrites", {}) as Partial<RewritesView>;
   const known = !!view.on?.length;
+  const [seconds, setSeconds] = useState(0);
   return (
     <>
       <Head line="Other orders of the same operators, each measured beside the graph and compared with it on these data.">
+        <TimeLimit limit={seconds} choose={setSeconds} />
         <StartButton
           link={link}
           words="Find"
-          run={() => link.ask("measure", { what: "rewrites" })}
+          what="rewrites"
+          limit={seconds}
+          run={() => link.ask("measure", { what: "rewrites", seconds })}
         />
       </Head>
       <div data-wb="figure" hidden={!known}>

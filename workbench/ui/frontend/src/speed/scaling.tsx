@@ -36,7 +36,7 @@ export function Scaling({ link }: { link: Speed }) {
           choose={choose}
         />
         <Effort link={link} />
-        <StartButton link={link} words="Measure" run={() => link.ask("measure", { what: over })} />
+        <StartButton link={link} words="Measure" what={over} run={() => link.ask("measure", { what: over })} />
       </Head>
       <div data-wb="figure" hidden={!known}>
         {known && <Figure view={view as ScalingView} />}

@@ -6,7 +6,7 @@ import { Icon } from "../lib/icons";
 import { rateSpread, rateWords } from "../lib/number";
 import { Effort, Head, StartButton, type Speed } from "./controls";
 import { Notes, PartialMark } from "./notes";
-import { Provenance, sentence } from "./provenance";
+import { isStale, Provenance, QualityFlags, sentence } from "./provenance";
 import { Table, Wide } from "./table";
 
 /** Of the whole width: below it a name does not fit. */
@@ -26,10 +26,11 @@ export function Stages({ link }: { link: Speed }) {
         <StartButton
           link={link}
           words="Measure"
+          what="stages"
           run={() => link.ask("measure", { what: "stages" })}
         />
       </Head>
-      <div data-wb="figure" hidden={!known}>
+      <div data-wb="figure" data-stale={isStale(view.on)} hidden={!known}>
         {known && (
           <Figure view={view as StagesView} show={(node) => link.ask("select", { node })} />
         )}
@@ -55,29 +56,8 @@ function Figure({ view, show }: { view: StagesView; show: Show }) {
   const bottleneck = view.bottleneck;
   return (
     <>
+      <Verdict view={view} />
       <PartialMark all={view.on} />
-      <p class="wb-speed-advice" data-wb="advice" hidden={!view.advice}>
-        <Icon name="warn" size={14} />
-        <span>{sentence(view.advice)}</span>
-      </p>
-      <div data-wb="functions">
-        <Notes words={view.functions} />
-      </div>
-      <div data-wb="path">
-        <Notes words={view.path.map(sentence)} />
-      </div>
-      <Notes words={view.notes} />
-      <p class="wb-speed-sum">
-        <Sum name="whole pipeline" value={rateWords(view.rate, view.frames)}>
-          {rateSpread(view.low, view.high, view.frames)}
-        </Sum>
-        <Sum name="a batch" value={`${ms(view.total)} ms`} />
-        {view.ceiling !== null && (
-          <Sum name="ceiling" value={rateWords(view.ceiling, view.frames)}>
-            with the decoded batch cached
-          </Sum>
-        )}
-      </p>
       <div class="wb-stacks">
         <Stack
           label="In the pipeline"
@@ -96,13 +76,52 @@ function Figure({ view, show }: { view: StagesView; show: Show }) {
           />
         )}
       </div>
+      <p class="wb-speed-advice" data-wb="advice" hidden={!view.advice}>
+        <Icon name="warn" size={14} />
+        <span>{sentence(view.advice)}</span>
+      </p>
+      <p class="wb-speed-sum">
+        <Sum name="whole pipeline" value={rateWords(view.rate, view.frames)}>
+          {rateSpread(view.low, view.high, view.frames)}
+        </Sum>
+        <Sum name="a batch" value={`${ms(view.total)} ms`} />
+        {view.ceiling !== null && (
+          <Sum name="ceiling" value={rateWords(view.ceiling, view.frames)}>
+            with the decoded batch cached
+          </Sum>
+        )}
+      </p>
+      <div data-wb="functions">
+        <Notes words={view.functions} />
+      </div>
+      <div data-wb="path">
+        <Notes words={view.path.map(sentence)} />
+      </div>
+      <Notes words={view.notes} />
       <div>
         <Wide label="Stages">
           <Numbers view={view} show={show} />
         </Wide>
       </div>
-      <Provenance all={view.on} />
+      <Provenance all={view.on} flagged={false} />
     </>
+  );
+}
+
+/** What takes the most time, and next to it what makes the figures doubtful. */
+function Verdict({ view }: { view: StagesView }) {
+  const worst = view.stages.find(({ name }) => name === view.bottleneck);
+  const takes = worst && taken(worst);
+  const share = takes ? `, ${((100 * takes) / view.total).toFixed(0)} %` : "";
+  return (
+    <div class="wb-stages-verdict" data-wb="verdict">
+      <b>
+        {worst
+          ? `${titleOf(worst)} takes ${ms(takes ?? null)} of ${ms(view.total)} ms${share}`
+          : `A batch takes ${ms(view.total)} ms; no bottleneck can be named`}
+      </b>
+      <QualityFlags all={view.on} />
+    </div>
   );
 }
 

@@ -7,12 +7,12 @@ import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import { rateFigure, rateSpread, rateWords } from "../lib/number";
 import { Segmented } from "../lib/segmented";
-import { Head, StartButton, type Speed } from "./controls";
+import { Head, StartButton, TimeLimit, type Speed } from "./controls";
 import { Notes, PartialMark } from "./notes";
-import { Provenance } from "./provenance";
+import { isStale, Provenance, QualityFlags } from "./provenance";
 
 type Asked = Components["speed"]["actions"]["tune"];
-type Field = Exclude<keyof Asked, "search">;
+type Field = Exclude<keyof Asked, "search" | "seconds">;
 
 const FIELDS: { id: Field; label: string }[] = [
   { id: "threads", label: "threads" },
@@ -32,20 +32,30 @@ export function Tune({ link }: { link: Speed }) {
   const view = useField(link, "tune", {}) as Partial<TuneView>;
   const usual = useField(link, "limits", {}).grid ?? {};
   const [search, choose] = useState("tuner");
+  const [limit, setLimit] = useState(0);
+  const seconds = search === "tuner" ? limit : 0;
   const values = useRef<HTMLDetailsElement>(null);
   const known = !!view.on?.length;
   return (
     <>
       <Head line="The fastest threads, pipelines, batch and prefetch for the whole pipeline; on a GPU also hw_decoder_load, executor and dont_use_mmap.">
         <Segmented label="How to search" choices={SEARCHES} chosen={search} choose={choose} />
+        {search === "tuner" && <TimeLimit limit={limit} choose={setLimit} />}
         <StartButton
           link={link}
           words="Tune"
-          run={() => link.ask("tune", { search, ...typed(values.current!) })}
+          what={search}
+          limit={seconds}
+          run={() => link.ask("tune", { search, seconds, ...typed(values.current!) })}
         />
       </Head>
       <Values list={values} usual={usual} />
-      <div data-wb="figure" data-running={view.running || undefined} hidden={!known}>
+      <div
+        data-wb="figure"
+        data-running={view.running || undefined}
+        data-stale={isStale(view.on)}
+        hidden={!known}
+      >
         {known && <Figure view={view as TuneView} link={link} />}
       </div>
       <p class="wb-empty" hidden={known}>
@@ -133,13 +143,14 @@ function Figure({ view, link }: { view: TuneView; link: Speed }) {
           The graph has these settings
         </span>
       </div>
+      <QualityFlags all={on} />
       <div class="wb-heats" data-wb="heat">
         {view.panels.map((panel) => (
           <Heat key={panel.title} panel={panel} most={view.most} frames={view.frames} />
         ))}
       </div>
       <Notes words={view.notes} />
-      <Provenance all={on} />
+      <Provenance all={on} flagged={false} />
     </>
   );
 }
