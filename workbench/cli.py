@@ -346,8 +346,9 @@ def export(
     for note in exported.notes:
         click.echo(f"changed: {note}", err=True)
     _print_warnings(graph_warnings(opened, read))
-    if data and not skip_bad:
-        _tell_bad_files(read, opened)
+    told = _tell_bad_files(read, opened) if data and not skip_bad else False
+    if exported.at_bad_file and not told:
+        click.echo(f"note: {exported.at_bad_file}", err=True)
 
 
 def _require_name(exported: Export, output: str) -> None:
@@ -381,8 +382,11 @@ def _export_good(
     return made, good.datasets
 
 
-def _tell_bad_files(data: Datasets, graph: Graph) -> None:
-    """Name what would end the program or be decoded wrongly, and say how to leave it out."""
+def _tell_bad_files(data: Datasets, graph: Graph) -> bool:
+    """Name what would end the program or be decoded wrongly, and say how to leave it out.
+
+    Returns whether a file would end it.
+    """
     from workbench.engine.file_checks.usable_data import UsableData
     from workbench.engine.protocol.exit_status import printable
     from workbench.sources import describe_not_read, load_source
@@ -407,6 +411,7 @@ def _tell_bad_files(data: Datasets, graph: Graph) -> None:
             f"check {place} --full --good {good}` writes",
             err=True,
         )
+    return bool(usable.left_out)
 
 
 @main.command()

@@ -349,3 +349,29 @@ def test_an_edited_program_is_read_as_it_is(
     assert [source.dataset for source in imported.graph.sources] == ["data"]
     unedited = wb.from_file(listed[0])
     assert unedited.graph == a_graph()
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("script", "--full` names it, and --skip-bad"),
+        ("dynamic", "--full` names it, and --skip-bad"),
+        ("proxy", ""),  # it says which samples of the data set
+        ("torchvision", ""),  # it names the file
+    ],
+)
+def test_the_export_says_what_names_a_bad_file(target: str, words: str) -> None:
+    found = wb.export(wb.load_recipe("imagenet-train"), target).at_bad_file
+    assert words in found
+    assert bool(found) == bool(words)
+
+
+@pytest.mark.parametrize(("target", "names"), [("script", True), ("dynamic", False)])
+def test_a_program_that_skips_bad_files_may_name_those_of_later(
+    target: str, names: bool, small_photos: list[bytes], tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "good.jpg").write_bytes(small_photos[0])
+    found = wb.export(a_graph(), target, data=tmp_path / "data", skip_bad=True).at_bad_file
+    assert (not found) == names
+    assert "--skip-bad" not in found

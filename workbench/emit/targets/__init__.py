@@ -22,6 +22,7 @@ from workbench import __version__
 from workbench.arguments import TEXT, checked
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import CATALOG, Catalog
+from workbench.emit.core import bad_files
 from workbench.emit.core.code import Code
 from workbench.emit.embedded_graph import embed_graph
 from workbench.errors import GraphExportError, SaveError
@@ -140,6 +141,17 @@ class Export:
             print(wb.export(graph).main.text)
         """
         return next(iter(self.files.values()))
+
+    @property
+    def at_bad_file(self) -> str:
+        """What to do where DALI ends the program at a file; empty if the program names the file."""
+        if bad_files.NAMES[1] in self.main.text or not load_target(self.target).skips_bad:
+            return ""
+        skips = "" if self.good else ", and --skip-bad (in Python skip_bad=True) leaves it out"
+        return (
+            "at a file that DALI cannot decode the program ends, mostly without its name: "
+            f"`workbench check DATA --full` names it{skips}"
+        )
 
     def write(self, path: str | Path) -> list[Path]:
         """Write the files, and the data without the skipped samples next to the program.
