@@ -15,9 +15,9 @@ from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from workbench.emit.interop.exporting.chains import Choice, Step
 from workbench.emit.interop.exporting.source_text import Expression
 from workbench.emit.interop.exporting.source_text import call_of as written_call
-from workbench.emit.interop.exporting.steps import Choice, Step
 from workbench.emit.interop.importing.images import Images, ImageStep, NoMatchError, number
 from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
 from workbench.errors import GraphError

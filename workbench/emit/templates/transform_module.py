@@ -11,9 +11,15 @@ from workbench.emit.core.code import Code, Lines
 from workbench.emit.core.outputs import first_reader
 from workbench.emit.core.own_code import require_no_own_code
 from workbench.emit.core.python import INDENT, LINE, constant, literal
-from workbench.emit.interop.exporting.chains import ChainExtractor
+from workbench.emit.interop.exporting.chains import (
+    OTHERWISE,
+    Chain,
+    ChainExtractor,
+    Choice,
+    View,
+    walk,
+)
 from workbench.emit.interop.exporting.source_text import lines_of
-from workbench.emit.interop.exporting.steps import OTHERWISE, Chain, Choice, View, walk
 from workbench.emit.interop.exporting.transforms import Transforms, differences_told
 from workbench.emit.interop.library import Library
 from workbench.emit.templates.rendering import lines_in, render

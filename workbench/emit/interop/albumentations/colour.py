@@ -14,8 +14,8 @@ from workbench.emit.interop.albumentations.composition import (
     shifted,
 )
 from workbench.emit.interop.exporting import exporters
+from workbench.emit.interop.exporting.chains import Step
 from workbench.emit.interop.exporting.source_text import Expression, call_of
-from workbench.emit.interop.exporting.steps import Step
 from workbench.emit.interop.exporting.transforms import Transforms
 from workbench.emit.interop.importing import pixels
 from workbench.emit.interop.importing.images import (

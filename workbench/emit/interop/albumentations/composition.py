@@ -11,8 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from workbench.emit.interop.exporting import exporters
+from workbench.emit.interop.exporting.chains import Choice, Step
 from workbench.emit.interop.exporting.source_text import Expression, call_of
-from workbench.emit.interop.exporting.steps import Choice, Step
 from workbench.emit.interop.exporting.transforms import Transforms, with_p
 from workbench.emit.interop.importing import pixels
 from workbench.emit.interop.importing.geometry import fills

@@ -15,8 +15,8 @@ from workbench.emit.interop.albumentations.composition import (
 )
 from workbench.emit.interop.albumentations.crops import tell_border, written_interpolation
 from workbench.emit.interop.exporting import exporters
+from workbench.emit.interop.exporting.chains import Step
 from workbench.emit.interop.exporting.source_text import Expression, Source, call_of
-from workbench.emit.interop.exporting.steps import Step
 from workbench.emit.interop.exporting.transforms import Transforms
 from workbench.emit.interop.importing.geometry import (
     affine,

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from workbench.emit.interop.exporting.chains import Drawn, Step
 from workbench.emit.interop.exporting.source_text import Source
-from workbench.emit.interop.exporting.steps import Drawn, Step
 from workbench.emit.interop.exporting.transforms import Transforms
 
 Range = tuple[float, float]

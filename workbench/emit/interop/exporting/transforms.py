@@ -9,8 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from workbench.emit.interop.exporting.chains import Chain, Choice, Drawn, Step
 from workbench.emit.interop.exporting.source_text import Call, Expression, call_of
-from workbench.emit.interop.exporting.steps import Chain, Choice, Drawn, Step
 from workbench.emit.interop.library import Library
 
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.emit.interop.exporting import exporters
+from workbench.emit.interop.exporting.chains import Choice, Step
 from workbench.emit.interop.exporting.source_text import Expression, Source, call_of
-from workbench.emit.interop.exporting.steps import Choice, Step
 from workbench.emit.interop.exporting.transforms import Transforms, with_p
 from workbench.emit.interop.importing import pixels
 from workbench.emit.interop.importing.images import Images, NoMatchError, number

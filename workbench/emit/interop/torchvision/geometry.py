@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from workbench.emit.interop.exporting import exporters
+from workbench.emit.interop.exporting.chains import Step
 from workbench.emit.interop.exporting.source_text import Expression, Source, call_of
-from workbench.emit.interop.exporting.steps import Step
 from workbench.emit.interop.exporting.transforms import Transforms
 from workbench.emit.interop.importing.geometry import (
     affine,
