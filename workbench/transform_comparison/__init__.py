@@ -47,7 +47,7 @@ _IMPORTED = Kind.of("workbench.from_file(...)", ImportedGraph)
 _QUIET = {"NO_ALBUMENTATIONS_UPDATE": "1"}
 """Albumentations would ask a server for a newer one."""
 _DRAWING = ("random.", "math.", "transforms.", "constant", "shape", "stack", "cast", "subscript")
-"""Beginnings of operators that only draw, count or shape."""
+"""Prefixes of operators that only sample, count or shape."""
 
 
 @checked(imported=_IMPORTED, samples=WHOLE)
@@ -134,7 +134,7 @@ def _compared(
     samples: int,
     fault_of: Callable[[str], str],
 ) -> ComparedTransform:
-    """One transformation, or why it is not compared."""
+    """Compare one transform, or report why it is not compared."""
     start = decoded_images(dataset.kind)
     made = import_transforms(step.alone, kind=dataset.kind)
     graph = made.graph.with_settings(batch_size=samples)
@@ -194,7 +194,7 @@ def _ops(graph: Graph, but: Collection[str] = ()) -> list[str]:
 
 
 def _drawing(graph: Graph) -> tuple[str, ...]:
-    """The operators of a graph that draw."""
+    """The random operators of a graph."""
     catalog = load_catalog()
     ops = [node.op for node in graph.walk() if not isinstance(node, Source)]
     return tuple(dict.fromkeys(op for op in ops if catalog[op].seeded))

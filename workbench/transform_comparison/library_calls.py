@@ -51,7 +51,7 @@ def library_fault(library: str) -> str:
 
 
 def library_version(library: str) -> str:
-    """Of one that is installed; empty where it does not say."""
+    """The version of an installed library; empty if it has none."""
     try:
         return version(library)
     except PackageNotFoundError:
@@ -134,7 +134,7 @@ def _class(call: TransformCall) -> Any:
 
 
 def _value(value: Any) -> Any:
-    """A value as the library takes it."""
+    """A value as the library accepts it."""
     if isinstance(value, list | tuple):
         return tuple(map(_value, value))
     if isinstance(value, Mapping):
@@ -164,7 +164,7 @@ def _named(name: str) -> Any:
 
 
 def _own(call: TransformCall, image: Any) -> Any:
-    """A step of the script's own by Pillow, or by arithmetic on a tensor."""
+    """Apply a step of the script's own with Pillow, or as arithmetic on a tensor."""
     from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 
     name, args = call.short_name, [each for each in call.args if not isinstance(each, NamedValue)]

@@ -109,7 +109,7 @@ def measure_transform(
 
 
 class _Pairs:
-    """Pictures of both sides, so far."""
+    """The differences of the pairs of pictures so far."""
 
     def __init__(self, layout: str, scaling: Scaling | None) -> None:
         self._layout = layout
@@ -120,7 +120,7 @@ class _Pairs:
         self._farthest = ("", b"", b"")
 
     def add(self, file: str, ours: Array, theirs: Array) -> None:
-        """Take in what both made of a photo. Raises CannotCallError for values of two kinds."""
+        """Add both results of a photo. Raises CannotCallError for values of two kinds."""
         axes = self._layout if "C" in self._layout else f"{self._layout}C"
         shaped = ours if ours.ndim == 3 else ours[..., None]
         ours = shaped.transpose([axes.index(axis) for axis in "HWC"])
@@ -137,7 +137,7 @@ class _Pairs:
             self._farthest = (file, _jpeg(theirs), _jpeg(ours))
 
     def _in_bytes(self, image: Array) -> Array:
-        """Values on the scale of 8 bits: of bytes themselves, else de-normalised as ours are."""
+        """Values on the scale of 8 bits: floats are de-normalised as ours are."""
         if image.dtype == np.uint8 or self._scaling is None:
             return image.astype(np.float64)
         channels = image.shape[2]

@@ -28,15 +28,15 @@ _COLOURS = {"brightness": 1.0, "contrast": 1.0, "saturation": 1.0, "hue": 0.0}
 
 @dataclass(frozen=True, slots=True)
 class PinnedTransform:
-    """One transformation, with nothing left to draw that can be pinned."""
+    """One transform, with everything pinned that it samples and that can be pinned."""
 
     call: TransformCall
     before: tuple[TransformCall, ...] = ()
-    """What makes the picture what the call gets: ``ToTensor``, where it stands behind that."""
+    """Conversions that come before the call, such as ``ToTensor``."""
     notes: tuple[str, ...] = ()
-    """What is compared instead, and what is left out."""
+    """Notes on what is compared instead, and on what is left out."""
     within: str = ""
-    """The library whose composition it stands in."""
+    """The library of its composition."""
 
     @property
     def text(self) -> str:
@@ -51,12 +51,12 @@ class PinnedTransform:
 
     @property
     def alone(self) -> TransformCall:
-        """A composition of nothing else."""
+        """A composition of this transform alone."""
         return self._composed((*self.before, self.call))
 
     @property
     def without(self) -> TransformCall:
-        """The same without the transformation: what the form of the picture takes."""
+        """The same composition without the transform: the conversions alone."""
         return self._composed(self.before)
 
     def _composed(self, steps: tuple[TransformCall, ...]) -> TransformCall:
@@ -69,13 +69,13 @@ class PinnedTransform:
 
 
 def comparison_of(call: TransformCall) -> Comparison:
-    """How the library of a call compares it; alone, for a class that is not known."""
+    """How the library of a call compares it; alone for an unknown class."""
     library = _TABLES.get(call.library)
     return library.comparison(call.short_name) if library is not None else Comparison()
 
 
 def pinned_transforms(call: TransformCall) -> list[PinnedTransform]:
-    """The transformations of a composition, in its order and each once."""
+    """The transforms of a composition, in its order, each once."""
     found: dict[str, PinnedTransform] = {}
     for each in _taken_apart(call, [], call.library):
         same = replace(each, call=replace(each.call, place=""), before=())
@@ -86,7 +86,7 @@ def pinned_transforms(call: TransformCall) -> list[PinnedTransform]:
 def _taken_apart(
     call: TransformCall, before: list[TransformCall], within: str
 ) -> Iterator[PinnedTransform]:
-    """Those inside a call; ``before`` grows by what changes the form of the picture."""
+    """The transforms in a call; conversions of the picture are added to ``before``."""
     library, name = call.library, call.short_name
     role = comparison_of(call).role
     if role == "holds":
@@ -106,7 +106,7 @@ def _taken_apart(
 
 
 def _inside(call: TransformCall) -> list[Any]:
-    """What a holder holds: in lists, or argument by argument."""
+    """The transforms in the arguments of a composition, or in lists of them."""
     held: list[Any] = []
     for value in (*call.args, *call.kwargs.values()):
         if isinstance(value, list | tuple) or _is_list(value):
@@ -196,7 +196,7 @@ def pinned(value: Any, middle: float | None) -> Any:
 
 
 class _Given:
-    """The arguments of a call by name, wherever they stand in it."""
+    """The arguments of a call by name, whether positional or by keyword."""
 
     def __init__(self, call: TransformCall, signature: inspect.Signature) -> None:
         args = tuple(_upper(each) for each in call.args)
@@ -213,13 +213,13 @@ class _Given:
         return name in self._places or name in self.call.kwargs
 
     def get(self, name: str) -> Any:
-        """What is given, or the default; None where there is neither."""
+        """The given value, or the default; None if there is neither."""
         if name in self._places:
             return self.call.args[self._places[name]]
         return self.call.kwargs.get(name, self._defaults.get(name))
 
     def put(self, name: str, value: Any) -> None:
-        """Give an argument, in its place where it has one; a keyword of None is left away."""
+        """Set an argument, in its position if it has one; a keyword of None is removed."""
         if name in self._places:
             args = list(self.call.args)
             args[self._places[name]] = value
@@ -231,7 +231,7 @@ class _Given:
         self.call = replace(self.call, kwargs=kwargs)
 
     def resize(self) -> TransformCall | None:
-        """The resize that the call ends in; None where its size is not known."""
+        """The resize at the end of the call; None if its size is not known."""
         size, width = self.get("size"), self.get("width")
         library = "torchvision" if self.call.library == "timm" else self.call.library
         if width is not None:
@@ -259,7 +259,7 @@ class _Given:
 
 
 def _upper(value: Any) -> Any:
-    """Without draws of the script's own, in lists too."""
+    """The value with the upper end of every ``DrawnValue``, in lists too."""
     if isinstance(value, list | tuple):
         return tuple(_upper(each) for each in value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""What a comparison with a library found, to be looked at."""
+"""The result of a comparison with a library: text, table, figure."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ComparedTransform:
 
     @property
     def words(self) -> str:
-        """The figures, or why there are none."""
+        """The measured figures, or why there are none."""
         found = self.measured.difference
         if self.state != "compared":
             return self.why
@@ -91,7 +91,7 @@ class TransformComparison:
 
     @property
     def compared(self) -> tuple[ComparedTransform, ...]:
-        """Those with pictures of both sides, the farthest first."""
+        """The compared transforms, the largest difference first."""
         found = [each for each in self.transforms if each.state == "compared"]
         return tuple(sorted(found, key=_nearness))
 
@@ -184,7 +184,7 @@ class TransformComparison:
 
     @property
     def _told(self) -> list[ComparedTransform]:
-        """Those that ``_faults`` says nothing of."""
+        """The transforms that ``_faults`` does not explain."""
         return [each for each in self.transforms if each.why not in self.missing.values()]
 
     def __repr__(self) -> str:
@@ -224,7 +224,7 @@ def _nearness(each: ComparedTransform) -> float:
 
 
 def _short(each: ComparedTransform) -> str:
-    """A transformation above its picture: ``ColorJitter(hue=0.1)``."""
+    """The title of a picture: ``ColorJitter(hue=0.1)``."""
     text = each.text.replace("p=1.0, ", "").replace(", p=1.0", "").replace("p=1.0", "")
     text = re.sub(r"\((-?[\d.]+), \1\)", r"\1", text).replace("()", "")
     return text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"
@@ -248,7 +248,7 @@ def _opened(jpeg: bytes) -> Any:
 
 
 def _image(jpeg: bytes) -> str:
-    """A small one in HTML."""
+    """A small picture in HTML."""
     from PIL import Image
 
     if not jpeg:

@@ -1,4 +1,4 @@
-"""A composition as calls -> a graph, with a report of what DALI does otherwise or not at all."""
+"""A composition as calls -> a graph, with a report of what DALI does differently or not at all."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _applied(library: Library, call: TransformCall, start: Graph) -> tuple[Image
 
 
 def decoded_images(kind: str) -> Graph:
-    """What every graph of a composition begins with: images of such a source, decoded."""
+    """The start of every graph of a composition: decoded images of a source of this kind."""
     catalog, read_by = load_catalog(), load_source(kind)
     node = new_node(Graph(), catalog, read_by.op, "reader")
     fields = {each: getattr(node, each) for each in ("id", "op", "args", "seed")}

@@ -29,9 +29,9 @@ Exporter = Callable[["Transforms", Step], None]
 """Appends the transforms that do a step to those of an export."""
 ExportChoice = Callable[["Transforms", Choice], list[Expression]]
 ExportOneOf = Callable[[list[list[Expression]], Sequence[float]], Expression]
-"""Writes that one of several lists of transforms is applied, with these weights."""
+"""Writes a choice between several lists of transforms, with these weights."""
 _UNSAID = frozenset({"num_attempts", "hw_decoder_load", "out_of_bounds_policy", "image_type"})
-"""Arguments that no library has, and that change no pixel of a photo that runs."""
+"""Arguments that no library has, and that change no pixel of a valid photo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +89,11 @@ def sampled(**middles: float | None) -> Comparison:
 HOLDS = Comparison("holds")
 """It holds other transforms, which are compared instead."""
 FORM = Comparison("form")
-"""It makes a picture a tensor or floats; the transforms behind it get it so."""
+"""It converts a picture to a tensor or to floats for the transforms after it."""
 NOTHING = Comparison("nothing")
 """It changes no pixel."""
 WINDOW = Comparison("window")
-"""It resizes a random window: the resize is compared, of the whole picture."""
+"""It resizes a random window: the resize of the whole picture is compared."""
 COLOURS = Comparison("colours")
 """It samples the order of its arguments, which are compared one at a time."""
 
@@ -248,7 +248,7 @@ class Library:
             self.exports_expression(pattern)(export)
 
     def composed(self, made: list[Expression]) -> Expression:
-        """The transforms of an export as one."""
+        """The transforms of an export as one transform."""
         if len(made) == 1 and not self.needs_compose:
             return made[0]
         return written_call(f"{self.prefix}Compose", made)
@@ -279,7 +279,7 @@ class Library:
         return self.importers[name].comparison if name in self.importers else Comparison()
 
     def chance_of(self, transform: Any) -> float:
-        """The ``p`` of a call, given or usual."""
+        """The ``p`` of a call, or the default of its class."""
         call = call_of(transform)
         return number(call.kwargs.get("p", self.chances.get(call.short_name, self.usual_chance)))
 
@@ -354,7 +354,7 @@ class Library:
     def import_steps(
         self, images: Images, transforms: Any, *, forced: bool = False
     ) -> list[ImageStep]:
-        """For each transform of a list what appends it to the images."""
+        """For each transform of a list a function that appends it to the images."""
         return [
             partial(self.import_transform, images, each, forced=forced)
             for each in transforms_of(transforms)
@@ -407,7 +407,7 @@ def written(value: Any) -> str:
 
 
 def call_of(transform: Any) -> TransformCall:
-    """A transformation as a call; of what is none the name of its type."""
+    """A transform as a call; any other value as a call of its type's name."""
     if isinstance(transform, TransformCall):
         return transform
     if isinstance(transform, NamedValue):
@@ -416,7 +416,7 @@ def call_of(transform: Any) -> TransformCall:
 
 
 def transforms_of(value: Any) -> list[Any]:
-    """The transformations in a list. Raises NoMatchError for what is none."""
+    """The transforms in a list. Raises NoMatchError for any other value."""
     if isinstance(value, TransformCall) and value.short_name in ("ModuleList", "Sequential"):
         value = value.args[0] if len(value.args) == 1 else value.args
     if isinstance(value, list | tuple):

@@ -15,7 +15,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def call_of_object(transform: Any, library: str) -> TransformCall:
-    """The call that makes such an object again. Raises ImportFailedError for another's."""
+    """The call that creates the object. Raises ImportFailedError for another library's."""
     if not _is_torch(transform, "Sequential") and _package(transform) != library:
         raise ImportFailedError(
             f"{shown(transform)} is no transformation of {library}. Give its Compose, or one of "
@@ -52,7 +52,7 @@ def _value(value: Any, library: str) -> Any:
 
 
 def call_of_albumentations(transform: Any) -> TransformCall:
-    """The call in ``to_dict`` of such an object, with what ``to_dict`` does not save."""
+    """The call that ``to_dict`` of an object saves, with what it does not save."""
     saved = transform.to_dict()
     _add_unsaved(saved["transform"], transform)
     return call_of_dictionary(saved)
@@ -87,7 +87,7 @@ def _runs_other_code(value: Any) -> bool:
 
 
 def _arguments(value: Any, library: str) -> dict[str, Any]:
-    """What its class was called with, as far as it keeps that under the same names."""
+    """The arguments of its class that it stores under the same names."""
     given: dict[str, Any] = {}
     for kind in type(value).__mro__[:-1]:
         try:

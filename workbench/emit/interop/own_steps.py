@@ -120,7 +120,7 @@ def sub(images: Images, subtrahend: Any) -> None:
 
 
 def _linear(images: Images, factor: float, shift: float) -> None:
-    """Multiply and add, of a tensor at the end; of a picture in its bytes."""
+    """Multiply and add: for a tensor at the end, for a picture in its bytes."""
     if factor == 0:
         raise NoMatchError("all pixels are multiplied by 0")
     if not images.channels_first:
@@ -137,4 +137,4 @@ def _linear(images: Images, factor: float, shift: float) -> None:
 
 @_imports("contiguous", "clone", "copy", "float", compare=NOTHING)
 def same(images: Images, *_: Any) -> None:
-    """What changes no value."""
+    """Change no value."""

@@ -1,1 +1,1 @@
-"""What the exporters of all libraries share: chains of steps out of a graph, written as calls."""
+"""Shared by the exporters of all libraries: chains of steps of a graph, written as calls."""

@@ -37,23 +37,23 @@ class Drawn(NamedTuple):
 
     @property
     def shares(self) -> dict[float, float]:
-        """Of each of ``values`` its probability."""
+        """The probability of each of ``values``."""
         return {each: self.values.count(each) / len(self.values) for each in self.values}
 
 
 @dataclass
 class Step:
-    """One operator on the way of an image, and which of its arguments a rule has read."""
+    """One operator that an image passes, and which of its arguments an exporter has read."""
 
     node: Node
     extractor: ChainExtractor
     expression: str = ""
-    """Of arithmetic its text, in which ``x`` is the image: ``bitxor(x, 255)``."""
+    """For arithmetic its text, in which ``x`` is the image: ``bitxor(x, 255)``."""
     read: set[str] = field(default_factory=set)
 
     @property
     def op(self) -> str:
-        """The operator's name; of arithmetic ``expression``."""
+        """The operator's name; ``expression`` for arithmetic."""
         return "expression" if self.expression else self.node.op
 
     @property
@@ -68,7 +68,7 @@ class Step:
         return set() if self.expression else {*self.node.args, *fed}
 
     def value(self, name: str) -> Any:
-        """An argument's number, text or tuple, or what it is drawn from: a ``Drawn``."""
+        """An argument's number, text or tuple; a ``Drawn`` if it is random."""
         self.read.add(name)
         if name in self.node.inputs:
             return self.extractor.drawn(self.node, name)
@@ -76,25 +76,25 @@ class Step:
         return self.node.args.get(name, default)
 
     def fixed(self, name: str) -> Any:
-        """The value of an argument. Raises GraphExportError where it is drawn."""
+        """The value of an argument. Raises GraphExportError if it is random."""
         found = self.value(name)
         if isinstance(found, Drawn):
             raise self.refusal(f"draws no {name}", name)
         return found
 
     def items(self, name: str) -> tuple[Any, ...]:
-        """The elements of a list argument, of which a single value is one; empty for None."""
+        """The elements of a list argument; a single value is one element, None is empty."""
         found = self.fixed(name)
         return () if found is None else elements(found)
 
     def size(self, name: str = "size") -> tuple[int, int]:
-        """Height and width that an argument says, or one number for both."""
+        """Height and width of an argument, which may be one number for both."""
         found = self.fixed(name)
         sides = found if isinstance(found, tuple) else (found, found)
         return int(sides[0]), int(sides[-1])
 
     def span(self, name: str) -> tuple[float, float]:
-        """The least and the greatest value of an argument, drawn evenly between them."""
+        """The smallest and the largest value of an argument that is uniform between them."""
         found = self.value(name)
         if isinstance(found, Drawn):
             if found.values or found.probability is not None or found.numbers > 1:
@@ -115,7 +115,7 @@ class Step:
         return float(bool(found))
 
     def refusal(self, why: str, name: str = "") -> GraphExportError:
-        """The error that says what the library has not."""
+        """The error that says what the library does not have."""
         place = f"{self.node.id}.{name}" if name else self.node.id
         return self.extractor.refusal(place, why)
 
@@ -141,7 +141,7 @@ Chain = tuple["Step | Choice", ...]
 
 @dataclass(frozen=True)
 class View:
-    """What leads from the decoded image to an output."""
+    """The steps from the decoded image to an output."""
 
     name: str
     chain: Chain
@@ -158,7 +158,7 @@ def walk(choice: Choice) -> Iterator[Step | Choice]:
 
 
 _PASSED_ON = ("cast", "math.floor", "math.round")
-"""Operators behind which a draw has the same range."""
+"""Operators that keep the range of a random value."""
 _LINEAR: Mapping[str, Callable[[float, float], float]] = {
     "math.add": lambda a, b: a + b,
     "math.sub": lambda a, b: a - b,
@@ -169,7 +169,7 @@ _EXPRESSION = ("math.", "reductions.")
 
 
 class ChainExtractor:
-    """Reads chains out of a graph for one target. Raises GraphExportError for what is no chain."""
+    """Extracts chains from a graph for one target. Raises GraphExportError if there is none."""
 
     def __init__(self, resolved: ResolvedGraph, target: str) -> None:
         self.resolved, self.target = resolved, target
@@ -177,7 +177,7 @@ class ChainExtractor:
         self._users: dict[str, str] = {}
 
     def refusal(self, place: str, why: str) -> GraphExportError:
-        """The error that says what the target has not, and what to do."""
+        """The error that says what the target does not have, and what to do."""
         return GraphExportError(f"{place}: {self.target} {why}. {OTHERWISE}")
 
     def views(self) -> tuple[list[View], Chain]:
@@ -208,7 +208,7 @@ class ChainExtractor:
         return isinstance(node, Source) and port.output == "labels"
 
     def _require_own_draws(self, views: Sequence[View], common: int) -> None:
-        """Two views that share a step which draws would each draw for themselves."""
+        """Raise GraphExportError for two views that share a random step."""
         seen: dict[str, str] = {}
         for view in views:
             for step in view.chain[common:]:
@@ -341,7 +341,7 @@ class ChainExtractor:
         return max(0, math.floor(drawn.low)), min(most, math.ceil(drawn.high) - 1)
 
     def drawn(self, node: Node, name: str) -> Any:
-        """What an argument is drawn from, or its value where that is constant."""
+        """The range of a random argument, or its value if that is constant."""
         found = self._drawn(node.inputs[name], node.id)
         if found is None:
             why = f"draws it from a range, and {node.inputs[name].node} calculates it"
@@ -349,7 +349,7 @@ class ChainExtractor:
         return found if found.low != found.high or found.values else found.low
 
     def _drawn(self, port: Port, user: str) -> Drawn | None:
-        """The range behind a port, through arithmetic with constants; None where it is none."""
+        """The range of a port, through arithmetic with constants; None if it has none."""
         node = self._node(port)
         if node is None:
             return None
@@ -403,7 +403,7 @@ class ChainExtractor:
         raise self.refusal(node.id, f"draws evenly or by a probability, and has no {node.op}")
 
     def _claim(self, generator: Node, user: str) -> None:
-        """Raise GraphExportError where another step needs the same draw."""
+        """Raise GraphExportError if another step needs the same random value."""
         first = self._users.setdefault(generator.id, user)
         if first != user:
             raise GraphExportError(
@@ -413,7 +413,7 @@ class ChainExtractor:
 
 
 def _common(chains: Sequence[Chain]) -> int:
-    """How many steps several chains begin with alike."""
+    """The number of steps that several chains begin with."""
     count = 0
     for steps in zip(*chains, strict=False):
         if len({step.node.id for step in steps}) > 1:

@@ -77,7 +77,7 @@ def lines_of(
 
 
 def _parts(expression: Expression) -> tuple[str, Sequence[tuple[str, Expression]], str]:
-    """What stands before, in and behind the brackets, each part with its name."""
+    """The opening bracket, the parts between with their names, and the closing bracket."""
     match expression:
         case Call(function, arguments):
             named = [

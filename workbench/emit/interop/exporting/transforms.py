@@ -1,4 +1,4 @@
-"""The transforms of an export while they are written, and what is said of them."""
+"""The transforms of an export while they are written, and notes on them."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from workbench.emit.interop.library import Library
 
 @dataclass
 class Transforms:
-    """The transforms of one chain while they are written, and what is to be said of them."""
+    """The transforms of one chain while they are written, and notes on them."""
 
     library: Library
     made: list[Expression] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
-    """What it does otherwise than DALI."""
+    """Differences from DALI."""
     cases: dict[str, None] = field(default_factory=dict)
-    """What was measured of the operators that are in it."""
+    """Measured cases of the operators in it, rows of the table of differences."""
     constants: dict[str, str] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
     options: dict[str, list[Expression]] = field(default_factory=dict)
-    """Lists of transforms that stand above, by name."""
+    """Lists of transforms that are defined above, by name."""
     classes: dict[str, str] = field(default_factory=dict)
-    """Transforms that the library has not, with their source."""
+    """Transforms that the library does not have, with their source."""
     steps: list[tuple[Step | Choice, int]] = field(default_factory=list)
-    """What each item of ``made`` does, by its place."""
+    """Each step with the index of its item of ``made``."""
 
     def add(self, function: str, *arguments: Any, **named: Any) -> None:
-        """Put one transform behind, such as ``add("Resize", (224, 224))``."""
+        """Append one transform, such as ``add("Resize", (224, 224))``."""
         self.made.append(call_of(f"{self.library.prefix}{function}", *arguments, **named))
 
     def add_sampled(
         self, step: Step, name: str, make: Callable[[float, float], Expression]
     ) -> None:
-        """Put a transform behind that samples an argument: from a range, or one of some values."""
+        """Append a transform that samples an argument: from a range, or from a list of values."""
         found = step.value(name)
         if isinstance(found, Drawn) and found.values:
             assert self.library.one_of is not None
@@ -50,15 +50,15 @@ class Transforms:
             self.made.append(make(*step.span(name)))
 
     def measured(self, case: str) -> None:
-        """Say which line of the table of differences holds here."""
+        """Record the case of the table of differences that applies."""
         self.cases[case] = None
 
     def note(self, text: str) -> None:
-        """Say what the library does otherwise."""
+        """Record a difference from DALI."""
         self.notes[text] = None
 
     def write(self, chain: Chain) -> None:
-        """Put a chain behind. Raises GraphExportError for what has no counterpart."""
+        """Append a chain. Raises GraphExportError for what has no counterpart."""
         for step in chain:
             first = len(self.made)
             if isinstance(step, Choice):
@@ -69,14 +69,14 @@ class Transforms:
             self.steps += [(step, at) for at in range(first, len(self.made))]
 
     def of(self, chain: Chain) -> Transforms:
-        """Those of another chain, which share what is said and defined."""
+        """The transforms of another chain, which share notes and definitions."""
         own = replace(self, made=[], steps=[])
         own.write(chain)
         return own
 
 
 def with_p(call: Expression, p: float) -> Call | None:
-    """The call with another probability, multiplied by its own; None where it has none."""
+    """The call with its probability multiplied by another; None if it has none."""
     if not isinstance(call, Call):
         return None
     given = [each for each in call.arguments if isinstance(each, tuple) and each[0] == "p"]
@@ -89,7 +89,7 @@ def with_p(call: Expression, p: float) -> Call | None:
 
 @cache
 def differences(library: str) -> dict[str, dict[str, Any]]:
-    """What was measured of a library, by case (``DIFFERENCES.md``)."""
+    """The measured differences of a library, by case (``DIFFERENCES.md``)."""
     text = files(__package__).joinpath("differences.toml").read_text("utf-8")
     found: dict[str, dict[str, Any]] = tomllib.loads(text).get(library, {})
     return found

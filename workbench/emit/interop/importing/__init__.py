@@ -1,1 +1,1 @@
-"""What the importers of all libraries share: images of a graph, and what is done to them."""
+"""Shared by the importers of all libraries: the images of a graph, and operations on them."""

@@ -1,4 +1,4 @@
-"""Geometry that several libraries have, of DALI's operators."""
+"""Geometric transforms that several libraries have, as DALI's operators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def fills(fill: Any) -> tuple[float, ...]:
 
 
 def pad_sides(images: Images, sides: tuple[int, int, int, int], fill: Any) -> None:
-    """Pad left, top, right and bottom by so many pixels."""
+    """Pad left, top, right and bottom by numbers of pixels."""
     left, top, right, bottom = sides
     shape = fn.stack(images.height + (top + bottom), images.width + (left + right))
     images.graph = images.graph.slice(
@@ -64,7 +64,7 @@ def crop_at_random(
 
 
 def pad_to(images: Images, height: float, width: float, fill: Any, *, corner: bool) -> None:
-    """Pad what is smaller to this size, evenly or behind and below."""
+    """Pad smaller images to this size, on all sides or at the right and the bottom."""
     tall = fn.math.max(images.height, right=int(height), constant_type="INT64")
     wide = fn.math.max(images.width, right=int(width), constant_type="INT64")
     place = 0.0 if corner else 0.5
@@ -80,7 +80,7 @@ def pad_to(images: Images, height: float, width: float, fill: Any, *, corner: bo
 
 
 def scale_by(images: Images, low: float, high: float, interp: str) -> None:
-    """Resize to a drawn factor of the image's own size."""
+    """Resize by a random factor."""
     factor = uniform(low, high)
     images.graph = images.graph.resize(
         resize_y=fn.math.floor(images.height.cast(dtype="FLOAT") * factor),
@@ -145,12 +145,12 @@ def _does_something(angle: Drawn) -> bool:
 
 
 def opposite(span: tuple[float, float]) -> tuple[float, float]:
-    """The range on the other side of 0."""
+    """The range with the opposite sign."""
     return -span[1], -span[0]
 
 
 def _pair(values: tuple[Drawn, Drawn]) -> Any:
-    """Two numbers as an argument of DALI's: a list where none is drawn."""
+    """Two numbers as an argument of DALI: a tuple if none is random."""
     return _stacked(values) if any(isinstance(each, DataNode) for each in values) else values
 
 
@@ -159,7 +159,7 @@ def _stacked(values: tuple[Drawn, Drawn]) -> Any:
 
 
 def as_value(drawn: Drawn) -> DataNode:
-    """A number as a value of the graph, where it is none yet."""
+    """A number as a value of the graph."""
     if isinstance(drawn, DataNode):
         return drawn
     fixed = fn.constant(fdata=(float(drawn),), shape=())
@@ -198,7 +198,7 @@ def _positive(value: DataNode) -> DataNode:
 
 
 def erased_value(images: Images, value: Any) -> tuple[float, ...]:
-    """A value of the library's own scale as one of pixels of 0 to 255."""
+    """A value on the library's scale, on the scale of 0 to 255."""
     values = fills(value)
     if images.normalised:
         spread = [*zip(_channels(images.mean), _channels(images.std), strict=True)]

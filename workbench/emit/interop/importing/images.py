@@ -1,4 +1,4 @@
-"""The images of a graph while one transformation after another is put behind them."""
+"""The images of a graph while transforms are appended to them one after another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.graph.model import Graph
 
 T = TypeVar("T")
 ImageStep = Callable[[], None]
-"""Puts something behind the images."""
+"""Appends nodes to the images."""
 
 _INTERPOLATIONS = {
     **{"nearest": "INTERP_NN", "bilinear": "INTERP_LINEAR", "bicubic": "INTERP_CUBIC"},
@@ -39,7 +39,7 @@ OF_OPENCV = ("nearest", "linear", "cubic", "area", "lanczos4", "linear_exact")
 
 
 class NoMatchError(Exception):
-    """What a transformation is asked to do that DALI's operators cannot."""
+    """DALI's operators cannot do what a transform is asked to do."""
 
 
 @dataclass
@@ -56,13 +56,13 @@ class Images:
     channels_first: bool = False
     mean: Sequence[float] = (0.0,)
     std: Sequence[float] = (1.0,)
-    """As the library has them, for pixels of 0 to 1."""
+    """On the library's scale, for pixels of 0 to 1."""
     normalised: bool = False
     issues: list[ImportIssue] = field(default_factory=list)
     floats: bool = False
     """Whether the library has floats, of whatever range."""
     differing: dict[str, bool] = field(default_factory=dict)
-    """By node whether it does otherwise than the library, as ``issues`` say."""
+    """By node whether it differs from the library; ``issues`` has the reason."""
     _differs: bool = False
     """Whether a difference was reported for the transform that is being matched."""
     call: TransformCall = field(default_factory=lambda: TransformCall(""))
@@ -120,14 +120,14 @@ class Images:
             self.issues.append(issue)
 
     def with_p(self, p: float, step: ImageStep) -> None:
-        """Take a step for each sample with a probability."""
+        """Apply a step to each sample with a probability."""
         if p >= 1:
             step()
         elif p > 0:
             self._block(lambda inner: self.graph.with_p(p, inner[0]), [step])
 
     def one_of(self, steps: Sequence[ImageStep], weights: Sequence[float] | None = None) -> None:
-        """Take one of several steps for each sample."""
+        """Apply one of several steps to each sample."""
         if len(steps) == 1:
             steps[0]()
         elif steps:
@@ -138,7 +138,7 @@ class Images:
         self.one_of([partial(change, value) for value in values])
 
     def some_of(self, count: int, steps: Sequence[ImageStep], *, shuffled: bool) -> None:
-        """Take so many of several steps for each sample."""
+        """Apply ``count`` of several steps to each sample."""
         if len(steps) == 1 or (count == len(steps) and not shuffled):
             for step in steps:
                 step()
@@ -146,7 +146,7 @@ class Images:
             self._block(lambda inner: self.graph.some_of(count, *inner, shuffled=shuffled), steps)
 
     def repeat(self, low: int, high: int, step: ImageStep) -> None:
-        """Take a step a drawn number of times, each time with draws of its own."""
+        """Apply a step a random number of times, each time with new random values."""
         if high == 1 and low == 1:
             step()
             return
@@ -181,12 +181,12 @@ class Images:
             self.graph = outer
 
     def become(self, value: DataNode) -> None:
-        """Let a value be the images from now on."""
+        """Replace the images by a value of the graph."""
         name, _ = main_output(self.graph, load_catalog())
         self.graph = replace(value.graph, outputs={**self.graph.outputs, name: value.port})
 
     def finish(self) -> Graph:
-        """The graph with the floats and the layout that the library ends in."""
+        """The graph, with the floats and the layout that the library's images have at the end."""
         if self.normalised or self.zero_to_one or self.floats:
             # A library normalises pixels of 0 to 1, crop_mirror_normalize those of 0 to 255.
             most = 255.0 if self.zero_to_one else 1.0
@@ -202,19 +202,19 @@ class Images:
 
 
 def coin(p: float) -> DataNode | int:
-    """1 for a share ``p`` of the samples, else 0."""
+    """1 with probability ``p`` for each sample, else 0."""
     if p >= 1:
         return 1
     return random.coin_flip(probability=p)
 
 
 def uniform(low: float, high: float) -> DataNode | float:
-    """A number from this range, drawn for each sample."""
+    """A random number from this range for each sample."""
     return low if low == high else random.uniform(range=(low, high))
 
 
 def uniform_whole(low: int, high: int) -> DataNode | int:
-    """A whole number from this range, both ends in it, drawn for each sample."""
+    """A random whole number from this range, ends included, for each sample."""
     if low == high:
         return low
     drawn = fn.math.floor(random.uniform(range=(low, high + 1))).cast(dtype="INT32")
@@ -223,7 +223,7 @@ def uniform_whole(low: int, high: int) -> DataNode | int:
 
 
 def around(value: Any, centre: float, *, least: float | None = None) -> tuple[float, float]:
-    """The range that a library means by one number, or by the range itself."""
+    """The range that a library's argument means: a number is the distance from ``centre``."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         if len(value) == 1:
             return around(value[0], centre, least=least)
@@ -234,7 +234,7 @@ def around(value: Any, centre: float, *, least: float | None = None) -> tuple[fl
 
 
 def number(value: Any) -> float:
-    """A number as it is given. Raises NoMatchError for what is none."""
+    """The number itself. Raises NoMatchError for any other value."""
     if isinstance(value, NamedValue):
         raise NoMatchError(f"{value} is known by its name alone. Give it: --arg NAME=VALUE")
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -243,14 +243,14 @@ def number(value: Any) -> float:
 
 
 def drawn(value: Any) -> DataNode | float:
-    """A number, or what draws it for each sample."""
+    """A number; for a ``DrawnValue`` a random number for each sample."""
     low, high = drawn_range(value)
     whole = isinstance(value, DrawnValue) and value.whole
     return uniform_whole(int(low), int(high)) if whole else uniform(low, high)
 
 
 def drawn_range(value: Any) -> tuple[float, float]:
-    """The range that a number is drawn from; of one that is not drawn the number twice."""
+    """The range of a ``DrawnValue``; for a number the number twice."""
     if isinstance(value, DrawnValue):
         return round(value.low, 6), round(value.high, 6)  # 0.9 + 0.1 * 1.9 is 0.29000000000000004
     return number(value), number(value)
@@ -262,7 +262,7 @@ def rounded(values: Any) -> tuple[float, ...]:
 
 
 def size_of(value: Any) -> tuple[int, int]:
-    """Height and width, of a number both."""
+    """Height and width; a number is both."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         sides = [int(number(each)) for each in value]
         return (sides[0], sides[0]) if len(sides) == 1 else (sides[0], sides[1])

@@ -1,4 +1,4 @@
-"""Changes of colour that several libraries have, of DALI's operators, on uint8 pixels."""
+"""Changes of colour that several libraries have, as DALI's operators on uint8 pixels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def jitter_colour(
     saturation: Range = _UNCHANGED,
     hue: Range = (0.0, 0.0),
 ) -> None:
-    """Draw factors of brightness, contrast and saturation, and a turn of the hue of -0.5 to 0.5."""
+    """Apply random factors of brightness, contrast and saturation, and a hue of -0.5 to 0.5."""
     drawn: dict[str, Any] = {}
     factors = {"brightness": brightness, "contrast": contrast, "saturation": saturation}
     for name, (low, high) in factors.items():
@@ -44,7 +44,7 @@ def jitter_colour(
 def jitter_around(
     images: Images, brightness: Any, contrast: Any, saturation: Any, hue: Any
 ) -> None:
-    """Likewise, where each is a range or a number: how far it may lie from 1, the hue from 0."""
+    """As ``jitter_colour``, with ranges or numbers: the distance from 1, for the hue from 0."""
     jitter_colour(
         images,
         brightness=around(brightness or 0, 1, least=0),
@@ -77,7 +77,7 @@ INVERTED = ("bitxor(x, 255)", "sub(255, x)")
 
 
 def invert(images: Images) -> None:
-    """255 less each value."""
+    """Subtract each value from 255."""
     images.become((images.value ^ 255).cast(dtype="UINT8"))
 
 
@@ -89,13 +89,13 @@ def solarize(images: Images, threshold: float) -> None:
 
 
 def posterize(images: Images, bits: int) -> None:
-    """Keep so many of the 8 bits."""
+    """Keep the highest ``bits`` of the 8 bits."""
     kept = 256 - (1 << (8 - int(bits)))
     images.become((images.value & kept).cast(dtype="UINT8"))
 
 
 def equalize(images: Images) -> None:
-    """Even out the histogram of each channel."""
+    """Equalise the histogram of each channel."""
     images.graph = images.graph.equalize()
 
 
@@ -109,7 +109,7 @@ def stretch_contrast(images: Images) -> None:
 
 
 def sharpen(images: Images, factor: float) -> None:
-    """Go away from the smoothed image by a factor; 0 is smoothed, 1 the image itself."""
+    """Extrapolate from the smoothed image: a factor of 0 is smoothed, 1 the image itself."""
     weights = (1.0, 1.0, 1.0, 1.0, 5.0, 1.0, 1.0, 1.0, 1.0)  # Pillow's SMOOTH
     smooth = filtered(images, tuple(each / 13 for each in weights), 3)
     images.become(as_bytes(images.value * factor + smooth * (1.0 - factor)))
@@ -130,7 +130,7 @@ def blur_box(images: Images, size: int) -> None:
 
 
 _ANGLES = 6
-"""Lines of which one is drawn."""
+"""Number of angles, one of which is chosen at random."""
 
 
 def blur_motion(images: Images, size: int, angles: Range) -> None:
@@ -160,7 +160,7 @@ def filtered(images: Images, weights: tuple[float, ...], size: int) -> DataNode:
 
 
 def as_bytes(value: DataNode) -> DataNode:
-    """Values of 0 to 255, cut, and rounded by the cast."""
+    """Values clipped to 0 to 255, and rounded by the cast."""
     found = fn.math.clamp(value, lo=0.0, hi=255.0, constant_type="FLOAT")
     assert isinstance(found, DataNode)
     made = found.cast(dtype="UINT8")
@@ -169,7 +169,7 @@ def as_bytes(value: DataNode) -> DataNode:
 
 
 def power(images: Images, low: float, high: float) -> None:
-    """Raise values of 0 to 1 to a drawn power."""
+    """Raise values of 0 to 1 to a random power."""
     exponent = uniform(low, high)
     scaled = images.value * (1 / 255)
     raised = scaled**exponent
@@ -177,13 +177,13 @@ def power(images: Images, low: float, high: float) -> None:
 
 
 def shift_channels(images: Images, limits: tuple[Range, Range, Range]) -> None:
-    """Add a drawn number to each channel."""
+    """Add a random number to each channel."""
     drawn = fn.stack(*(as_value(uniform(low, high)) for low, high in limits))
     images.become(as_bytes(images.value + drawn))
 
 
 def brighten(images: Images, factor: Range, shift: Range) -> None:
-    """Multiply by a drawn factor and add a drawn share of 255."""
+    """Multiply by a random factor and add a random share of 255."""
     drawn: dict[str, Any] = {}
     if factor != (1.0, 1.0):
         drawn["contrast"] = uniform(*factor)
