@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from tests.engine import tasks
-from tests.helpers import chain_graph, with_settings
+from tests.helpers import chain_graph, with_nodes, with_settings
 from tests.ui.hosts import small
 from tests.ui.jobs.fake_run import Outcomes
 from tests.ui.screen import Make, Ready, edit, unpack, until
@@ -27,8 +27,9 @@ from workbench.errors import (
     WorkerLostError,
     WorkerTimeoutError,
 )
-from workbench.graph import Graph, load_recipe
+from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.edits.edit import set_setting
+from workbench.graph.model import Node
 from workbench.graph.storage.layout import Document
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import Picture, Pixels, PreviewRequest, preview_statistics
@@ -86,6 +87,28 @@ def test_cards_show_the_chosen_sample_live(ready: Ready) -> None:
     assert ("canvas", "pictures") in pictures[last:], "the tiles go before the cards"
     edit(model, "set", node="rotate", arg="fill_value", value="blue", group="")
     assert "blue" in screen["canvas", "stale"]
+
+
+def test_nodes_that_lead_to_no_output_are_pictured_unless_one_fails(ready: Ready) -> None:
+    model, screen = ready
+    model.receive("canvas", "in_view", True)
+
+    def boxes(header: dict[str, Any]) -> dict[str, list[int]]:
+        return {card["id"]: card["box"] for card in header["cards"]}
+
+    place = {"do": "branch", "node": "decode", "output": "output"}
+    model.act("canvas", {**place, "op": "gaussian_blur"})
+    model.act("canvas", {"do": "branch", "op": "flip", "node": "gaussian_blur", "output": "output"})
+    tiles = screen.header
+    until(screen, ("canvas", "pictures"), lambda h: boxes(h).get("flip_2"))
+    assert screen.header is tiles or screen.header["tiles"] == tiles["tiles"]
+    assert model.graph.outputs == small().outputs
+
+    sizes = {"data": Port("decode", "output"), "right": Port("resize", "output")}
+    model.set_graph(with_nodes(model.graph, Node("sum", "math.add", {}, sizes)))  # they differ
+    header, _ = until(screen, ("canvas", "pictures"), lambda h: "flip_2" not in boxes(h))
+    assert boxes(header)["rotate"]
+    assert screen["canvas", "stale"] == ""
 
 
 def test_what_a_node_gives_is_there_at_once_and_its_time_soon(ready: Ready) -> None:

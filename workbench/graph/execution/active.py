@@ -17,6 +17,8 @@ from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.graph import FrozenDict
+from workbench.graph.model.node_order import topological
+from workbench.graph.model.ports import output_ports
 
 
 def active_graph(graph: Graph, catalog: Catalog) -> Graph:
@@ -83,6 +85,27 @@ def loose_nodes(graph: Graph) -> frozenset[str]:
         for node in body.nodes
         if not left.has(node.id)
     )
+
+
+def with_loose_outputs(
+    active: Graph, graph: Graph, catalog: Catalog, faulty: Collection[str]
+) -> Graph:
+    """What of a graph runs, and its loose nodes, each with an output of its own.
+
+    Views of single nodes show these too. Readers, muted and ``faulty`` nodes are left out, and what
+    they feed. ``active`` is what runs of ``graph``, and returned where nothing is added.
+    """
+    for node in topological(graph)[0]:
+        spec = catalog.find(node.op)
+        inside = {each.id for each in Graph(nodes=(node,)).walk()}
+        stays = active.has(node.id) or node.muted or isinstance(node, Source) or spec is None
+        if stays or not inside.isdisjoint(faulty):
+            continue
+        if spec is not None and all(active.has(port.node) for port in node.inputs.values()):
+            outputs = {f"{port.node} {port.output}": port for port in output_ports(node, spec)}
+            nodes = (*active.nodes, node)
+            active = replace(active, nodes=nodes, outputs={**active.outputs, **outputs})
+    return active
 
 
 def set_muted(graph: Graph, nodes: Collection[str], muted: bool) -> Graph:

@@ -13,7 +13,8 @@ from typing import Any
 from workbench.catalog.spec import Catalog
 from workbench.engine.protocol.call_handle import Caller
 from workbench.errors import GraphError, WorkbenchError
-from workbench.graph.execution.active import with_step_followers
+from workbench.graph.execution.active import with_loose_outputs, with_step_followers
+from workbench.graph.model import Graph
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import (
     CardPictures,
@@ -72,6 +73,8 @@ class BackgroundPreviews:
         """What ``_closeup`` shows."""
         self._probed_at: tuple[int, int] | None = None
         self._cards_fault = ""
+        self._failed: Graph | None = None
+        """A graph with nodes that lead to no output, one of which failed."""
         self._chosen_of = 0
         """Samples of which the cards may show one."""
         self._effect = EffectJob(background, catalog)
@@ -122,8 +125,16 @@ class BackgroundPreviews:
         self._measure(state, base)
         self._branch_shares.follow(state, base)
         sample = min(state.sample, base.tiles - 1)
+        base = replace(base, graph=self._with_loose(state, base.graph))
         self._show_cards(state, base, sample)
         self._show_detail(state, base, sample)
+
+    def _with_loose(self, state: ViewState, active: Graph) -> Graph:
+        """What runs, and the nodes that lead to no output, unless they failed before."""
+        checked = state.checked
+        faulty = {fault.node for fault in (*checked.faults, *checked.loose_faults)}
+        graph = with_loose_outputs(active, checked.graph, self._catalog, faulty)
+        return active if graph == self._failed else graph
 
     def _show_cards(self, state: ViewState, base: PreviewRequest, sample: int) -> None:
         if not state.canvas_in_view:
@@ -137,6 +148,11 @@ class BackgroundPreviews:
 
         def first(outcome: Any) -> None:
             """Targets on the images between take longer, and of no more samples than are shown."""
+            if not isinstance(outcome, CardPictures) and base.graph != state.checked.active:
+                self._failed = base.graph
+                plain = replace(base, graph=state.checked.active)
+                self._show_cards(state, plain, sample)
+                return
             self._carded(outcome)
             more = with_step_followers(base.graph, self._catalog) if state.show_targets else None
             lie_between = more and any(not base.graph.whole.has(node.id) for node in more.nodes)
