@@ -44,6 +44,22 @@ def proposed(photos: Path, **options: Any) -> Any:
     return optimise(slow_graph(), str(photos), **options)
 
 
+def ended_early(run: OptimisationExperiment, measure: Any = None) -> Any:
+    """The report so far of a run that is cancelled, in ``measure`` or at its first call."""
+
+    def stopped(*given: Any) -> Any:
+        run.stop.set()
+        return measured_as_usual(*given)
+
+    measured_as_usual = run.measure
+    run.measure = measure or stopped  # type: ignore[method-assign, assignment]
+    with pytest.raises(CancelledError):
+        run.run()
+    so_far = run.interrupted_report()
+    assert so_far is not None
+    return so_far
+
+
 def test_each_is_measured_behind_those_before_it(
     monkeypatch: pytest.MonkeyPatch, photos: Path
 ) -> None:
@@ -150,17 +166,7 @@ def test_a_run_that_is_ended_early_keeps_what_it_has(
     make_up(monkeypatch, FASTER)
     run = OptimisationExperiment(slow_graph(), str(photos))
     assert run.interrupted_report() is None
-    measure, stop = run.measure, run.stop
-
-    def stopped(*args: Any) -> Any:
-        stop.set()
-        return measure(*args)
-
-    run.measure = stopped  # type: ignore[method-assign]
-    with pytest.raises(CancelledError):
-        run.run()
-    so_far = run.interrupted_report()
-    assert so_far is not None
+    so_far = ended_early(run)
     found = optimisation_of(slow_graph(), so_far)
     assert found.interrupted
     assert [one.name for one in found.proposals] == list(NAMES)
@@ -171,17 +177,7 @@ def test_one_ended_in_its_first_look_keeps_that(
 ) -> None:
     make_up(monkeypatch, {ORIGINAL: 50.0})
     run = OptimisationExperiment(slow_graph(), str(photos), seconds=60.0)
-    measure, stop = run.measure, run.stop
-
-    def stopped(*given: Any) -> Any:
-        stop.set()
-        return measure(*given)
-
-    run.measure = stopped  # type: ignore[method-assign]
-    with pytest.raises(CancelledError):
-        run.run()
-    so_far = run.interrupted_report()
-    assert so_far is not None
+    so_far = ended_early(run)
     (row,) = so_far.measurements
     assert (row.label, row.median) == (ORIGINAL, pytest.approx(50.0))
     found = optimisation_of(slow_graph(), load_report(dump_report(so_far)))
@@ -203,11 +199,7 @@ def test_one_ended_before_the_graph_has_a_figure_beside_the_rest_keeps_its_first
         run.on_rows((measured(50.0, ORIGINAL), *waiting))
         raise CancelledError("Cancelled.")
 
-    run.measure = stopped  # type: ignore[method-assign]
-    with pytest.raises(CancelledError):
-        run.run()
-    so_far = run.interrupted_report()
-    assert so_far is not None
+    so_far = ended_early(run, stopped)
     assert [row.label for row in so_far.measurements] == [ORIGINAL]
 
 
@@ -223,11 +215,7 @@ def test_one_ended_before_the_rest_is_measured_again_has_the_first_figures(
             raise CancelledError("before its first round")
         return measure(*args)
 
-    run.measure = stopped  # type: ignore[method-assign]
-    with pytest.raises(CancelledError):
-        run.run()
-    so_far = run.interrupted_report()
-    assert so_far is not None
+    so_far = ended_early(run, stopped)
     found = optimisation_of(slow_graph(), so_far)
     told = [one.name for one in (*found.proposals, *found.rejected)]
     assert sorted(told) == sorted(NAMES), "each once"

@@ -13,7 +13,7 @@ from workbench.catalog.spec import CATALOG, Catalog, Value
 from workbench.graph.annotations.formats import BOX_CROP, box_format, box_layout, clip_function
 from workbench.graph.execution.active import active_graph
 from workbench.graph.execution.dataset_parameters import parameter_of
-from workbench.graph.model import GRAPH, Graph, Node, Port, Source, block_of
+from workbench.graph.model import GRAPH, Graph, Node, Port, Source, block_of, used_ports
 from workbench.graph.model.faults import Fault, Faults
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.devices import decodes
@@ -348,8 +348,7 @@ def enough_fill(labels: Sequence[int], batch_size: int) -> int:
 
 def _orientation(graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
     """Nodes that turn images as EXIF says, or do not, unlike what their annotations are for."""
-    read = {port for node in graph.walk() for port in node.inputs.values()}
-    read |= {*graph.outputs.values()}
+    read = used_ports(graph)
     for source in graph.sources:
         found = facts_of(source, facts)
         ports = {Port(source.id, p.name) for p in catalog[source.op].outputs if p.kind in _PLACED}
@@ -440,8 +439,7 @@ def facts_of(source: Node, facts: Mapping[str, DataFacts]) -> DataFacts:
 
 def box_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
     """Warnings about the boxes of an active graph and of the data that it reads."""
-    read = {port for node in graph.walk() for port in node.inputs.values()}
-    read |= {*graph.outputs.values()}
+    read = used_ports(graph)
     for node in graph.walk():
         port = node.inputs.get("boxes")
         if node.op == BOX_CROP and port is not None:

@@ -361,9 +361,7 @@ def _without_unread_inputs(graph: Graph, catalog: Catalog, scope: str) -> Graph:
     while scope:
         body, block = graph.body_at(scope), graph.node(block_of(scope))
         name = scope.rpartition(".")[2]
-        read = {port for node in body.nodes for port in node.inputs.values()}
-        read |= set(body.outputs.values())
-        kept = tuple(each for each in body.inputs if Port(scope, each) in read)
+        kept = tuple(each for each in body.inputs if Port(scope, each) in body.used)
         spec = catalog[block.op]
         if spec.consecutive:
             kept = tuple(each for each in body.inputs if each in kept or each in body.outputs)

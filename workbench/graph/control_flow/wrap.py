@@ -149,7 +149,7 @@ def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[
     _require_no_source(nodes)
     links: list[tuple[Port, Port, str]] = []
     for node in nodes:
-        used = [port for port in output_ports(node, catalog[node.op]) if _is_used(graph, port)]
+        used = [port for port in output_ports(node, catalog[node.op]) if port in graph.body.used]
         before = links[-1][1] if links else None
         if len(used) != 1:
             raise GraphEditError(
@@ -181,11 +181,6 @@ def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[
                 "sample will come there. Take it from before or behind the selected nodes."
             )
     return links
-
-
-def _is_used(graph: Graph, port: Port) -> bool:
-    fed = any(edge.source == port for edge in graph.consumers(port.node))
-    return fed or port in graph.outputs.values()
 
 
 def _taken_in(
@@ -332,8 +327,7 @@ def unwrap_block(
         raise GraphEditError(f"{block} has no body {body!r}. It has: {names}.")
     fed = {Port(node.scope(body), name): port for name, port in node.inputs.items()}
     given = {Port(block, name): fed.get(port, port) for name, port in inner.outputs.items()}
-    used = [edge.source for edge in graph.consumers(block)] + list(graph.outputs.values())
-    for port in used:
+    for port in graph.body.used:
         if port.node == block and port not in given:
             raise GraphEditError(f"{node.scope(body)} does not give {port.output}, which is used.")
     at = graph.nodes.index(node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from workbench.catalog.spec import Device, OpSpec, PortKind, kind_fits
 from workbench.catalog.templates import Template
@@ -14,9 +15,28 @@ from workbench.graph.types.devices import device_of
 from workbench.graph.types.typed_graph import TypedGraph
 
 NEEDS_SOURCE = "there is nothing yet for it to work on: begin with a source"
+_GPU_ONLY = "runs on the GPU only: decode on the GPU (mixed)"
 
 Place = Port | str | None
 """A port to follow, the id of an edge to go into, or None for a node on its own."""
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What flows at a place, and what is asked for there."""
+
+    kind: PortKind | None = None
+    """None for a node on its own."""
+    wanted: PortKind | None = None
+    elements: tuple[str, ...] = ()
+    """Element types that are asked for; empty for any."""
+    into: str = ""
+    """What asks."""
+    device: Device = "cpu"
+    gpu: bool = True
+    """Whether a GPU part may begin here."""
+    empty: bool = False
+    """Whether the graph has no nodes."""
 
 
 def incompatible_ops(typed: TypedGraph, place: Place) -> tuple[str, dict[str, str]]:
@@ -26,129 +46,84 @@ def incompatible_ops(typed: TypedGraph, place: Place) -> tuple[str, dict[str, st
 
     Raises GraphEditError for a place that the graph does not have.
     """
-    kind, wanted, into, device = _facts(typed, place)
-    elements = _elements(typed, place)
-    nothing = place is None and not typed.graph.nodes
-    reasons = {}
-    for name, spec in typed.catalog.items():
-        reason = (
-            spec.unusable
-            or _incompatibility(spec, kind, wanted, into, device, typed.graph.settings.device)
-            or _element_refusal(spec, elements, into)
-        )
-        if not reason and nothing and any(not port.optional for port in spec.inputs):
-            reason = NEEDS_SOURCE
-        if reason:
-            reasons[name] = reason
-    return kind or "", reasons
+    facts = _facts(typed, place)
+    reasons = {
+        name: spec.unusable or _incompatibility(spec, facts) for name, spec in typed.catalog.items()
+    }
+    return facts.kind or "", {name: reason for name, reason in reasons.items() if reason}
 
 
 def incompatible_templates(
     typed: TypedGraph, templates: Iterable[Template], place: Place
 ) -> dict[str, str]:
     """The same of templates, by name. Raises GraphEditError as above."""
-    kind, wanted, into, device = _facts(typed, place)
-    nothing = place is None and not typed.graph.nodes
-    reasons = {}
-    for template in templates:
-        reason = None
-        if nothing:
-            reason = NEEDS_SOURCE
-        elif kind not in (None, "image"):
-            reason = f"it takes image, not {kind}"
-        elif wanted and not kind_fits(wanted, "image"):
-            reason = f"it gives image, and {into} takes {wanted}"
-        else:
-            reason = _device_refusal(typed, template, device, typed.graph.settings.device)
-        if reason:
-            reasons[template.name] = reason
-    return reasons
+    facts = _facts(typed, place)
+    reasons = {each.name: _template_refusal(typed, each, facts) for each in templates}
+    return {name: reason for name, reason in reasons.items() if reason}
 
 
-def _device_refusal(
-    typed: TypedGraph, template: Template, device: Device, decode: Device
-) -> str | None:
+def _template_refusal(typed: TypedGraph, template: Template, facts: _Facts) -> str | None:
+    if facts.empty:
+        return NEEDS_SOURCE
+    if facts.kind not in (None, "image"):
+        return f"it takes image, not {facts.kind}"
+    if facts.wanted and not kind_fits(facts.wanted, "image"):
+        return f"it gives image, and {facts.into} takes {facts.wanted}"
     for node in template.nodes:
         spec = typed.catalog.find(node.op)
         if spec is None or spec.unusable:
             return f"this DALI has no {node.op}"
-        if spec.devices == ("gpu",) and device == decode == "cpu":
-            return f"{node.op} runs on the GPU only: decode on the GPU (mixed)"
+        if spec.devices == ("gpu",) and not facts.gpu:
+            return f"{node.op} {_GPU_ONLY}"
     return None
 
 
-def _facts(typed: TypedGraph, place: Place) -> tuple[PortKind | None, PortKind | None, str, Device]:
-    """Kind that arrives, kind that must come out and what wants it, and the device."""
+def _facts(typed: TypedGraph, place: Place) -> _Facts:
+    graph = typed.graph
+    decodes_on_gpu = graph.settings.device != "cpu"
     if place is None:
-        return None, None, "", "cpu"
+        return _Facts(gpu=decodes_on_gpu, empty=not graph.nodes)
     wanted: PortKind | None = None
+    elements: tuple[str, ...] = ()
     into = ""
     if isinstance(place, Port):
         source = place
-        require_given(typed.graph, source)
+        require_given(graph, source)
     else:
-        source, target, name = find_edge(typed.graph, place)
+        source, target, name = find_edge(graph, place)
         into = f"{target}.{name}" if target else "the output"
-        wanted = _wanted(typed, target, name)
+        spec = typed.catalog.find(graph.node(target).op) if target else None
+        if spec and name in spec.args:
+            wanted, elements = "number", spec.args[name].dtypes
+        elif spec:
+            wanted = positional_ports(graph.node(target), spec).get(name)
     device = device_of(typed.devices, source)
     kind, flow = typed.kind(source), typed.types.get(source)
     if flow is not None:
         kind = narrowed_kind("image" if kind == "any" and wanted == "image" else kind, flow)
-    return kind, wanted, into, device
+    return _Facts(kind, wanted, elements, into, device, decodes_on_gpu or device != "cpu")
 
 
-def _wanted(typed: TypedGraph, target: str, into: str) -> PortKind | None:
-    if not target:
-        return None
-    node = typed.graph.node(target)
-    spec = typed.catalog.find(node.op)
-    if spec is None:
-        return None
-    if into in spec.args:
-        return "number"
-    return positional_ports(node, spec).get(into)
-
-
-def _elements(typed: TypedGraph, place: Place) -> tuple[str, ...]:
-    """The element types that the argument at a place may be fed with; empty for any."""
-    if not isinstance(place, str):
-        return ()
-    _, target, into = find_edge(typed.graph, place)
-    spec = typed.catalog.find(typed.graph.node(target).op) if target else None
-    arg = spec.args.get(into) if spec else None
-    return arg.dtypes if arg else ()
-
-
-def _element_refusal(spec: OpSpec, elements: tuple[str, ...], into: str) -> str | None:
-    """Why an argument cannot take what an operator always gives, such as the BOOL of ``>``."""
-    rule = spec.outputs[0].gives if spec.outputs else None
-    given = rule.dtype if rule and "dtype" not in spec.args else None
-    if elements and given and given.isupper() and given not in elements:
-        return f"it gives {given}, and {into} takes {' or '.join(elements)}"
-    return None
-
-
-def _incompatibility(
-    spec: OpSpec,
-    kind: PortKind | None,
-    wanted: PortKind | None,
-    into: str,
-    device: Device,
-    decode: Device,
-) -> str | None:
-    if "cpu" not in spec.devices and "mixed" not in spec.devices and device == decode == "cpu":
-        return "it runs on the GPU only: decode on the GPU (mixed)"
+def _incompatibility(spec: OpSpec, facts: _Facts) -> str | None:
+    kind, wanted, into = facts.kind, facts.wanted, facts.into
+    if not facts.gpu and {"cpu", "mixed"}.isdisjoint(spec.devices):
+        return f"it {_GPU_ONLY}"
     if kind is None:
-        return None
+        needs = facts.empty and any(not port.optional for port in spec.inputs)
+        return NEEDS_SOURCE if needs else None
     if not spec.inputs:
         return "it has no input: add it on its own"
     takes = [port.kind for port in spec.inputs]
     if not any(kind_fits(taken, kind) for taken in takes):
         return f"it takes {' and '.join(dict.fromkeys(takes))}, not {kind}"
-    works_on = any(port.device in ("operator", "either") for port in spec.inputs[:1])
-    if device != "cpu" and "gpu" not in spec.devices and works_on:
+    works_on = spec.inputs[0].device in ("operator", "either")
+    if facts.device != "cpu" and "gpu" not in spec.devices and works_on:
         return "it runs on the CPU only, and this place is on the GPU"
     gives = [kind if port.follows else port.kind for port in spec.outputs]
     if wanted and not any(kind_fits(wanted, given) for given in gives[:1]):
         return f"it gives {gives[0] if gives else 'nothing'}, and {into} takes {wanted}"
+    rule = spec.outputs[0].gives if spec.outputs else None
+    given = rule.dtype if rule and "dtype" not in spec.args else None
+    if facts.elements and given and given.isupper() and given not in facts.elements:
+        return f"it gives {given}, and {into} takes {' or '.join(facts.elements)}"
     return None

@@ -192,14 +192,14 @@ def is_movable(node: Node, catalog: Catalog) -> bool:
 
 def without_idle_generators(graph: Graph, catalog: Catalog, gone: Node) -> Graph:
     """Without the generators that fed ``gone`` and now feed nothing."""
+    feeding = {port.node for port in graph.body.used}
     idle = {
         port.node
         for port in gone.inputs.values()
         if graph.has(port.node)
-        and graph.node(port.node).op in catalog
-        and is_generator(catalog[graph.node(port.node).op])
-        and not graph.consumers(port.node)
-        and all(port.node != output.node for output in graph.outputs.values())
+        and (spec := catalog.find(graph.node(port.node).op)) is not None
+        and is_generator(spec)
+        and port.node not in feeding
     }
     return replace(graph, nodes=tuple(n for n in graph.nodes if n.id not in idle))
 

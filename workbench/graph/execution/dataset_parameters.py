@@ -9,7 +9,7 @@ from workbench.catalog import load_catalog
 from workbench.errors import DataError
 from workbench.graph.edits.edit import free_seed
 from workbench.graph.execution.active import loose_nodes
-from workbench.graph.model import Graph, Node, Port, Source, is_name
+from workbench.graph.model import Graph, Node, Port, Source, is_name, used_ports
 from workbench.graph.model.faults import Fault
 from workbench.names import free_name
 from workbench.sources import Dataset, Datasets, SourceKind, load_source, source_kinds
@@ -166,9 +166,7 @@ def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
     if kind == source.kind or kind in load_source(source.kind).takes:
         return []  # it has those that its options add, too
     graph = swap_source(graph, source, kind)
-    used = [port for node in graph.walk() for port in node.inputs.values()]
-    used += graph.outputs.values()
-    names = dict.fromkeys(port.output for port in used if port.node == source.id)
+    names = dict.fromkeys(port.output for port in used_ports(graph) if port.node == source.id)
     return [name for name in names if name not in load_source(kind).outputs]
 
 
@@ -314,8 +312,7 @@ def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = 
 
 def _needed(graph: Graph, source: Source, kind: SourceKind) -> set[str]:
     """Options without which a reader of the kind does not give what the graph reads."""
-    ports = {port for node in graph.walk() for port in node.inputs.values()}
-    read = {port.output for port in ports.union(graph.outputs.values()) if port.node == source.id}
+    read = {port.output for port in used_ports(graph) if port.node == source.id}
     outputs = load_catalog()[kind.op].outputs
     return {port.needs for port in outputs if port.needs and port.name in read}
 

@@ -22,7 +22,18 @@ from workbench.graph.edits.connect import set_output
 from workbench.graph.edits.edit import free_id, new_node, set_setting, start_graph
 from workbench.graph.execution.active import set_muted
 from workbench.graph.fixes.case import Case, FixCandidate, remedy
-from workbench.graph.model import Body, Edge, Graph, Node, Port, Settings, Source, block_of, is_name
+from workbench.graph.model import (
+    Body,
+    Edge,
+    Graph,
+    Node,
+    Port,
+    Settings,
+    Source,
+    block_of,
+    is_name,
+    used_ports,
+)
 from workbench.graph.model.bounds import SETTINGS
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import topological
@@ -281,7 +292,8 @@ def _read_in_place(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
     """
     if node not in graph.nodes:
         return None
-    wanted = [port for port in _outputs(node, catalog) if _is_used(graph, port)]
+    given = (Port(node.id, output.name) for output in catalog[node.op].outputs)
+    wanted = [port for port in given if port in used_ports(graph)]
     if not wanted or len(wanted) > 2:
         return None
     encoded = next((port for port in wanted if _is_decoded(graph, catalog, port)), None)
@@ -295,15 +307,6 @@ def _read_in_place(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
     made = (reader,) if encoded else (reader, decode)
     others = (each for each in graph.nodes if each != node)
     return replace(graph, nodes=(*made, *others)).rewire(moved)
-
-
-def _outputs(node: Node, catalog: Catalog) -> list[Port]:
-    return [Port(node.id, output.name) for output in catalog[node.op].outputs]
-
-
-def _is_used(graph: Graph, port: Port) -> bool:
-    given = (each for node in graph.walk() for each in node.inputs.values())
-    return port in given or port in graph.outputs.values()
 
 
 def _is_decoded(graph: Graph, catalog: Catalog, port: Port) -> bool:

@@ -18,6 +18,7 @@ from workbench.graph.model.graph import (
     is_name,
     is_text,
     is_title,
+    used_ports,
 )
 
 __all__ = [
@@ -38,4 +39,5 @@ __all__ = [
     "is_name",
     "is_text",
     "is_title",
+    "used_ports",
 ]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import keyword
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, NoReturn, Self, TypeVar, get_args
@@ -153,6 +153,12 @@ class Body:
     def __post_init__(self) -> None:
         object.__setattr__(self, "outputs", frozen(self.outputs))
 
+    @property
+    def used(self) -> KeysView[Port]:
+        """The ports that its nodes and outputs take, each once."""
+        taken = (port for node in self.nodes for port in node.inputs.values())
+        return dict.fromkeys((*taken, *self.outputs.values())).keys()
+
     def rewire(self, ports: Mapping[Port, Port]) -> Body:
         """The body whose nodes and outputs take from other ports: each key becomes its value."""
         nodes = tuple(node.rewire(ports) for node in self.nodes)
@@ -164,10 +170,9 @@ class Body:
         ``names`` are other names of these ports, and of the inputs of the body.
         """
         names = names or {}
-        taken = {*self.outputs.values(), *(edge.source for edge in edges_of(self.nodes))}
         ports = {
             port: Port(new, names.get(port.output, port.output))
-            for port in taken
+            for port in self.used
             if port.node == old
         }
         inputs = tuple(dict.fromkeys(names.get(name, name) for name in self.inputs))
@@ -540,6 +545,11 @@ def edges_of(nodes: Sequence[Node]) -> Iterator[Edge]:
     for node in nodes:
         for name, source in node.inputs.items():
             yield Edge(source, node.id, name)
+
+
+def used_ports(graph: Graph) -> KeysView[Port]:
+    """The ports that nodes, outputs and what is inside blocks take, each once."""
+    return dict.fromkeys(port for _, body in graph.bodies() for port in body.used).keys()
 
 
 def _exchanged(nodes: tuple[Node, ...], node: Node) -> tuple[Node, ...]:

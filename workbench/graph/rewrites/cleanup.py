@@ -50,8 +50,7 @@ def dead_nodes(typed: TypedGraph) -> Iterator[Graph]:
 
 def _read_outputs(graph: Graph, block: Node) -> set[str]:
     """The names of a block's outputs that something takes."""
-    ports = [edge.source for edge in graph.consumers(block.id)]
-    return {port.output for port in (*ports, *graph.outputs.values()) if port.node == block.id}
+    return {port.output for port in graph.body.used if port.node == block.id}
 
 
 def _with_outputs(block: Node, names: set[str]) -> Node:

@@ -9,6 +9,7 @@ import inspect
 import symtable
 import tokenize
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -302,25 +303,13 @@ def _is_known(annotation: ast.expr) -> bool:
 
 
 def _signature(definition: ast.FunctionDef) -> str:
-    args = definition.args
-    plain = [*args.posonlyargs, *args.args]
-    missing: list[ast.expr | None] = [None] * (len(plain) - len(args.defaults))
-    defaults = [*missing, *args.defaults]
-    written = [_parameter(*each) for each in zip(plain, defaults, strict=True)]
-    if args.posonlyargs:
-        written.insert(len(args.posonlyargs), "/")
-    if args.vararg is not None:
-        written.append(f"*{args.vararg.arg}")
-    elif args.kwonlyargs:
-        written.append("*")
-    written += [_parameter(*each) for each in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
-    if args.kwarg is not None:
-        written.append(f"**{args.kwarg.arg}")
-    return f"def {definition.name}({', '.join(written)}):"
-
-
-def _parameter(arg: ast.arg, default: ast.expr | None) -> str:
-    return arg.arg if default is None else f"{arg.arg}={ast.unparse(default)}"
+    """The head, without annotations."""
+    bare = deepcopy(definition)
+    bare.decorator_list, bare.body, bare.returns = [], [ast.Pass()], None
+    for each in ast.walk(bare.args):
+        if isinstance(each, ast.arg):
+            each.annotation = None
+    return ast.unparse(bare).removesuffix("\n    pass")
 
 
 FORM = "Write file.py:function or package.module:function."

@@ -145,8 +145,7 @@ def node_entries(
     graph = typed.graph
     folded = folded_generators_in_scope(graph, typed.catalog, layout)
     drawn = [node for node in _in_order(graph) if node.id not in folded]
-    feeding = {port for node in graph.nodes for port in node.inputs.values()}
-    feeding |= set(graph.outputs.values())
+    feeding = graph.body.used
     first: dict[str, Fault] = {}
     for fault in faults:
         if (shown := drawn_around(graph, fault.node)) != fault.node:
