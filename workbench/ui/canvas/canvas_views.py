@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -191,7 +191,10 @@ def node_entries(
 
 
 def _taken_in(
-    typed: TypedGraph, devices: Mapping[str, Device], flows: Mapping[Port, str], feeding: set[Port]
+    typed: TypedGraph,
+    devices: Mapping[str, Device],
+    flows: Mapping[Port, str],
+    feeding: Collection[Port],
 ) -> NodeEntry:
     """What the body takes in, as a node that gives it."""
     graph = typed.graph
@@ -280,7 +283,7 @@ def _decides(spec: OpSpec | None, into: str) -> bool:
 
 
 def _outputs(
-    typed: TypedGraph, node: Node, flows: Mapping[Port, str], feeding: set[Port]
+    typed: TypedGraph, node: Node, flows: Mapping[Port, str], feeding: Collection[Port]
 ) -> list[PortEntry]:
     spec = typed.catalog.find(node.op)
     if spec is not None:
