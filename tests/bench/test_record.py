@@ -25,9 +25,15 @@ from workbench.bench.measuring.data_files import CacheState, Fingerprint
 from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.measurement import Measurement, rate_words
 from workbench.bench.records.compare import compare_reports, read_folder, read_report
-from workbench.bench.records.context import gpu_command, graph_hash
 from workbench.bench.records.plots import plot_record
-from workbench.bench.records.record import WHOLE, Report, dump_report, load_report
+from workbench.bench.records.record import (
+    WHOLE,
+    Report,
+    dump_report,
+    gpu_command,
+    graph_hash,
+    load_report,
+)
 from workbench.bench.records.report_text import quality_flags, to_csv
 from workbench.bench.records.stage_report import StageCost, StageReport
 from workbench.catalog import load_catalog

@@ -61,7 +61,7 @@ def make_up(
         return rows
 
     def refused(self: OptimisationExperiment, engine: Any, step: Any) -> str:
-        from workbench.bench.records.context import graph_hash
+        from workbench.bench.records.record import graph_hash
 
         self._compared[graph_hash(step.graph)] = pixels(step.name)
         return compared(self, engine, step)

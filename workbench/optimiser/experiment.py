@@ -23,8 +23,7 @@ from workbench.bench.measuring.measurement_config import (
     MeasurementConfig,
 )
 from workbench.bench.measuring.stats import Interval, paired_ratio
-from workbench.bench.records.context import graph_hash
-from workbench.bench.records.record import Report
+from workbench.bench.records.record import Report, graph_hash
 from workbench.engine.protocol.process import Engine
 from workbench.engine.protocol.progress import Progress
 from workbench.engine.resources.machine import Machine

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from workbench.arguments import TEXT, WHOLE, require_kind
 from workbench.emit.core.naming import is_batch_generator
-from workbench.engine.run.run_result import Result
+from workbench.engine.run.runner import Result
 from workbench.engine.run.worker import Worker
 from workbench.errors import DataError, GraphError
 from workbench.graph.execution.active import active_graph, with_step_followers

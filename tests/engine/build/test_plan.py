@@ -19,8 +19,7 @@ from workbench.engine import Engine
 from workbench.engine.build.pipelines import CompiledSource, plain_reason
 from workbench.engine.build.plan import Plan, kind_of, make_plan, partition
 from workbench.engine.build.stage_pipeline import THREADS, Stage
-from workbench.engine.run.run_result import Result
-from workbench.engine.run.runner import Runner
+from workbench.engine.run.runner import Result, Runner
 from workbench.engine.run.timing import empty_pipeline_time, time_node
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Node, Port, load_recipe

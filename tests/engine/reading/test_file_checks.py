@@ -24,8 +24,7 @@ from workbench.engine.file_checks import file_check, file_check_pool
 from workbench.engine.file_checks.file_check import check_header
 from workbench.engine.file_checks.file_check_pool import check_each
 from workbench.engine.protocol.exit_status import describe_exit, is_file_fault
-from workbench.engine.run.run_result import Result
-from workbench.engine.run.runner import Runner
+from workbench.engine.run.runner import Result, Runner
 from workbench.errors import CancelledError, DataError, PipelineError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import randomise_arg, set_arg

@@ -18,8 +18,7 @@ from workbench.engine.reading import open_readers as module
 from workbench.engine.reading.open_readers import DatasetWatcher
 from workbench.engine.reading.reader_cursor import ReadBatch, ReaderCursor
 from workbench.engine.resources.root_guard import CHANGED, outside_roots, require_inside
-from workbench.engine.run.run_result import Result
-from workbench.engine.run.runner import Runner
+from workbench.engine.run.runner import Result, Runner
 from workbench.errors import DataError
 from workbench.graph import Graph
 from workbench.graph.execution.dataset_parameters import with_datasets

@@ -28,8 +28,7 @@ from tests.thorough import examples, one_in
 from workbench.catalog import Catalog
 from workbench.emit.core.code import Code
 from workbench.engine.build.pipelines import CompiledSource, function_failure, missing_package_words
-from workbench.engine.run.run_result import Result
-from workbench.engine.run.runner import Runner
+from workbench.engine.run.runner import Result, Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Node, Port, Settings, load_recipe
 from workbench.graph.edits.compose import place_node, remove_nodes

@@ -26,8 +26,7 @@ from tests.ui.hosts import (
     small,
 )
 from workbench.bench import Report
-from workbench.bench.records.context import graph_hash
-from workbench.bench.records.record import dump_report
+from workbench.bench.records.record import dump_report, graph_hash
 from workbench.catalog import load_catalog
 from workbench.engine.resources.machine import describe_machine
 from workbench.graph import dump_graph, load_recipe

@@ -14,7 +14,7 @@ from tests.ui.speed.conftest import NO_GPU, Bed, Fake
 from workbench.bench.experiments.stages import StageCostExperiment
 from workbench.bench.experiments.tune import TuningExperiment
 from workbench.bench.measuring.config import config_of
-from workbench.bench.records.context import graph_hash
+from workbench.bench.records.record import graph_hash
 from workbench.catalog import load_catalog
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.optimiser import OptimisationExperiment

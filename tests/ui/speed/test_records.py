@@ -17,8 +17,7 @@ from workbench.bench.measuring.config import Config, config_of
 from workbench.bench.measuring.data_files import CacheState, Fingerprint
 from workbench.bench.measuring.measurement_config import COARSE_CONFIG
 from workbench.bench.records.compare import compare_reports, read_report
-from workbench.bench.records.context import graph_hash
-from workbench.bench.records.record import FORMAT, WHOLE, dump_report, load_report
+from workbench.bench.records.record import FORMAT, WHOLE, dump_report, graph_hash, load_report
 from workbench.bench.records.stage_report import StageCost, StageReport
 from workbench.errors import GraphEditError, RecordFormatError
 from workbench.graph import load_recipe

@@ -31,8 +31,7 @@ from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.measuring.pixels import compare_decoders
-from workbench.bench.records.context import gpu_command
-from workbench.bench.records.record import Report
+from workbench.bench.records.record import Report, gpu_command
 from workbench.engine.protocol.progress import Progress, with_progress_bar
 from workbench.engine.resources.machine import Machine, describe_machine
 from workbench.errors import ArgumentError

@@ -37,8 +37,7 @@ from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MEASUREMENT, MeasurementConfig
 from workbench.bench.measuring.worker_group import KeptWorker
 from workbench.bench.measuring.workload import ScriptJob
-from workbench.bench.records.context import graph_hash
-from workbench.bench.records.record import MISSING, Report
+from workbench.bench.records.record import MISSING, Report, graph_hash
 from workbench.catalog import load_catalog
 from workbench.emit.script import script_of
 from workbench.engine.file_checks.usable_data import UsableData

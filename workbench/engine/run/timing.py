@@ -18,8 +18,7 @@ from typing import Any
 
 from workbench.engine.build.stage_pipeline import THREADS
 from workbench.engine.resources.batch_store import Batch
-from workbench.engine.run.run_result import Result
-from workbench.engine.run.runner import Runner
+from workbench.engine.run.runner import Result, Runner
 from workbench.errors import PipelineError
 from workbench.graph.model import Node, Source
 

@@ -28,7 +28,7 @@ from workbench.bench.measuring.measurement_config import (
     MeasurementConfig,
     config_within,
 )
-from workbench.bench.records.context import gpu_command
+from workbench.bench.records.record import gpu_command
 from workbench.catalog import load_catalog
 from workbench.engine.resources.gpu import cuda_uuids
 from workbench.engine.resources.machine import Machine

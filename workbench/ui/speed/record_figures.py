@@ -10,8 +10,7 @@ from workbench.bench import Measurement, Report
 from workbench.bench.measuring.config import Config, config_of
 from workbench.bench.measuring.grid import knobs_of
 from workbench.bench.records.compare import compare_reports
-from workbench.bench.records.context import graph_hash
-from workbench.bench.records.record import WHOLE
+from workbench.bench.records.record import WHOLE, graph_hash
 from workbench.engine.resources.machine import Machine
 from workbench.graph.model import Graph
 from workbench.sources import Datasets, describe_datasets
