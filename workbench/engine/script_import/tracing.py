@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 from workbench.emit.pipeline_import.trace.serialized_pipeline import load_message, read_pipeline
@@ -31,24 +32,12 @@ from workbench.graph.model import Executor
 from workbench.names import shortened
 
 _STAND_IN = "ExternalSource"
-_USUAL: Mapping[str, Any] = {
-    "exec_pipelined": True,
-    "exec_async": True,
-    "exec_dynamic": True,
-    "bytes_per_sample": 0,
-    "set_affinity": False,
-    "stream_policy": None,
-    "concurrency": None,
-    "enable_memory_stats": False,
-    "enable_checkpointing": False,
-    "checkpoint": None,
-    "py_num_workers": 1,
-    "py_start_method": "fork",
-    "output_dtype": None,
-    "output_ndim": None,
-    "output_layout": None,
-}
-"""Settings of a pipeline for which a graph has no place, with DALI's own value of each."""
+_HELD = frozenset(
+    {"self", "batch_size", "num_threads", "device_id", "seed", "prefetch_queue_depth"}
+)
+"""Parameters of ``nvidia.dali.Pipeline`` for which a graph has a place."""
+_DERIVED = frozenset({"py_callback_pickler"})
+"""Those that DALI itself sets by another."""
 _LONGEST_VALUE = 80
 _NUMBERS = re.compile(r"-?\d+")
 _NO_OUTPUTS = (
@@ -150,13 +139,17 @@ def _serialised(pipe: Any, ops: Sequence[Any], outputs: Sequence[Any]) -> Traced
 
 def _unheld(pipe: Any) -> dict[str, str]:
     """Settings other than DALI's own that a graph cannot hold, as Python writes them."""
+    from nvidia.dali.pipeline import Pipeline
+
     executor, depth = _executor(pipe)
-    held = {"exec_dynamic"} if executor != "dynamic" else set()
-    values = {name: getattr(pipe, f"_{name}", None) for name in _USUAL if name not in held}
+    usual = {name: each.default for name, each in signature(Pipeline.__init__).parameters.items()}
+    usual["exec_dynamic"] = True  # for None
+    held = _HELD | _DERIVED | ({"exec_dynamic"} if executor != "dynamic" else set())
     unheld = {
         name: _in_short(value)
-        for name, value in values.items()
-        if value is not None and value != _USUAL[name]  # None: left to DALI
+        for name in usual
+        if name not in held
+        and (value := getattr(pipe, f"_{name}", None)) not in (None, usual[name])
     }
     if isinstance(pipe._prefetch_queue_depth, dict) and not depth:  # one for each side
         unheld["prefetch_queue_depth"] = repr(pipe._prefetch_queue_depth)
