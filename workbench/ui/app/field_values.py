@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from workbench.catalog.spec import Catalog, Device
 from workbench.catalog.templates import load_templates
 from workbench.engine.resources.machine import Machine
 from workbench.graph.checks.check import Fault
-from workbench.graph.fixes import Fix, fixes
+from workbench.graph.fixes import Fix
 from workbench.graph.model import Graph
 from workbench.graph.model.bounds import SETTINGS
 from workbench.graph.resolved import ResolvedGraph
@@ -42,7 +42,7 @@ from workbench.ui.state.view_state import (
     ViewState,
     blocking_faults,
     faults_of,
-    fixes_of,
+    known_fixes,
     shuffles_files,
     warnings_of,
 )
@@ -98,12 +98,12 @@ def graph_fields(
     whole = state.checked.whole
     typed = memo(_at_scope, whole, state.scope)
     shown = typed.graph
-    found = faults_of(state)
-    warnings = warnings_of(state)
-    loose = memo(_stopping_nothing, state.checked.loose_faults, warnings)
-    shown_faults = memo(_on_drawn_nodes, whole, layout, found, loose)
-    faults = memo(_stopping, shown_faults, loose)
-    remedies = memo(_with_warning_fixes, whole, fixes_of(state), loose, len(found))
+    stopping, loose, warnings = faults_of(state), state.checked.loose_faults, warnings_of(state)
+    shown_faults = memo(_on_drawn_nodes, whole, layout, stopping, loose, warnings)
+    faults = memo(_first_ones, shown_faults, len(stopping))
+    known = memo(
+        known_fixes, state.checked, state.unread, state.unread_fixes, state.failure, warnings
+    )
     devices = memo(_devices, state.checked)
     facts = state.preview.facts if state.preview else _NO_FACTS
     repeated = state.repeated(settings.batch_size)
@@ -122,7 +122,9 @@ def graph_fields(
             "history_in_view": state.history_in_view,
             "status": _status(state, data_panel, faults),
             # An empty graph is a beginning: what it lacks is said on the canvas.
-            "faults": memo(_fault_entries, shown_faults, remedies, loose) if graph.nodes else [],
+            "faults": memo(_fault_entries, shown_faults, stopping, loose, warnings, known)
+            if graph.nodes
+            else [],
             "message": state.message,
             "saved": memo(dump_document, document),
             "shared": state.shared,
@@ -228,33 +230,18 @@ def graph_fields(
     }
 
 
-def _stopping_nothing(loose: Sequence[Fault], warnings: Sequence[Fault]) -> list[Fault]:
-    """Faults of loose nodes, then the preview's warnings."""
-    return [*loose, *warnings]
-
-
-def _with_warning_fixes(
-    resolved: ResolvedGraph,
-    known: Sequence[Sequence[Fix]],
-    loose: Sequence[Fault],
-    found: int,
-) -> list[Sequence[Fix]]:
-    """The fixes of ``found`` faults and of the loose ones, which end with the warnings."""
-    rest = loose[len(known) - found :]
-    return [*known, *(fixes(resolved, each) for each in rest)]
-
-
 def _on_drawn_nodes(
     resolved: ResolvedGraph,
     layout: Layout,
     stopping: Sequence[Fault],
     loose: Sequence[Fault],
+    warnings: Sequence[Fault],
 ) -> list[Fault]:
-    return on_drawn_nodes(resolved, layout, [*stopping, *loose])
+    return on_drawn_nodes(resolved, layout, [*stopping, *loose, *warnings])
 
 
-def _stopping(faults: Sequence[Fault], loose: Sequence[Fault]) -> list[Fault]:
-    return list(faults[: len(faults) - len(loose)])
+def _first_ones(faults: Sequence[Fault], count: int) -> list[Fault]:
+    return list(faults[:count])
 
 
 def _devices(checked: Checked) -> dict[str, Device]:
@@ -262,10 +249,16 @@ def _devices(checked: Checked) -> dict[str, Device]:
 
 
 def _fault_entries(
-    faults: Sequence[Fault], fixes: Sequence[Sequence[Fix]], loose: Sequence[Fault]
+    shown: Sequence[Fault],
+    stopping: Sequence[Fault],
+    loose: Sequence[Fault],
+    warnings: Sequence[Fault],
+    known: Mapping[Fault, Sequence[Fix]],
 ) -> list[views.FaultEntry]:
-    labels = [[fix.label for fix in each] for each in fixes] or [[] for _ in faults]
-    return presenters.fault_entries(faults, labels, len(loose))
+    """Those that stop the graph, then the others; ``shown`` are the same at drawn nodes."""
+    found = (*stopping, *loose, *warnings)
+    labels = [[fix.label for fix in known.get(fault, ())] for fault in found]
+    return presenters.fault_entries(shown, labels, len(loose) + len(warnings))
 
 
 def _history_entries(history: History) -> list[views.HistoryEntry]:

@@ -15,7 +15,6 @@ from workbench.errors import GraphEditError
 from workbench.graph.edits.compatible_ops import incompatible_ops, incompatible_templates
 from workbench.graph.edits.compose import edge_id
 from workbench.graph.edits.connect import connect_targets, require_given
-from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Port
 from workbench.graph.storage.layout import Document
 from workbench.graph.types.typed_graph import TypedGraph
@@ -25,7 +24,7 @@ from workbench.ui.canvas.canvas_views import on_drawn_nodes
 from workbench.ui.canvas.insertions import Add, AddOnEdge, AddTemplate, Branch, Insertion
 from workbench.ui.contract.action import Action, DocumentEdit, Edited
 from workbench.ui.contract.views import CompatibleOps, ConnectTargets
-from workbench.ui.state.view_state import ViewState, faults_of, fixes_of, warnings_of
+from workbench.ui.state.view_state import ViewState, faults_of, known_fixes, warnings_of
 
 if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
@@ -136,14 +135,13 @@ class ApplyFix(DocumentEdit, tag="fix", frozen=True):
     """A label of the fault's fixes."""
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
-        whole, warnings = state.checked.whole, warnings_of(state)
-        found = [*faults_of(state), *state.checked.loose_faults, *warnings]
-        shown = on_drawn_nodes(whole, document.layout, found)
-        of_warnings = [fixes(whole, each) for each in warnings]
-        wanted = self.node, self.arg, self.fix
-        for fault, remedies in zip(shown, (*fixes_of(state), *of_warnings), strict=True):
-            for remedy in remedies:
-                if (fault.node, fault.arg, remedy.label) == wanted:
+        checked, warnings = state.checked, warnings_of(state)
+        found = [*faults_of(state), *checked.loose_faults, *warnings]
+        shown = on_drawn_nodes(checked.whole, document.layout, found)
+        known = known_fixes(checked, state.unread, state.unread_fixes, state.failure, warnings)
+        for fault, drawn in zip(found, shown, strict=True):
+            for remedy in known.get(fault, ()):
+                if (drawn.node, drawn.arg, remedy.label) == (self.node, self.arg, self.fix):
                     return document.with_graph(remedy.graph), None
         raise GraphEditError(f"{self.fix[:80]!r} is offered no more: the graph has changed.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -67,8 +67,8 @@ class Checked:
     source: Code | None
     flows: dict[Port, str]
     """What each output port will give, as far as it is known without running."""
-    fixes: tuple[tuple[Fix, ...], ...]
-    """What can be done about each fault, then about those of loose nodes."""
+    fixes: Mapping[Fault, tuple[Fix, ...]]
+    """What can be done about a fault, those of loose nodes included."""
 
     @property
     def graph(self) -> Graph:
@@ -87,8 +87,8 @@ class Failure:
 
     faults: tuple[Fault]
     dead: bool
-    fixes: tuple[tuple[Fix, ...], ...] = ()
-    """What can be done about each fault, in the graph ``of``."""
+    fixes: tuple[Fix, ...] = ()
+    """What can be done about it, in the graph ``of``."""
     of: Graph | None = None
 
 
@@ -272,14 +272,13 @@ def check_before_run(
     types = {**whole.types, **running.types}
     flows = {port: type_text(flow) for port, flow in types.items()}
     fixed = min(MOST_FIXED, MOST_TRIED // max(1, len(graph.nodes)))
-    found = (*faults, *loose)
     moved = on_cpu(whole) if source and faults else None
     to_cpu = (Fix("Run everything on the CPU", moved),) if moved is not None else ()
-    remedies = tuple(
-        to_cpu if source and fault in faults else fixes(whole, fault) for fault in found[:fixed]
-    )
-    rest: tuple[tuple[Fix, ...], ...] = ((),) * (len(found) - len(remedies))
-    return Checked(whole, running, faults, loose, source, flows, remedies + rest)
+    remedies = {
+        fault: to_cpu if source and fault in faults else fixes(whole, fault)
+        for fault in (*faults, *loose)[:fixed]
+    }
+    return Checked(whole, running, faults, loose, source, flows, remedies)
 
 
 def initial_selection(graph: Graph, catalog: Catalog) -> list[str]:
@@ -362,21 +361,23 @@ def failure_of(
         if "out_of_bounds_policy" in catalog[body.node(node).op].args:
             padded = set_arg(body, catalog, node, "out_of_bounds_policy", "pad").whole
             offers = (Fix("Pad outside the image", padded),)
-    return Failure((Fault(node, "", message.rstrip("."), remedy),), dead, (offers,), graph)
+    return Failure((Fault(node, "", message.rstrip("."), remedy),), dead, offers, graph)
 
 
-def fixes_of(state: ViewState) -> tuple[tuple[Fix, ...], ...]:
-    """What can be done at a click about each of ``faults_of`` and the loose faults."""
-    found = faults_of(state)
-    if found is state.checked.faults:
-        return state.checked.fixes
-    if state.unread is not None and found == (state.unread,):
-        return (state.unread_fixes, *((),) * len(state.checked.loose_faults))
-    failure = state.failure
-    own = failure is not None and found is failure.faults and failure.of == state.checked.graph
-    offers = failure.fixes if own and failure is not None else ()
-    blank = len(found) - len(offers) + len(state.checked.loose_faults)
-    return (*offers, *((),) * blank)
+def known_fixes(
+    checked: Checked,
+    unread: Fault | None,
+    unread_fixes: tuple[Fix, ...],
+    failure: Failure | None,
+    warnings: Sequence[Fault],
+) -> dict[Fault, tuple[Fix, ...]]:
+    """What can be done at a click about each fault and warning of a state."""
+    known = {**checked.fixes, **{each: fixes(checked.whole, each) for each in warnings}}
+    if unread is not None:
+        known[unread] = unread_fixes
+    if failure is not None and failure.of == checked.graph:
+        known[failure.faults[0]] = failure.fixes
+    return known
 
 
 def warnings_of(state: ViewState) -> tuple[Fault, ...]:
@@ -392,7 +393,7 @@ def warnings_of(state: ViewState) -> tuple[Fault, ...]:
         and (each.node, each.arg, each.code) not in known
         and state.checked.graph.has(each.node)
     ]
-    return (*state.warnings, *found)
+    return (*state.warnings, *found) if found else state.warnings
 
 
 def warnings_before_run(checked: Checked, facts: Mapping[str, DataFacts]) -> tuple[Fault, ...]:
