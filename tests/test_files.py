@@ -305,6 +305,7 @@ def test_the_home_folder_is_for_users_of_this_machine(
         assert near.folders == tuple(str(tmp_path / name) for name in ("photos", "work", "home"))
         far = default_roots([data], loopback=False)
         assert far.folders == tuple(str(tmp_path / name) for name in ("photos", "work"))
+        assert (near.extensible, far.extensible) == (True, False)
 
 
 # A full disk and a lack of memory are told as what they are.

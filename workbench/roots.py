@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,6 +25,11 @@ class Roots:
     """Folders, absolute and without symbolic links."""
 
     folders: tuple[str, ...]
+    extensible: bool = field(default=False, compare=False)
+    """Whether a page may add a folder, once its user has confirmed it: on the user's own machine,
+    unless ``--root`` names the folders."""
+    added: list[str] = field(default_factory=list, compare=False)
+    """Folders that were added, for every page of this process."""
 
     @classmethod
     def of(cls, folders: Iterable[str | Path]) -> Roots:
@@ -35,11 +40,24 @@ class Roots:
     @property
     def environment(self) -> dict[str, str]:
         """What ``roots_of_worker`` reads."""
-        return {VARIABLE: json.dumps(self.folders)}
+        return {VARIABLE: json.dumps([*self.folders, *self.added])}
+
+    def add(self, path: str | Path) -> None:
+        """Add the folder of some data. Raises DataError where none may be added, or there is none.
+
+        Workers that run already do not know it: they are started with ``environment``.
+        """
+        if not self.extensible:
+            raise DataError(f"{path} cannot be opened: {self.refusal(path)}.")
+        folder = os.path.realpath(data_folder(path))
+        if not os.path.isdir(folder):
+            raise DataError(f"{path} cannot be opened: there is no such folder or file.")
+        if self.root_of(folder) is None:
+            self.added.append(folder)
 
     def root_of(self, path: str | Path) -> str | None:
         """The innermost root that a path without symbolic links lies in, or None."""
-        found = (root for root in self.folders if _is_within(str(path), root))
+        found = (root for root in (*self.folders, *self.added) if _is_within(str(path), root))
         return max(found, key=len, default=None)
 
     def refusal(self, path: str | Path) -> str:
@@ -51,9 +69,12 @@ class Roots:
         if self.root_of(real) is not None:
             return ""
         lies = "is a symbolic link to a place" if self._looks_inside(path) else "lies"
+        outside = f"it {lies} outside {self}"
+        if self.extensible:
+            return outside
         return (
-            f"it {lies} outside {self}; `workbench app --root DIR` names them in the place of the "
-            "default ones: give it once for each"
+            f"{outside}; `workbench app --root DIR` names them in the place of the default ones: "
+            "give it once for each"
         )
 
     def require(self, paths: Iterable[str]) -> None:
@@ -109,13 +130,15 @@ class Roots:
         return work if inside else Path(self.folders[0])
 
     def __str__(self) -> str:
-        return "the folders that this app may open ({})".format(", ".join(self.folders))
+        named = ", ".join((*self.folders, *self.added))
+        return f"the folders that this app may open ({named})"
 
 
 def default_roots(data: Iterable[str | Path], loopback: bool) -> Roots:
     """The data, the working folder and, where only this machine gets in, the home folder."""
     home = [Path.home()] if loopback else []
-    return Roots.of([*map(data_folder, data), Path.cwd(), *home])
+    found = Roots.of([*map(data_folder, data), Path.cwd(), *home])
+    return Roots(found.folders, extensible=loopback)
 
 
 def data_folder(path: str | Path) -> Path:

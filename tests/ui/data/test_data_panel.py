@@ -483,3 +483,40 @@ def test_a_running_check_is_seen_from_every_tab(ready: Ready) -> None:
     screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
     assert [(work["tab"], work["text"]) for work in seen[0]] == [("data", "check of the files")]
     assert seen[-1] == []
+
+
+@pytest.mark.parametrize("component", ["data", "bar"])
+def test_any_folder_is_opened_once_its_user_has_confirmed_it(
+    make: Make, photos: Path, tmp_path: Path, component: str
+) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    shutil.copytree(photos / "cat", inside / "cat")
+    shutil.copytree(photos / "coffee", outside / "coffee")
+    roots = Roots((str(inside),), extensible=True)
+    model, screen = make(inside, roots=roots)
+    screen.wait_ready()
+    name = "open" if component == "data" else "open_folder"
+    model.act(component, {"do": name, "path": str(outside)})
+    assert "lies outside the folders" in screen["bar", "data"]["refused"]
+    assert screen["bar", "data"]["outside"] == screen["data", "summary"]["outside"] == str(outside)
+    model.act(component, {"do": "add_root", "path": str(outside)})
+    assert (screen["bar", "data"]["refused"], screen["bar", "data"]["outside"]) == ("", "")
+    screen.wait(lambda s: "outside/ \N{MIDDLE DOT} " in s["bar", "folder"], "the other folder")
+    screen.wait(
+        lambda s: s.picture and s.header["tiles"][0]["class_name"] == "coffee", "its pictures"
+    )
+
+
+def test_folders_that_were_named_at_the_start_are_all_that_is_opened(
+    make: Make, photos: Path, tmp_path: Path
+) -> None:
+    inside = tmp_path / "inside"
+    shutil.copytree(photos / "cat", inside / "cat")
+    roots = Roots((str(inside),))
+    model, screen = make(inside, roots=roots)
+    model.act("data", {"do": "open", "path": str(photos)})
+    assert screen["data", "summary"]["outside"] == ""
+    model.act("data", {"do": "add_root", "path": str(photos)})
+    assert "lies outside the folders" in screen["bar", "message"]
+    assert roots.added == []
+    assert screen["data", "summary"]["root"] == str(inside)

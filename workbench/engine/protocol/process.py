@@ -366,6 +366,11 @@ class Engine:
     def __repr__(self) -> str:
         return f"<engine with worker {self.pid}>" if self.pid else "<engine without a worker>"
 
+    def set_environment(self, environment: Mapping[str, str]) -> None:
+        """Replace the variables that are added to a worker's; one that runs is ended."""
+        self._environment = dict(environment)
+        self.end_worker()
+
     def end_worker(self) -> None:
         """End the worker: host and GPU memory go back to the system.
 

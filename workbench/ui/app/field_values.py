@@ -113,6 +113,13 @@ def graph_fields(
             "title": graph.name,
             "graph_number": history.opens,
             "folder": data_panel.chip,
+            "folders": data_panel.folders,
+            "recent_folders": state.recent_folders,
+            "data": {
+                "path": data_panel.view["root"],
+                "refused": data_panel.view["refused"] or data_panel.error,
+                "outside": data_panel.view["outside"],
+            },
             "device": settings.device,
             "can_undo": history.can_undo,
             "can_redo": history.can_redo,

@@ -92,6 +92,10 @@ class Bar(Fields):
     """Name of the graph."""
     folder: str = ""
     """``samples/ · 96 images``."""
+    folders: data_views.FolderListing | Empty = {}
+    recent_folders: list[str] = []
+    """As ``list_folders`` found them."""
+    data: views.OpenedData | Empty = {}
     device: Both[Literal["cpu", "mixed"]] = "cpu"
     """Where images are decoded."""
     devices: list[views.DeviceChoice] = []

@@ -75,6 +75,8 @@ class DataView(TypedDict):
     error: str
     refused: str
     """Why the folder that was asked for last was not opened in place of this one, or empty."""
+    outside: str
+    """That folder, where the user may confirm that it is opened; else empty."""
     count: int
     """So far, until ``counted``."""
     counted: bool

@@ -64,6 +64,15 @@ class RecipeEntry(TypedDict):
     """What it makes of four photos, side by side: a ``data:`` URL; empty where there is none."""
 
 
+class OpenedData(TypedDict):
+    """The folder or file that is open, and why the last one that was asked for is not."""
+
+    path: str
+    refused: str
+    outside: str
+    """As the data panel's."""
+
+
 class RunningWork(TypedDict):
     """A measurement, comparison or check that runs, for the tab of the panel that shows it."""
 

@@ -19,6 +19,23 @@ class OpenFolder(Action, tag="open", frozen=True):
         return model.open_data(model.data_panel.with_path(self.path))
 
 
+class OpenData(OpenFolder, tag="open_folder", frozen=True):
+    """The same, for a component that opens graphs too."""
+
+
+class AddRoot(Action, tag="add_root", frozen=True):
+    """Open data outside the roots, which the user has confirmed: their folder becomes a root."""
+
+    path: str
+
+    def apply(self, model: ViewModel) -> str:
+        """Raises DataError where the folders are fixed, or there is none."""
+        if model.roots is not None:
+            model.roots.add(self.path)
+            model.engine.set_environment(model.roots.environment)
+        return model.open_data(model.data_panel.with_path(self.path))
+
+
 class UseGoodFiles(Action, tag="use_good", frozen=True):
     """Open the data without the files that the last check found bad or damaged."""
 

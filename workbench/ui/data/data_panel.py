@@ -147,6 +147,15 @@ class DataPanel:
             self.view["provisional"] = load_source(self.dataset.kind).needs_index(self.dataset)
         except DataError as error:
             self.view["error"] = str(error)
+            self.view["outside"] = self._addable()
+
+    def _addable(self) -> str:
+        """The first place that is read outside the roots, where the user may add it to them."""
+        roots = self._roots
+        if roots is None or not roots.extensible:
+            return ""
+        places = (each.location for each in self.datasets.values() if each.location)
+        return next((place for place in places if roots.refusal(place)), "")
 
     @property
     def error(self) -> str:
@@ -191,18 +200,19 @@ class DataPanel:
 
         Raises DataError where neither can.
         """
-        reason = ""
+        reason = outside = ""
         try:
             other = DataPanel(data, self._lock, self._changed, self._roots, self._queue)
             if not other.error or self.error:
                 return other
-            reason = other.error
+            reason, outside = other.error, other.view["outside"]
             other.close()
         except DataError as error:
             if self.error:
                 raise
             reason = str(error)
-        self.view = {**self.view, "refused": f"{reason} {self.chip} stays open."}
+        refused = f"{reason} {self.chip} stays open."
+        self.view = {**self.view, "refused": refused, "outside": outside}
         return self
 
     def scan(self) -> None:

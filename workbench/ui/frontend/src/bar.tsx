@@ -13,6 +13,7 @@ import { PathButton } from "./bar/saveFiles";
 import { Share } from "./bar/share";
 import { attachTab, followAddress } from "./bar/tabSession";
 import { Title } from "./bar/title";
+import { FolderBrowser } from "./data/folderBrowser";
 import { component, type PanelProps } from "./lib/component";
 import { WordButton } from "./lib/button";
 import { copyText, download } from "./lib/files";
@@ -57,7 +58,16 @@ function Bar({ link, root }: PanelProps<"bar">) {
     <>
       <div class="wb-bar-row" role="toolbar" aria-label="Workbench">
         <Title name={useField(link, "title", "")} rename={(name) => link.ask("title", { name })} />
-        <Folder words={useField(link, "folder", "")} />
+        <FolderBrowser
+          button={folderButton(useField(link, "folder", ""))}
+          folders={useField(link, "folders", {})}
+          recent={useField(link, "recent_folders", [])}
+          data={useField(link, "data", {})}
+          list={() => link.ask("list_folders", {})}
+          look={(path) => link.ask("browse", { path })}
+          open={(path) => link.ask("open_folder", { path })}
+          confirm={(path) => link.ask("add_root", { path })}
+        />
         <Segmented
           label="Where images are decoded"
           choices={useField(link, "devices", [])}
@@ -121,17 +131,23 @@ function Bar({ link, root }: PanelProps<"bar">) {
   );
 }
 
-function Folder({ words }: { words: string }) {
+/** The button that says which data are open, and opens others. */
+function folderButton(words: string) {
   const at = words.lastIndexOf(" · ");
-  return (
-    <span class="wb-chip wb-bar-folder" data-tip={words || undefined} hidden={!words}>
-      <Icon name="folder" size={13} />
-      <span>
+  return {
+    class: "wb-chip wb-bar-folder",
+    "data-wb": "folder",
+    "data-tip": `${words}\n\nOpen another folder`,
+    "aria-label": `${words}, open another folder`,
+    hidden: !words,
+    children: [
+      <Icon key="icon" name="folder" size={13} />,
+      <span key="words">
         <span>{at < 0 ? words : words.slice(0, at)}</span>
         <span class="wb-bar-count">{at < 0 ? "" : words.slice(at)}</span>
-      </span>
-    </span>
-  );
+      </span>,
+    ],
+  };
 }
 
 interface UndoProps {
@@ -163,6 +179,8 @@ function Undo({ label, step, keys, disabled, run }: UndoProps) {
 
 /** A command for a shell, in a message. */
 const COMMAND = /`(workbench [^`]+)`/;
+/** One at the end, which is not repeated in the words. */
+const LAST_COMMAND = /`workbench [^`]+`$/;
 
 function Command({ text }: { text: string }) {
   const [copied, setCopied] = useState(false);
@@ -208,7 +226,7 @@ function Message({ words, close }: { words: string; close: () => void }) {
       </span>
       <p class="wb-notice wb-bar-long" data-wb="long-message" hidden={!long || !words}>
         <span>
-          {words.replace(COMMAND, "").replaceAll("`", "")}
+          {words.replace(LAST_COMMAND, "").replaceAll("`", "")}
           {command && <Command key={command} text={command} />}
         </span>
         <button class="wb-ico" type="button" aria-label="Close the message" onClick={close}>

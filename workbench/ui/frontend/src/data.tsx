@@ -52,7 +52,20 @@ function Data({ link, root }: PanelProps<"data">) {
           <button class="wb-btn" type="submit" data-wb="open">
             Open
           </button>
-          <FolderBrowser link={link} />
+          <FolderBrowser
+            button={{
+              class: "wb-quiet",
+              "data-wb": "browse",
+              children: [<Icon key="folder" name="folder" size={13} />, " Browse"],
+            }}
+            folders={useField(link, "folders", {})}
+            recent={useField(link, "recent_folders", [])}
+            data={{ path: folder.root ?? "", refused: wrong, outside: folder.outside ?? "" }}
+            list={() => link.ask("list_folders", {})}
+            look={(to) => link.ask("browse", { path: to })}
+            open={(to) => link.ask("open", { path: to })}
+            confirm={(to) => link.ask("add_root", { path: to })}
+          />
         </form>
         <span class="wb-grow" />
         {!folder.counted && Boolean(folder.count) && (
@@ -84,7 +97,18 @@ function Data({ link, root }: PanelProps<"data">) {
           />
         )}
       </div>
-      <Notice name="error" kind="error" role="alert" words={wrong} />
+      <Notice name="error" kind="error" role="alert" words={wrong}>
+        {folder.outside && (
+          <button
+            class="wb-btn"
+            type="button"
+            data-wb="confirm-folder"
+            onClick={() => link.ask("add_root", { path: folder.outside ?? "" })}
+          >
+            Open it anyway
+          </button>
+        )}
+      </Notice>
       </div>
       <div class="wb-data-body">
         <AtFault {...folder} />

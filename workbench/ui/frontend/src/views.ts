@@ -101,6 +101,13 @@ export interface RecipeEntry {
   picture: string;
 }
 
+/** The folder or file that is open, and why the last one that was asked for is not. */
+export interface OpenedData {
+  path: string;
+  refused: string;
+  outside: string;
+}
+
 /** A measurement, comparison or check that runs, for the tab of the panel that shows it. */
 export interface RunningWork {
   tab: string;
@@ -462,6 +469,7 @@ export interface DataView {
   parameters: DataParameter[];
   error: string;
   refused: string;
+  outside: string;
   count: number;
   counted: boolean;
   counting: boolean;
@@ -1007,6 +1015,9 @@ export interface RewritesView {
 export interface BarFields {
   title: string;
   folder: string;
+  folders: Partial<FolderListing>;
+  recent_folders: string[];
+  data: Partial<OpenedData>;
   device: "cpu" | "mixed";
   devices: DeviceChoice[];
   can_undo: boolean;
@@ -1052,6 +1063,9 @@ export interface BarActions {
   go_to: { step: number };
   save: { path: string; overwrite?: boolean };
   export: { target: string };
+  open_folder: { path: string };
+  add_root: { path: string };
+  browse: { path: string };
   fix: { node: string; arg: string; fix: string };
   select: { node: string };
   undo: {};
@@ -1334,6 +1348,8 @@ export interface DataFields {
 
 export interface DataActions {
   open: { path: string };
+  open_folder: { path: string };
+  add_root: { path: string };
   use_good: {};
   browse: { path: string };
   count: {};

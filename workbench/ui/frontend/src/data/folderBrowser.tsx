@@ -1,33 +1,47 @@
 // Folders that may be opened: those used lately, then what lies in a folder.
 
+import type { ComponentProps } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { IconButton } from "../lib/button";
-import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
-import type { Link } from "../lib/link";
 import { thousands } from "../lib/number";
 import { Menu, Popover } from "../lib/popover";
-import type { FolderEntry } from "../views";
+import type { FolderEntry, FolderListing, OpenedData } from "../views";
 
-export function FolderBrowser({ link }: { link: Link<"data"> }) {
+interface Props {
+  button: ComponentProps<typeof Popover>["button"];
+  folders: Partial<FolderListing>;
+  recent: readonly string[];
+  data: Partial<OpenedData>;
+  /** Lists what was opened lately. */
+  list: () => void;
+  look: (path: string) => void;
+  open: (path: string) => void;
+  /** Opens what lies outside the folders that may be opened, after this confirmation. */
+  confirm: (path: string) => void;
+}
+
+export function FolderBrowser(props: Props) {
+  const { button, folders, recent, data, list, look } = props;
   const pop = useRef<HTMLDivElement>(null);
-  const { path = "", parent = "", places = [], entries = [], more, error } = useField(
-    link,
-    "folders",
-    {},
-  );
-  const recent = useField(link, "recent_folders", []);
-  const look = (to: string): void => {
-    link.ask("browse", { path: to });
-  };
+  const typed = useRef<HTMLInputElement>(null);
+  const { path = "", parent = "", places = [], entries = [], more, error } = folders;
+  const { refused = "", outside = "" } = data;
+  const asked = useRef(false);
   const open = (chosen: string): void => {
-    pop.current!.hidePopover();
-    link.ask("open", { path: chosen });
+    asked.current = true;
+    props.open(chosen);
   };
   const opening = (): void => {
-    link.ask("list_folders", {});
+    asked.current = false;
+    typed.current!.value = data.path ?? "";
+    list();
     look(path);
   };
+  // It stays open for as long as there is something to confirm or to correct.
+  useLayoutEffect(() => {
+    if (asked.current && !refused) pop.current!.hidePopover();
+  }, [data]);
   // What had the focus goes with the folder that is left.
   useLayoutEffect(() => {
     const card = pop.current!;
@@ -36,16 +50,43 @@ export function FolderBrowser({ link }: { link: Link<"data"> }) {
   }, [path]);
   const others = places.filter((place) => place !== path);
   return (
-    <Popover
-      handle={pop}
-      label="Open a folder"
-      opening={opening}
-      button={{
-        class: "wb-quiet",
-        "data-wb": "browse",
-        children: [<Icon name="folder" size={13} />, " Browse"],
-      }}
-    >
+    <Popover handle={pop} label="Open a folder" opening={opening} button={button}>
+      <form
+        class="wb-ask"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const wanted = typed.current!.value.trim();
+          if (wanted) open(wanted);
+        }}
+      >
+        <input
+          ref={typed}
+          class="wb-val"
+          type="text"
+          spellcheck={false}
+          aria-label="Path of a folder of images, or of a list of files"
+          data-wb="folder-typed"
+        />
+        <button class="wb-btn" type="submit" data-wb="folder-open">
+          Open
+        </button>
+      </form>
+      {asked.current && refused && (
+        <p class="wb-folder-refused" role="alert" data-wb="folder-refused">
+          <Icon name="warn" size={13} />
+          <span>{refused}</span>
+          {outside && (
+            <button
+              class="wb-btn"
+              type="button"
+              data-wb="confirm-folder"
+              onClick={() => props.confirm(outside)}
+            >
+              Open {outside} anyway
+            </button>
+          )}
+        </p>
+      )}
       <Menu class="wb-folders">
         {recent.length > 0 && <h3>Recent folders</h3>}
         {recent.map((each) => (
