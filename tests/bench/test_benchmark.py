@@ -113,13 +113,6 @@ def test_a_run_on_the_cpu(graph: Graph, photos: Path, pids: set[int]) -> None:
     assert record["results"][0]["memory"]["gpu_bytes"] == "not measured" or report.machine.gpu
 
 
-def test_decoding_alone_and_the_pipeline_in_turns(graph: Graph, photos: Path) -> None:
-    report = short(graph, photos, regimes=("decode", "pipeline")).run()
-    decode, pipeline = report.measurements
-    assert (decode.regime, pipeline.regime) == ("decode", "pipeline")
-    assert len(decode.rounds) == len(pipeline.rounds) == 5
-
-
 def test_what_is_known_so_far_has_the_order_of_the_report(
     graph: Graph, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,13 +212,6 @@ def test_what_dali_refuses_is_a_reason_with_the_node(photos: Path) -> None:
     graph = chain_graph("crop", crop={"crop": (5000.0, 5000.0), "out_of_bounds_policy": "error"})
     row = only(short(with_settings(graph, batch_size=2), photos).run())
     assert row.reason.startswith("not measured: crop: ")
-
-
-def test_folders_that_cannot_be_used(graph: Graph, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no folder"):
-        short(graph, tmp_path / "missing").run()
-    with pytest.raises(DataError, match="is empty"):
-        short(graph, tmp_path).run()
 
 
 def test_killed_in_mid_measurement(graph: Graph, photos: Path, pids: set[int]) -> None:

@@ -183,7 +183,7 @@ def unmeasurable_reason(resolved: ResolvedGraph, machine: Machine) -> str:
 def ineffective_settings(config: Config, formats: Sequence[tuple[str, int]]) -> tuple[str, ...]:
     """Knobs that can have no effect, or only in part, in words.
 
-    ``formats`` counts the files by format, as ``data_fingerprint.fingerprint`` names them.
+    ``formats`` counts the files by format, as ``data_files.fingerprint`` names them.
     """
     found = []
     if config.hw_decoder_load is not None and config.device == "cpu":
