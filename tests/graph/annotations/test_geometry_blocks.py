@@ -28,6 +28,10 @@ def test_all_targets_follow_through_chains_with_blocks(seeds: range, folder: Pat
     require_near(folder, seeds, chain=block_chain)
 
 
+def test_a_map_that_no_branch_combines_has_the_layout_of_one_that_is(folder: Path) -> None:
+    require_near(folder, range(135, 136), chain=block_chain)  # an inverse, then a crop in a branch
+
+
 @pytest.mark.gpu
 @pytest.mark.timeout(900)
 def test_all_targets_follow_through_blocks_on_the_gpu(folder: Path) -> None:

@@ -40,7 +40,7 @@ class MaskWriter(FollowerWriter):
 
     def follow(self) -> None:
         """One warp, or call by call."""
-        if "map" in self.node.inputs or self.path.in_one_warp:
+        if self.carries_map or self.path.in_one_warp:
             self._warped()
         else:
             self.carried()
@@ -58,6 +58,9 @@ class MaskWriter(FollowerWriter):
             return
         map_ = self.variable("map", "map")
         self._compose(map_)
+        if sum(bool(step.rule.map) for step in self.path.steps) == 1 and not self.carries_map:
+            # A branch that combines matrices gives them this layout, and all branches need one.
+            self.call(map_, "fn.reshape", map_, 'layout="**"')
         if self.node.args.get("cuts"):
             seen = self.variable("seen", "seen")
             self._show_uncut(seen)
@@ -74,7 +77,7 @@ class MaskWriter(FollowerWriter):
             *(mask, f"matrix={matrix}", f"size={size}[1::-1]", "inverse_map=False"),
             *(f"interp_type=types.{self.interpolation}", f"fill_value={self._fill}"),
         )
-        if "seen" in self.node.inputs or ("map" not in self.node.inputs and self.path.brings_back):
+        if "seen" in self.node.inputs or (not self.carries_map and self.path.brings_back):
             seen = self.name("seen")
             self._show_uncut(seen)
             if not self.on_cpu(port):
@@ -89,7 +92,7 @@ class MaskWriter(FollowerWriter):
 
     def _compose(self, target: str = "") -> str:
         """The variable of the map from where the mask lies to where the image is now."""
-        before = self.fed("map") if "map" in self.node.inputs else ""
+        before = self.fed("map") if self.carries_map else ""
         steps = [step for step in self.path.steps if step.rule.map]
         if before or steps:
             return self.matrix(steps, before, target)
@@ -114,6 +117,11 @@ class MaskWriter(FollowerWriter):
         """How what lies between pixels is found."""
         linear = self.node.args.get("interpolation") == "linear"
         return "INTERP_LINEAR" if linear else "INTERP_NN"
+
+    @property
+    def carries_map(self) -> bool:
+        """Whether a map of the image before is fed."""
+        return "map" in self.node.inputs
 
     @property
     def _fill(self) -> int:
