@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.canvas_page import node
+from tests.ui.canvas_page import inspected, node
 from tests.ui.hosts import PATIENCE, PanelHost, await_picture, open_page, part, point, small
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, dump_graph, load_recipes
@@ -32,7 +32,7 @@ MEASURE = """async (canvas) => {
     if (seen && el.checkVisibility({ visibilityProperty: true }))
       texts.push([parseFloat(getComputedStyle(el).fontSize) * zoom, text.data]);
   }
-  const cards = [...canvas.querySelectorAll("[data-wb=node]")];
+  const cards = [...canvas.querySelectorAll("[data-wb=node], [data-wb=group]")];
   const inside = cards.filter((card) => {
     const { left, top, right, bottom } = card.getBoundingClientRect();
     return left >= box.left && top >= box.top && right <= box.right && bottom <= box.bottom;
@@ -108,8 +108,31 @@ def test_a_graph_of_ten_is_seen_whole_and_one_of_forty_is_panned(opened: PanelHo
         assert found["cards"] == 10
     show(opened, chain(40))
     found = measured(page)
-    assert 5 < found["inside"] < found["cards"]
+    assert 5 < found["inside"] < found["cards"] < 25
     assert found["zoom"] > 0.5
+
+
+def test_long_chains_are_one_card_each_until_they_are_opened(opened: PanelHost) -> None:
+    page = opened.page
+    show(opened, chain(40))
+    canvas = part(page, "canvas")
+    groups = canvas.locator("[data-wb=group]")
+    expect(groups).to_have_count(6)
+    expect(groups.first).to_contain_text("operators")
+    canvas.locator("[data-wb=fit]").click()
+    first = groups.first.get_attribute("data-focus")
+    groups.first.click()
+    inspected(page, str(first).removesuffix("+"))
+    expect(groups).to_have_count(5)
+    page.keyboard.press("Control+k")  # what is in a closed one is found, too
+    page.keyboard.type("hue_4")
+    expect(canvas.locator("[role=option]").first).to_have_attribute("data-op", "node:hue_4")
+    page.keyboard.press("Enter")
+    inspected(page, "hue_4")
+    expect(groups).to_have_count(4)
+    canvas.locator("[data-wb=more]").click()
+    canvas.locator("[data-wb=context]").filter(has_text="Collapse long chains").click()
+    expect(groups).to_have_count(6)  # on both sides of what is selected
 
 
 def test_another_graph_is_fitted_also_after_one_has_panned(opened: PanelHost) -> None:

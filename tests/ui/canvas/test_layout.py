@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from tests.block_graphs import BLOCK_GRAPHS, CATALOG
 from tests.thorough import examples
 from tests.ui.frontend_module import run_module
-from workbench.graph import Graph
+from workbench.graph import Graph, Port, load_recipe
+from workbench.graph.edits.connect import set_output
+from workbench.graph.edits.edit import insert_node
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.devices import infer_devices
 from workbench.graph.types.typed_graph import TypedGraph
@@ -325,3 +327,65 @@ def test_a_circle_is_drawn_too() -> None:
     edges = [*chain("n", 70, "reader"), *chain("c", 3, "c9"), ("c2", "c9"), ("n69", ":images")]
     rows, _, _ = ranked(edges, [":images"])
     assert len({rows[each] for each in ("c9", "c0", "c1", "c2")}) == 4
+
+
+# Long chains of like operators, drawn as one card each.
+
+GROUPS = """
+import { findGroups, withGroups } from "./src/canvas/state/groups";
+const answer = ({ nodes, edges, kept, longer }) => {
+  const groups = findGroups(nodes, edges, kept, longer);
+  return { groups, drawn: withGroups(nodes, edges, groups) };
+};
+"""
+
+
+def grouped(graph: Graph, *kept: str, **more: int) -> tuple[dict[str, list[str]], dict[str, Any]]:
+    """Title and members of each group by its id, and what is drawn."""
+    given = {**views(graph, unfolds=False), "kept": list(kept), **more}
+    found = run_module(GROUPS, given)
+    groups = {each["id"]: [each["title"], *each["members"]] for each in found["groups"]}
+    return groups, found["drawn"]
+
+
+def long_graph() -> Graph:
+    """After `resize` four colour operators, before `rotate` two; fourteen operators in all."""
+    graph, after = load_recipe("rotate-jitter"), "resize"
+    for op in ("brightness", "contrast", "hue", "saturation", "crop", "hsv", "gaussian_blur"):
+        graph, after = insert_node(graph, CATALOG, op, after)
+    return graph
+
+
+def test_a_chain_of_like_operators_is_one_card() -> None:
+    groups, drawn = grouped(long_graph())
+    members = ["brightness_2", "contrast_2", "hue_2", "saturation_2"]
+    assert groups == {"brightness_2+": ["4 colour operators", *members]}
+    cards = {node["id"]: node for node in drawn["nodes"]}
+    assert not cards.keys() & set(members)
+    assert cards["brightness_2+"]["values"] == "brightness, contrast, hue, saturation"
+    edges = {(edge["source"], edge["target"]): edge for edge in drawn["edges"]}
+    assert edges["resize", "brightness_2+"]["id"] == "brightness_2:data"
+    assert edges["brightness_2+", "crop"]["id"] == "crop:data"
+    (into,), (out,) = cards["brightness_2+"]["inputs"], cards["brightness_2+"]["outputs"]
+    assert edges["resize", "brightness_2+"]["input"] == into["name"]
+    assert edges["brightness_2+", "crop"]["output"] == out["name"]
+
+
+def test_no_chain_is_collapsed_that_is_short_selected_branched_or_at_fault() -> None:
+    graph = long_graph()
+    assert grouped(load_recipe("rotate-jitter"))[0] == {}
+    assert grouped(graph, "hue_2")[0] == {}
+    assert grouped(set_output(graph, "more", Port("contrast_2", "output")))[0] == {}
+    wrong = graph.replace_node(graph.node("hue_2").with_args({"hue": "red"}))
+    given = views(wrong, unfolds=False)
+    for node in given["nodes"]:
+        node["fault"] = "wrong" if node["id"] == "hue_2" else ""
+    assert run_module(GROUPS, {**given, "kept": []})["groups"] == []
+
+
+def test_what_was_opened_can_be_collapsed_in_a_short_graph_too() -> None:
+    graph, after = load_recipe("rotate-jitter"), "resize"
+    for op in ("brightness", "contrast", "hue"):
+        graph, after = insert_node(graph, CATALOG, op, after)
+    assert grouped(graph)[0] == {}
+    assert list(grouped(graph, longer=0)[0]) == ["brightness_2+"]

@@ -2,7 +2,7 @@
 
 import { Background, ReactFlow, SelectionMode, useReactFlow, useStore } from "@xyflow/react";
 import { useCallback, useEffect, useMemo, useRef } from "preact/compat";
-import { Card, Generator, Output } from "./nodes/nodeViews";
+import { Card, Generator, GroupCard, Output } from "./nodes/nodeViews";
 import { clipboard } from "./input/clipboard";
 import { CodeCopy } from "./menus/codeCopy";
 import { isPage } from "../lib/fullPage";
@@ -13,6 +13,7 @@ import { note } from "./state/actions";
 import { EmptyState } from "./emptyState";
 import { legibility } from "./layout/firstView";
 import { Flow, type BoxFlow, type LineFlow } from "./state/flowElements";
+import { withGroups } from "./state/groups";
 import { FocusKeeper } from "./input/focusKeeper";
 import { ShortcutHelp } from "./menus/shortcutHelp";
 import { CARD, type Point } from "./layout/geometry";
@@ -34,7 +35,7 @@ import { Toolbar } from "./menus/toolbar";
 import { Breadcrumb } from "./breadcrumb";
 import { useSize, useView } from "./viewport";
 
-const NODES = { op: Card, draw: Generator, out: Output, block: BlockFrame, body: BodyBar };
+const NODES = { op: Card, group: GroupCard, draw: Generator, out: Output, block: BlockFrame, body: BodyBar };
 const EDGES = { line: EdgeLine };
 const PRO = { hideAttribution: true };
 const MULTI = ["Control", "Meta", "Shift"];
@@ -44,10 +45,15 @@ const noop = (): void => undefined;
 
 export function FlowCanvas() {
   const store = useCanvasStore();
-  const graph = useCanvasParts(
+  const parts = useCanvasParts(
     ...(["graph_number", "nodes", "edges", "breadcrumb", "positions"] as const),
-    ...(["selected", "picked", "moved", "dragging"] as const),
+    ...(["selected", "picked", "moved", "dragging", "groups"] as const),
   );
+  const drawn = useMemo(
+    () => withGroups(parts.nodes, parts.edges, parts.groups),
+    [parts.nodes, parts.edges, parts.groups],
+  );
+  const graph = { ...parts, ...drawn };
   const linking = useCanvasState((state) => state.linking?.fixed);
   const size = useSize(store);
   const layout = useLayoutCache(graph);

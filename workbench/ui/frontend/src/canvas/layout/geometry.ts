@@ -1,6 +1,7 @@
 // How large the boxes are, and where their ports sit. All in pixels at zoom 1.
 
 import type { EdgeEntry, NodeEntry, PortEntry } from "../../views";
+import type { DrawnEntry } from "../state/groups";
 import { beside, drawWords } from "./nodeLabels";
 
 export const CARD = { width: 228, most: 340, height: 62, line: 114, fault: 18, bodies: 42 };
@@ -55,7 +56,7 @@ export interface Place extends Size {
 }
 
 /** A node as it is drawn. */
-export type DrawnNode = NodeEntry & { place?: Place };
+export type DrawnNode = DrawnEntry & { place?: Place };
 
 /** The id of an output's box, as of its edge: `:images`, `branch.then:images`. */
 export const outputId = (name: string): string => `:${name}`;

@@ -129,6 +129,9 @@ function choices(
   const node = target.closest(".react-flow__node")?.getAttribute("data-id") ?? "";
   if (port[1] === "out" && store.node(node)) return ofPort(store, node, port[2]!, at);
   if (store.node(node)) return ofNode(store, node);
+  if (store.get().groups.some(({ id }) => id === node)) {
+    return { label: "Chain", entries: [{ label: "Open", run: () => store.select([node]) }] };
+  }
   if (node) return ofOutput(store, node);
   const edge = target.closest<HTMLElement>("[data-edge]")?.dataset["edge"];
   if (edge && store.edge(edge)) return ofEdge(store, edge, at);
@@ -139,6 +142,7 @@ function choices(
       { label: "Palette of operators", keys: "p", run: () => showPalette(store) },
       { label: "Note here", keys: "n", run: () => note(store, view.place(at)) },
       { label: "Lay out anew", keys: "l", run: view.arrange },
+      { label: "Collapse long chains", run: () => store.collapseChains() },
       { label: "Zoom in", keys: "+", run: () => view.zoom(ZOOM) },
       { label: "Zoom out", keys: "−", run: () => view.zoom(1 / ZOOM) },
       {

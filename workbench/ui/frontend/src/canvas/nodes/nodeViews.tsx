@@ -160,6 +160,41 @@ export const Card = memo(function Card({ data, selected }: NodeProps<OpFlow>) {
   );
 }, looksTheSame);
 
+/** A chain as one card: a click, or Enter, opens it. */
+export const GroupCard = memo(function GroupCard({ data }: NodeProps<OpFlow>) {
+  const store = useCanvasStore();
+  const { entry, reached } = data;
+  const { title, values, group } = entry;
+  const last = useCanvasState(({ nodes }) => nodes.find(({ id }) => id === group?.members.at(-1)));
+  return (
+    <>
+      <button
+        type="button"
+        className="wb-card wb-group nodrag"
+        tabIndex={reached ? 0 : -1}
+        data-wb="group"
+        data-focus={entry.id}
+        data-role={entry.role}
+        data-loose={entry.loose || undefined}
+        data-tip={`${title}\n\n${values}\nA click opens the chain.`}
+        aria-label={`${title}: ${values}. Opens the chain`}
+        onClick={(event) => {
+          event.stopPropagation(); // what is opened says what is selected
+          store.select([entry.id]);
+        }}
+      >
+        <span className="wb-card-text">
+          <b>
+            <span>{title}</span>
+          </b>
+          <span className="wb-card-line">{values}</span>
+        </span>
+      </button>
+      {last && <NodePicture node={last} />}
+    </>
+  );
+}, looksTheSame);
+
 export const Generator = memo(function Generator({ data, selected }: NodeProps<OpFlow>) {
   const store = useCanvasStore();
   const { entry } = data;

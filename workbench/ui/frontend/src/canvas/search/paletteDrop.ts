@@ -22,12 +22,12 @@ type Places = Pick<LayoutCache, "boxes" | "nodes" | "settled" | "routes">;
 /** What lies at a point of the canvas: a port, a card, an edge, or nothing. */
 export function dropAt({ boxes, nodes, settled, routes }: Places, point: Point): Drop {
   for (const node of nodes) {
-    const at = settled.get(node.id);
+    const at = node.group ? undefined : settled.get(node.id);
     const port = at && portAt(node, { x: point.x - at.x, y: point.y - at.y });
     if (port) return port;
   }
-  for (const { id, width, height } of boxes) {
-    const at = settled.get(id);
+  for (const { id, node, width, height } of boxes) {
+    const at = node?.group ? undefined : settled.get(id);
     const inside =
       at && point.x >= at.x && point.x <= at.x + width && point.y >= at.y && point.y <= at.y + height;
     if (inside) return isOutput(id) ? { do: "add_on", edge: id } : { do: "add", after: id };

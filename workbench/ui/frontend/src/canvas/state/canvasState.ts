@@ -14,6 +14,7 @@ import type {
 import { isOutput, type Point } from "../layout/geometry";
 import { shownScope } from "../layout/nestedLayout";
 import type { Linking } from "./edgeDrag";
+import type { Group } from "./groups";
 
 /** Where the operator search adds what is chosen. */
 export type Place =
@@ -93,6 +94,8 @@ interface ViewState {
   /** What they say of each node; an entry that did not change stays the same object. */
   readonly cards: ReadonlyMap<string, CardEntry>;
   readonly detail: Sheet<DetailHeader> | null;
+  /** The chains that are drawn as one card each. */
+  readonly groups: readonly Group[];
   /** Whether the palette is open. */
   readonly palette: boolean;
   /** Whether the map is asked for; null: where something is out of sight and there is room. */
@@ -116,6 +119,7 @@ const START: State = {
   sheet: null,
   cards: new Map(),
   detail: null,
+  groups: [],
   palette: false,
   map: null,
 };

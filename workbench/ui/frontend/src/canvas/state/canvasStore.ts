@@ -8,6 +8,7 @@ import { NO_LAYOUT, type LayoutCache } from "../layout/layoutCache";
 import { AnnouncedEdit } from "./announcedEdit";
 import { CanvasDom } from "./canvasDom";
 import { CanvasState, FIELDS, NONE, type FieldName, type Fields } from "./canvasState";
+import { findGroups, type Group } from "./groups";
 import { paletteWasOpen } from "./paletteVisibility";
 
 export class CanvasStore extends CanvasState {
@@ -51,8 +52,13 @@ export class CanvasStore extends CanvasState {
     ) as unknown as Fields;
     const { nodes, edges, positions } = fields;
     const changed = nodes !== old.nodes || edges !== old.edges;
+    // Only as a graph is opened: an edit collapses nothing under the pointer.
+    const opened = fields.graph_number !== old.graph_number || !old.nodes.length;
     this.set({
       ...fields,
+      groups: opened
+        ? findGroups(nodes, edges, fields.selected)
+        : without(old.groups, fields.selected, nodes.filter(({ fault }) => fault).map(({ id }) => id)),
       moved: positions === old.positions ? old.moved : null,
       said: changed && this.announced.isOver(nodes, edges) ? "" : old.said,
     });
@@ -89,7 +95,21 @@ export class CanvasStore extends CanvasState {
     this.link.set("detail_of", detail_of);
   }
 
+  /** Draws long chains as one card each, but for those with a selected node. */
+  collapseChains(): void {
+    const { nodes, edges, selected } = this.get();
+    this.set({ groups: findGroups(nodes, edges, selected, 0) });
+  }
+
+  /** Selects nodes; what is drawn as one card is opened, and its first node selected. */
   select(selected: readonly string[], picked: ReadonlySet<string> = NONE): void {
+    const { groups } = this.get();
+    const opened = groups.filter(({ id, members }) => [id, ...members].some((each) => selected.includes(each)));
+    if (opened.length) {
+      this.set({ groups: groups.filter((group) => !opened.includes(group)) });
+      const own = new Map(opened.map(({ id, members }) => [id, members[0]!]));
+      selected = selected.map((id) => own.get(id) ?? id);
+    }
     if (!jsonEqual(this.get().selected, selected)) this.link.set("selected", [...selected]);
     this.set({ selected, picked });
   }
@@ -99,6 +119,13 @@ export class CanvasStore extends CanvasState {
     // A no-break space makes it another text, so that it is said again.
     this.set({ said: this.get().said === said ? `${said}\u00a0` : said });
   }
+}
+
+/** The groups without those in which one of some nodes is. */
+function without(groups: readonly Group[], ...shown: readonly (readonly string[])[]): readonly Group[] {
+  const ids = new Set(shown.flat());
+  const left = groups.filter(({ members }) => !members.some((id) => ids.has(id)));
+  return left.length === groups.length ? groups : left;
 }
 
 const NO_BYTES = new ArrayBuffer(0);

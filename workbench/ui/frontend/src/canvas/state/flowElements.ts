@@ -28,7 +28,7 @@ export interface OpData extends Record<string, unknown> {
   /** Whether it stands on the other side of the line between the devices. */
   strays: boolean;
 }
-export type OpFlow = Node<OpData, "op" | "draw" | "block" | "body">;
+export type OpFlow = Node<OpData, "op" | "group" | "draw" | "block" | "body">;
 export type OutFlow = Node<{ edge: EdgeEntry; reached: boolean }, "out">;
 export type BoxFlow = OpFlow | OutFlow;
 
@@ -117,6 +117,7 @@ export class Flow {
       return this.boxes.take(id, [data, at.x, at.y, corner?.x, corner?.y, selected, moving], () => ({
         ...box(id, at, sizeOf(entry), selected, moving),
         ...bound(id, spots.get(id) ?? at),
+        ...(entry.group && { draggable: false }),
         ...(entry.place?.rects && { zIndex: inner.has(id) ? -1 : -2 }),
         type: typeOf(entry),
         handles: sockets,
@@ -179,8 +180,9 @@ export class Flow {
   }
 }
 
-function typeOf(entry: DrawnNode): "op" | "draw" | "block" | "body" {
+function typeOf(entry: DrawnNode): OpFlow["type"] {
   if (entry.generator) return "draw";
+  if (entry.group) return "group";
   if (entry.place) return entry.op ? "block" : "body";
   return "op";
 }

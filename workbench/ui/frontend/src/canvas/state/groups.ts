@@ -1,0 +1,124 @@
+// Long chains drawn as one card each, "4 colour operators", which a click opens. Pure: tested
+// outside of a browser.
+
+import type { EdgeEntry, NodeEntry, PortEntry } from "../../views";
+
+export interface Group {
+  /** No node has such an id. */
+  id: string;
+  title: string;
+  /** Ids of its nodes, downwards. */
+  members: readonly string[];
+}
+
+/** A node as it is drawn, or a group in place of its nodes. */
+export type DrawnEntry = NodeEntry & { group?: Group };
+
+/** A graph with more nodes than these has its chains collapsed as it is opened. */
+const LONG = 12;
+/** The shortest chain that is collapsed. */
+const LEAST = 3;
+const ROLES = new Set<string>(["geometry", "colour", "arithmetic"]);
+
+/** The chains of like operators in a long graph. None has a fault or one of the nodes `kept`. */
+export function findGroups(
+  nodes: readonly NodeEntry[],
+  edges: readonly EdgeEntry[],
+  kept: readonly string[],
+  longer = LONG,
+): Group[] {
+  if (nodes.filter((node) => !node.generator).length <= longer) return [];
+  const [outs, ins] = [countBy(edges, "source"), countBy(edges, "target")];
+  const free = new Map(
+    nodes
+      .filter(({ role, op, fault, bodies, generator, muted }) => {
+        const plain = op && !fault && !bodies.length && !generator && !muted;
+        return plain && ROLES.has(role);
+      })
+      .filter(({ id }) => ins.get(id) === 1 && outs.get(id) === 1 && !kept.includes(id))
+      .map((node) => [node.id, node]),
+  );
+  const next = new Map<string, string>();
+  for (const { source, target } of edges) {
+    const [from, to] = [free.get(source), free.get(target)];
+    if (from && to && from.role === to.role && from.scope === to.scope) next.set(source, target);
+  }
+  const inside = new Set(next.values());
+  const groups: Group[] = [];
+  for (const { id, role } of free.values()) {
+    if (inside.has(id)) continue;
+    const members = [id];
+    for (let at = next.get(id); at; at = next.get(at)) members.push(at);
+    if (members.length < LEAST) continue;
+    groups.push({ id: `${id}+`, title: `${members.length} ${role} operators`, members });
+  }
+  return groups;
+}
+
+function countBy(edges: readonly EdgeEntry[], end: "source" | "target"): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const edge of edges) counts.set(edge[end], (counts.get(edge[end]) ?? 0) + 1);
+  return counts;
+}
+
+/** The nodes and edges that are drawn: a group stands for its nodes, with what enters and leaves it. */
+export function withGroups(
+  nodes: readonly NodeEntry[],
+  edges: readonly EdgeEntry[],
+  groups: readonly Group[],
+): { nodes: readonly DrawnEntry[]; edges: readonly EdgeEntry[] } {
+  if (!groups.length) return { nodes, edges };
+  const known = new Map(nodes.map((node) => [node.id, node]));
+  const groupOf = new Map(groups.flatMap((group) => group.members.map((id) => [id, group] as const)));
+  const drawnEdges = edges.flatMap((edge) => {
+    const [from, to] = [groupOf.get(edge.source), groupOf.get(edge.target)];
+    if (from && from === to) return [];
+    if (!from && !to) return [edge];
+    return [
+      {
+        ...edge,
+        ...(from && { source: from.id, output: portName(edge.source, edge.output) }),
+        ...(to && { target: to.id, input: portName(edge.target, edge.input) }),
+      },
+    ];
+  });
+  const drawnNodes = nodes.flatMap((node): DrawnEntry[] => {
+    const group = groupOf.get(node.id);
+    if (!group) return [node];
+    const present = group.members.filter((id) => known.has(id));
+    return node.id === present[0] ? [entryOf(group, present, known, drawnEdges)] : [];
+  });
+  return { nodes: drawnNodes, edges: drawnEdges };
+}
+
+const portName = (node: string, port: string): string => `${node} ${port}`;
+
+function entryOf(
+  group: Group,
+  present: readonly string[],
+  known: ReadonlyMap<string, NodeEntry>,
+  edges: readonly EdgeEntry[],
+): DrawnEntry {
+  const last = known.get(present.at(-1)!)!;
+  const port = (name: string, kind: EdgeEntry["kind"]): PortEntry => ({
+    ...{ name, kind, argument: false, fed: true, optional: false, flows: "" },
+  });
+  const unique = (ports: PortEntry[]): PortEntry[] => [
+    ...new Map(ports.map((each) => [each.name, each])).values(),
+  ];
+  return {
+    ...last,
+    id: group.id,
+    op: group.id, // as of no operator, so that its id is not told beside its title
+    title: group.title,
+    label: "",
+    values: present.map((id) => known.get(id)!.title).join(", "),
+    draws: [],
+    inputs: unique(edges.filter(({ target }) => target === group.id).map((e) => port(e.input, e.kind))),
+    outputs: unique(edges.filter(({ source }) => source === group.id).map((e) => port(e.output, e.kind))),
+    movable: false,
+    twin: false,
+    note: "",
+    group: { ...group, members: present },
+  };
+}
