@@ -105,13 +105,17 @@ def test_every_recipe_comes_back_from_every_target(name: str, tmp_path: Path) ->
     assert read
 
 
-@examples(10, thorough=400)
-@given(graph=GROWN)
-def test_any_graph(graph: Graph) -> None:
+def comes_back(graph: Graph) -> None:
     found = import_embedded(program(graph), "pipe.py", CATALOG)
     assert found is not None
     assert found.graph == graph
     assert found.report.is_exact
+
+
+@examples(10, thorough=400)
+@given(graph=GROWN)
+def test_any_graph(graph: Graph) -> None:
+    comes_back(graph)
 
 
 @pytest.fixture(scope="module")
@@ -123,27 +127,20 @@ def coco(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(seed=st.integers(0, 100_000))
 def test_any_chain_with_its_annotations(seed: int, coco: Path) -> None:
     for graph in (whole_chain(coco, seed), block_chain(coco, seed)):
-        found = import_embedded(program(graph), "pipe.py", CATALOG)
-        assert found is not None
-        assert found.graph == graph
+        comes_back(graph)
 
 
 @pytest.mark.parametrize(
     "make", [in_order, shuffled, repeated, repeated_as_drawn, repeated_in_a_repeat, titled]
 )
 def test_blocks(make: Callable[[], Graph]) -> None:
-    graph = make()
-    found = import_embedded(program(graph), "pipe.py", CATALOG)
-    assert found is not None
-    assert found.graph == graph
+    comes_back(make())
 
 
 @examples(3, thorough=100)
 @given(graph=BLOCK_GRAPHS)
 def test_any_blocks(graph: Graph) -> None:
-    found = import_embedded(program(graph), "pipe.py", CATALOG)
-    assert found is not None
-    assert found.graph == graph
+    comes_back(graph)
 
 
 def test_the_comment_follows_the_plain_program() -> None:

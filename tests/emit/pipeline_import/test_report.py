@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.emit.pipeline_import.remark import with_remark
-from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
+from workbench.emit.pipeline_import.report import ImportIssue, ImportReport, with_remark
 from workbench.emit.targets import export
 from workbench.engine.importing import from_file
 from workbench.graph import load_recipe

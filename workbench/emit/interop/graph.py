@@ -19,8 +19,7 @@ from workbench.emit.interop.own_steps import OWN
 from workbench.emit.interop.timm import TIMM
 from workbench.emit.interop.torchvision import TORCHVISION
 from workbench.emit.pipeline_import.graph import ImportedGraph
-from workbench.emit.pipeline_import.remark import with_remark
-from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
+from workbench.emit.pipeline_import.report import ImportIssue, ImportReport, with_remark
 from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.errors import ImportFailedError
 from workbench.graph.builder.data_node import deferred_checks

@@ -27,8 +27,7 @@ from workbench.emit.pipeline_import.calls.source_in_place import with_folder
 from workbench.emit.pipeline_import.control_flow.block_converter import BlockConverter, every_call
 from workbench.emit.pipeline_import.control_flow.logic import without_logic
 from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
-from workbench.emit.pipeline_import.remark import with_remark
-from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
+from workbench.emit.pipeline_import.report import ImportIssue, ImportReport, with_remark
 from workbench.emit.pipeline_import.trace.call_order import in_call_order
 from workbench.emit.pipeline_import.trace.seeds import Seeds, assign_seeds, automatic_changes
 from workbench.emit.pipeline_import.trace.source_lines import Lines

@@ -1,7 +1,9 @@
-"""What an import tells: what came across, what did not, and why."""
+"""What an import reports: what came across, what did not, and why; also as a note on the canvas."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.figures import plot_counts
 from workbench.graph.model.graph import FrozenDict
+from workbench.graph.storage.layout import Document, Note
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,6 +20,16 @@ _NAMED = 3
 """Nodes that a line names."""
 _ASSUMED = 6
 """Values that a line names."""
+_NOTED = 6
+"""Issues that the note names."""
+_LONGEST_NOTE = 76
+"""Characters of an issue."""
+_ACROSS = 28
+"""Characters in a row of a note, which is 240 pixels wide; a row is 18 pixels high."""
+_ROW = 18.0
+_ABOVE = 30.0
+"""Pixels between the first node and what is above it, with the edges of the note."""
+_SAID = re.compile(r"\s*Imported partly: [^.]*\.$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,3 +184,39 @@ def _line(entry: ImportIssue, nodes: Sequence[str]) -> str:
     place = f" ({entry.place})" if entry.place else ""
     where = f"{named}{more}{place}: ".lstrip() if named or place else ""
     return f"{entry.kind:8} {where}{entry.why}"
+
+
+def with_remark(document: Document, report: ImportReport) -> Document:
+    """Add a note and a sentence on what an import left out, changed or assumed.
+
+    The note is above the first node. The sentence ends the graph's ``about``. After an exact import
+    the document is returned unchanged.
+    """
+    if report.is_exact:
+        return document
+    graph = document.graph
+    lost = (*report.refused, *report.opaque, *report.changed)
+    counts = [
+        f"{count} {what}"
+        for count, what in (
+            (len(report.refused), "left out"),
+            (len(report.opaque), "opaque"),
+            (len(report.changed), "changed"),
+            (len(report.assumed), "assumed"),
+        )
+        if count
+    ]
+    headline = f"Imported partly: {', '.join(counts)}."
+    about = f"{_SAID.sub('', graph.about)} {headline}".lstrip()
+    lines = [headline, *map(_noted_line, lost[:_NOTED])]
+    lines += [f"and {len(lost) - _NOTED} more"] * (len(lost) > _NOTED)
+    rows = sum(math.ceil(len(line) / _ACROSS) for line in lines)
+    first = next((node.id for node in (*graph.sources, *graph.nodes)), "")
+    note = Note("\n".join(lines), (0.0, -_ABOVE - _ROW * rows), node=first)
+    layout = document.layout.noted(note)
+    return replace(document, graph=replace(graph, about=about), layout=layout)
+
+
+def _noted_line(issue: ImportIssue) -> str:
+    text = str(issue).removeprefix(issue.kind).strip()
+    return text if len(text) <= _LONGEST_NOTE else f"{text[: _LONGEST_NOTE - 1].rstrip()}…"
