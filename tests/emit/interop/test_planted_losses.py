@@ -10,11 +10,7 @@ from typing import Any
 import pytest
 
 from tests.emit.interop.fixed_transforms import albumentations, composed, kornia, torchvision
-from workbench.emit.interop.graph import (
-    LIBRARIES,
-    from_albumentations,
-    import_transforms,
-)
+from workbench.emit.interop.graph import LIBRARIES, from_albumentations, import_transforms
 from workbench.emit.interop.library import Library
 from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.engine.importing import from_file

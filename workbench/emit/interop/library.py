@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.emit.interop.exporting.chains import Choice, Step
@@ -98,39 +98,36 @@ COLOURS = Comparison("colours")
 """It samples the order of its arguments, which are compared one at a time."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Importer:
     """Appends a class of a library to images.
 
-    ``signature`` has the parameters of the class: those of ``function`` behind the images, and
-    ``appended`` ones. Of ``unused`` ones a value that would change something is reported.
+    The parameters of the class are those of ``function`` behind the images, and ``appended`` ones.
     """
 
     function: Callable[..., None]
-    signature: inspect.Signature
-    unused: Mapping[str, Unused]
     appended: Mapping[str, Unused]
     comparison: Comparison
 
-    @classmethod
-    def of(
-        cls, function: Callable[..., None], appended: Mapping[str, Unused], comparison: Comparison
-    ) -> Importer:
-        """The importer that calls a function, whose first parameter is the images.
+    @cached_property
+    def _own(self) -> list[inspect.Parameter]:
+        return [*inspect.signature(self.function).parameters.values()][1:]
 
-        The defaults of its unused parameters are ``Unused`` too; ``appended`` ones are behind them.
-        """
-        own = [*inspect.signature(function).parameters.values()][1:]
-        unused = {each.name: each.default for each in own if isinstance(each.default, Unused)}
+    @cached_property
+    def unused(self) -> Mapping[str, Unused]:
+        """The parameters of which a value that would change something is reported."""
+        own = {each.name: each.default for each in self._own if isinstance(each.default, Unused)}
+        return {**own, **self.appended}
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """The parameters of the class."""
         own = [
-            each.replace(default=unused[each.name].usual[0]) if each.name in unused else each
-            for each in own
+            each.replace(default=each.default.usual[0]) if each.name in self.unused else each
+            for each in self._own
         ]
-        every = [*own, *(each.parameter(name) for name, each in appended.items())]
-        ordered = sorted(every, key=lambda parameter: parameter.kind)
-        return cls(
-            function, inspect.Signature(ordered), {**unused, **appended}, appended, comparison
-        )
+        every = [*own, *(each.parameter(name) for name, each in self.appended.items())]
+        return inspect.Signature(sorted(every, key=lambda parameter: parameter.kind))
 
     @property
     def has_chance(self) -> bool:
@@ -191,7 +188,7 @@ class Library:
         """
 
         def register(function: Callable[..., None]) -> Callable[..., None]:
-            importer = Importer.of(function, unused, compare or Comparison())
+            importer = Importer(function, unused, compare or Comparison())
             self.importers.update(dict.fromkeys(names, importer))
             return function
 

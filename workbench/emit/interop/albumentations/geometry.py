@@ -18,11 +18,7 @@ from workbench.emit.interop.exporting import exporters
 from workbench.emit.interop.exporting.chains import Step
 from workbench.emit.interop.exporting.source_text import Expression, Source, call_of
 from workbench.emit.interop.exporting.transforms import Transforms
-from workbench.emit.interop.importing.geometry import (
-    affine,
-    fills,
-    opposite,
-)
+from workbench.emit.interop.importing.geometry import affine, fills, opposite
 from workbench.emit.interop.importing.images import (
     OF_OPENCV,
     Images,
