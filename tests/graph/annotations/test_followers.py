@@ -16,7 +16,7 @@ import workbench as wb
 from tests.graph.annotations.ramps import HEIGHT, WIDTH, coco_start, run_graph
 from tests.helpers import CATALOG, with_args, with_node, with_nodes
 from workbench.catalog.own_operators import BOX_FORMATS
-from workbench.catalog.spec import Catalog, Value
+from workbench.catalog.spec import Value
 from workbench.emit.targets import export
 from workbench.errors import GraphError, GraphFaultsError
 from workbench.graph.annotations.follower_edits import with_followers
@@ -27,6 +27,7 @@ from workbench.graph.edits.edit import insert_node
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.resolved import ResolvedGraph
+from workbench.graph.types.typed_graph import TypedGraph
 
 KEY_POINTS = ((10, 20), (30, 40, 50, 60), (), (5, 5, 100, 100, 7, 9))
 TWO: Mapping[str, Value] = {"horizontal": 1, "vertical": 0}
@@ -430,7 +431,7 @@ def test_a_mask_that_an_image_is_multiplied_by_does_not_hide_how_it_moved(folder
     moved = Node("moved", "follow_masks", {}, inputs)
     sides = {"data": Port("moved", "masks"), "other": Port("flip", "output")}
     graph = with_nodes(graph, moved, Node("cut", "math.mul", {}, sides))
-    path = geometry_path(graph, CATALOG, Port("cut", "output"))
+    path = geometry_path(TypedGraph(graph, CATALOG), Port("cut", "output"))
     assert [step.node.id for step in path.steps] == ["flip"]
 
 
@@ -442,12 +443,14 @@ def test_sums_that_stand_in_sums_are_looked_through_once(
         image = _sharpened(image)
     asked: list[Port] = []
 
-    def count(graph: Graph, catalog: Catalog, port: Port, *given: Any, **options: Any) -> Any:
+    def count(typed: TypedGraph, port: Port, *given: Any, **options: Any) -> Any:
         asked.append(port)
-        return geometry_path(graph, catalog, port, *given, **options)
+        return geometry_path(typed, port, *given, **options)
 
     monkeypatch.setattr("workbench.graph.annotations.geometry.geometry_path", count)
-    assert geometry_path(image.graph, CATALOG, image.port).root == Port("decode", "output")
+    assert geometry_path(TypedGraph(image.graph, CATALOG), image.port).root == Port(
+        "decode", "output"
+    )
     assert len(asked) == len(set(asked)) > 20
 
 

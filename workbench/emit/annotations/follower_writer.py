@@ -38,7 +38,7 @@ class FollowerWriter:
         self.emitter = emitter
         self.node = node
         self.graph = emitter.graph
-        path = path_of(self.graph, emitter.catalog, node)
+        path = path_of(emitter.resolved, node)
         if path is None or path.blocked:
             raise GraphError(f"{node.id}: {path.reason if path else 'no image feeds it'}.")
         self.path = path
@@ -109,7 +109,7 @@ class FollowerWriter:
     def clipped_before(self) -> set[int]:
         """The steps, by number, that could reveal what an operator before may have cut off."""
         begins = self.node.inputs.get("before")
-        lost = begins is not None and cut_before(self.graph, self.emitter.catalog, begins)
+        lost = begins is not None and cut_before(self.emitter.resolved, begins)
         found = set()
         for at, step in enumerate(self.path.steps):
             if lost and (step.rule.reveals or step.mix):

@@ -15,6 +15,7 @@ from workbench.graph.annotations.followers import follows, path_of
 from workbench.graph.annotations.geometry import GeometryPath, GeometryStep
 from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.types.typed_graph import TypedGraph
 
 _THROUGH = "through_"
 
@@ -29,12 +30,12 @@ def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
     if not followers:
         return graph
     for node in followers:
-        own = graph.at_scope(graph.scope_of(node.id))
-        graph = through_blocks(graph, catalog, node, path_of(own, catalog, node))
+        own = TypedGraph(graph, catalog).at_scope(graph.scope_of(node.id))
+        graph = through_blocks(graph, node, path_of(own, node))
     for node in graph.walk():
         if follows(node) or node.op in CARRIERS:
-            own = graph.at_scope(graph.scope_of(node.id))
-            taking = _with_inputs(own, catalog, node)
+            own = TypedGraph(graph, catalog).at_scope(graph.scope_of(node.id))
+            taking = _with_inputs(own, node)
             graph = graph if taking is node else graph.replace_node(taking)
     return graph
 
@@ -51,8 +52,8 @@ def _own_inputs(node: Node) -> dict[str, Port]:
     return {name: port for name, port in node.inputs.items() if not name.startswith(_THROUGH)}
 
 
-def _with_inputs(graph: Graph, catalog: Catalog, node: Node) -> Node:
-    path = path_of(graph, catalog, node)
+def _with_inputs(typed: TypedGraph, node: Node) -> Node:
+    path = path_of(typed, node)
     own = _own_inputs(node)
     known = set(own.values())
     more = [port for port in path.inputs if port not in known] if path else []
@@ -73,7 +74,7 @@ CARRIED_INPUTS = frozenset(name for state in (*_STATES.values(), _WARPED_AND_CUT
 """Inputs of a follower whose image came through a block: what came through with it."""
 
 
-def through_blocks(graph: Graph, catalog: Catalog, node: Node, path: GeometryPath | None) -> Graph:
+def through_blocks(graph: Graph, node: Node, path: GeometryPath | None) -> Graph:
     """The graph in which what becomes of a follower's target goes through blocks on its path."""
     scope = graph.scope_of(node.id)
     name = FOLLOWERS[node.op].inputs[0].name
@@ -84,7 +85,7 @@ def through_blocks(graph: Graph, catalog: Catalog, node: Node, path: GeometryPat
     state = _STATES[node.op]
     if node.op == "follow_masks" and path.in_one_warp:
         state = _WARPED_AND_CUT if path.brings_back else _WARPED
-    carried = _Carried(graph, catalog, node, state)
+    carried = _Carried(graph, node, state)
     start = {"moved" if state == ("moved",) else name: node.inputs[name]}
     start = {} if state[0] == "map" else start
     given, before = carried.through(scope, path, start, path.start)
@@ -94,11 +95,8 @@ def through_blocks(graph: Graph, catalog: Catalog, node: Node, path: GeometryPat
 class _Carried:
     """Brings what becomes of a target through blocks."""
 
-    def __init__(
-        self, graph: Graph, catalog: Catalog, follower: Node, state: tuple[str, ...]
-    ) -> None:
+    def __init__(self, graph: Graph, follower: Node, state: tuple[str, ...]) -> None:
         self.graph = graph
-        self.catalog = catalog
         self.follower = follower
         self.state = state
 

@@ -20,7 +20,7 @@ from workbench.graph.edits.edit import free_id, new_node
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.devices import port_kind
-from workbench.graph.types.shapes import infer_types
+from workbench.graph.types.typed_graph import TypedGraph
 
 
 def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
@@ -33,8 +33,8 @@ def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
     if before.nodes == after.nodes or after.enclosing is not None:
         return after
     graph = _led_on(before, _without_idle(before, after, catalog), catalog)
-    for image, output, port in unfollowed_targets(graph, catalog):
-        known = [found[1] for found in unfollowed_targets(before, catalog)]
+    for image, output, port in unfollowed_targets(TypedGraph(graph, catalog)):
+        known = [found[1] for found in unfollowed_targets(TypedGraph(before, catalog))]
         if output not in known and output in before.outputs and not _followed(before, output):
             graph = _follow(graph, catalog, image, output, port)
     return _with_polygons(graph, before)
@@ -42,7 +42,7 @@ def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
 
 def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> Graph:
     """The graph with followers for the outputs of these names, where their image is moved."""
-    for image, output, port in unfollowed_targets(graph, catalog):
+    for image, output, port in unfollowed_targets(TypedGraph(graph, catalog)):
         if output in names:
             graph = _follow(graph, catalog, image, output, port)
     return _with_polygons(graph)
@@ -57,7 +57,7 @@ def with_followed(graph: Graph, catalog: Catalog, output: str) -> Graph | None:
     if graph.has(port.node) and follows(graph.node(port.node)):
         image = next(p for p in graph.outputs.values() if port_kind(graph, catalog, p) == "image")
         return _led_to(graph, catalog, graph.node(port.node), image)
-    origin = annotation_origin(graph, catalog, port)
+    origin = annotation_origin(TypedGraph(graph, catalog), port)
     if origin is None:
         return None
     if origin == port:
@@ -107,21 +107,21 @@ def with_class_count(before: Graph, after: Graph, count: int) -> Graph:
 
 def _led_on(before: Graph, after: Graph, catalog: Catalog) -> Graph:
     """With followers on what became of their image, where this was given out and no longer is."""
-    graph = after
+    graph, had, has = after, TypedGraph(before, catalog), TypedGraph(after, catalog)
     for name, old in before.outputs.items():
         new = after.outputs.get(name, old)
         if new == old or not (after.has(new.node) and before.has(old.node)):
             continue
-        if port_kind(before, catalog, old) != "image" or old.node not in ancestors(after, [new]):
+        if had.kind(old) != "image" or old.node not in ancestors(after, [new]):
             continue
-        frame = frame_of(before, catalog, old)
-        if frame in _given_frames(after, catalog):
+        frame = frame_of(had, old)
+        if frame in _given_frames(has):
             continue  # an image is still given out that the targets lie on
         for node in after.nodes:
             image = node.inputs.get("image") if follows(node) else None
             if image is None or not before.has(node.id) or node != before.node(node.id):
                 continue
-            if image == old or frame_of(after, catalog, image) == frame:
+            if image == old or frame_of(has, image) == frame:
                 graph = _led_to(graph, catalog, node, new)
     return graph
 
@@ -141,11 +141,10 @@ def _led_to(graph: Graph, catalog: Catalog, node: Node, image: Port) -> Graph:
     return replace(graph, nodes=(*graph.nodes, further), outputs=outputs)
 
 
-def _given_frames(graph: Graph, catalog: Catalog) -> set[Port]:
+def _given_frames(typed: TypedGraph) -> set[Port]:
     """The frames of the images that are given out."""
-    ports = graph.outputs.values()
-    images = [port for port in ports if port_kind(graph, catalog, port) == "image"]
-    return {frame_of(graph, catalog, port) for port in images}
+    ports = typed.graph.outputs.values()
+    return {frame_of(typed, port) for port in ports if typed.kind(port) == "image"}
 
 
 def _followed(graph: Graph, output: str) -> bool:
@@ -155,7 +154,8 @@ def _followed(graph: Graph, output: str) -> bool:
 
 
 def _follow(graph: Graph, catalog: Catalog, image: Port, output: str, target: Port) -> Graph:
-    kind = target_kind(graph, catalog, target)
+    typed = TypedGraph(graph, catalog)
+    kind = target_kind(typed, target)
     assert kind is not None
     spec = next(spec for spec in FOLLOWERS.values() if spec.follows == kind)
     op = spec.name
@@ -164,7 +164,7 @@ def _follow(graph: Graph, catalog: Catalog, image: Port, output: str, target: Po
     outputs = {**graph.outputs, output: Port(node.id, spec.outputs[0].name)}
     if kind == "boxes":
         # labels that stand beside the boxes of the same source are dropped with them
-        flows = infer_types(graph, catalog)
+        flows = typed.types
         for name, port in graph.outputs.items():
             one_each = flows[port].shape == (None,) if port in flows else False
             if port.node == target.node and flows[port].kind == "label" and one_each:
@@ -178,7 +178,8 @@ def _without_idle(before: Graph, graph: Graph, catalog: Catalog) -> Graph:
     for node in graph.nodes:
         if not follows(node) or not before.has(node.id):
             continue
-        had, has = path_of(before, catalog, before.node(node.id)), path_of(graph, catalog, node)
+        had = path_of(TypedGraph(before, catalog), before.node(node.id))
+        has = path_of(TypedGraph(graph, catalog), node)
         if had and had.steps and has and not has.steps and not has.blocked:
             graph = bypassed(graph, catalog, node)
     return graph

@@ -11,15 +11,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.catalog.own_operators import FOLLOWERS
-from workbench.catalog.spec import Catalog, PortKind
+from workbench.catalog.spec import PortKind
 from workbench.graph.annotations.formats import box_format
 from workbench.graph.annotations.geometry import GeometryPath, frame_of, geometry_path
 from workbench.graph.annotations.mixes import MIXING, why_not
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import ancestors
-from workbench.graph.types.devices import port_kind
-from workbench.graph.types.shapes import infer_types
+from workbench.graph.types.typed_graph import TypedGraph
 
 _PLACES_MIXED = (
     "it gives which of the boxes are left, and the boxes of two images have no one numbering. "
@@ -36,7 +35,7 @@ def follows(node: Node) -> bool:
     return node.op in FOLLOWERS
 
 
-def path_of(graph: Graph, catalog: Catalog, follower: Node) -> GeometryPath | None:
+def path_of(typed: TypedGraph, follower: Node) -> GeometryPath | None:
     """What the image of a follower came through; None where nothing feeds it.
 
     Of the classes of images only where these were mixed; what moved pixels leaves them.
@@ -44,9 +43,9 @@ def path_of(graph: Graph, catalog: Catalog, follower: Node) -> GeometryPath | No
     image = follower.inputs.get("image")
     if image is None:
         return None
-    kind = catalog[follower.op].follows or "any"
+    kind = typed.spec(follower).follows or "any"
     first = follower.inputs.get("before")
-    path = geometry_path(graph, catalog, image, first, placeless=kind == "label")
+    path = geometry_path(typed, image, first, placeless=kind == "label")
     if path.blocked:
         return path
     if kind == "label":
@@ -60,9 +59,10 @@ def path_of(graph: Graph, catalog: Catalog, follower: Node) -> GeometryPath | No
     return replace(path, blocked=blocked, reason=reason)
 
 
-def follower_faults(node: Node, graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:
     """Why a target cannot follow, at the operator that is in the way."""
-    path = path_of(graph, catalog, node)
+    graph = typed.graph
+    path = path_of(typed, node)
     if path is not None and path.blocked:
         what, remedy = path.reason.split(". ", 1)
         words = what if path.blocked == node.id else f"{node.id} cannot follow it: {what}"
@@ -93,39 +93,40 @@ def polygons_as_read(graph: Graph, node: Node) -> Port | None:
     return rows if rows in given and dropped and not told else None
 
 
-def unmoved_targets(graph: Graph, catalog: Catalog) -> dict[str, str]:
+def unmoved_targets(typed: TypedGraph) -> dict[str, str]:
     """Outputs whose annotations lie on an earlier image, and the node that moved the pixels.
 
     Empty where an image is an output that they still lie on, and for annotations that are an output
     both as read and through a follower.
     """
-    images = [port for port in graph.outputs.values() if port_kind(graph, catalog, port) == "image"]
+    graph = typed.graph
+    images = [port for port in graph.outputs.values() if typed.kind(port) == "image"]
     if all(port in images or _is_read_label(graph, port) for port in graph.outputs.values()):
         return {}  # as in classification: nothing has a place on an image
-    paths = {port: geometry_path(graph, catalog, port) for port in images}
+    paths = {port: geometry_path(typed, port) for port in images}
     found = {}
     if all(path.steps or path.blocked for path in paths.values()):
         read_at = {
             name: origin
             for name, port in graph.outputs.items()
-            if (origin := annotation_origin(graph, catalog, port)) is not None
+            if (origin := annotation_origin(typed, port)) is not None
         }
         followed = _followed_origins(graph)
         read_at = {name: origin for name, origin in read_at.items() if origin not in followed}
         others = {n: p for n, p in graph.outputs.items() if p not in followed}
         original = replace(graph, outputs={**others, **read_at})
-        for image, output, target in unfollowed_targets(original, catalog):
-            if target_kind(graph, catalog, target) == "label":
+        for image, output, target in unfollowed_targets(typed.of(original)):
+            if target_kind(typed, target) == "label":
                 continue  # a class has no place on the image
             path = paths[image]
-            if path.blocked or not _still_fits(graph, catalog, target, path):
+            if path.blocked or not _still_fits(typed, target, path):
                 found[output] = path.blocked or path.steps[0].node.id
     frames = {path.frame for path in paths.values()}
     for output, port in graph.outputs.items() if images else ():
         node = graph.node(port.node) if graph.has(port.node) else None
         lies_on = node.inputs.get("image") if node and follows(node) else None
-        if lies_on is not None and frame_of(graph, catalog, lies_on) not in frames:
-            path = geometry_path(graph, catalog, images[0], lies_on)
+        if lies_on is not None and frame_of(typed, lies_on) not in frames:
+            path = geometry_path(typed, images[0], lies_on)
             if path.blocked or path.steps:  # else the image is the one that was decoded
                 found[output] = path.blocked or path.steps[0].node.id
     return found
@@ -150,10 +151,10 @@ def _followed_origins(graph: Graph) -> set[Port]:
     return found
 
 
-def unmoved_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+def unmoved_faults(typed: TypedGraph) -> Iterator[Fault]:
     """Outputs whose annotations do not follow the image that is an output."""
-    for output, moved in unmoved_targets(graph, catalog).items():
-        node = graph.outputs[output].node
+    for output, moved in unmoved_targets(typed).items():
+        node = typed.graph.outputs[output].node
         words = f"output {output!r} does not follow the image through {moved}"
         remedy = (
             f"Feed it to a follower (follow_boxes, follow_points, follow_masks), or remove the "
@@ -169,12 +170,12 @@ _SAME_ROWS = frozenset(
 """Operators after which annotations still lie on the same image."""
 
 
-def annotation_origin(graph: Graph, catalog: Catalog, port: Port) -> Port | None:
+def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
     """The source's port whose annotations a port outputs unmoved, or None.
 
     Follows operators that only change type or shape, and blocks that pass annotations through.
     """
-    seen: set[Port] = set()
+    graph, seen = typed.graph, set[Port]()
     while port not in seen and graph.has(port.node):
         seen.add(port)
         node = graph.node(port.node)
@@ -189,8 +190,8 @@ def annotation_origin(graph: Graph, catalog: Catalog, port: Port) -> Port | None
             ]
         else:
             passed = [*node.inputs.values()][:1] if node.op in _SAME_ROWS else []
-            if not passed and target_kind(graph, catalog, port) == "mask":
-                moved = geometry_path(graph, catalog, port)
+            if not passed and target_kind(typed, port) == "mask":
+                moved = geometry_path(typed, port)
                 if moved.steps or moved.blocked:  # moved by operators of its own
                     return None
                 return port
@@ -200,28 +201,29 @@ def annotation_origin(graph: Graph, catalog: Catalog, port: Port) -> Port | None
     return None
 
 
-def _still_fits(graph: Graph, catalog: Catalog, target: Port, path: GeometryPath) -> bool:
+def _still_fits(typed: TypedGraph, target: Port, path: GeometryPath) -> bool:
     """Whether relative boxes and points are still right: at most the whole image was resized."""
-    node = graph.node(target.node)
-    kind = target_kind(graph, catalog, target)
+    node = typed.graph.node(target.node)
+    kind = target_kind(typed, target)
     relative = kind in ("boxes", "points") and bool(node.args.get("ratio"))
     return relative and all(step.rule.flips == {} for step in path.steps)
 
 
-def unfollowed_targets(graph: Graph, catalog: Catalog) -> list[tuple[Port, str, Port]]:
+def unfollowed_targets(typed: TypedGraph) -> list[tuple[Port, str, Port]]:
     """(image, output, target) for each output that gives a source's target unmoved."""
+    graph = typed.graph
     mixing = any(node.op == MIXING for node in graph.walk())
     kinds = {
-        name: target_kind(graph, catalog, port)
+        name: target_kind(typed, port)
         for name, port in graph.outputs.items()
         if mixing or port.output != "labels"  # which nearly every graph has, and mixes alone lead
     }
     if not any(kinds.values()):
         return []
-    images = [port for port in graph.outputs.values() if port_kind(graph, catalog, port) == "image"]
-    paths = {port: geometry_path(graph, catalog, port) for port in images}
+    images = [port for port in graph.outputs.values() if typed.kind(port) == "image"]
+    paths = {port: geometry_path(typed, port) for port in images}
     image = next((port for port, path in paths.items() if path.steps or path.blocked), None)
-    mixed = next((port for port in images if _is_mixed(graph, catalog, port)), None)
+    mixed = next((port for port in images if _is_mixed(typed, port)), None)
     image = image or mixed
     if image is None or not all(graph.has(port.node) for port in graph.outputs.values()):
         return []
@@ -235,21 +237,22 @@ def unfollowed_targets(graph: Graph, catalog: Catalog) -> list[tuple[Port, str, 
     ]
 
 
-def _is_mixed(graph: Graph, catalog: Catalog, image: Port) -> bool:
-    path = geometry_path(graph, catalog, image, placeless=True)
+def _is_mixed(typed: TypedGraph, image: Port) -> bool:
+    path = geometry_path(typed, image, placeless=True)
     return any(step.mix for step in path.steps)
 
 
-def target_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind | None:
+def target_kind(typed: TypedGraph, port: Port) -> PortKind | None:
     """What kind of target a port gives as it was read; None for others, also those that follow."""
+    graph = typed.graph
     if not graph.has(port.node):
         return None
     node = graph.node(port.node)
-    kind = port_kind(graph, catalog, port)
+    kind = typed.kind(port)
     if isinstance(node, Source) and kind in ("boxes", "points"):
         return kind
     if isinstance(node, Source) and port.output == "labels":
-        flow = infer_types(graph, catalog).get(port)
+        flow = typed.types.get(port)
         return "label" if flow is not None and flow.shape == (1,) else None
     if kind != "mask":
         return None

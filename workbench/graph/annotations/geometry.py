@@ -10,11 +10,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from workbench.catalog.geometry import GeometryRule, geometry_rules
-from workbench.catalog.spec import Catalog, OpSpec, Value
+from workbench.catalog.spec import OpSpec, Value
 from workbench.graph.annotations.mixes import Mix, mix_of
 from workbench.graph.control_flow.kinds import kind_of
-from workbench.graph.model import Graph, Node, Port, block_of
-from workbench.graph.types.devices import decodes, is_decoder, port_kind
+from workbench.graph.model import Node, Port, block_of
+from workbench.graph.types.devices import decodes, is_decoder
+from workbench.graph.types.typed_graph import TypedGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +123,7 @@ class GeometryPath:
 
 
 def geometry_path(
-    graph: Graph,
-    catalog: Catalog,
+    typed: TypedGraph,
     image: Port,
     first: Port | None = None,
     *,
@@ -136,25 +136,25 @@ def geometry_path(
     targets that are ``placeless``, as the class of an image is, no operator needs a rule. Images
     whose frames were found on the way are put into ``frames``.
     """
-    frames = {} if frames is None else frames
+    graph, frames = typed.graph, {} if frames is None else frames
     rules = geometry_rules()
     steps: list[GeometryStep] = []
     seen: set[Port] = set()
     while image != first and image not in seen and graph.has(image.node):
         seen.add(image)
         node = graph.node(image.node)
-        spec = catalog.find(node.op)
+        spec = typed.catalog.find(node.op)
         if spec is None:
             break
         if node.bodies:
-            through = _through_block(graph, catalog, node, image)
+            through = _through_block(typed, node, image)
             if isinstance(through, GeometryPath):
                 return GeometryPath(image, tuple(steps), through.blocked, through.reason)
             if through.bodies:
                 steps.insert(0, through)
             image = through.before
             continue
-        source = _image_input(graph, catalog, node, spec)
+        source = _image_input(typed, node, spec)
         if rules.moves(node.op) and source is not None:
             rule = rule_of(node, spec)
             if rule is None and not placeless:
@@ -163,7 +163,7 @@ def geometry_path(
                 steps.insert(0, GeometryStep(node, source, image, rule, is_decoder(spec)))
         elif source is None or decodes(spec):
             break
-        elif spec.category == "arithmetic" and (others := _others(graph, catalog, node, source)):
+        elif spec.category == "arithmetic" and (others := _others(typed, node, source)):
             mix = mix_of(graph, node)
             if mix is not None:
                 steps.insert(0, GeometryStep(node, mix.source, image, _WHOLE, mix=mix))
@@ -171,7 +171,7 @@ def geometry_path(
             elif not placeless:
                 for each in (source, *others):  # found once, however often sums stand in sums
                     if each not in frames:
-                        path = geometry_path(graph, catalog, each, first, frames=frames)
+                        path = geometry_path(typed, each, first, frames=frames)
                         frames[each] = path.frame
                 of = list(dict.fromkeys(frames[each] for each in (source, *others)))
                 if len(of) > 1:
@@ -184,9 +184,9 @@ def geometry_path(
     return GeometryPath(image, tuple(steps))
 
 
-def frame_of(graph: Graph, catalog: Catalog, image: Port, first: Port | None = None) -> Port:
+def frame_of(typed: TypedGraph, image: Port, first: Port | None = None) -> Port:
     """The first image of those whose pixels have the places that they have in this one."""
-    return geometry_path(graph, catalog, image, first).frame
+    return geometry_path(typed, image, first).frame
 
 
 def rule_of(node: Node, spec: OpSpec) -> GeometryRule | None:
@@ -223,33 +223,27 @@ def _allows(node: Node, spec: OpSpec, name: str, known: Collection[Value]) -> bo
     return name not in spec.args or value_of(node, spec, name) in known
 
 
-def _image_input(graph: Graph, catalog: Catalog, node: Node, spec: OpSpec) -> Port | None:
+def _image_input(typed: TypedGraph, node: Node, spec: OpSpec) -> Port | None:
     """The image that a node works on first; where it has none, the mask or encoded image."""
     given = [port for each in spec.inputs if (port := node.inputs.get(each.name)) is not None]
-    kinds = {port: port_kind(graph, catalog, port) for port in reversed(given)}
+    kinds = {port: typed.kind(port) for port in reversed(given)}
     by_kind = {kind: port for port, kind in kinds.items()}
     return next((by_kind[kind] for kind in ("image", "mask", "encoded") if kind in by_kind), None)
 
 
-def _others(graph: Graph, catalog: Catalog, node: Node, source: Port) -> list[Port]:
+def _others(typed: TypedGraph, node: Node, source: Port) -> list[Port]:
     """The images that a node works on beside its first."""
-    return [
-        port
-        for port in node.inputs.values()
-        if port != source and port_kind(graph, catalog, port) == "image"
-    ]
+    return [port for port in node.inputs.values() if port != source and typed.kind(port) == "image"]
 
 
-def _through_block(
-    graph: Graph, catalog: Catalog, block: Node, image: Port
-) -> GeometryStep | GeometryPath:
+def _through_block(typed: TypedGraph, block: Node, image: Port) -> GeometryStep | GeometryPath:
     """A block as one step, without bodies where none moves pixels; or what is in the way."""
     paths: dict[str, GeometryPath] = {}
     found: set[str] = set()
     for name, body in block.bodies.items():
         scope = block.scope(name)
         given = body.outputs.get(image.output)
-        path = geometry_path(graph.at_scope(scope), catalog, given) if given is not None else None
+        path = geometry_path(typed.at_scope(scope), given) if given is not None else None
         if path is not None and path.blocked:
             return path
         mixed = next((step for step in path.walk() if step.mix), None) if path else None
@@ -260,7 +254,7 @@ def _through_block(
         paths[name] = path
         found.add(path.root.output)
     taken = found.pop()
-    if found or (catalog[block.op].consecutive and taken != image.output):
+    if found or (typed.spec(block).consecutive and taken != image.output):
         return _blocked(image, [], block, _OTHER_IMAGE)
     inner = [step.rule for path in paths.values() for step in path.steps]
     rule = GeometryRule(
@@ -269,16 +263,17 @@ def _through_block(
     return GeometryStep(block, block.inputs[taken], image, rule, bodies=paths if inner else {})
 
 
-def cut_before(graph: Graph, catalog: Catalog, image: Port) -> bool:
+def cut_before(typed: TypedGraph, image: Port) -> bool:
     """Whether an operator may have cut off parts of an image on its way."""
-    graph = graph.whole
+    typed = typed.whole
+    graph = typed.graph
     if not graph.has(image.node):  # what a body takes in; of others in turn what another gave
         block = graph.node(block_of(image.node))
         given = Port(block.id, image.output)
-        outer = given if catalog[block.op].consecutive else block.inputs[image.output]
-        return cut_before(graph, catalog, outer)
-    path = geometry_path(graph, catalog, image)
-    inside = "." in path.root.node and cut_before(graph, catalog, path.root)
+        outer = given if typed.spec(block).consecutive else block.inputs[image.output]
+        return cut_before(typed, outer)
+    path = geometry_path(typed, image)
+    inside = "." in path.root.node and cut_before(typed, path.root)
     return inside or any(step.rule.cuts for step in path.steps)
 
 

@@ -41,6 +41,7 @@ from workbench.graph.edits.edit import free_id, set_setting
 from workbench.graph.model import Graph, Port, is_name
 from workbench.graph.model.operators import Operator, OperatorGroup, Operators, register
 from workbench.graph.types.devices import port_kind
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.names import did_you_mean
 
 
@@ -137,7 +138,7 @@ def outputs(**values: DataNode | Graph) -> Graph:
     taken = {node.id for node in graph.nodes} & given.keys()
     for node_id in sorted(taken):  # both become variables of the exported code
         raise GraphEditError(f"{node_id} is a node of the graph. Give that output another name.")
-    for name, moved in unmoved_targets(used, catalog).items():
+    for name, moved in unmoved_targets(TypedGraph(used, catalog)).items():
         warn(
             f"{name} is given out as {given[name].node} gives it, and does not lie on the images "
             f"behind {moved}. Call operators on the graph (graph.flip()), and targets follow; or "

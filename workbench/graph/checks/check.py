@@ -121,9 +121,9 @@ def _faults_of(typed: TypedGraph) -> tuple[Fault, ...]:
             found = per_channel_faults(node, spec, flows)
             faults += [fault for fault in found if fault.arg not in inserted]
         if spec.follows:
-            faults += follower_faults(node, graph.at_scope(graph.scope_of(node.id)), catalog)
+            faults += follower_faults(typed.at_scope(graph.scope_of(node.id)), node)
     if not faults:  # geometry needs a graph whose nodes and edges are sound
-        faults += unmoved_faults(graph, catalog)
+        faults += unmoved_faults(typed)
     return tuple(faults)
 
 

@@ -19,6 +19,7 @@ from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.graph import FrozenDict
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import output_ports
+from workbench.graph.types.typed_graph import TypedGraph
 
 
 def active_graph(graph: Graph, catalog: Catalog) -> Graph:
@@ -38,7 +39,7 @@ def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
     """
     graph = without_loose(without_muted(graph, catalog))
     for node in graph.nodes:
-        path = path_of(graph, catalog, node) if follows(node) else None
+        path = path_of(TypedGraph(graph, catalog), node) if follows(node) else None
         if path is None or path.blocked or node.op == "follow_labels":
             continue
         for step in path.steps[:-1]:

@@ -257,7 +257,7 @@ def fix_unmoved(case: Case) -> Iterator[FixCandidate]:
     yield f"Let {output} follow the image", lambda: with_followed(case.graph, case.catalog, output)
     left = {name: port for name, port in case.graph.outputs.items() if name != output}
     yield f"Remove the output {output}", lambda: replace(case.graph, outputs=left)
-    yield case.removal(unmoved_targets(case.graph, case.catalog)[output])
+    yield case.removal(unmoved_targets(case.typed)[output])
 
 
 @remedy("polygons")

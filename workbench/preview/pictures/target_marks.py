@@ -242,7 +242,7 @@ def _marks(
 
 def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port, PortKind]]:
     """The boxes, points and masks that lie on an image, with the nodes that give them."""
-    graph, catalog = run.graph, run.resolved.catalog
+    graph = run.graph
     read = {n for n in ancestors(graph, [image]) if isinstance(graph.node(n), Source)}
     takers = {
         port: node
@@ -261,12 +261,12 @@ def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port, PortKind]]
             continue
         taker = node if follows(node) else takers.get(port)
         first = taker.inputs.get("before") if taker else None
-        path = geometry_path(graph, catalog, image, first)
+        path = geometry_path(run.resolved, image, first)
         if path.blocked:
             continue
         if follows(node):
-            frame = frame_of(graph, catalog, image, first)
-            lies = frame_of(graph, catalog, node.inputs["image"], first) == frame
+            frame = frame_of(run.resolved, image, first)
+            lies = frame_of(run.resolved, node.inputs["image"], first) == frame
         else:
             lies = not path.steps and (path.root == first or node.id in read or port in takers)
         if lies:
