@@ -38,6 +38,7 @@ from workbench.graph import Graph, check_graph, load_recipe, load_recipes
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.model import Port
 from workbench.graph.types.devices import is_generator
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.variants.samples import with_samples
 from workbench.graph.variants.source_targets import with_opened
 from workbench.sources import list_samples, open_datasets
@@ -180,7 +181,7 @@ def test_names_are_those_of_the_samples_of_the_data(
         graph = with_opened(load_recipe(recipe), data, CATALOG)
     (reader,) = graph.sources
     in_order = graph.replace_node(replace(reader, args={**reader.args, "random_shuffle": False}))
-    named = with_samples(set_setting(in_order, batch_size=3), CATALOG)
+    named = with_samples(TypedGraph(set_setting(in_order, batch_size=3), CATALOG))
     named = replace(named, outputs={"file": named.outputs["file"]})
     ((names,),) = script_batches(named, shapes / place, 1, tmp_path)
     (dataset,) = (replace(each, kind=reader.kind) for each in data.values())
@@ -210,7 +211,7 @@ def test_samples_of_archives_and_annotations_are_shown_again(
 ) -> None:
     data = open_datasets(str(shapes / place))
     graph = with_opened(load_recipe(recipe), data, CATALOG)
-    named = with_samples(set_setting(graph, batch_size=3, num_threads=1), CATALOG)
+    named = with_samples(TypedGraph(set_setting(graph, batch_size=3, num_threads=1), CATALOG))
     (found,) = script_batches(named, shapes / place, 1, tmp_path)
     batch = dict(zip(named.outputs, (output[2] for output in found), strict=True))
     file = os.fsdecode(bytes(batch.pop("file")).rstrip(b"\0"))

@@ -15,6 +15,7 @@ from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.edit import insert_node, randomise_arg, rename_node, set_arg, set_setting
 from workbench.graph.execution.active import set_muted
 from workbench.graph.model import Node, Port
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.variants.difference import (
     GraphDifference,
     differing_random_nodes,
@@ -177,7 +178,7 @@ def test_a_node_of_one_graph_alone_draws_apart() -> None:
 
 
 def validating(graph: Graph) -> Graph:
-    made = validation_graph(graph, CATALOG)
+    made = validation_graph(TypedGraph(graph, CATALOG))
     assert made is not None
     return made
 
@@ -210,12 +211,12 @@ def test_a_random_crop_becomes_that_of_resnet() -> None:
 
 def test_what_draws_nothing_stays_as_it_is() -> None:
     graph = load_recipe("imagenet-eval")
-    assert validation_graph(graph, CATALOG) == graph
+    assert validation_graph(TypedGraph(graph, CATALOG)) == graph
     shuffled = set_arg(graph, CATALOG, "reader", "random_shuffle", True)
-    assert validation_graph(shuffled, CATALOG) == graph
+    assert validation_graph(TypedGraph(shuffled, CATALOG)) == graph
 
 
 @pytest.mark.parametrize("recipe", ["ssd", "key-points", "augmix"])
 def test_draws_that_no_value_stands_for(recipe: str) -> None:
-    assert validation_graph(load_recipe(recipe), CATALOG) is None
+    assert validation_graph(TypedGraph(load_recipe(recipe), CATALOG)) is None
     assert "val_data" not in export(load_recipe(recipe), "lightning", CATALOG).main.text

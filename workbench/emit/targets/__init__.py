@@ -326,7 +326,7 @@ def export_resolved(
         notes += [
             f"{node} draws or chooses by itself: no output has its values, so wb.replay refuses "
             "this graph."
-            for node in hidden_draws(resolved.graph, resolved.catalog)
+            for node in hidden_draws(resolved)
         ]
     options = {"with_": with_, "reads": dict(reads), "beside": dict(beside or {})}
     options["file"] = "" if file in files else file
@@ -413,4 +413,4 @@ def _emitter(name: str, target: Target, with_: str) -> Emit:
     emit = target.training if training and target.training is not None else target.emit
     if not samples:
         return emit
-    return lambda resolved: emit(resolved.of(with_samples(resolved.graph, resolved.catalog)))
+    return lambda resolved: emit(resolved.of(with_samples(resolved)))

@@ -20,8 +20,8 @@ def _module(resolved: ResolvedGraph) -> Module:
     graph = resolved.graph
     images = outputs_of_kind(resolved.outputs, "image")
     simple = len(images) == len(parameters(graph.nodes)) == graph.settings.pipelines == 1
-    fixed = without_drawn_outputs(graph, resolved.catalog)
-    made = validation_graph(fixed, resolved.catalog) if simple else None
+    fixed = without_drawn_outputs(resolved)
+    made = validation_graph(resolved.of(fixed)) if simple else None
     validation = None if made is None or made == fixed else resolved.variant(made)
     return torch_module(resolved, "lightning", validation)
 

@@ -46,7 +46,7 @@ _PYTHON = {"dl_tensor_python_function", "external_source"}
 
 def emit_triton(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """A model repository with one model that draws nothing, and a client beside it."""
-    served, changed, removed = inference_graph(resolved.graph, resolved.catalog)
+    served, changed, removed = inference_graph(resolved)
     random = [*changed, *removed]
     if random and check_graph(served, resolved.catalog):
         raise GraphExportError(
@@ -58,7 +58,7 @@ def emit_triton(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 def inference_notes(resolved: ResolvedGraph) -> Sequence[str]:
     """What the model does otherwise than the graph, a sentence each."""
-    served, changed, removed = inference_graph(resolved.graph, resolved.catalog)
+    served, changed, removed = inference_graph(resolved)
     outputs = _served(resolved.variant(served)).graph.outputs
     notes = [
         *changed.values(),

@@ -94,7 +94,7 @@ def sharded_module(
     parts = pipeline_parts(resolved, sharded=True, taken=shard, validation=validation)
     validated = [*validation.outputs] if validation else [*outputs]
     fewer = validated if len(validated) < len(outputs) else []
-    hidden = hidden_draws(graph, resolved.catalog)
+    hidden = hidden_draws(resolved)
     return Module(graph, nodes, outputs, parts, lists, fewer, hidden)
 
 

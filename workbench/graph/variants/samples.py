@@ -12,6 +12,7 @@ from workbench.errors import GraphEditError, GraphError, GraphExportError
 from workbench.graph.annotations.follower_dependencies import without_dependencies
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.types.devices import is_generator
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.function_source import undetermined
 
 FILE = "file"
@@ -26,14 +27,14 @@ _NAMING = {
 """Readers of which DALI tells what each sample was read from."""
 
 
-def with_samples(graph: Graph, catalog: Catalog) -> Graph:
+def with_samples(typed: TypedGraph) -> Graph:
     """The graph with outputs for the file name of each sample and for its random values.
 
     A sample of an archive is named by the archive and its place there. The values have the ids of
     the nodes that draw them. Raises GraphExportError for a graph with several sources, for data of
     which DALI tells no names, and for an output with the id of such a node.
     """
-    readers = list(graph.sources)
+    graph, readers = typed.graph, typed.graph.sources
     if len(readers) != 1:
         raise GraphExportError(
             f"{', '.join(each.id for each in readers)}: a sample of several sources has no one "
@@ -45,16 +46,16 @@ def with_samples(graph: Graph, catalog: Catalog) -> Graph:
             f"{reader.id}: DALI does not tell which file a sample of {reader.op} is. Read files or "
             "archives, or export without samples."
         )
-    first = catalog[reader.op].outputs[0].name
+    first = typed.spec(reader).outputs[0].name
     name = _free(graph, FILE)
     found, padded = f"{name}_of_sample", name  # padded with zeros: a batch is one array
     while graph.has(found):
         found += "_"
     made = (
-        _fed(catalog, Node(found, "get_property", {"key": _INFO}), Port(reader.id, first)),
-        _fed(catalog, Node(padded, "pad"), Port(found, "output")),
+        _fed(typed, Node(found, "get_property", {"key": _INFO}), Port(reader.id, first)),
+        _fed(typed, Node(padded, "pad"), Port(found, "output")),
     )
-    drawn = {each.id: Port(each.id, "output") for each in _generators(graph, catalog)}
+    drawn = {each.id: Port(each.id, "output") for each in _generators(typed)}
     for each, port in drawn.items():
         if graph.outputs.get(each, port) != port:
             raise GraphExportError(f"{each}: an output has the name of this node. Rename it.")
@@ -62,18 +63,18 @@ def with_samples(graph: Graph, catalog: Catalog) -> Graph:
     return replace(graph, nodes=(*graph.nodes, *made), outputs=outputs)
 
 
-def _fed(catalog: Catalog, node: Node, port: Port) -> Node:
-    return replace(node, inputs={catalog[node.op].inputs[0].name: port})
+def _fed(typed: TypedGraph, node: Node, port: Port) -> Node:
+    return replace(node, inputs={typed.spec(node).inputs[0].name: port})
 
 
-def hidden_draws(graph: Graph, catalog: Catalog) -> list[str]:
+def hidden_draws(typed: TypedGraph) -> list[str]:
     """The nodes that draw or choose by themselves, or in a block: no output has their values."""
-    return [node.id for node in _hidden(graph, catalog)]
+    return [node.id for node in _hidden(typed)]
 
 
-def _hidden(graph: Graph, catalog: Catalog) -> Iterator[Node]:
-    shown = {node.id for node in _generators(graph, catalog)}
-    for node in graph.walk():
+def _hidden(typed: TypedGraph) -> Iterator[Node]:
+    shown = {node.id for node in _generators(typed)}
+    for node in typed.graph.walk():
         if node.id in shown or isinstance(node, Source):
             continue
         draws = node.seed is not None or bool(node.bodies) or node.op in AUTO_AUGMENT
@@ -92,33 +93,34 @@ def file_names(graph: Graph) -> list[str]:
     return found
 
 
-def without_drawn_outputs(graph: Graph, catalog: Catalog) -> Graph:
+def without_drawn_outputs(typed: TypedGraph) -> Graph:
     """The graph without the outputs that are random values, as where nothing is drawn."""
-    drawn = {node.id for node in _generators(graph, catalog)}
+    drawn = {node.id for node in _generators(typed)}
+    graph = typed.graph
     kept = {name: port for name, port in graph.outputs.items() if port.node not in drawn}
     return replace(graph, outputs=kept) if kept else graph
 
 
-def with_values(graph: Graph, catalog: Catalog, values: Mapping[str, Value]) -> Graph:
+def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:
     """The graph in which numbers stand for its draws; ``values`` has them by node.
 
     Raises GraphError, which names the node, for a draw without a value, for a value without a
     draw, and for nodes that draw inside themselves: no value says what these did.
     """
-    draws = {node.id: node for node in _generators(graph, catalog)}
+    draws = {node.id: node for node in _generators(typed)}
     for name in values:
         if name not in draws:
             raise GraphError(f"{name}: no such node draws values. Those are {', '.join(draws)}.")
-    for node in _hidden(graph, catalog):
+    for node in _hidden(typed):
         raise GraphError(
             f"{node.id}: {node.op} draws by itself or chooses what runs, so its sample cannot "
             "be shown again from values."
         )
-    graph = without_dependencies(graph)  # of followers: some are draws
+    graph = without_dependencies(typed.graph)  # of followers: some are draws
     for name, draw in draws.items():
         if name not in values:
             raise GraphError(f"{name}: its value is missing. Give it as {{{name!r}: ...}}.")
-        graph = with_fixed_draw(graph, catalog, draw, values[name])
+        graph = with_fixed_draw(graph, typed.catalog, draw, values[name])
     return graph
 
 
@@ -140,11 +142,10 @@ def with_fixed_draw(graph: Graph, catalog: Catalog, draw: Node, value: Value) ->
     return replace(graph, nodes=tuple(node for node in graph.nodes if node.id != draw.id))
 
 
-def _generators(graph: Graph, catalog: Catalog) -> Iterator[Node]:
+def _generators(typed: TypedGraph) -> Iterator[Node]:
     """The nodes outside of blocks that draw values for others."""
-    return (
-        node for node in graph.nodes if node.seed is not None and is_generator(catalog[node.op])
-    )
+    nodes = (node for node in typed.graph.nodes if node.seed is not None)
+    return (node for node in nodes if is_generator(typed.spec(node)))
 
 
 def _free(graph: Graph, name: str) -> str:

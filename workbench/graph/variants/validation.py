@@ -32,12 +32,13 @@ _SHARE = 224 / 256
 """Of the shorter side that is kept by ResNet's centre crop, where training crops at random."""
 
 
-def validation_graph(graph: Graph, catalog: Catalog) -> Graph | None:
+def validation_graph(typed: TypedGraph) -> Graph | None:
     """The graph in the order of its data, each draw in the middle of its range; None without one.
 
     A random crop is ResNet's centre crop, a coin says no, and what is drawn for some of the images
     is left out.
     """
+    graph, catalog = typed.graph, typed.catalog
     made: Graph | None = graph
     for node in graph.nodes:
         if isinstance(node, Source) and made is not None:
@@ -50,10 +51,9 @@ def validation_graph(graph: Graph, catalog: Catalog) -> Graph | None:
     if made is None or set(made.outputs) != set(graph.outputs):
         return None
     for node in made.nodes:
-        typed = TypedGraph(made, catalog)
-        if "data" in node.inputs and not node.bodies and is_neutral(typed, node):
+        if "data" in node.inputs and not node.bodies and is_neutral(typed.of(made), node):
             made = remove_nodes(made, catalog, [node.id])
-    while (fused := next(crop_into_normalize.sites(TypedGraph(made, catalog)), None)) is not None:
+    while (fused := next(crop_into_normalize.sites(typed.of(made)), None)) is not None:
         made = fused
     drawing = any(node.seed is not None and not isinstance(node, Source) for node in made.walk())
     return None if drawing or check_graph(made, catalog) else made
@@ -151,22 +151,22 @@ _TO_ONE_SIZE = ("crop", "crop_mirror_normalize")
 """Operators that are needed without what they draw: in the middle, not mirrored."""
 
 
-def inference_graph(
-    graph: Graph, catalog: Catalog
-) -> tuple[Graph, Mapping[str, str], Sequence[str]]:
+def inference_graph(typed: TypedGraph) -> tuple[Graph, Mapping[str, str], Sequence[str]]:
     """The graph without random operators, a sentence for each changed node, and the removed nodes.
 
     A crop at a random place becomes a center crop, a ``random_resized_crop`` a resize of the whole
     image, and other nodes that are random, or selected at random, are left out. The graph may have
     faults if another node needs one of these.
     """
+    graph = typed.graph
     changed: dict[str, str] = {}
     muted: list[str] = []
     for node in graph.nodes:
-        if isinstance(node, Source) or is_generator(catalog[node.op]):
+        spec = typed.spec(node)
+        if isinstance(node, Source) or is_generator(spec):
             continue
-        drawn = _drawn_inputs(graph, catalog, node)
-        own = catalog[node.op].seeded or bool(catalog[node.op].module)
+        drawn = _drawn_inputs(typed.of(graph), node)
+        own = spec.seeded or bool(spec.module)
         if node.op == "random_resized_crop":
             args = {name: value for name, value in node.args.items() if name in _OF_A_RESIZE}
             graph = graph.replace_node(replace(node, op="resize", args=args, seed=None))
@@ -182,21 +182,21 @@ def inference_graph(
             muted.append(node.id)
     if not changed and not muted:
         return graph, {}, ()
-    return active_graph(set_muted(graph, muted, True), catalog), changed, muted
+    return active_graph(set_muted(graph, muted, True), typed.catalog), changed, muted
 
 
 _OF_A_RESIZE = frozenset({"size", "interp_type", "antialias", "mag_filter", "min_filter", "dtype"})
 _CENTRED = frozenset({"crop_pos_x", "crop_pos_y", "crop_pos_z", "mirror"})
 
 
-def _drawn_inputs(graph: Graph, catalog: Catalog, node: Node) -> set[str]:
+def _drawn_inputs(typed: TypedGraph, node: Node) -> set[str]:
     """The arguments, and what decides in a block, that come from a draw alone."""
-    names = node.inputs.keys() & {*catalog[node.op].args, kind_of(node).control}
+    names = node.inputs.keys() & {*typed.spec(node).args, kind_of(node).control}
     return {
         name
         for name in names
         if any(
-            is_generator(catalog[graph.node(each).op])
-            for each in ancestors(graph, [node.inputs[name]])
+            is_generator(typed.spec(typed.graph.node(each)))
+            for each in ancestors(typed.graph, [node.inputs[name]])
         )
     }

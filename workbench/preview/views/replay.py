@@ -55,8 +55,8 @@ def replay(
         shown = wb.replay(w.graph, batch.files[0], values, "photos")
         assert (shown.images[0] == batch.images[0]).all()
     """
-    catalog = load_catalog()
-    running = resolve(graph, catalog).graph
+    resolved = resolve(graph, load_catalog())
+    running = resolved.graph
     given = graph.datasets if data is None else open_datasets(data)
     sources = list(running.sources)
     if len(sources) != 1 or not given:
@@ -77,7 +77,7 @@ def replay(
     found = _sample(dataset, os.fspath(file))
     numbers = {name: np.asarray(value).tolist() for name, value in values.items()}
     made = with_values(
-        running, catalog, {n: tuple(v) if isinstance(v, list) else v for n, v in numbers.items()}
+        resolved, {n: tuple(v) if isinstance(v, list) else v for n, v in numbers.items()}
     )
     reader = made.node(sources[0].id)
     assert isinstance(reader, Source)
