@@ -21,7 +21,7 @@ from workbench.catalog.spec import Catalog, OpSpec, Value
 from workbench.errors import GraphEditError, GraphFaultsError
 from workbench.graph.checks.check import check_graph
 from workbench.graph.edits.compose import origin_of, route_into_body
-from workbench.graph.edits.edit import free_id, free_seed, usual_id
+from workbench.graph.edits.edit import free_id, free_seed, usable_spec, usual_id
 from workbench.graph.edits.fragment import add_nodes
 from workbench.graph.model import Graph, Node, Port, block_of, is_name
 from workbench.graph.model.operators import Operators
@@ -139,9 +139,7 @@ def call_operator(
     and GraphFaultsError for what the node cannot take.
     """
     catalog = load_catalog()
-    spec = catalog[op]
-    if spec.unusable:
-        raise GraphEditError(f"{op} cannot be added: {spec.unusable}.")
+    spec = usable_spec(catalog, op)
     given = dict(arguments)
     name, seed, device = given.pop("name", None), given.pop("seed", None), given.pop("device", None)
     if name is not None and not (isinstance(name, str) and is_name(name)):

@@ -15,6 +15,7 @@ from workbench.graph.edits.edit import (
     new_node,
     reset_arg,
     scoped,
+    usable_spec,
     without_idle_generators,
 )
 from workbench.graph.model import Body, Edge, Graph, Node, Port, block_of
@@ -37,14 +38,6 @@ def find_edge(graph: Graph, edge: str) -> Edge:
     if into not in ports:
         raise GraphEditError(f"There is no edge {edge!r}.")
     return Edge(ports[into], target, into)
-
-
-def usable_spec(catalog: Catalog, op: str) -> OpSpec:
-    """The operator, or GraphEditError with why it cannot be used. CatalogError if unknown."""
-    spec = catalog[op]
-    if spec.unusable:
-        raise GraphEditError(f"{op} cannot be added: {spec.unusable}.")
-    return spec
 
 
 def place_node(

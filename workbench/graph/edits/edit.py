@@ -74,6 +74,14 @@ def free_id(graph: Graph, wanted: str, also: Iterable[str] = ()) -> str:
     return free_name(wanted, taken)
 
 
+def usable_spec(catalog: Catalog, op: str) -> OpSpec:
+    """The operator, or GraphEditError with why it cannot be used. CatalogError if unknown."""
+    spec = catalog[op]
+    if spec.unusable:
+        raise GraphEditError(f"{op} cannot be added: {spec.unusable}.")
+    return spec
+
+
 def new_node(graph: Graph, catalog: Catalog, op: str, wanted_id: str | None = None) -> Node:
     """A node of the operator with its start values, not yet part of the graph."""
     spec = catalog[op]
@@ -148,9 +156,7 @@ def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Gr
     Returns the graph and the new node's id. Raises CatalogError for an unknown operator and
     GraphEditError where the operator does not fit there.
     """
-    spec = catalog[op]
-    if spec.unusable:
-        raise GraphEditError(f"{op} cannot be added: {spec.unusable}.")
+    spec = usable_spec(catalog, op)
     port = _port_to_follow(graph, catalog, after, spec)
     node = new_node(graph, catalog, op)
     node = replace(node, inputs={spec.inputs[0].name: port})

@@ -292,7 +292,7 @@ def _read_in_place(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
     """
     if node not in graph.nodes:
         return None
-    given = (Port(node.id, output.name) for output in catalog[node.op].outputs)
+    given = output_ports(node, catalog[node.op])
     wanted = [port for port in given if port in used_ports(graph)]
     if not wanted or len(wanted) > 2:
         return None

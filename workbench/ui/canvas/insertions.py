@@ -12,12 +12,11 @@ from workbench.catalog.templates import load_templates
 from workbench.errors import CatalogError, GraphEditError
 from workbench.graph.checks.check import Fault, check_graph
 from workbench.graph.edits import compose
-from workbench.graph.edits.edit import insert_node
+from workbench.graph.edits.edit import insert_node, ports_at, usable_spec
 from workbench.graph.fixes import fixes
 from workbench.graph.fixes.unfed_inputs import feed_node
 from workbench.graph.model import Graph, Port
 from workbench.graph.model.node_order import ancestors
-from workbench.graph.model.ports import outputs_of
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.snippets import (
     Part,
@@ -122,10 +121,7 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
         after = getattr(self, "after", "")
         if not after or not graph.has(after):
             return
-        ports = [
-            Port(after, port.name)
-            for port in outputs_of(graph.node(after), catalog[graph.node(after).op])
-        ]
+        ports = ports_at(graph, catalog, after)
         port = next((p for p in ports if port_kind(graph, catalog, p) == "encoded"), None)
         if port is None:
             return
@@ -155,7 +151,7 @@ class Add(Insertion, tag="add", frozen=True):
     """Id of the node; empty: at the end."""
 
     def insert(self, graph: Graph, catalog: Catalog) -> tuple[Graph, str]:
-        if not self.after or not compose.usable_spec(catalog, self.op).inputs:
+        if not self.after or not usable_spec(catalog, self.op).inputs:
             return compose.append_node(graph, catalog, self.op)
         placed, node = insert_node(graph, catalog, self.op, self.after)
         return compose.with_outputs(placed, catalog, node), node
