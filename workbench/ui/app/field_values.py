@@ -227,12 +227,9 @@ def graph_fields(
             "overwrite": state.overwrite.get("code", NO_QUESTION),
         },
         "data": {
-            "report": data_panel.report,
-            "folders": data_panel.folders,
+            **data_panel.fields(memo(data_parameters, graph, data_panel.datasets)),
             "recent_folders": state.recent_folders,
             "shown_classes": state.shown_classes,
-            "summary": data_panel.view
-            | {"parameters": memo(data_parameters, graph, data_panel.datasets)},
         },
     }
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from workbench.engine.protocol.exit_status import printable
 from workbench.engine.protocol.heartbeat import warn_of_silence
@@ -156,6 +156,11 @@ class DataPanel:
             return ""
         places = (each.location for each in self.datasets.values() if each.location)
         return next((place for place in places if roots.refusal(place)), "")
+
+    def fields(self, parameters: list[DataParameter]) -> dict[str, Any]:
+        """The fields of the component that are of the data alone."""
+        summary: DataView = {**self.view, "parameters": parameters}
+        return {"summary": summary, "report": self.report, "folders": self.folders}
 
     @property
     def error(self) -> str:
