@@ -332,7 +332,7 @@ def test_a_circle_is_drawn_too() -> None:
 # Long chains of like operators, drawn as one card each.
 
 GROUPS = """
-import { findGroups, withGroups } from "./src/canvas/state/groups";
+import { findGroups, withGroups } from "./src/canvas/layout/groups";
 const answer = ({ nodes, edges, kept, longer }) => {
   const groups = findGroups(nodes, edges, kept, longer);
   return { groups, drawn: withGroups(nodes, edges, groups) };

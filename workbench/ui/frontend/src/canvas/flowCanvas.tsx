@@ -13,7 +13,7 @@ import { note } from "./state/actions";
 import { EmptyState } from "./emptyState";
 import { legibility } from "./layout/firstView";
 import { Flow, type BoxFlow, type LineFlow } from "./state/flowElements";
-import { withGroups } from "./state/groups";
+import { withGroups } from "./layout/groups";
 import { FocusKeeper } from "./input/focusKeeper";
 import { ShortcutHelp } from "./menus/shortcutHelp";
 import { CARD, type Point } from "./layout/geometry";

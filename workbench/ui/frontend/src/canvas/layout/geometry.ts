@@ -1,7 +1,7 @@
 // How large the boxes are, and where their ports sit. All in pixels at zoom 1.
 
 import type { EdgeEntry, NodeEntry, PortEntry } from "../../views";
-import type { DrawnEntry } from "../state/groups";
+import type { DrawnEntry } from "./groups";
 import { beside, drawWords } from "./nodeLabels";
 
 export const CARD = { width: 228, most: 340, height: 62, line: 114, fault: 18, bodies: 42 };

@@ -14,7 +14,7 @@ import type {
 import { isOutput, type Point } from "../layout/geometry";
 import { shownScope } from "../layout/nestedLayout";
 import type { Linking } from "./edgeDrag";
-import type { Group } from "./groups";
+import type { Group } from "../layout/groups";
 
 /** Where the operator search adds what is chosen. */
 export type Place =

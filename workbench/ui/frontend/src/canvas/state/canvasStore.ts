@@ -8,7 +8,7 @@ import { NO_LAYOUT, type LayoutCache } from "../layout/layoutCache";
 import { AnnouncedEdit } from "./announcedEdit";
 import { CanvasDom } from "./canvasDom";
 import { CanvasState, FIELDS, NONE, type FieldName, type Fields } from "./canvasState";
-import { findGroups, type Group } from "./groups";
+import { findGroups, type Group } from "../layout/groups";
 import { paletteWasOpen } from "./paletteVisibility";
 
 export class CanvasStore extends CanvasState {
