@@ -80,6 +80,21 @@ def test_order_chance_and_ranges_are_the_librarys() -> None:
     assert graph.name == "simclr"
 
 
+def test_a_block_is_called_as_its_transform_and_collapsed_where_it_calculates() -> None:
+    """RandomErasing takes 25 nodes of arithmetic."""
+    erasing = TransformCall("torchvision.transforms.v2.RandomErasing", {"p": 0.5})
+    jitter = TransformCall("torchvision.transforms.v2.RandomGrayscale", {"p": 0.2})
+    both = TransformCall("torchvision.transforms.v2.Compose", {"transforms": (jitter, erasing)})
+    imported = import_transforms(both)
+    assert [n.id for n in imported.graph.nodes if n.bodies] == [
+        "random_grayscale",
+        "random_erasing",
+    ]
+    assert imported.document.layout.collapsed == {"random_erasing"}
+    report = imported.report
+    assert {*report.exact, *report.changed_nodes} == {n.id for n in imported.graph.walk()}
+
+
 def test_one_of_has_the_chances_of_its_members_as_weights() -> None:
     either = albumentations(
         "OneOf", [albumentations("Blur", p=0.3), albumentations("Equalize", p=0.7)], p=0.5

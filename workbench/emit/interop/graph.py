@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -19,12 +20,17 @@ from workbench.emit.interop.own_steps import OWN
 from workbench.emit.interop.timm import TIMM
 from workbench.emit.interop.torchvision import TORCHVISION
 from workbench.emit.pipeline_import.graph import ImportedGraph
-from workbench.emit.pipeline_import.report import ImportIssue, ImportReport, with_remark
+from workbench.emit.pipeline_import.report import (
+    ImportIssue,
+    ImportReport,
+    with_arithmetic_collapsed,
+    with_remark,
+)
 from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.errors import ImportFailedError
 from workbench.graph.builder.data_node import deferred_checks
 from workbench.graph.checks.check import check_graph
-from workbench.graph.edits.edit import new_node
+from workbench.graph.edits.edit import free_id, new_node, rename_node
 from workbench.graph.model import Graph, Source
 from workbench.graph.model.graph import FrozenDict
 from workbench.graph.model.ports import output_ports
@@ -137,8 +143,9 @@ def import_transforms(
         images, graph = _applied(library, call, start)
     if check_graph(graph, load_catalog()):  # which transformation it is, is told by its own check
         images, graph = _applied(library, call, start)
-    graph = graph.named(name)
-    inexact = tuple(node.id for node in graph.walk() if images.differing.get(node.id))
+    graph, names = _named_blocks(graph.named(name), images.blocks)
+    differing = {names.get(node, node) for node, differs in images.differing.items() if differs}
+    inexact = tuple(node.id for node in graph.walk() if node.id in differing)
     exact = tuple(node.id for node in graph.walk() if node.id not in inexact)
     report = ImportReport(
         exact,
@@ -147,7 +154,19 @@ def import_transforms(
         assumed=FrozenDict(assumed),
         changed_nodes=inexact,
     )
-    return ImportedGraph(with_remark(Document(graph), report), report, call)
+    document = with_arithmetic_collapsed(Document(graph))
+    return ImportedGraph(with_remark(document, report), report, call)
+
+
+def _named_blocks(graph: Graph, blocks: Mapping[str, str]) -> tuple[Graph, dict[str, str]]:
+    """The graph with blocks called as the transforms that they were made for, and each new id."""
+    names: dict[str, str] = {}
+    for block, transform in blocks.items():
+        words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", transform).lower()
+        if graph.has(block) and words.isidentifier():
+            names[block] = free_id(graph, words)
+            graph = rename_node(graph, block, names[block])
+    return graph, names
 
 
 def _applied(library: Library, call: TransformCall, start: Graph) -> tuple[Images, Graph]:

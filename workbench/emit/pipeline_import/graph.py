@@ -27,7 +27,12 @@ from workbench.emit.pipeline_import.calls.source_in_place import with_folder
 from workbench.emit.pipeline_import.control_flow.block_converter import BlockConverter, every_call
 from workbench.emit.pipeline_import.control_flow.logic import without_logic
 from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
-from workbench.emit.pipeline_import.report import ImportIssue, ImportReport, with_remark
+from workbench.emit.pipeline_import.report import (
+    ImportIssue,
+    ImportReport,
+    with_arithmetic_collapsed,
+    with_remark,
+)
 from workbench.emit.pipeline_import.trace.call_order import in_call_order
 from workbench.emit.pipeline_import.trace.seeds import Seeds, assign_seeds, automatic_changes
 from workbench.emit.pipeline_import.trace.source_lines import Lines
@@ -166,7 +171,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     graph = side_by_side(graph, traced.pipelines)
     places = {ids[op.name]: _place(lines.place(op)) for op, _ in every}
     known = {node: place for node, place in places.items() if place}
-    document = Document(graph, origins=known)
+    document = with_arithmetic_collapsed(Document(graph, origins=known))
     faults = graph_faults(graph, catalog, places)
     report = _report(graph, every, ids, document, seeds, refused, faults, traced)
     named = str(folder or "")

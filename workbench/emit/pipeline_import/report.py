@@ -10,6 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.figures import plot_counts
+from workbench.graph.model import Node
 from workbench.graph.model.graph import FrozenDict
 from workbench.graph.storage.layout import Document, Note
 
@@ -184,6 +185,26 @@ def _line(entry: ImportIssue, nodes: Sequence[str]) -> str:
     place = f" ({entry.place})" if entry.place else ""
     where = f"{named}{more}{place}: ".lstrip() if named or place else ""
     return f"{entry.kind:8} {where}{entry.why}"
+
+
+_MOST_SUMS = 4
+"""Operators on numbers that a block may have and be drawn as a frame."""
+_NUMBERS = ("stack", "shape", "subscript", "cast", "constant")
+
+
+def with_arithmetic_collapsed(document: Document) -> Document:
+    """Draw blocks in which much is calculated as cards: their ids say what they do."""
+    blocks = {
+        node.id
+        for node in document.graph.walk()
+        if sum(_calculates(n) for body in node.bodies.values() for n in body.nodes) > _MOST_SUMS
+    }
+    collapsed = document.layout.collapsed | blocks
+    return replace(document, layout=replace(document.layout, collapsed=collapsed))
+
+
+def _calculates(node: Node) -> bool:
+    return node.op.startswith("math.") or node.op in _NUMBERS
 
 
 def with_remark(document: Document, report: ImportReport) -> Document:

@@ -63,6 +63,8 @@ class Images:
     """Whether the library has floats, of whatever range."""
     differing: dict[str, bool] = field(default_factory=dict)
     """By node whether it differs from the library; ``issues`` has the reason."""
+    blocks: dict[str, str] = field(default_factory=dict)
+    """Block -> the transform that it was made for."""
     _differs: bool = False
     """Whether a difference was reported for the transform that is being matched."""
     call: TransformCall = field(default_factory=lambda: TransformCall(""))
@@ -110,8 +112,11 @@ class Images:
             self.refused(f"left out: {error}")
         finally:
             known = {node.id for node in before[0].whole.walk()} | self.differing.keys()
-            made = [node.id for node in self.graph.whole.walk() if node.id not in known]
-            self.differing.update(dict.fromkeys(made, self._differs))
+            made = [node for node in self.graph.whole.walk() if node.id not in known]
+            self.differing.update({node.id: self._differs for node in made})
+            for block in made:
+                if block.bodies:
+                    self.blocks.setdefault(block.id, call.short_name)
             self.call, self._differs = outer, outer_differs
 
     def _report(self, kind: Literal["changed", "refused"], why: str) -> None:
