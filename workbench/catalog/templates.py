@@ -1,6 +1,6 @@
 """Templates: words of other libraries and of common speech that take several nodes of DALI.
 
-They are data, ``templates.toml``; ``graph.templates`` puts one into a graph.
+They are data, ``templates.toml``; ``graph.snippets`` puts one into a graph.
 """
 
 from __future__ import annotations
