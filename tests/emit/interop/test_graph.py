@@ -82,10 +82,8 @@ def test_order_chance_and_ranges_are_the_librarys() -> None:
 
 def test_a_block_is_called_as_its_transform_and_collapsed_where_it_calculates() -> None:
     """RandomErasing takes 25 nodes of arithmetic."""
-    erasing = TransformCall("torchvision.transforms.v2.RandomErasing", {"p": 0.5})
-    jitter = TransformCall("torchvision.transforms.v2.RandomGrayscale", {"p": 0.2})
-    both = TransformCall("torchvision.transforms.v2.Compose", {"transforms": (jitter, erasing)})
-    imported = import_transforms(both)
+    steps = torchvision("RandomGrayscale", p=0.2), torchvision("RandomErasing", p=0.5)
+    imported = import_transforms(composed(*steps))
     assert [n.id for n in imported.graph.nodes if n.bodies] == [
         "random_grayscale",
         "random_erasing",
