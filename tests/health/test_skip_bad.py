@@ -366,7 +366,9 @@ def test_the_export_says_what_names_a_bad_file(target: str, words: str) -> None:
     assert bool(found) == bool(words)
 
 
-@pytest.mark.parametrize(("target", "names"), [("script", True), ("dynamic", False)])
+@pytest.mark.parametrize(
+    ("target", "names"), [("script", True), ("dynamic", False), ("tensorflow", False)]
+)
 def test_a_program_that_skips_bad_files_may_name_those_of_later(
     target: str, names: bool, small_photos: list[bytes], tmp_path: Path
 ) -> None:

@@ -82,6 +82,8 @@ class Target:
     """The same with the operators captured, where DALI does that."""
     skips_bad: bool = True
     """Whether it can read a list of the good files."""
+    runs_copy: bool = False
+    """Whether a copy of the pipeline runs, so that no function of the program sees its errors."""
     notes: Callable[[ResolvedGraph], Sequence[str]] | None = None
     """What the files do otherwise than the graph, unless they are for training."""
 
@@ -145,7 +147,9 @@ class Export:
     @property
     def at_bad_file(self) -> str:
         """What to do where DALI ends the program at a file; empty if the program names the file."""
-        if bad_files.NAMES[1] in self.main.text or not load_target(self.target).skips_bad:
+        target = load_target(self.target)
+        names = bad_files.NAMES[1] in self.main.text and not target.runs_copy
+        if names or not target.skips_bad:
             return ""
         skips = "" if self.good else ", and --skip-bad (in Python skip_bad=True) leaves it out"
         return (

@@ -80,4 +80,6 @@ def _tuple(name: str, items: list[str]) -> str:
     return "\n".join([f"{name} = (", *(f"    {item}," for item in items), ")"])
 
 
-TARGET = Target("a loader around DALIDataset, which Keras takes too", emit_tensorflow)
+TARGET = Target(
+    "a loader around DALIDataset, which Keras takes too", emit_tensorflow, runs_copy=True
+)
