@@ -189,12 +189,14 @@ def preview_control(page: Page, name: str) -> Locator:
 
 
 def preview_mode(page: Page, name: str) -> Locator:
-    """What the preview can show: where the row has no room for all modes, their menu is opened."""
+    """What the preview can show: the menu of modes that the row does not show is opened."""
     preview = part(page, "preview")
-    menu = preview.locator("[data-wb=mode]")
-    if menu.is_visible() and menu.get_attribute("aria-expanded") != "true":
+    mode = preview.get_by_role("radio", name=name, exact=True)
+    menu = preview.locator("[data-wb=mode], [data-wb=more-modes]").first
+    expect(menu).to_be_visible()
+    if not mode.is_visible() and menu.get_attribute("aria-expanded") != "true":
         menu.click()
-    return preview.get_by_role("radio", name=name, exact=True)
+    return mode
 
 
 def await_picture(page: Page) -> None:
