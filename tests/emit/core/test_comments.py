@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -136,7 +137,8 @@ def test_counts_of_the_first_samples_are_lower_bounds(
     listed.write_text("\n".join(["photos/bee/gone", *rows]))
     whole = wb.check_warnings(unshuffled(), facts={"data": data_facts(open_dataset(listed))})
     assert not any("first" in each.message for each in whole)
-    monkeypatch.setattr("workbench.sources.data_facts.MOST_READ", 15)
+    # ``workbench.sources.data_facts`` is the function, which hides its module.
+    monkeypatch.setattr(sys.modules[data_facts.__module__], "MOST_READ", 15)
     facts = data_facts(open_dataset(listed), "another version")
     assert facts.more
     messages = [each.message for each in wb.check_warnings(unshuffled(), facts={"data": facts})]
