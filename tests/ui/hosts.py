@@ -216,6 +216,17 @@ def await_cards(page: Page, count: int) -> None:
     expect(part(page, "canvas").locator("[data-wb=look]:has(canvas)")).to_have_count(count)
 
 
+def close_effect(host: Host) -> None:
+    """Close the effect sheet, and wait until the worker computes nothing for it any more."""
+    toggle = part(host.page, "inspector").locator("[data-wb=effect-open]")
+    expect(toggle).to_be_visible()
+    if toggle.get_attribute("aria-expanded") == "true":
+        toggle.click()
+    expect(toggle).to_have_attribute("aria-expanded", "false")
+    await_python(host, "not model.state.effect_open", bool)
+    await_python(host, "model.previewer._background_job is None", bool)
+
+
 def await_mean(page: Page, least: float = 0, most: float = 255) -> float:
     """The mean of the augmented pixels on the screen, once it lies between the two."""
     handle = page.wait_for_function(_MEAN, arg=[least, most], polling=100, timeout=PATIENCE)

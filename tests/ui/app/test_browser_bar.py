@@ -156,7 +156,12 @@ def test_what_comes_in_is_opened_or_refused_with_the_reason(
         bar(page).locator("[data-wb=open-now]").click()
 
     paste("import os")
-    expect(message(page)).to_contain_text("This is not JSON")
+    expect(message(page)).to_contain_text("no code is run here")
+    expect(bar(page).locator("[data-wb=command]")).to_have_text(
+        "workbench import pipeline.py -o pipeline.json"
+    )
+    bar(page).locator("[data-wb=copy-command]").click()
+    expect(bar(page).locator("[data-wb=copy-command]")).to_have_text("Copied")
     expect(bar(page).locator("[data-wb=open-text]")).to_have_value("import os")
     paste(dump_graph(evaluation))
     expect(title(page)).to_have_text("imagenet-eval")

@@ -21,6 +21,7 @@ from tests.ui.hosts import (
     Host,
     PanelHost,
     await_python,
+    close_effect,
     drag,
     open_page,
     part,
@@ -275,6 +276,7 @@ def test_the_key_shows_the_original_closely(host: Host, photos: Path) -> None:
 @pytest.mark.thorough
 def test_values_that_a_worker_takes_along_are_asked_for_again(host: Host, photos: Path) -> None:
     page = open_page(host, photos, small())
+    close_effect(host)
     closeup = look_closely(page)
     pid = host.python("model.engine.pid")
     os.kill(pid, signal.SIGSTOP)  # so that it is in the middle of the call

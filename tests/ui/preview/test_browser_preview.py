@@ -24,6 +24,7 @@ from tests.ui.hosts import (
     await_mean,
     await_picture,
     await_python,
+    close_effect,
     open_page,
     part,
     preview_control,
@@ -301,6 +302,7 @@ def works_again(host: Host, picture: str | None) -> None:
 def test_a_worker_that_ends_or_hangs_in_a_change(host: Host, photos: Path, by: int) -> None:
     page = open_page(host, photos, small())
     before = await_mean(page)
+    close_effect(host)
     sheet = preview(page).get_attribute("data-sheet")
     pid = host.python("model.engine.pid")
     os.kill(pid, signal.SIGSTOP)  # so that it is in the middle of the call

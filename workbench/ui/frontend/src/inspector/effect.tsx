@@ -30,7 +30,16 @@ export function EffectSheet({ link, node, rows, panel }: SheetProps) {
   const decided = useRef(false);
   const some = choices.length > 0;
   useLayoutEffect(() => {
-    if (some && !decided.current) link.set("effect_open", hasRoom(section.current!, panel.current!));
+    const decide = (): void => {
+      const room = hasRoom(section.current!, panel.current!);
+      if (some && !decided.current && link.get("effect_open", false) !== room) {
+        link.set("effect_open", room);
+      }
+    };
+    // A host may give the panel its height only after it was drawn.
+    const resized = new ResizeObserver(decide);
+    resized.observe(panel.current!);
+    return () => resized.disconnect();
   }, [node, some]);
   const choose = (...names: string[]): void => link.set("effect_args", names.filter(Boolean));
   return (

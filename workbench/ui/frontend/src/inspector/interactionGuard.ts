@@ -51,6 +51,7 @@ export class InteractionGuard {
   group(el: Element): string {
     const idle = performance.now() - this.lastStep > BURST && this.dragged !== el;
     if (this.groupOf !== el || idle) this.begin(el);
+    this.touched = el; // keys and the wheel change a field without an input event
     this.lastStep = performance.now();
     return `${this.link.view}-${this.groups}`;
   }
