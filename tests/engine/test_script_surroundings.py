@@ -232,3 +232,25 @@ def test_constants_of_timm_alone_are_known(brought: Any, library: str, is_known:
     else:
         with pytest.raises(ImportFailedError, match="Install no_such_timm"):
             brought(text, data_dir="photos")
+
+
+def test_a_script_for_several_processes_is_read_as_one_and_the_report_says_so(
+    brought: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sharded = ONE.replace("=data_dir)", "=data_dir, shard_id=rank, num_shards=world)")
+    text = (
+        HEAD + "import os\nrank = int(os.environ['RANK'])\nworld = int(os.environ['WORLD_SIZE'])\n"
+    )
+    monkeypatch.delenv("RANK", raising=False)
+    monkeypatch.setenv("WORLD_SIZE", "1")  # what the environment has was not assumed
+    notes = brought(text + sharded, data_dir="photos").report.notes
+    assert "read as one process with one GPU: the script uses RANK" in notes
+    assert "one process" not in str(brought(HEAD + ONE, data_dir="photos"))
+
+
+def test_functions_of_torch_for_ranks_are_named_where_they_are_called(brought: Any) -> None:
+    pytest.importorskip("torch")
+    sharded = ONE.replace("=data_dir)", "=data_dir, num_shards=distributed.get_world_size())")
+    notes = brought(HEAD + "from torch import distributed\n" + sharded, data_dir="x").report.notes
+    said = "read as one process with one GPU: the script uses torch.distributed.get_world_size"
+    assert said in notes

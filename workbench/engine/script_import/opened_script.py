@@ -79,6 +79,8 @@ class OpenedScript:
     """Values that nobody gave."""
     trees: Mapping[str, ast.Module] = field(default_factory=lambda: TREES)
     """Its files and those of its project that were run."""
+    launcher: Collection[str] = ()
+    """Variables of a launcher that the environment did not have: they were set for one process."""
 
     @property
     def file(self) -> str:
@@ -103,6 +105,16 @@ class OpenedScript:
         for file, tree in waiting:
             self.lines.define(tree, file, 0, self.module)
         sys.path[:] = paths
+
+    def launcher_variables(self) -> list[str]:
+        """Variables of the environment in its source that were set as for one process."""
+        texts = {
+            node.value
+            for tree in self.trees.values()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+        return [name for name in self.launcher if name in texts]
 
     def unread_part_note(self) -> str:
         """What was not read of a script that was stopped, as a further sentence."""
@@ -141,7 +153,9 @@ def opened_script(
     cells = read_source_cells(path)
     tempfile.gettempdir()  # it is kept from now on, whatever the script does to the environment
     lines = ScriptRun(StandIns())
-    script = OpenedScript(path, new_module(path), parsed_cells(cells, lines), lines)
+    launcher = [name for name in _ONE_PROCESS if name not in os.environ]
+    module = new_module(path)
+    script = OpenedScript(path, module, parsed_cells(cells, lines), lines, launcher=launcher)
     lines.stand_ins.note_use = script.uses.note
     file = Path(script.module.__file__ or "")
     with (

@@ -7,7 +7,7 @@ import argparse
 import ast
 import linecache
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field
@@ -27,6 +27,8 @@ _ALONE: Mapping[str, Mapping[str, Any]] = {
     "torch.cuda": {"current_device": 0, "device_count": 1, "set_device": None},
     "torch.distributed": {"get_rank": 0, "get_world_size": 1, "is_initialized": False},
 }
+_OF_THIS_PROCESS = ("torch.cuda.current_device", "torch.cuda.set_device")
+"""Those of these that say nothing about other processes."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
@@ -223,15 +225,28 @@ def command_line(given: Mapping[str, Any], run: ScriptRun) -> Iterator[set[str]]
 
 
 @contextmanager
-def one_process() -> Iterator[None]:
-    """Within it torch, where the script imported it, answers as in one process with one GPU."""
+def one_process() -> Iterator[list[str]]:
+    """Within it torch, where the script imported it, answers as in one process with one GPU.
+
+    Yields the names of the functions that were called for ranks and counts, in order.
+    """
+    called: list[str] = []
+
+    def answering(name: str, answer: Any) -> Callable[..., Any]:
+        def answered(*_: Any, **__: Any) -> Any:
+            if name not in (*called, *_OF_THIS_PROCESS):
+                called.append(name)
+            return answer
+
+        return answered
+
     with replaced(
-        (module, function, lambda *_, _answer=answer, **__: _answer)
+        (module, function, answering(f"{name}.{function}", answer))
         for name, answers in _ALONE.items()
         if (module := sys.modules.get(name)) is not None
         for function, answer in answers.items()
     ):
-        yield
+        yield called
 
 
 def _eased(action: argparse.Action, stand_ins: StandIns) -> argparse.Action:

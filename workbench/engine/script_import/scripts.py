@@ -66,11 +66,13 @@ def trace_source(
         ran = list(script.made)
         chosen = _chosen(script, pipeline, arguments)
         script.assumed = chosen.assumed
-        with one_process():
+        with one_process() as asked:
             pipe, traced = _traced(chosen, held)
         traced = with_noted(traced, noted)
     name, about = name_of(traced, script.module.__doc__, Path(path).stem, type(pipe))
     notes = [note_of_data(made_up.values())] if made_up else []
+    if asked := [*asked, *script.launcher_variables()]:
+        notes.append(f"read as one process with one GPU: the script uses {', '.join(asked)}")
     others: tuple[str, ...] = ()
     if script.stopped:
         notes.append(f"the script was stopped at {script.stopped}, where it runs a pipeline")
