@@ -18,6 +18,7 @@ from tests.helpers import CATALOG, arrays_of, same, script_batches
 from workbench.catalog.spec import OPAQUE, Value
 from workbench.emit.pipeline_import.calls.expressions import Expression, expression_node
 from workbench.emit.pipeline_import.calls.nodes import Call, call_name, make_call, read_folder
+from workbench.emit.pipeline_import.calls.older_names import with_todays_calls
 from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
@@ -54,7 +55,8 @@ def test_the_seed_is_the_graphs_affair() -> None:
 
 
 def test_an_operator_that_has_moved_since() -> None:
-    made = call(op("experimental__Equalize", "__E_1", IMAGES))
+    (today,) = with_todays_calls([op("experimental__Equalize", "__E_1", IMAGES)])
+    made = call(today)
     assert (made.op, made.opaque) == ("equalize", None)
 
 
