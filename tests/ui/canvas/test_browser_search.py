@@ -167,7 +167,7 @@ def test_what_would_be_a_fault_is_not_added(host: Host, photos: Path) -> None:
     inspected(page, "resize")
     before = held(host)
     page.keyboard.press("/")
-    page.keyboard.type("crop_mirror")
+    page.keyboard.type("crop_mirror_norm")
     option = options(page).first
     expect(option).to_have_attribute("data-op", re.compile("fix:.*:crop_mirror_normalize"))
     fix = option.locator("[data-wb=fix]")

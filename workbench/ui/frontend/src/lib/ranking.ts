@@ -25,7 +25,7 @@ const LEADS = 104;
 const EXACT = 100;
 const EXACT_OTHER = 96;
 /** The last part of a dotted name: `uniform` of `random.uniform`. */
-const EXACT_PART = 93;
+const EXACT_PART = 88;
 const PREFIX = 90;
 const PREFIX_OTHER = 80;
 const PREFIX_PART = 78;
