@@ -196,6 +196,8 @@ class Loader:
             made: dict[str, Tensor] = batch.result()
             return made
         except RuntimeError as error:
+            if not batch.done() or batch.exception() is not error:
+                raise  # PyTorch's: a worker ended while DALI made the batch
             self.failed = True
             cause = str(error).partition("\n")[0]
             raise RuntimeError(
