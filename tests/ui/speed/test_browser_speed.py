@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -73,8 +74,8 @@ def await_measuring(host: Host, count: int) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.skipif(not find_spec("albumentations"), reason="albumentations is not installed")
 def test_peers_that_are_ticked_are_measured(host: Host, photos: Path) -> None:
-    pytest.importorskip("albumentations")
     speed = speed_panel(host, photos)
     host.python(
         "__import__('workbench.ui.speed.experiment_factory', fromlist=['x'])"
