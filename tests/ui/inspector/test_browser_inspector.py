@@ -128,7 +128,7 @@ def test_the_effect_is_open_where_there_is_room(panel: PanelHost, photos: Path) 
     expect(values).to_have_count(5)
     assert point(below)[1] == pytest.approx(before, abs=1), "pictures that arrive move nothing"
     page.set_viewport_size({"width": 1280, "height": 400})
-    select(page, "color")
+    select(page, "resize")
     expect(toggle).to_have_attribute("aria-expanded", "false")
     toggle.click()
     select(page, "rotate")

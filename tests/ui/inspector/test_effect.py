@@ -219,6 +219,7 @@ def test_nothing_is_asked_while_a_value_is_dragged(
     model, screen = ready
     monkeypatch.setattr("workbench.ui.jobs.background_results.DELAY", 3600)
     model.receive("inspector", "effect_open", True)
+    screen.wait(lambda s: timer(model) is not None, "the first rest")
     first = timer(model)
     assert first is not None
     for value in (0.5, 0.75):
