@@ -230,7 +230,7 @@ class AddTemplate(Insertion, tag="add_template", frozen=True):
         if not getattr(template, "mixes", False):
             return insert_template(graph, catalog, template, after)
         other = self.other
-        if not other:
+        if other in ("", after):  # an image is not mixed with itself
             raise GraphEditError(f"{template.name} mixes two images: {SELECT_TWO}.")
         seen = ancestors(graph, list(graph.outputs.values()))
         # Behind the one that leads to an output; of two behind the later one.

@@ -13,7 +13,7 @@ export function askCompatibleOps(
   place: Place,
   tried: readonly string[],
 ): string {
-  const about = { how: place.do, tried: [...tried], other: otherOf(store) };
+  const about = { how: place.do, tried: [...tried], other: otherOf(store, place) };
   if (place.do === "add_on") {
     store.link.ask("compatible_ops", { node: "", output: "", edge: place.edge, ...about });
     return place.edge;
@@ -38,17 +38,19 @@ export function addTo(store: CanvasStore, place: Place, item: Item): void {
   if (id.startsWith(PREFIXES.template)) {
     const { do: _, ...where } = place;
     const template = id.slice(PREFIXES.template.length);
-    link.ask("add_template", { template, ...where, other: otherOf(store), ...how });
+    link.ask("add_template", { template, ...where, other: otherOf(store, place), ...how });
   } else if (place.do === "add") link.ask("add", { op: id, after: place.after, ...how });
   else if (place.do === "add_on") link.ask("add_on", { op: id, edge: place.edge, ...how });
   else link.ask("branch", { op: id, node: place.node, output: place.output, ...how });
 }
 
-/** Of two selected nodes of one body the one that is not inspected. */
-function otherOf(store: CanvasStore): string {
+/** Of two selected nodes of one body the one that the place is not after. */
+function otherOf(store: CanvasStore, place: Place): string {
   const { selected } = store.get();
   const scopes = new Set(selected.map((id) => store.node(id)?.scope));
-  return selected.length === 2 && scopes.size === 1 ? selected[0]! : "";
+  if (selected.length !== 2 || scopes.size !== 1) return "";
+  const after = (place.do === "add" && place.after) || selected[1];
+  return selected.find((id) => id !== after)!;
 }
 
 export function wherePlaced(store: CanvasStore, place: Place): string {
