@@ -243,14 +243,14 @@ function Picture({ picture, pixels, args, present, reached, tip, adopt }: Pictur
       type="button"
       data-wb="effect-value"
       tabIndex={reached ? 0 : -1}
-      aria-label={`${named}, use it`}
+      aria-label={box.length ? `${named}, use it` : undefined} // else its text
       aria-current={present ? "true" : undefined}
       aria-description={error || tip}
       data-tip={error || tip}
       onClick={adopt}
     >
       {box.length ? <canvas ref={canvas} aria-hidden="true" /> : <i>{error || "no picture"}</i>}
-      {args.length === 1 && <span aria-hidden="true">{texts[0]}</span>}
+      {args.length === 1 && <span>{texts[0]}</span>}
     </button>
   );
 }
