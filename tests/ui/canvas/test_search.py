@@ -136,8 +136,10 @@ def test_two_selected_images_are_mixed_in_one_edit(make: Make) -> None:
         assert graph.node("color").inputs["data"].node == "mix"
         assert check_graph(graph, load_catalog()) == ()
         model.act("canvas", {"do": "undo"})
-    model.act("canvas", {"do": "add_template", "template": "mix", "after": "rotate", "sound": True})
-    assert not model.graph.has("mix")
+    for other in ("", "rotate"):  # nothing, or the same image again
+        mix = {"do": "add_template", "template": "mix", "after": "rotate", "other": other}
+        model.act("canvas", {**mix, "sound": True})
+        assert not model.graph.has("mix")
 
 
 @pytest.mark.parametrize("selected", [("resize", "gaussian_blur"), ("gaussian_blur", "resize")])
