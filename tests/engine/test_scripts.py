@@ -172,6 +172,13 @@ def test_debug_mode_has_the_graph_that_it_has_without(trace: Any) -> None:
     assert ops(trace(text, data="photos")) == ["file"]
 
 
+def test_the_second_of_two_pipelines_with_one_name_is_imported(trace: Any) -> None:
+    text = HEAD + ONE + ONE.replace("angle=5", "angle=9").replace("size=32", "size=48")
+    traced = trace(text, data_dir="photos")
+    assert traced.pipeline.ops[-1].args["angle"] == 9
+    assert traced.pipeline.ops[-2].args["size"] == (48.0,)
+
+
 def test_conditions_and_imports_beside_the_script(trace: Any, tmp_path: Path) -> None:
     (tmp_path / "beside.py").write_text("SIDE = 48\n")
     text = HEAD + (

@@ -104,6 +104,13 @@ def test_siblings_are_reported(text: str, tmp_path: Path) -> None:
     assert_reported(imported(text, tmp_path))
 
 
+def test_an_unknown_truth_value_counts_as_false_and_is_reported(tmp_path: Path) -> None:
+    found = imported(turned("lib.TURN"), tmp_path)
+    assert_reported(found)
+    assert "not_installed_here.TURN is not known here and counts as false" in str(found.report)
+    assert not found.graph.has("rotate")
+
+
 def test_an_unknown_text_names_its_node_and_is_no_folder(tmp_path: Path) -> None:
     found = imported(script(root="f'{lib.root}/train'"), tmp_path)
     (entry,) = found.report.changed

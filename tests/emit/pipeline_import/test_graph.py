@@ -119,6 +119,16 @@ class TestSides:
             assert (node.op, node.device, node.inputs) == ("copy", "gpu", {"data": source})
         assert set(found.report.exact) == {node.id for node in found.graph.nodes}
 
+    def test_an_output_on_both_sides_is_copied_once(self) -> None:
+        gives = tuple(TracedInput(IMAGES, side) for side in ("gpu", "cpu", "gpu"))
+        graph = brought(reader(), decoder(), gives=gives).graph
+        first, second, third = graph.outputs.values()
+        assert first == third
+        assert second == Port("decode", "output")
+        copy = graph.node(first.node)
+        assert (copy.op, copy.device, copy.inputs) == ("copy", "gpu", {"data": second})
+        assert len(graph.nodes) == 3
+
     def test_a_decoder_that_stays_behind(self) -> None:
         other = op("decoders__Image", "__Image_5", "R[0]")
         gives = (TracedInput(IMAGES, "gpu"), TracedInput("__Image_5", "cpu"))
