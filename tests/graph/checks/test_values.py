@@ -172,3 +172,17 @@ def test_a_size_of_zero_follows_the_other_extent() -> None:
     )
     graph = Graph("ranges", nodes=nodes, outputs={"images": Port("edit", "output")})
     assert not check_graph(graph)
+
+
+@pytest.mark.parametrize(
+    ("op", "arg", "value", "words"),
+    [
+        ("crop", "crop", (-5, 20), "with a 0 beside it, that side is not cropped"),
+        ("resize", "size", (0, 0), "with a 0 beside it, DALI works out that side"),
+        ("resize", "resize_shorter", 0, "Give pixels above 0, for example 224."),
+    ],
+)
+def test_what_is_no_size_says_where_a_0_is_one(op: str, arg: str, value: Value, words: str) -> None:
+    fault = value_fault(load_catalog()[op].args[arg], value)
+    assert fault is not None
+    assert words in fault[1]

@@ -108,10 +108,10 @@ def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | No
         return f"{_show(items)} is not a standard deviation", "Give numbers above 0."
     if arg.name in SIZES and numbers:
         whole = arg.name in ("size", "crop") and len(numbers) == len(items)
-        if any(item < 0 for item in numbers) or (whole and not any(numbers)):
-            return f"{_show(items)} is not a size", "Give pixels above 0, for example 224."
-        if arg.name in _ALONE and not all(numbers):
-            return f"{_show(items)} is not a size", "Give pixels above 0, for example 224."
+        alone = arg.name in _ALONE and not all(numbers)
+        if alone or any(item < 0 for item in numbers) or (whole and not any(numbers)):
+            zero = "" if arg.name in _ALONE else _ZERO.get(arg.name, _ZERO["size"])
+            return f"{_show(items)} is not a size", f"Give pixels above 0, for example 224{zero}."
     return None
 
 
@@ -119,6 +119,11 @@ PROBABILITIES = frozenset({"p", "prob", "probability", "foreground_prob"})
 _ALONE = frozenset({"resize_shorter", "resize_longer", "max_size"})
 SIZES = _ALONE | {"size", "crop", "resize_x", "resize_y", "resize_z"}
 """Arguments in pixels. A 0 in ``size`` leaves that extent to the others."""
+_ZERO = {
+    "size": "; with a 0 beside it, DALI works out that side",
+    "crop": "; with a 0 beside it, that side is not cropped",
+}
+"""What DALI does with a 0 where another side has a size, which is accepted."""
 
 
 def kind_fault(arg: ArgSpec, value: Value) -> str | None:
