@@ -81,6 +81,26 @@ def test_an_error_from_elsewhere_names_none() -> None:
     assert plain_reason(Exception(text)) == "KeyError: 3"
 
 
+def test_operands_of_two_sizes_are_named_with_the_remedy() -> None:
+    import numpy as np
+    from nvidia.dali import fn, pipeline_def
+
+    def images(*heights: int) -> list[np.ndarray]:
+        return [np.zeros((height, 6, 3), np.uint8) for height in heights]
+
+    @pipeline_def(batch_size=2, num_threads=1, device_id=None)
+    def unequal():  # type: ignore[no-untyped-def]
+        first = fn.external_source(lambda: images(5, 5), layout="HWC")
+        return first + fn.external_source(lambda: images(5, 4), layout="HWC")
+
+    with pytest.raises(RuntimeError) as caught:
+        unequal().run()
+    assert plain_reason(caught.value) == (
+        "its operands have the shapes 5 x 6 x 3 and 4 x 6 x 3 in one sample. Resize both to one "
+        "size before it"
+    )
+
+
 @pytest.mark.parametrize(
     "error",
     [

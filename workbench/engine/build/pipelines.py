@@ -30,6 +30,7 @@ _OUTSIDE = re.compile(
     r"placed out of bounds with current policy.*input_shape=\{([^}]*)\}.*slice_shape=\{([^}]*)\}",
     re.DOTALL,
 )
+_UNEQUAL_SHAPES = re.compile(r"Can't broadcast shapes: *\n([\dx ]+) \(d=.*\n([\dx ]+) \(d=")
 _PER_CHANNEL = "The number of per-channel arguments should match the number of channels"
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _REFUSED = os.strerror(errno.EAGAIN)
@@ -164,6 +165,11 @@ def plain_reason(error: Exception) -> str:
         return (
             f"the window of {outside[2]} {OUTSIDE} {outside[1]} (height x width x "
             "channels). Give a smaller window, resize before it, or set out_of_bounds_policy to pad"
+        )
+    if unequal := _UNEQUAL_SHAPES.search(text):
+        return (
+            f"its operands have the shapes {unequal[1]} and {unequal[2]} in one sample. Resize "
+            "both to one size before it"
         )
     if not text and condition is not None:  # an assertion without words
         return f"DALI asserts that {condition[1]}"
