@@ -350,7 +350,7 @@ class SourceKind:
         return ""
 
     def passed_over(self, dataset: Dataset) -> Iterator[str]:
-        """Names of images there that its reader passes over; ``pillow_images`` has them."""
+        """Names of images there that its reader skips; ``pillow_images`` reads them."""
         return iter(())
 
     def not_read(self, dataset: Dataset) -> Iterator[str]:
