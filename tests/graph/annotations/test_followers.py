@@ -213,12 +213,15 @@ STEPS: Mapping[str, tuple[tuple[str, Mapping[str, Value]], ...]] = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["UINT8", "INT32"])
+@pytest.mark.parametrize(
+    ("dtype", "number", "fill"),
+    [("UINT8", 7, 255), ("INT32", 70007, 65535), ("FLOAT", 0.3, 300)],
+)
 @pytest.mark.parametrize("case", STEPS)
 def test_what_shows_no_part_of_the_photo_has_the_number_that_is_wanted(
-    case: str, dtype: str, folder: Path
+    case: str, dtype: str, number: float, fill: int, folder: Path
 ) -> None:
-    """The mask is 7 on all of the photo, so what is 0 without ``fill`` is outside of it."""
+    """The mask has one number on all of the photo: what is 0 without ``fill`` is outside of it."""
     graph = coco_start(folder)
     port = Port("decode", "output")
     for at, (op, args) in enumerate(STEPS[case]):
@@ -227,18 +230,18 @@ def test_what_shows_no_part_of_the_photo_has_the_number_that_is_wanted(
     photo = {"output_type": "GRAY"}
     grey = Node("grey", "decoders.image", photo, {"data": Port("reader", "jpegs")})
     nothing = Node("nothing", "math.mul", {"right": 0}, {"data": Port("grey", "output")})
-    sevens = Node("sevens", "math.add", {"right": 7}, {"data": Port("nothing", "output")})
-    mask = Node("mask", "cast", {"dtype": dtype}, {"data": Port("sevens", "output")})
+    whole = Node("whole", "math.add", {"right": number}, {"data": Port("nothing", "output")})
+    mask = Node("mask", "cast", {"dtype": dtype}, {"data": Port("whole", "output")})
     inputs = {"masks": Port("mask", "output"), "image": port}
     plain = Node("plain", "follow_masks", {}, inputs)
-    filled = Node("filled", "follow_masks", {"fill": 255}, inputs)
-    graph = with_nodes(graph, grey, nothing, sevens, mask, plain, filled)
+    filled = Node("filled", "follow_masks", {"fill": fill}, inputs)
+    graph = with_nodes(graph, grey, nothing, whole, mask, plain, filled)
     graph = replace(graph, outputs={"a": Port("plain", "masks"), "b": Port("filled", "masks")})
     usual, found = run_graph(graph)
     for one, other in zip(usual, found, strict=True):
-        assert {*np.unique(one)} == {0, 7}
+        assert {*np.unique(one)} == {0, one.dtype.type(number)}
         assert one.dtype == other.dtype
-        assert (other == np.where(one == 0, 255, one)).all()
+        assert (other == np.where(one == 0, fill, one)).all()
 
 
 def test_a_fill_that_a_mask_cannot_hold_is_an_error(folder: Path) -> None:

@@ -8,6 +8,7 @@ first cut on.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from workbench.emit.annotations.follower_writer import FollowerWriter
 from workbench.errors import GraphError
 from workbench.graph.annotations.geometry import GeometryStep
 from workbench.graph.model import Node, Port
+from workbench.graph.model.values import elements
 
 _AS: dict[str, str] = {
     "BOOL": "UINT8",
@@ -27,12 +29,17 @@ _AS: dict[str, str] = {
 }
 """What masks become where DALI's geometric operators do not take their element type: exact for
 numbers up to 2^24, as large as those of panoptic segments are."""
-_LARGEST = {"BOOL": 1, "INT8": 127}
-"""The largest number of a mask, where 255 is none."""
+_EXACT = 2**24
+"""Up to here FLOAT holds all whole numbers."""
+_LARGEST = {
+    **{"BOOL": 1, "INT8": 127, "UINT8": 255, "INT16": 32767, "UINT16": 65535, "FLOAT16": 2048},
+    **dict.fromkeys(("UINT32", "INT32", "INT64", "FLOAT"), _EXACT),
+}
+"""The largest number that a mask holds exactly; 255 where its element type is not known."""
 _FILLS = {"fill_value", "fill_values"}
 """Arguments that say what is outside an image."""
-_OPERATOR_TAKES = {"paste": "UINT8"}
-"""The only element type that an operator takes: numbers of classes up to 255."""
+_OF_BYTES = "paste"
+"""The operator that takes bytes only: of other masks, those of each number as four channels."""
 
 
 class MaskWriter(FollowerWriter):
@@ -207,13 +214,30 @@ class MaskWriter(FollowerWriter):
         names, moves = dict(emitter.names), emitter.transfers_of(made.id)
         emitter.names[source] = emitter.names[after] = mask
         emitter.set_transfers(made.id, {})
-        takes = _OPERATOR_TAKES.get(made.op)
         dtype = _AS.get(dtype or "", dtype)
-        casts = takes is not None and dtype != takes
-        if casts:
-            self.add(mask, f"fn.cast({mask}, dtype=types.{takes})")
-        self.text += emitter.call_lines(made)
-        if casts and dtype:
-            self.add(mask, f"fn.cast({mask}, dtype=types.{dtype})")
+        if made.op == _OF_BYTES and dtype != "UINT8":
+            self._as_bytes(mask, made, dtype)
+        else:
+            self.text += emitter.call_lines(made)
         emitter.names = names
         emitter.set_transfers(made.id, moves)
+
+    def _as_bytes(self, mask: str, made: Node, dtype: str | None) -> None:
+        """A call for the bytes of floats, which moves them without a change."""
+        before = self.name("before") if dtype is None else ""
+        if before:
+            self.add(before, mask)
+        if dtype != "FLOAT":
+            self.call(mask, "fn.cast", mask, "dtype=types.FLOAT")
+        self.call(mask, "fn.reinterpret", mask, "dtype=types.UINT8", 'layout="HWC"')
+        (fill,) = elements(made.args["fill_value"])
+        filled: dict[str, Value] = {
+            "fill_value": tuple(struct.pack("<f", fill)),
+            "n_channels": 4,
+        }
+        self.text += self.emitter.call_lines(made.with_args(filled))
+        self.call(mask, "fn.reinterpret", mask, "dtype=types.FLOAT", 'layout="HWC"')
+        if before:
+            self.call(mask, "fn.cast_like", mask, before)
+        elif dtype != "FLOAT":
+            self.call(mask, "fn.cast", mask, f"dtype=types.{dtype}")
