@@ -139,7 +139,7 @@ def _refusal(error: OSError) -> str:
     return describe_refusal(error) or f"{error.strerror or error}."
 
 
-# What a call raises whose worker ended, fell worker_silent or takes too long.
+# What a call raises whose worker ended, fell silent or takes too long.
 
 _CRASHES = (-signal.SIGSEGV, -signal.SIGFPE, -signal.SIGABRT, -signal.SIGILL, -signal.SIGBUS)
 """Exit codes of a process that its own code ended."""
