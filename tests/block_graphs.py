@@ -77,7 +77,7 @@ class GraphMaker:
         return [drawn, self.node(op, {"keep_size": True} if op == "rotate" else {}, fed)]
 
     def block(self, images: Mapping[str, Port], depth: int) -> list[Node]:
-        """Nodes of which the last is a block that gives what it takes in, changed."""
+        """Nodes ending with a block that outputs changed versions of ``images``."""
         op = "one_of" if self.pick(3) == 2 else "if"
         count = 2 + self.pick(3) if op == "one_of" else 2
         deciding = self.choice(count) if op == "one_of" else self.condition()
@@ -90,7 +90,7 @@ class GraphMaker:
         return [*deciding, replace(block, bodies=bodies)]
 
     def choice(self, count: int) -> list[Node]:
-        """A draw of one of so many numbers, with weights or even."""
+        """A random choice of ``count`` numbers, weighted or uniform."""
         weights = {2: (0.7, 0.3), 3: (0.5, 0.3, 0.2), 4: (0.4, 0.3, 0.2, 0.1)}
         args: dict[str, Value] = {"population": count}
         return [self.node("random.choice", {**args, "p": weights[count]} if self.pick(2) else args)]
@@ -128,7 +128,7 @@ def _made(picks: list[int]) -> Graph:
 
 
 BLOCK_GRAPHS = st.lists(st.integers(0, 1000), min_size=8, max_size=40).map(_made)
-"""Graphs of two sources, of which one is a list of files, and of blocks up to three deep."""
+"""Graphs with a folder and a list of files as sources, and blocks nested up to three deep."""
 
 
 def several(catalog: Catalog) -> Graph:

@@ -333,7 +333,7 @@ def test_pairs_and_what_only_one_has() -> None:
         ((80, 79, 80, 81, 80, 80, 79, 81), "slower"),
         ((120, 119, 120, 121, 120, 120, 119, 121), "faster"),
         ((100.2,) * 8, "the same"),
-        ((60, 90, 150, 80, 120, 140, 70, 100), "no difference can be told"),
+        ((60, 90, 150, 80, 120, 140, 70, 100), "no measurable difference"),
     ],
 )
 def test_verdicts(rates: tuple[float, ...], verdict: str) -> None:

@@ -436,7 +436,9 @@ def test_it_is_measured_for_real(photos: Path) -> None:
 
 def test_a_batch_is_ready_when_its_last_image_is() -> None:
     assert batch_time([1.0] * 8, 4) == 2.0
-    assert batch_time([1.0] * 8 + [10.0], 4) == 10.0, "the longest first, the others beside it"
+    assert batch_time([1.0] * 8 + [10.0], 4) == 10.0, (
+        "one thread decodes the slow image, the other three the rest"
+    )
     assert batch_time([3.0, 3.0, 2.0, 2.0, 2.0], 2) == 7.0
 
 

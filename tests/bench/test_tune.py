@@ -73,7 +73,7 @@ def test_the_tuner_finds_it_in_a_fifth_of_the_time_and_measures_it_anew(
     cared = len(finalists) + len(chosen)
     assert [row.confirmed for row in report.measurements[:cared]].count(True) == 1
     assert all(row.label.startswith("probe") for row in report.measurements[cared:])
-    assert "of which" in told["headroom"]
+    assert "of it is reached" in told["headroom"]
 
 
 def test_nothing_can_be_measured(made_up: list[list[Config]], photos: Path) -> None:
@@ -156,7 +156,10 @@ def test_full_engines_end_the_search(photos: Path, monkeypatch: pytest.MonkeyPat
     told = report.extra["tune"]
     assert told["probes"] == 1
     assert told["stopped"] == NOTHING_MORE
-    assert "JPEG engines 98%; bus 31%. The JPEG engines end at 40,816 imgs/s" in told["headroom"]
+    assert (
+        "JPEG engines 98%; bus 31%. The limit of the JPEG engines is 40,816 imgs/s"
+        in told["headroom"]
+    )
     assert seen[0][1] == GPU_PROBE_CONFIG
     assert seen[-1][1].round_seconds == 46.08, "the choice for long: the grid has 144 settings"
 
@@ -294,7 +297,7 @@ def test_the_fullest_resource_is_the_limit() -> None:
     assert found.limit == pytest.approx(40_000, rel=0.001)
     assert not found.exhausted
     assert "cores 9%; JPEG engines 75%; bus 30%" in found.words()
-    assert "The JPEG engines end at 40,000 imgs/s, of which 75% are reached" in found.words()
+    assert "The limit of the JPEG engines is 40,000 imgs/s: 75% of it is reached" in found.words()
 
 
 def test_without_nvml_it_says_that_it_is_not_known() -> None:
@@ -439,7 +442,7 @@ def test_where_the_time_is_short_fewer_are_compared_and_none_runs_for_long(
 ) -> None:
     time = TuningTime(100.0)
     for config in (OWN, FAST, OTHER):
-        time.count_probe(row(config), 10.0)  # in turns 2 s and three rounds, which take 0.1 s
+        time.count_probe(row(config), 10.0)  # interleaved: 2 s, and three rounds of 0.1 s
     expected = {70.0: ((FAST, OTHER), 0.8), 75.0: ((FAST,), 0.8), 90.0: ((FAST,), 1.0), 99.0: None}
     for now, turns in expected.items():
         clock[0] = now

@@ -328,7 +328,7 @@ def test_a_stopped_worker_is_told_of(
     assert heard[at : at + 2] == [(share, NO_ANSWER), (share, words)]
 
 
-# Padding is told from samples.
+# Padded samples of an epoch are not counted as samples.
 
 
 def meta(size: int, shards: int = 1, shard: int = 0, pad: bool = True, stick: bool = False):

@@ -46,7 +46,7 @@ from workbench.transform_comparison.library_calls import made_by_library
 
 Array = NDArray[np.generic]
 Row = tuple[str, str, PixelDifference]
-"""Two cells of a table, and how far the pixels are."""
+"""Two cells of a table, and the difference of the pixels."""
 PHOTOS = 12
 FOLDER = Path("workbench/emit/interop")
 _MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -74,7 +74,7 @@ def run(graph: Graph, photos: Path, count: int = PHOTOS) -> dict[str, list[Array
 
 
 def imported(photos: Path, library: str) -> Iterator[Row]:
-    """Each transform with the nodes that stand for it, and how far they are."""
+    """Each transform, the nodes it is imported as, and the difference of their pixels."""
     for call in FIXED[library]:
         found = import_transforms(composed(call))
         if found.report.refused:
@@ -172,7 +172,7 @@ def transforms_of(graph: Graph, library: Library) -> Transforms:
 
 
 def exported(photos: Path, library: Library) -> Iterator[Row]:
-    """Each case, what stands for it, and how far that is."""
+    """Each case, the exported transform, and the difference of their pixels."""
     for case, make in CASES.items():
         graph = make(read(str(photos)).decode(output_type="RGB"))
         image = next(name for name in graph.outputs if name != "labels")

@@ -193,7 +193,7 @@ def test_what_is_made_inside_a_block_stays_there(graph: Graph) -> None:
         return turned
 
     made = graph.with_p(0.5, keep)
-    with pytest.raises(GraphEditError, match="stands in another body"):
+    with pytest.raises(GraphEditError, match="is inside another body"):
         made.images + inner[0]
 
 

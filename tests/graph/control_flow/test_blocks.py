@@ -99,7 +99,7 @@ def test_what_cannot_be_decided_is_refused(nodes: list[str], reason: str) -> Non
 
 
 def test_a_node_between_two_is_asked_for() -> None:
-    with pytest.raises(GraphEditError, match="color stands between"):
+    with pytest.raises(GraphEditError, match="color is between"):
         wrap_in_block(JITTER, CATALOG, ["rotate", "flip"])
 
 
@@ -231,7 +231,7 @@ def test_turns_of_turns_are_limited() -> None:
     assert check_graph(graph, CATALOG) == ()
     graph = graph.replace_node(replace(graph.node(TURNS), args={"times": 2}))
     (fault,) = check_graph(graph, CATALOG)
-    assert str(fault).startswith(f"{TURNS}: what stands in it runs in 2048 turns")
+    assert str(fault).startswith(f"{TURNS}: its body runs 2048 times")
 
 
 def test_what_is_drawn_is_cut_to_the_most() -> None:

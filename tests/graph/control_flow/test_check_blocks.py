@@ -117,12 +117,12 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
         lambda: with_body("outer.else", outputs={}),
         "outer.images",
         "outer.else does not give images",
-        "Give images out of all",
+        "Add images to the outputs of every body",
     ),
     "what stands outside": (
         lambda: outside("blur", Port("resize", "output")),
         "blur.data",
-        "which stands outside inner.else",
+        "which is outside inner.else",
         "Take it in through the block's inputs",
     ),
     "what another body takes in": (
@@ -134,7 +134,7 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
     "what stands inside": (
         lambda: replace(GRAPH, outputs={"images": Port("rotate", "output")}),
         "",
-        "which stands inside inner.then",
+        "which is inside inner.then",
         "through the block's inputs and outputs",
     ),
     "what the body does not take in": (
@@ -173,7 +173,7 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
         "resize owns no bodies",
         "Remove them",
     ),
-    "a reader inside": (with_reader, "second", "it reads, and stands in outer.then", "lead what"),
+    "a reader inside": (with_reader, "second", "it is a reader inside outer.then", "lead what"),
     "an array as condition": (
         lambda: GRAPH.replace_node(
             replace(GRAPH.node("disturb"), args={**GRAPH.node("disturb").args, "shape": (3,)})
@@ -221,7 +221,7 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
         "is UINT8, and turns.option_1 gives FLOAT",
         "Put a cast to UINT8",
     ),
-    "too deep": (deep, "if_17", "it stands 16 blocks deep", "Put fewer"),
+    "too deep": (deep, "if_17", "it is nested 16 blocks deep", "Nest fewer"),
 }
 
 

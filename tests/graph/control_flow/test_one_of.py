@@ -1,4 +1,4 @@
-"""Nodes put side by side into a block of which one runs for each sample."""
+"""Nodes wrapped as the options of a ``one_of`` block: one of them runs for each sample."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ TWO, BLOCK = wrap_as_options(JITTER, CATALOG, ["rotate", "color"], "some_of")
 
 
 def of(count: int, options: int, *, shuffled: bool = False) -> Graph:
-    """The recipe with so many of so many bodies, faulty or not."""
+    """The recipe with a block that runs ``count`` of ``options`` bodies; it may have faults."""
     graph = TWO
     for _ in range(options - 2):
         graph = add_option(graph, CATALOG, BLOCK)
@@ -46,7 +46,7 @@ def of(count: int, options: int, *, shuffled: bool = False) -> Graph:
     return fit_generator(graph, BLOCK)
 
 
-def test_a_chain_becomes_options_of_which_some_run() -> None:
+def test_a_chain_becomes_the_options_of_some_of() -> None:
     block = TWO.node(BLOCK)
     assert dict(block.args) == {"count": 1, "shuffled": False}
     assert [body.nodes[-1].id for body in block.bodies.values()] == ["rotate", "color"]

@@ -334,7 +334,7 @@ def test_a_reader_is_not_pasted_into_a_block() -> None:
     """What it became there was written into a file that did not open again."""
     graph = branching_graph()
     text = copy_fragment(graph, ["reader", "decode"])
-    with pytest.raises(GraphEditError, match=r"reader reads, .* Paste it beside outer"):
+    with pytest.raises(GraphEditError, match=r"reader is a reader, .* Paste it next to outer"):
         paste_fragment(graph, text, "outer.then")
 
 

@@ -115,19 +115,19 @@ def test_hostile_names_and_unknown_operators_are_opened_as_data(make: Make, name
         ),
         (
             {"do": "open", "text": '{"cells": [{"cell_type": "code"}]}'},
-            "This is a notebook without a graph at its end, and no code is run here. Importing",
+            "This notebook does not contain a graph, and no code is run here. Importing",
         ),
         (
             {"do": "open", "text": '"""A loader."""\n\nimport os\n'},
-            "This is a script without a graph at its end, and no code is run here. Importing",
+            "This script does not contain a graph, and no code is run here. Importing",
         ),
         (
             {"do": "open", "text": "x = 1", "file": "odd.py"},
             "`workbench import odd.py -o odd.json`",
         ),
         ({"do": "open", "text": "def f(): pass", "file": "a\nb.py"}, "import pipeline.py"),
-        ({"do": "open", "text": '"""Numbers."""\n\nSIZE = 3\n'}, "This is a script without"),
-        ({"do": "open", "text": "def make():\n    return 3\n"}, "This is a script without"),
+        ({"do": "open", "text": '"""Numbers."""\n\nSIZE = 3\n'}, "This script does not contain"),
+        ({"do": "open", "text": "def make():\n    return 3\n"}, "This script does not contain"),
         ({"do": "open", "text": "[" * 100_000}, "not JSON"),
         ({"do": "open", "text": '{"some": "json"}'}, "not a graph file"),
         ({"do": "open", "text": '{"format": "dali-workbench-graph", "version": 9}'}, "newer"),

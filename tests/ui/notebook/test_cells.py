@@ -215,7 +215,7 @@ def completing_shell() -> Iterator[Any]:
 
 
 def completed(completing_shell: Any, text: str) -> list[str]:
-    """What stands after a completion has been taken."""
+    """The text after a completion is accepted."""
     with provisionalcompleter():
         found = list(completing_shell.Completer.completions(text, len(text)))
     return [text[: each.start] + each.text for each in found]

@@ -409,8 +409,8 @@ class Headroom:
             return f"used: {used}. The physical limit is not known"
         reached = self.rate / self.limit
         return (
-            f"used: {used}. The {found.name} end at {rate_words(self.limit, self.frames)}, of "
-            f"which {reached:.0%} are reached"
+            f"used: {used}. The limit of the {found.name} is "
+            f"{rate_words(self.limit, self.frames)}: {reached:.0%} of it is reached"
         )
 
 

@@ -38,7 +38,7 @@ class ComparedConfig:
             return "the same"
         if self.ratio.low > 1:
             return "faster"
-        return "slower" if self.ratio.high < 1 else "no difference can be told"
+        return "slower" if self.ratio.high < 1 else "no measurable difference"
 
 
 @dataclass(frozen=True, slots=True)

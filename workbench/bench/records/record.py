@@ -379,7 +379,7 @@ def _result(row: dict[str, Any], version: int) -> Measurement:
     )
 
 
-# What stands beside a record: which graph it is of, and how to measure it on another machine.
+# Context of a record: the hash of its graph, and the command to measure it on another machine.
 
 
 def graph_hash(graph: Graph) -> str:

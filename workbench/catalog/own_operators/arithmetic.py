@@ -85,14 +85,14 @@ def _binary(function: _Function, *, whole: bool) -> OpSpec:
         "right": _constant(
             "right",
             "Right operand",
-            "What stands on the right, where other is not connected.",
+            "The right operand, where other is not connected.",
             ends,
             start=function.start,
         ),
         "left": _constant(
             "left",
             "Left operand",
-            "What stands on the left: then data is the right operand.",
+            "The left operand; data is then the right one.",
             ends,
             advanced=True,
         ),

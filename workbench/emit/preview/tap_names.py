@@ -27,6 +27,6 @@ def scope_of_first_turn(name: str) -> str | None:
 
 
 def turns_of(scope: str, names: Iterable[str]) -> list[str]:
-    """The taps of a scope among these, in the order in which what stands in it is called."""
+    """The taps of a scope among these, in the order in which its nodes are called."""
     own = (name for name in names if scope_of(name) == scope)
     return sorted(own, key=lambda name: list(map(int, name.split("#")[1:])))

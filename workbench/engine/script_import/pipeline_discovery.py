@@ -101,7 +101,7 @@ def find_pipeline(
         return _factory(name, maker, script, arguments)
     raise ImportFailedError(
         f"{script.file} has no pipeline: no function with @pipeline_def, no nvidia.dali.Pipeline "
-        f"and none derived from it, no {BUILDER}. What stands under __main__ is not run. If a "
+        f"and none derived from it, no {BUILDER}. Code under __main__ is not run. If a "
         "function makes one, name it: --pipeline NAME."
     )
 

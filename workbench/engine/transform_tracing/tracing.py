@@ -337,7 +337,7 @@ class _Search:
         if not names:
             known = ", ".join(LIBRARIES)
             return ImportFailedError(
-                f"{file} has no pipeline of DALI, and no composition of {known}. What stands "
+                f"{file} has no pipeline of DALI, and no composition of {known}. Code "
                 f"under __main__ is not run. If a function makes one, name it: {file}:NAME."
             )
         return ImportFailedError(

@@ -32,7 +32,7 @@ from workbench.graph.types.typed_graph import TypedGraph
 
 
 def _arithmetic(name: str, left: Any, right: Any) -> DataNode:
-    """``left <sign> right``, of which one may be a number."""
+    """``left <sign> right``; one of them may be a number."""
     if isinstance(left, DataNode) and isinstance(right, DataNode):
         return single(call_operator(f"math.{name}", (left, right), {}))
     node, side, number = (left, "right", right) if isinstance(left, DataNode) else (

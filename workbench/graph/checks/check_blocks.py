@@ -36,7 +36,7 @@ def block_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
         depth, scope = depth + 1, graph.scope_of(block_of(scope))
     if depth == MOST_NESTED:
         yield Fault(
-            node.id, "", f"it stands {depth} blocks deep", "Put fewer into each other.", "bodies"
+            node.id, "", f"it is nested {depth} blocks deep", "Nest fewer blocks.", "bodies"
         )
     yield from _too_many_turns(node, graph)
     for port in spec.inputs:
@@ -50,7 +50,7 @@ def block_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
 
 
 def _too_many_turns(node: Node, graph: Graph) -> Iterator[Fault]:
-    """That of the outermost block in which so many turns come together."""
+    """The fault of the outermost block whose body runs too many times."""
     around, scope = 1, graph.scope_of(node.id)
     while scope:
         block = graph.node(block_of(scope))
@@ -58,8 +58,8 @@ def _too_many_turns(node: Node, graph: Graph) -> Iterator[Fault]:
         scope = graph.scope_of(block_of(scope))
     turns = around * kind_of(node).iterations(node)
     if turns > MOST_TURNS_IN_ALL >= around:
-        words = f"what stands in it runs in {turns} turns, with those of the blocks around it"
-        remedy = f"There may be {MOST_TURNS_IN_ALL}: repeat it, or what is around it, less often."
+        words = f"its body runs {turns} times, counting the blocks around it"
+        remedy = f"The limit is {MOST_TURNS_IN_ALL}: repeat it, or a block around it, fewer times."
         yield Fault(node.id, "", words, remedy, "bodies")
 
 
@@ -89,7 +89,7 @@ def _body(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iterator[Fa
             )
     for inner in body.nodes:
         if (found := typed.catalog.find(inner.op)) and found.reads:
-            words = f"it reads, and stands in {scope}: DALI reads whole batches only"
+            words = f"it is a reader inside {scope}: DALI reads whole batches only"
             remedy = "Take it out of the block and lead what it reads in."
             yield Fault(inner.id, "", words, remedy, "bodies")
     for output, port in body.outputs.items():
@@ -118,7 +118,7 @@ def _outputs(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iter
         others = "the other body does" if len(node.bodies) == 2 else "another body does"
         for scope in map(node.scope, lacking):
             words = f"{scope} does not give {output}, and {others}"
-            remedy = f"Give {output} out of all: what {scope} takes in will do."
+            remedy = f"Add {output} to the outputs of every body; an input of {scope} will do."
             yield Fault(node.id, output, words, remedy, "bodies", scope)
         if not (
             spec.consecutive and kind_of(node).may_skip(node)

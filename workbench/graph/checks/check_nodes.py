@@ -36,7 +36,7 @@ def port_problem(typed: TypedGraph, port: Port, scope: str = "") -> tuple[str, s
         return _body_input_problem(port, graph, scope)
     if graph.scope_of(port.node) != scope:
         inside = f"outside {scope}" if scope else f"inside {graph.scope_of(port.node)}"
-        return f"which stands {inside}", "Take it in through the block's inputs and outputs."
+        return f"which is {inside}", "Take it in through the block's inputs and outputs."
     node = graph.node(port.node)
     spec = typed.catalog.find(node.op)
     if spec is not None:

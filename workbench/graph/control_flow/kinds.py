@@ -137,7 +137,7 @@ class BlockKind:
 
 
 class If(BlockKind):
-    """One of two bodies for each sample, by a truth value."""
+    """Run one of two bodies for each sample, by a Boolean condition."""
 
     op = "if"
     control = CONDITION
@@ -167,7 +167,7 @@ class If(BlockKind):
 
 
 class OneOf(BlockKind):
-    """One of several bodies for each sample, by a number."""
+    """Run one of several bodies for each sample, chosen by a number."""
 
     op = "one_of"
     control = CHOICE

@@ -228,8 +228,7 @@ def _require_nothing_between(graph: Graph, inside: Collection[Node]) -> None:
         for port in node.inputs.values():
             if port.node in behind:
                 raise GraphEditError(
-                    f"{port.node} stands between the selected nodes and feeds {node.id}. "
-                    "Select it too."
+                    f"{port.node} is between the selected nodes and feeds {node.id}. Select it too."
                 )
 
 
@@ -306,7 +305,7 @@ def passing_input(graph: Graph, catalog: Catalog, block: Node, output: str) -> s
     alike = [name for name, port in fed.items() if port_kind(graph, catalog, port) == kind]
     if not alike:
         raise GraphEditError(
-            f"{block.id} takes in no {kind} that could pass in the place of {output}. Connect one."
+            f"{block.id} has no input of kind {kind} to replace {output}. Connect one."
         )
     return output if output in alike else alike[0]
 

@@ -227,7 +227,7 @@ def route_into_body(graph: Graph, catalog: Catalog, port: Port, scope: str) -> t
         return graph, port
     block = block_of(scope)
     if not block:
-        raise GraphEditError(f"{port} stands in another body, which gives it to nothing outside.")
+        raise GraphEditError(f"{port} is inside another body and not one of its outputs.")
     graph, outer = route_into_body(graph, catalog, port, graph.scope_of(block))
     if block in ancestors(graph, [outer]):
         raise GraphEditError(f"{port} is made behind {block}, and could not feed what is in it.")

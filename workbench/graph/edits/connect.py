@@ -204,7 +204,7 @@ def require_given(graph: Graph, port: Port) -> None:
     if graph.gives(port):
         return
     graph.whole.node(port.node)
-    raise GraphEditError(f"{port} stands in another body. Lead it through a block's inputs.")
+    raise GraphEditError(f"{port} is inside another body. Lead it through a block's inputs.")
 
 
 def set_output(graph: Graph, name: str, port: Port | None) -> Graph:

@@ -61,8 +61,8 @@ def paste_fragment(graph: Graph, text: str, scope: str = "") -> tuple[Graph, tup
         raise GraphFormatError("The text holds no nodes: there is nothing to paste.")
     if scope and part.sources:
         raise GraphEditError(
-            f"{part.sources[0].id} reads, and a reader stands outside all blocks. Paste it beside "
-            f"{block_of(scope)}, and lead what it reads in."
+            f"{part.sources[0].id} is a reader, and readers are outside all blocks. Paste it next "
+            f"to {block_of(scope)}, and connect its outputs to the block."
         )
     graph, renamed = add_nodes(graph.at_scope(scope), part)
     return graph.whole, tuple(renamed.values())

@@ -192,7 +192,7 @@ def neutral_nodes(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def is_neutral(typed: TypedGraph, node: Node) -> bool:
-    """Whether a node gives what it takes in, bit for bit."""
+    """Whether a node returns its input unchanged, bit for bit."""
     flow = flow_into(typed, node)
     if node.op == "copy":
         return True

@@ -323,7 +323,7 @@ class _Reader:
         found = {}
         entries = self.expect(data, dict, path, "an object")
         if entries and depth > MOST_NESTED:
-            self.faults.append(f"{path}: blocks stand more than {MOST_NESTED} deep in each other.")
+            self.faults.append(f"{path}: blocks are nested more than {MOST_NESTED} deep.")
             return {}
         for name, entry in entries.items():
             at = f"{path}.{name}"
@@ -378,7 +378,7 @@ class _Reader:
 
     def value(self, value: Any, path: str, depth: int = 0) -> Value:
         if isinstance(value, list) and depth == MOST_NESTED:
-            self.faults.append(f"{path}: lists stand more than {MOST_NESTED} deep in each other.")
+            self.faults.append(f"{path}: lists are nested more than {MOST_NESTED} deep.")
             return ()
         if isinstance(value, list):
             items = enumerate(value)

@@ -113,7 +113,7 @@ def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
     layouts = node.args.get("output_layouts")
     if layouts is None:
         if graph.scope_of(node.id) and node.op != NUMBA_FUNCTION.name:
-            words = "inside a block DALI must be told the layout of what it returns"
+            words = "inside a block DALI needs the layouts of its outputs"
             yield Fault(node.id, "output_layouts", words, "Give it, for example HWC.")
     elif isinstance(layouts, tuple) and len(layouts) != node.args.get("num_outputs", 1):
         words = f"{len(layouts)} layouts for {node.args.get('num_outputs', 1)} outputs"

@@ -172,7 +172,7 @@ def with_ids_of(graph: Graph, leading: Graph) -> Graph:
 
 
 def _contents(graph: Graph, node: Node, names: Mapping[str, str]) -> tuple[Any, ...]:
-    """All of a node but its id and what stands in its bodies."""
+    """Everything of a node except its id and the contents of its bodies."""
     scope = renamed_ports({"": Port(graph.scope_of(node.id), "")}, names)[""].node
     read = (node.kind, node.dataset) if isinstance(node, Source) else ()
     inputs = renamed_ports(node.inputs, names)

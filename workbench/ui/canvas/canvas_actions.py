@@ -337,7 +337,7 @@ class Arrange(CanvasEdit, tag="arrange", frozen=True):
 
 
 class Collapse(CanvasEdit, tag="collapse", frozen=True):
-    """Draw a block as a card, or again as a frame with what stands in it."""
+    """Show a block as a card, or as a frame around its nodes."""
 
     node: str
     collapsed: bool

@@ -48,15 +48,15 @@ class SetFrame(CanvasEdit, tag="frame", frozen=True):
         if not nodes and known is not None:
             nodes = known.nodes
         if not nodes:
-            raise GraphEditError("A frame stands around nodes. Select some.")
+            raise GraphEditError("A frame needs nodes. Select some.")
         for node in nodes:
             if graph.whole.scope_of(node) != graph.scope:
-                raise GraphEditError(f"{node} stands in another body: a frame has nodes of one.")
+                raise GraphEditError(f"{node} is in another body: a frame has nodes of one body.")
         return replace(document, layout=layout.framed(Frame(title, nodes), self.frame)), None
 
 
 class RemoveFrame(CanvasEdit, tag="remove_frame", frozen=True):
-    """Take a frame away; what stands in it stays."""
+    """Remove a frame; its nodes stay."""
 
     frame: str
 
@@ -84,7 +84,9 @@ class SetNote(CanvasEdit, tag="note", frozen=True):
             return replace(document, layout=replace(layout, notes=notes)), None
         place = positions_from_json({"at": [self.x, self.y]}).get("at")
         if place is None:
-            raise GraphEditError(f"A note cannot stand at {self.x}, {self.y}: that is too far.")
+            raise GraphEditError(
+                f"A note cannot be placed at {self.x}, {self.y}: that is too far away."
+            )
         note = Note(_text(self.text, LONGEST_NOTE, "text of a note"), place, graph.scope)
         return replace(document, layout=layout.noted(note, self.note)), None
 

@@ -29,7 +29,7 @@ _APART = 96
 
 
 class CanvasEdit(DocumentEdit, frozen=True):
-    """An edit of the body that is shown, or where it names what stands in another body, there."""
+    """An edit of the body that is shown, or of the body whose nodes it names."""
 
     in_each_body: ClassVar[bool] = False
     """Whether it may name things of several bodies: then it is applied to each body by itself."""
@@ -88,8 +88,8 @@ def split_by_body(
     if len(scopes) > 1 and not in_each_body:
         names = ", ".join(sorted(scope or "the graph" for scope in scopes))
         raise GraphEditError(
-            f"These stand in several bodies ({names}). Choose what stands in one; a body is fed "
-            "through the inputs of its block."
+            f"The selected nodes are in several bodies ({names}). Select nodes of one; a body is "
+            "fed through the inputs of its block."
         )
     scopes = {scope for scope in scopes if not _stands_inside(graph, scope, removed_blocks)}
     inner_first = sorted(scopes, key=lambda scope: (-_depth(graph, scope), scope))

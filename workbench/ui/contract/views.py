@@ -248,7 +248,7 @@ class NodeEntry(TypedDict):
     bodies: list[BodyEntry]
     """Of a block, each to be opened."""
     expanded: bool
-    """Whether what stands in its bodies is drawn too, in a frame: those nodes follow it."""
+    """Whether its bodies are drawn too, in a frame; the entries of their nodes follow it."""
 
 
 class FrameEntry(TypedDict):

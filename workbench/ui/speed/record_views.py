@@ -249,5 +249,5 @@ def require_drawable(report: Report) -> None:
         json.dumps(report.to_json(), allow_nan=False)
     except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, LookupError) as error:
         raise RecordFormatError(
-            f"The record is damaged: {type(error).__name__}: {error}. Make it anew."
+            f"The record is damaged: {type(error).__name__}: {error}. Measure again."
         ) from None

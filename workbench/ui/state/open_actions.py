@@ -135,7 +135,7 @@ def _program(text: str, file: str) -> Document:
     if found is None:
         what = "notebook" if is_notebook else "script"
         raise GraphFormatError(
-            f"This is a {what} without a graph at its end, and no code is run here. {hint}"
+            f"This {what} does not contain a graph, and no code is run here. {hint}"
         )
     return replace(found.document, origins={})
 

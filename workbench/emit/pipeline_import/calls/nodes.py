@@ -54,7 +54,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class BodyCalls:
-    """What stands in one body of a block."""
+    """The contents of one body of a block."""
 
     made: Sequence[tuple[TracedOp, Call]] = ()
     takes: Mapping[str, str] = field(default_factory=dict)

@@ -71,7 +71,7 @@ def files_in_tar(path: str) -> Iterator[TarFile | TarDamage]:
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         raise DataError(
             describe_compression(path)
-            or f"{path} cannot be read as a tar archive: {error}. Write it anew, or leave it out."
+            or f"{path} cannot be read as a tar archive: {error}. Write it again, or leave it out."
         ) from None
 
 
@@ -294,7 +294,7 @@ def require_index(path: str) -> None:
 @lru_cache(maxsize=4096)
 def _look_at_index(path: str, index: str, *stamps: int) -> None:
     """As of ``require_index``. ``stamps`` are times of change."""
-    remedy = f"Make it anew (`wds2idx {path} {index}`) or remove it."
+    remedy = f"Create it again (`wds2idx {path} {index}`) or remove it."
     try:
         lines = _indexed(index)
         place, size = next(iter(next(lines).items()))

@@ -46,7 +46,7 @@ def _list_values(folder: str) -> Iterator[_Value | int]:
             f"{path}: the package lmdb reads LMDB. Install it: pip install 'dali-workbench[lmdb]'."
         )
     if not os.path.getsize(path):
-        raise DataError(f"{path} cannot be read: it is empty. Write it anew.")
+        raise DataError(f"{path} cannot be read: it is empty. Write it again.")
     # The module by its path: the package around it takes longer to import than a file to read.
     program = [sys.executable, str(_lmdb_values.__file__), folder]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -57,7 +57,8 @@ def _list_values(folder: str) -> Iterator[_Value | int]:
             if not head:
                 said = process.stderr.read().decode(errors="replace").strip()
                 raise DataError(
-                    f"{path} cannot be read: {said or 'it is damaged or cut short'}. Write it anew."
+                    f"{path} cannot be read: {said or 'it is damaged or cut short'}. Write it "
+                    "again."
                 )
             (count,) = _lmdb_values.COUNT.unpack(head)
             while head := process.stdout.read(_lmdb_values.ENTRY.size):
@@ -153,7 +154,7 @@ class Lmdb(SourceKind):
                     file.seek(found.offset)
                     yield self._sample(path, _name(holder, key), found, file.read(found.nbytes))
         except OSError as error:
-            raise DataError(f"{path} cannot be read: {error}. Write it anew.") from None
+            raise DataError(f"{path} cannot be read: {error}. Write it again.") from None
 
     def _sample(self, path: str, name: str, found: _Value, value: bytes) -> Sample:
         """The sample of a value that was read, as far as the file has it."""

@@ -98,8 +98,8 @@ def _index(path: str) -> str:
 def _sorted_offsets(path: str, index: str, *stamps: int) -> Sequence[int]:
     """As of ``_offsets``, 8 bytes each. ``stamps`` are times of change."""
     remedy = (
-        f"Make it anew (`rec2idx {path} {index}`), or remove it: then the workbench makes one in "
-        "a temporary folder."
+        f"Create it again (`rec2idx {path} {index}`), or remove it: then the workbench makes one "
+        "in a temporary folder."
     )
     try:
         with open(path, "rb") as file:

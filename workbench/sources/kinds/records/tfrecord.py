@@ -293,7 +293,7 @@ def _require_index(path: str) -> None:
         raise DataError(f"{path}: its index cannot be made: {error}.") from None
     beside = os.path.isfile(index) and os.stat(index).st_mtime_ns
     remedy = (
-        f"Make it anew (`tfrecord2idx {path} {index}`), or remove it: then the workbench makes "
+        f"Create it again (`tfrecord2idx {path} {index}`), or remove it: then the workbench makes "
         "one in a temporary folder."
     )
     try:

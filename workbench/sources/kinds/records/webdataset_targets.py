@@ -89,7 +89,7 @@ def read_annotated(
 
 
 def _annotated(samples: Iterable[Sample]) -> Iterator[tuple[Sample, bytes | None]]:
-    """Each sample, and what stands in its annotations; None where it has none."""
+    """Each sample with the contents of its annotation file, or None without one."""
     for sample, place in with_component(samples, _COMPONENT):
         if place is None:
             yield sample, None

@@ -13,9 +13,9 @@ export function EmptyState() {
   );
   return (
     <div className="wb-canvas-empty" data-wb="empty">
-      <h3>Start with something that reads</h3>
+      <h3>Start with a reader</h3>
       <p>
-        A pipeline begins with a reader. Then add a decoder and what is to happen to the images.
+        A reader loads the files. Then add a decoder and the image operators.
       </p>
       <div>
         {known && (

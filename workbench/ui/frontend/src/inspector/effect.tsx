@@ -66,7 +66,7 @@ export function EffectSheet({ link, node, rows, panel }: SheetProps) {
               choose={(name) => choose(name, second === name ? "" : second)}
             />
             <span class={second ? undefined : "wb-reveal"}>
-              and
+              and{" "}
               <Choice
                 label="Second argument whose effect is shown"
                 value={second}

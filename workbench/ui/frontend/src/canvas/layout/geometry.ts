@@ -7,7 +7,7 @@ import { beside, drawWords } from "./nodeLabels";
 export const CARD = { width: 228, most: 340, height: 62, line: 114, fault: 18, bodies: 42 };
 export const DRAW = { height: 24, least: 84, most: 200, letter: 6.7 };
 export const PORT = { size: 11, gap: 24 };
-/** A block with what stands in it: room around the bodies, and above them for its title. */
+/** The frame of a block: room around its bodies, and above them for its title. */
 export const FRAME = { pad: 9, head: 32, button: 34 };
 /**
  * A body in it: its bar says what it takes in and whether it ran, its pills what it gives. `gap` is
@@ -47,7 +47,7 @@ export interface Socket extends Point {
   side: Side;
 }
 
-/** Of a block or a part of it: what depends on what stands in it. */
+/** Size of a block or of a part of it, with what depends on its contents. */
 export interface Place extends Size {
   /** Where its first port sits. */
   line: number;
