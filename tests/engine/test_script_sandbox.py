@@ -1,6 +1,6 @@
 """What the sandbox tells of a script, in the worker where alone it may stand.
 
-Scripts that pass its limits are in ``tests/commands/test_import.py``.
+Scripts that pass its limits are in ``tests/commands/test_import_command.py``.
 """
 
 from __future__ import annotations

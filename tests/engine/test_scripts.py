@@ -1,6 +1,6 @@
 """Scripts and notebooks are run for their pipelines, and for nothing else.
 
-What harm they may do is in ``tests/commands/test_import.py``.
+What harm they may do is in ``tests/commands/test_import_command.py``.
 """
 
 from __future__ import annotations
