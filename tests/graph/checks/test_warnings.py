@@ -242,3 +242,50 @@ def test_another_layout_or_unit_is_a_warning_with_a_fix(ltrb: bool) -> None:
     assert "in pixels" in found.message
     (fix,) = fixes(ResolvedGraph(in_pixels, CATALOG), found)
     assert not check_warnings(fix.graph)
+
+
+def _mixed(first: str, second: str) -> Graph:
+    steps = {
+        "image": lambda x: x,
+        "flipped": lambda x: wb.fn.flip(x, horizontal=1),
+        "blurred": lambda x: wb.fn.gaussian_blur(x, sigma=1.0),
+        "turned": lambda x: wb.fn.rotate(x, angle=5.0, keep_size=True),
+        "enlarged": lambda x: wb.fn.rotate(x, angle=5.0),
+        "shorter": lambda x: wb.fn.resize(x, resize_shorter=40.0),
+        "fixed": lambda x: wb.fn.resize(x, size=(32, 32)),
+        "flipped, shorter": lambda x: wb.fn.resize(
+            wb.fn.flip(x, horizontal=1), resize_shorter=40.0
+        ),
+        "another": lambda x: wb.fn.permute_batch(x, indices=wb.fn.batch_permutation()),
+        "mean": wb.fn.reductions.mean,
+    }
+    images = start_of("coco").images
+    return wb.outputs(images=steps[first](images) + steps[second](images))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "unequal"),
+    [
+        ("image", "flipped", False),
+        ("image", "blurred", False),
+        ("image", "turned", False),
+        ("image", "mean", False),
+        ("shorter", "flipped, shorter", False),
+        ("fixed", "fixed", False),
+        ("image", "enlarged", True),
+        ("image", "shorter", True),
+        ("image", "fixed", True),
+        ("image", "another", True),
+    ],
+)
+def test_arithmetic_of_images_that_can_differ_in_size_is_a_warning_with_a_fix(
+    first: str, second: str, unequal: bool
+) -> None:
+    graph = _mixed(first, second)
+    found = [each for each in check_warnings(graph) if each.code == "unequal"]
+    assert bool(found) == unequal
+    for each in found:
+        (fix,) = fixes(ResolvedGraph(graph, CATALOG), each)
+        assert fix.label == "Resize both images to one size"
+        assert "unequal" not in codes(check_warnings(fix.graph))
+        assert not check_graph(fix.graph)

@@ -65,6 +65,7 @@ def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults
         (
             *_covered(typed),
             *_scales(typed),
+            *_unequal_sizes(typed),
             *_sides(typed, facts),
             *_order(active, facts),
             *box_warnings(active, facts),
@@ -224,6 +225,58 @@ def _rescales(node: Node) -> bool:
     """Whether a colour operator may map pixels to another range."""
     values = [v for name in ("brightness", "contrast") for v in _numbers(node.args.get(name))]
     return any(abs(value) < 0.05 for value in values) or node.op in ("lookup_table", "to_decibels")
+
+
+def _unequal_sizes(typed: TypedGraph) -> Iterator[Fault]:
+    """Arithmetic of two images whose sizes are not known, and which were cut or resized unlike."""
+    for node in typed.graph.walk():
+        spec = typed.catalog.find(node.op)
+        if spec is None or spec.category != "arithmetic":
+            continue
+        within = typed.at_scope(typed.graph.scope_of(node.id))
+        images = [port for port in node.inputs.values() if typed.kind(port) == "image"]
+        shapes = [typed.types[port].shape for port in images]
+        origins = {_size_of(within, port) for port in images}
+        known = all(shape is not None and None not in shape for shape in shapes)
+        if known or None in origins or len(origins) < 2:
+            continue
+        words = (
+            f"{' and '.join(map(str, images))} can have different sizes, at which DALI ends the run"
+        )
+        yield Fault(node.id, "", words, "Resize both to one size before it.", "unequal")
+
+
+def _size_of(typed: TypedGraph, port: Port) -> str | None:
+    """What decides the size of an image, the same text for the same size; None if not known."""
+    graph = typed.graph
+    node = graph.node(port.node) if graph.has(port.node) else None
+    spec = typed.catalog.find(node.op) if node is not None else None
+    if node is None or spec is None or node.bodies or node.op in OWN_CODE or not node.inputs:
+        return None  # a body takes it in, or it is not told
+    before = next(iter(node.inputs.values()))
+    words = spec.outputs[0].gives.shape or ()
+    if decodes(spec) and words == ("decoded",):
+        return str(before)
+    if spec.category == "arithmetic":
+        images = [each for each in node.inputs.values() if typed.kind(each) == "image"]
+        return _size_of(typed, images[0]) if images else None
+    source = _size_of(typed, before)
+    keeps = not spec.whole_batch and {*words} <= _SAME_SIZE
+    if words == ("canvas",):
+        fixed = "keep_size" not in spec.args or node.args.get("keep_size") is True
+        keeps = fixed and "size" not in {*node.args, *node.inputs}
+    if source is None or keeps:
+        return source
+    if not {*words} <= _SAME_SIZE | _OTHER_SIZE:
+        return None
+    others = {name: str(fed) for name, fed in node.inputs.items() if fed != before}
+    return f"{node.op}({source}, {sorted(node.args.items())}, {sorted(others.items())})"
+
+
+_SAME_SIZE = {"input", "recolour", "pad_channels"}
+"""What operators do to the shape that keep an image's height and width."""
+_OTHER_SIZE = {"crop", "resize", "resize_axes", "canvas", "pad", "slice", "paste"}
+"""What those do that may change them."""
 
 
 def swapped_side(name: str) -> str:

@@ -17,7 +17,7 @@ from workbench.graph.checks.check_blocks import COLOURS
 from workbench.graph.control_flow.kinds import kind_of
 from workbench.graph.control_flow.options import fit_generator, set_weights
 from workbench.graph.control_flow.wrap import unwrap_block
-from workbench.graph.edits.compose import with_outputs
+from workbench.graph.edits.compose import insert_before, with_outputs
 from workbench.graph.edits.connect import set_output
 from workbench.graph.edits.edit import free_id, new_node, set_setting, start_graph
 from workbench.graph.execution.active import set_muted
@@ -38,6 +38,7 @@ from workbench.graph.model.bounds import SETTINGS
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import output_ports
+from workbench.graph.types.devices import port_kind
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.names import shortened
 
@@ -241,6 +242,19 @@ def fix_unknown_op(case: Case) -> Iterator[FixCandidate]:
     for near in get_close_matches(node.op, usable, n=1):
         yield f"Use {near}", case.change(op=near)
     yield case.removal()
+
+
+@remedy("unequal")
+def fix_unequal(case: Case) -> Iterator[FixCandidate]:
+    """A resize to one size on each edge with an image."""
+    yield "Resize both images to one size", case.edit(_with_one_size, case.node_id)
+
+
+def _with_one_size(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
+    for name, port in graph.node(node_id).inputs.items():
+        if port_kind(graph, catalog, port) == "image":
+            graph, _ = insert_before(graph, catalog, "resize", node_id, name)
+    return graph
 
 
 @remedy("unusable_op", "shapes", "unfollowed")

@@ -22,13 +22,14 @@ FaultCode = Literal[
     "control", "draw", "bodies", "branches", "muted", "unfollowed", "unmoved", "polygons",
     "untrusted", "covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable",
     "random", "without_area", "box_layout", "silent", "orientation",
+    "unequal",
 ]  # fmt: skip
 """What kind of fault it is: ``graph/fixes`` has remedies for each."""
 
 WARNINGS: frozenset[FaultCode] = frozenset(
     {
         *("covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable", "random"),
-        *("without_area", "box_layout", "silent", "orientation"),
+        *("without_area", "box_layout", "silent", "orientation", "unequal"),
     }
 )
 """Those that do not stop a run: ``check_warnings`` finds them."""
