@@ -25,5 +25,5 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", cutoff: f
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most so many characters: of a longer one the beginning, with dots."""
+    """The text, cut to a maximum length with an ellipsis."""
     return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -72,7 +72,7 @@ def coin(name: str, seed: int) -> Node:
 
 
 def branching(then: Body, otherwise: Body | None = None) -> Graph:
-    """A chain whose last node is a block on a coin, which takes the image in."""
+    """A chain that ends with an ``if`` block over the image, decided by a coin flip."""
     graph = chain_graph("resize", resize={"size": (32.0, 32.0)})
     block = Node(
         "branch",

@@ -28,7 +28,7 @@ FEW = Settings(batch_size=4)
 
 
 def made() -> tuple[Graph, Snippet]:
-    """A graph, and a block of it with what follows as a snippet."""
+    """A graph, and a snippet of one of its blocks with the node after it."""
     ops = ("resize", "rotate", "gaussian_blur", "crop_mirror_normalize")
     graph = chain_graph(*ops, settings=FEW)
     graph = randomise_arg(graph, CATALOG, "rotate", "angle")

@@ -176,7 +176,7 @@ class Emitter:
 
     @property
     def constants(self) -> Mapping[str, str]:
-        """What stands above the pipeline: name -> source."""
+        """Definitions above the pipeline: name -> source."""
         return self._constants.sources
 
     def constant_of(self, node: Node, argument: str) -> str | None:
@@ -223,7 +223,7 @@ class Emitter:
         return Lines(made.text, made.nodes | dict.fromkeys(inside, made.nodes[node.id]))
 
     def written_before(self, block: Node) -> Lines:
-        """The generators inside a block, which stand before the outermost one."""
+        """The generators inside a block; they are written before the outermost block."""
         made = Lines()
         if not self.scope:
             for generator, counts in hoisted_with_turns(block, self.catalog):
@@ -321,7 +321,7 @@ class Emitter:
         return f"{self.names[port]}{moved}"
 
     def begin_body(self) -> Lines:
-        """What stands at the beginning of every body."""
+        """Lines at the beginning of every body."""
         return Lines()
 
     def call_lines(self, node: Node) -> list[str]:

@@ -42,7 +42,7 @@ class ResolvedGraph(TypedGraph):
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes that lead to an output, in running order; blocks stand for their bodies."""
+        """The nodes on a path to an output, in running order; blocks represent their bodies."""
         wanted = ancestors(self.graph, list(self.graph.outputs.values()))
         return tuple(node for node in topological(self.graph)[0] if node.id in wanted)
 

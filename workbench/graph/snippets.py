@@ -181,7 +181,7 @@ def insert_template(
 
 
 def image_of(graph: Graph, catalog: Catalog, template: Part, node: str) -> Port:
-    """The image that a node gives. Raises GraphEditError where it gives none."""
+    """The image output of a node. Raises GraphEditError without one."""
     for port in ports_at(graph, catalog, node):
         if port_kind(graph, catalog, port) == "image":
             return port
@@ -213,7 +213,7 @@ def branch_template(
 def _branch(
     graph: Graph, catalog: Catalog, template: Part, source: Port, second: Port | None = None
 ) -> tuple[Graph, Port]:
-    """The same, with the port that gives what comes out."""
+    """The same, with the output port."""
     if isinstance(template, Snippet):
         return branch_snippet(graph, catalog, template, source)
     if (kind := port_kind(graph, catalog, source)) != "image":

@@ -1,4 +1,4 @@
-"""What the beginning of a file tells: compression, sounds of floats, the sides of an image."""
+"""Properties in the first bytes of a file: compression, float samples, image size."""
 
 from __future__ import annotations
 

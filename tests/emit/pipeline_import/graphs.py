@@ -116,7 +116,7 @@ class Canonical:
     """By key: what the node is, and how often it is there."""
     settings: Settings
     blocks: tuple[Key, ...] = ()
-    """What each block gives."""
+    """Outputs of each block."""
 
 
 def _deciding(block: Node) -> Port:

@@ -59,7 +59,7 @@ Bring = Callable[[Material], ImportedGraph]
 
 @pytest.fixture(scope="module")
 def bring(data: Mapping[Data, Path]) -> Bring:
-    """Gives what came of one; each is imported once."""
+    """Import a pipeline; each is imported once."""
 
     @cache
     def bring(material: Material) -> ImportedGraph:

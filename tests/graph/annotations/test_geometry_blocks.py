@@ -1,4 +1,4 @@
-"""Targets whose image comes through blocks move by the branch that ran."""
+"""Annotations of an image that passes blocks follow the branch that ran."""
 
 from __future__ import annotations
 

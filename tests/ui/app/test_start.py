@@ -1,4 +1,4 @@
-"""Who has no graph yet: what the page offers first, and when it stops to."""
+"""The start page for users without a graph: what it offers, and when it disappears."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def views(graph: Graph, *, unfolds: bool) -> dict[str, Any]:
 
 
 def blocks_around(scope: str, boxes: Mapping[str, Box]) -> Iterator[str]:
-    """The blocks in which a body lies, the innermost first."""
+    """The blocks around a body, the innermost first."""
     while block := scope.rpartition(".")[0]:
         yield block
         scope = boxes[block]["scope"]

@@ -126,7 +126,7 @@ class SpeedExperiment(ABC):
         wanted = parameters(graph.nodes)
         graph = graph if wanted.keys() - given.keys() else with_datasets(graph, given)
         self.resolved = ResolvedGraph(graph, load_catalog())
-        """The graph that is measured; after ``prepare`` only what of it runs, if it is sound."""
+        """The measured graph; after ``prepare`` only its active part, if it has no faults."""
         read = {name: given[name] for name in wanted if name in given}
         self.data: Datasets = read_as(self.graph, read)
         """What the graph's sources read; empty where it names its data itself."""

@@ -15,7 +15,7 @@ BLOCKS = read_operators("blocks.toml")
 FOLLOWERS = read_operators("followers.toml")
 """Nodes by which boxes, points, masks and labels follow an image."""
 CARRIERS = read_operators("carriers.toml")
-"""What followers become where their image comes through blocks."""
+"""Followers of images that pass blocks."""
 BOX_FORMATS = FOLLOWERS["follow_boxes"].args["format"].choices
 """Left, top and width, height; left, top, right, bottom; or the centre and width, height."""
 STRUCTURE: Mapping[str, OpSpec] = {**BLOCKS, **OWN_CODE, **FOLLOWERS, **CARRIERS}
@@ -24,7 +24,7 @@ STRUCTURE: Mapping[str, OpSpec] = {**BLOCKS, **OWN_CODE, **FOLLOWERS, **CARRIERS
 
 @dataclass(frozen=True, slots=True)
 class FusedForm:
-    """How an operator does by itself what an ``if`` around it does: a row of ``fused.toml``."""
+    """How one operator replaces an ``if`` block around it: a row of ``fused.toml``."""
 
     neutral: Mapping[str, int | float]
     requires: Mapping[str, bool] = field(default_factory=dict)

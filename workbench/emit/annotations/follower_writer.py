@@ -67,7 +67,7 @@ class FollowerWriter:
         raise NotImplementedError
 
     def carried(self) -> None:
-        """Write what goes on into a block or out of its body."""
+        """Write the values that enter a block or leave its body."""
         raise NotImplementedError
 
     def name(self, word: str) -> str:

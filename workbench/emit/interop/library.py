@@ -58,7 +58,7 @@ class Unused:
 
 
 def unused(default: Any, why: str) -> Any:
-    """A parameter of a class that the graph cannot hold: another value than the default is lost."""
+    """A parameter that the graph cannot represent: any value except the default is lost."""
     return Unused(why, (default,))
 
 
@@ -115,7 +115,7 @@ class Importer:
 
     @cached_property
     def unused(self) -> Mapping[str, Unused]:
-        """The parameters of which a value that would change something is reported."""
+        """Parameters whose values are reported if they would change the result."""
         own = {each.name: each.default for each in self._own if isinstance(each.default, Unused)}
         return {**own, **self.appended}
 

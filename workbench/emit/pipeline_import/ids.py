@@ -27,7 +27,7 @@ def output_names(made: Made, edges: Sequence[str], catalog: Catalog, lines: Line
     targets = _targets(ops, lines)
     kinds: dict[str, PortKind] = {}
     ends: dict[str, str] = {}
-    """What blocks give."""
+    """Outputs of blocks."""
     for op, call in made:
         first = next((edge.edge for edge in call.inputs.values()), "")
         for index, (edge, _) in enumerate(op.outputs):

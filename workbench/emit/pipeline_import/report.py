@@ -1,4 +1,4 @@
-"""What an import reports: what came across, what did not, and why; also as a note on the canvas."""
+"""Import report: which nodes are exact, changed or opaque, and why; also as a note."""
 
 from __future__ import annotations
 
@@ -188,12 +188,12 @@ def _line(entry: ImportIssue, nodes: Sequence[str]) -> str:
 
 
 _MOST_SUMS = 4
-"""Operators on numbers that a block may have and be drawn as a frame."""
+"""Maximum number of arithmetic operators in a block that is drawn as a frame."""
 _NUMBERS = ("stack", "shape", "subscript", "cast", "constant")
 
 
 def with_arithmetic_collapsed(document: Document) -> Document:
-    """Draw blocks in which much is calculated as cards: their ids say what they do."""
+    """Show blocks with much arithmetic as cards: their ids describe them."""
     blocks = {
         node.id
         for node in document.graph.walk()

@@ -196,7 +196,7 @@ def has_blocks(nodes: Sequence[Node]) -> bool:
 
 
 def needs_conditionals(nodes: Sequence[Node]) -> bool:
-    """Whether what runs is chosen for each sample: in a block, or inside a function of DALI."""
+    """Whether the operators are chosen per sample: in a block, or inside a DALI function."""
     return has_blocks(nodes) or any(node.op in AUTO_AUGMENT for node in nodes)
 
 

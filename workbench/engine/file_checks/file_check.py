@@ -47,7 +47,7 @@ _ENDINGS = {
     "WEBP": (".webp",),
 }
 _TRAILERS = {"JPEG": b"\xff\xd9", "MPO": b"\xff\xd9", "PNG": b"IEND"}
-"""What stands at the end of a whole file."""
+"""Bytes at the end of a complete file, by format."""
 _TAIL = 12
 _READ_AT_ONCE = 2**20
 _METADATA = re.compile(

@@ -1,4 +1,4 @@
-"""How far a run is, and what is said while its worker waits or does not answer."""
+"""Progress of a run, and its messages while the worker waits or does not answer."""
 
 from __future__ import annotations
 

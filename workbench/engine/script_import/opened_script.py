@@ -88,7 +88,7 @@ class OpenedScript:
         return Path(self.path).name
 
     def run(self) -> None:
-        """Run all of it; where it was stopped, what comes after is read for definitions."""
+        """Run the script; after the point where it was stopped only definitions are read."""
         paths = list(sys.path)
         self.module.__package__ = package_of(Path(self.module.__file__ or ""), self.cells)
         self.module.__dict__[STAND_IN] = self.lines.stand_ins.value

@@ -66,7 +66,7 @@ _STATES: Mapping[str, tuple[str, ...]] = {
     "follow_points": ("at", "seen"),
     "follow_masks": ("moved",),
 }
-"""What of a follower comes through a block, as outputs of its carriers."""
+"""Values of a follower that pass a block, as outputs of its carriers."""
 _WARPED = ("map",)
 """The same of masks that go by one map at the end."""
 _WARPED_AND_CUT = ("map", "seen")
@@ -93,7 +93,7 @@ def through_blocks(graph: Graph, node: Node, path: GeometryPath | None) -> Graph
 
 
 class _Carried:
-    """Brings what becomes of a target through blocks."""
+    """Routes annotations through blocks."""
 
     def __init__(self, graph: Graph, follower: Node, state: tuple[str, ...]) -> None:
         self.graph = graph

@@ -36,7 +36,7 @@ from workbench.graph.model import Body, Graph, Node, Port
 from workbench.graph.types.devices import port_kind
 
 Apply = Callable[[Graph], Graph | DataNode]
-"""What a block does to a sample: takes a graph and gives the one that goes on from it."""
+"""The effect of a block on a sample: a function from a graph to the continued graph."""
 
 
 @checked(apply=APPLY)

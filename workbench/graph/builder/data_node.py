@@ -48,7 +48,7 @@ def _arithmetic(name: str, left: Any, right: Any) -> DataNode:
 
 
 def _binary(name: str) -> Callable[[Any, Any], DataNode]:
-    """The method of a sign: the value stands on its left."""
+    """The method of an arithmetic sign, called on its left operand."""
     return lambda value, other: _arithmetic(name, value, other)
 
 

@@ -346,7 +346,7 @@ def _keyword(name: str, value: Value) -> str:
 
 
 def scope_depth(graph: Graph, scope: str) -> int:
-    """How many blocks a body stands in."""
+    """Number of blocks around a body."""
     depth = 0
     while scope:
         scope, depth = graph.scope_of(scope.rpartition(".")[0]), depth + 1
@@ -388,12 +388,12 @@ def _has_sign(node: Node) -> bool:
 
 
 def _own_inputs(node: Node, spec: OpSpec) -> tuple[str, ...]:
-    """What a block itself reads: what decides, and its image."""
+    """The ports that a block itself reads: its control input and its image."""
     return (*(port.name for port in spec.inputs), *spec.args, _taken(node))
 
 
 def _taken(node: Node) -> str:
-    """The image that a block is a step of: of the name that its bodies give."""
+    """The image input of a block: the one with the name of its bodies' output."""
     first = next(iter(node.bodies.values()))
     given = list(first.outputs)
     if len(given) != 1 or given[0] not in node.inputs:

@@ -19,7 +19,7 @@ COLOURS = {1: "GRAY", 3: "RGB"}
 
 
 def block_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]:
-    """All of them for one block; those of the nodes in it are told apart from these."""
+    """All faults of one block, without those of the nodes in it."""
     graph, types = typed.graph, typed.types
     if not spec.bodies:
         yield Fault(node.id, "", f"{node.op} owns no bodies", "Remove them.", "bodies")
@@ -149,7 +149,7 @@ def _unlike(node: Node, output: str, types: Mapping[Port, TensorType]) -> Iterat
 
 
 def _passed_on(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """What bodies that run one after another give begins as what the block takes in."""
+    """Faults of outputs that one body cannot pass to the next as an input of the block."""
     decide = {*spec.args, *(port.name for port in spec.inputs)}
     for name, body in node.bodies.items():
         for output, port in body.outputs.items():

@@ -23,15 +23,15 @@ Place = Port | str | None
 
 @dataclass(frozen=True)
 class _Facts:
-    """What flows at a place, and what is asked for there."""
+    """The type that arrives at a place of the graph, and the type that is needed there."""
 
     kind: PortKind | None = None
-    """None for a node on its own."""
+    """None for a node that is added without an edge."""
     wanted: PortKind | None = None
     elements: tuple[str, ...] = ()
     """Element types that are asked for; empty for any."""
     into: str = ""
-    """What asks."""
+    """The input that needs it, in words."""
     device: Device = "cpu"
     gpu: bool = True
     """Whether a GPU part may begin here."""

@@ -161,7 +161,7 @@ def _ends(graph: Graph, catalog: Catalog, nodes: Collection[str]) -> tuple[Port,
 
 
 def _led_through(graph: Graph, given: Port, renamed: Mapping[str, str]) -> Graph:
-    """What a port fed is fed by the copy of it; in running order, the copies stand behind it."""
+    """Feed the consumers of a port from its copy; copies follow the original in running order."""
     twin = Port(renamed[given.node], given.output)
     own = {*renamed, *renamed.values()}
     nodes = [

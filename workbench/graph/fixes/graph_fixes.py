@@ -369,7 +369,7 @@ def fix_draw(case: Case) -> Iterator[FixCandidate]:
 
 
 def _conversions(case: Case) -> Iterator[FixCandidate]:
-    """To what each other body gives, or what the block takes in where nothing runs."""
+    """Convert an output to the type of another body's output, or of the block's input."""
     block, scope, output = case.node, case.about, case.arg
     types = case.typed.types
     others = [body.outputs.get(output) for body in block.bodies.values()]

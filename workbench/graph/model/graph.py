@@ -426,7 +426,7 @@ class Graph(GraphMethods):
         return port.node in self._places and not self._places[port.node][1]
 
     def feeding(self, port: Port) -> Port | None:
-        """For what a body takes in, the port around its block that feeds it; None if none does."""
+        """The outer port that feeds an input of a body, or None."""
         block = block_of(port.node)
         return self.node(block).inputs.get(port.output) if self.has(block) else None
 

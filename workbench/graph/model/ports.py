@@ -43,7 +43,7 @@ def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:
 
 
 def body_inputs(node: Node) -> list[tuple[Port, Port]]:
-    """For a block, each port that a body takes in, and the port outside that feeds it."""
+    """For a block, each input port of a body, and the outer port that feeds it."""
     return [
         (Port(node.scope(name), taken), node.inputs[taken])
         for name, body in node.bodies.items()

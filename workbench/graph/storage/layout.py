@@ -63,7 +63,7 @@ class Layout:
     unfolded: frozenset[str] = frozenset()
     """Generators drawn as nodes of their own though they feed one argument only."""
     collapsed: frozenset[str] = frozenset()
-    """Blocks drawn as a card instead of a frame with what stands in them."""
+    """Blocks that are drawn as cards instead of frames around their nodes."""
     frames: Mapping[str, Frame] = field(default_factory=dict)
     """By an id of its own."""
     notes: Mapping[str, Note] = field(default_factory=dict)

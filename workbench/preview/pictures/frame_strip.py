@@ -61,7 +61,7 @@ def sound_scaling(batch: Batch) -> Scaling:
 
 
 def axes_note(batch: Batch) -> str:
-    """What stands on the axes of the pictures."""
+    """Labels on the axes of the pictures."""
     first = batch.shapes[0]
     if len(first) == 2 and batch.layout:
         windows = max(shape[batch.layout.index("t")] for shape in batch.shapes)

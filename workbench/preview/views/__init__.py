@@ -1,1 +1,1 @@
-"""What can be asked for: a batch, its steps, an effect, statistics, a search, a shared picture."""
+"""Kinds of requests: batch, steps, effect, statistics, search, shared picture."""

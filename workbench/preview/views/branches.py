@@ -157,7 +157,7 @@ class BlockShares:
 
     block: str
     scope: str
-    """Of the body in which the block stands; empty: of none."""
+    """Scope of the body that contains the block; empty for the graph itself."""
     samples: int
     bodies: tuple[BodyShare, ...]
     in_turns: bool = False
@@ -213,7 +213,7 @@ def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> Bra
 
 
 def _samples_of(counts: Mapping[str, int], block: Node, body: str) -> int:
-    """How many samples came to a body, in any of the block's own turns."""
+    """Number of samples that reached a body, in any iteration of its block."""
     found = _of_turns(counts, block.scope(body))
     if (
         kind_of(block).repetitions(block) is not None

@@ -132,7 +132,7 @@ def _sheet(
 def _cards(
     worker: Worker, run: GraphRun, index: int
 ) -> list[tuple[CardPicture, NDArray[np.uint8] | None]]:
-    """Those of all nodes that the sample comes to, also inside blocks."""
+    """Cards of all nodes that the sample reaches, also inside blocks."""
     nodes = (*run.nodes, *run.inner_nodes)
     places = [(node, run.place(run.graph.scope_of(node.id), index)) for node in nodes]
     return [_card(worker, run, node, index, at) for node, at in places if at is not None]

@@ -1,4 +1,4 @@
-"""How far outputs lie apart: the tiles of two graphs, and the values of arrays."""
+"""Difference of outputs: the tiles of two graphs, and the values of arrays."""
 
 from __future__ import annotations
 

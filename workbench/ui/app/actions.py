@@ -1,4 +1,4 @@
-"""The actions of each component: what its part of the page may ask for."""
+"""The actions of each component of the page."""
 
 from __future__ import annotations
 

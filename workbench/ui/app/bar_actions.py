@@ -1,4 +1,4 @@
-"""What several components may ask for: undo and redo, another attempt, the shared picture."""
+"""Actions of several components: undo, redo, retry, the shared picture."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class HistoryAction(Action, frozen=True):
     """An action that moves through the history, after which the selection follows."""
 
     def move(self, model: ViewModel) -> str:
-        """Returns what to say. Raises GraphEditError for a step that cannot be done."""
+        """Returns a message. Raises GraphEditError for a step that is not possible."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> str:

@@ -237,14 +237,14 @@ class ModelSession:
     # Other sessions, and what was given at first
 
     def find(self, owner: str) -> Session | None:
-        """A session that was kept; None where there is none."""
+        """A saved session, or None."""
         if self._autosave is None:
             return None
         found = self._autosave.read(self._autosave.folder / f"{owner}.json")
         return found.session if found is not None else None
 
     def recent(self) -> list[RecentEntry]:
-        """The sessions of others that were kept."""
+        """Saved sessions of other pages."""
         return recent_work(but=self.owner) if self._autosave is not None else []
 
     def show_recent(self) -> None:
@@ -278,7 +278,7 @@ class ModelSession:
         return (self._model.open_data(data) if data and all(data.values()) else "") or said
 
     def start_afresh(self) -> str:
-        """Show what was given; undo leads back to what was restored."""
+        """Show the given graph; undo returns to the restored one."""
         model = self._model
         self.withdraw_offer()
         said = model.replace(self._given, "start afresh")

@@ -293,7 +293,7 @@ class Wrap(CanvasEdit, tag="wrap", frozen=True):
 
 
 class Unwrap(CanvasEdit, tag="unwrap", frozen=True):
-    """Replace a block by what stands in one of its bodies."""
+    """Replace a block by the nodes of one of its bodies."""
 
     node: str
     body: str

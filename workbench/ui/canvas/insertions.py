@@ -37,7 +37,7 @@ SELECT_TWO = "select two nodes, the second one by Shift and a click"
 
 
 class Insertion(CanvasEdit, frozen=True, kw_only=True):
-    """Add what the action names. Raises GraphEditError where it cannot stand there."""
+    """Insert the item that the action names. Raises GraphEditError where it does not fit."""
 
     sound: bool = False
     """Whether to feed what it needs, and to refuse it where the graph would have a fault that it

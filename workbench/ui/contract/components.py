@@ -80,9 +80,9 @@ class Link(Fields):
     workbench: str = ""
     """Which workbench the component is a part of."""
     watched: Both[int] = 0
-    """Changed again and again by a page that looks."""
+    """A heartbeat: pages that are visible change it repeatedly."""
     beat: int = 0
-    """Changes while somebody looks: Python is there."""
+    """A heartbeat of Python while a page is visible."""
 
 
 class Bar(Fields):
@@ -108,7 +108,7 @@ class Bar(Fields):
     redo_label: str = ""
     """What redo makes again; empty: nothing."""
     history: list[views.HistoryEntry] = []
-    """Steps of undo and redo, the oldest first; empty while nobody looks."""
+    """Undo and redo labels, oldest first; empty while the history is closed."""
     history_in_view: Both[bool] = False
     """Whether the history is looked at."""
     status: views.Status | Empty = _default(views.Status(state="busy", text="starting"))
@@ -125,13 +125,13 @@ class Bar(Fields):
     """Where files with a plain name are saved."""
     overwrite: views.OverwriteQuestion | Empty = {}
     shared: bytes = b""
-    """The PNG that ``share`` asked for; empty until it is."""
+    """The PNG that ``share`` requested; empty until it is ready."""
     tab: str = ""
     """Owner of what is kept (``owner.py``). A page remembers it for its tab and hands it in by
     ``attach`` when it is loaded anew. Empty: nothing is kept, or a notebook is the owner."""
     restored: views.RestoredEntry | Empty = {}
     graph_number: int = 0
-    """Another one whenever another graph is opened."""
+    """Changes whenever another graph is opened."""
     opened: int = 0
     """Number of the graph that is to be confirmed by ``shown``."""
     recent: list[views.RecentEntry] = []
@@ -139,7 +139,7 @@ class Bar(Fields):
 
 
 class Canvas(Fields):
-    """The nodes and what joins them."""
+    """The nodes and their edges."""
 
     graph_number: int = 0
     """Number of the opened graph; edits do not change it."""
@@ -170,7 +170,7 @@ class Canvas(Fields):
     fragment: str = ""
     """The selected nodes as text, to be copied."""
     copied_code: views.TextFile | Empty = _default(empty(views.TextFile))
-    """The Python lines that ``copy_code`` asked for."""
+    """The Python lines that ``copy_code`` requested."""
     connect_targets: views.ConnectTargets | Empty = _default(
         views.ConnectTargets(source="", reasons={})
     )
@@ -264,7 +264,7 @@ class Preview(Fields):
     pinned: Both[bool] = False
     """Whether seed and batch stay as they are."""
     repeat: Both[int] = -1
-    """The photo at this place stands at every place; -1: none."""
+    """Index of the photo that is shown in every tile; -1: none."""
     tiles: Both[int] = 16
     """How many samples are shown, 4 to 64."""
     tile_size: Both[int] = 0
@@ -303,7 +303,7 @@ class Preview(Fields):
     sample: int = 0
     """The one that the cards of the canvas show."""
     marked: Both[list[int]] = []
-    """Places of the samples marked in the batch."""
+    """Indices of the marked samples in the batch."""
     selected: Python[SelectedSamples] = SelectedSamples()
     """The samples marked, else the one on the cards: files, labels, draws."""
     closeup: Picture = b""
@@ -320,7 +320,7 @@ class Speed(Fields):
     part: Both[speed_views.SpeedPart] = "compare"
     """Which part is open."""
     effort: Both[speed_views.Effort] = "usual"
-    """How carefully it is measured."""
+    """Precision of the measurement."""
     batch_size: Both[int] = 64
     """Samples in a batch."""
     threads: Both[int] = 4
@@ -334,9 +334,9 @@ class Speed(Fields):
     progress: float = 0.0
     """0 to 1."""
     message: str = ""
-    """What runs now, or what was done last."""
+    """The running step, or the last one."""
     failed: bool = False
-    """Whether the message says what went wrong."""
+    """Whether the message is an error."""
     compare: speed_views.CompareView | Empty = {}
     stages: speed_views.StagesView | Empty = {}
     rewrites: speed_views.RewritesView | Empty = {}
@@ -345,7 +345,7 @@ class Speed(Fields):
     peers: speed_views.CompareView | Empty = {}
     records: list[speed_views.RecordEntry] = []
     overlay: Both[str] = ""
-    """Record whose bars stand among those of a comparison."""
+    """Record whose bars are shown in a comparison."""
     selected_records: Both[list[str]] = []
     """Two records, to be set side by side."""
     comparison: speed_views.ComparisonView | Empty = {}
@@ -381,7 +381,7 @@ class Code(Fields):
     note: str = ""
     """What running the code on these data meets, or empty."""
     lists_files: bool = False
-    """Whether a check has told which can be used."""
+    """Whether a check has determined which files can be used."""
     graph_number: int = 0
     """As the bar's."""
     message: str = ""
@@ -392,7 +392,7 @@ class Code(Fields):
 
 
 class Data(Fields):
-    """What is read: counts, sizes, formats, what a check of the files found."""
+    """The data set: counts, sizes, formats, and the result of a check of its files."""
 
     summary: data_views.DataView | Empty = {}
     shown_classes: list[str] = []

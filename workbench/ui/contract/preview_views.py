@@ -172,7 +172,7 @@ class BodyShareEntry(TypedDict):
     """As of a ``Branch``."""
     count: int
     share: float | None
-    """Of the samples that came to the block; None where none did."""
+    """Share of the samples that reached the block; None without any."""
     low: float
     high: float
     """The ends of its 99 % interval."""
@@ -183,7 +183,7 @@ class BodyShareEntry(TypedDict):
 
 
 class BlockSharesEntry(TypedDict):
-    """A block, and how many samples came to it."""
+    """A block and the number of samples that reached it."""
 
     block: str
     scope: str

@@ -274,7 +274,7 @@ class SpeedLimits(TypedDict):
     now: str
     """The graph's own settings in words."""
     estimates: dict[str, dict[str, str]]
-    """How carefully -> what is measured -> about how long it takes, before it begins."""
+    """Precision -> measurement -> estimated duration, shown before the start."""
 
 
 class FileHeader(TypedDict):

@@ -65,7 +65,7 @@ class RecipeEntry(TypedDict):
 
 
 class OpenedData(TypedDict):
-    """The folder or file that is open, and why the last one that was asked for is not."""
+    """The open folder or file, and why the last requested one was refused."""
 
     path: str
     refused: str

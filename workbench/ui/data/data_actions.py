@@ -1,4 +1,4 @@
-"""What the data panel may ask for."""
+"""Actions of the data panel."""
 
 from __future__ import annotations
 

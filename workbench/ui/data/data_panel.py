@@ -302,7 +302,7 @@ class DataPanel:
 
     @property
     def checked_share(self) -> float | None:
-        """How much of a check is done; None while there is none."""
+        """Progress of a check from 0 to 1, or None without one."""
         return self._check.share if self.view["checking"] and self._check is not None else None
 
     def write_good(self) -> str:

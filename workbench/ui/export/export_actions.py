@@ -35,7 +35,7 @@ class SaveAction(Action, frozen=True):
     """Whether the user was asked about a file that is there."""
 
     component = "bar"
-    """Which component asks, and shows the question."""
+    """The component that asks, and shows the question."""
 
     def write(self, model: ViewModel) -> str:
         """Write it. Returns what to tell the user; raises OverwriteError too."""

@@ -31,7 +31,7 @@ def drawn_around(graph: Graph, node_id: str) -> str:
 
 
 def expanded_bodies(graph: Graph, node: Node, layout: Layout) -> list[Graph]:
-    """The bodies of a block that are drawn where it stands: none of one that is a card."""
+    """The bodies of a block that are drawn in its frame; none if it is drawn as a card."""
     if node.id in layout.collapsed:
         return []
     return [graph.whole.at_scope(node.scope(name)) for name in node.bodies]
@@ -64,7 +64,7 @@ def body_entries(node: Node, faulty: Collection[str]) -> list[BodyEntry]:
 
 
 def _is_inside(body: Body, scope: str) -> bool:
-    """Whether a scope is that of a block of a body, at any depth."""
+    """Whether a scope is inside a block of a body, at any depth."""
     return any(
         node.id == block_of(scope) or any(_is_inside(b, scope) for b in node.bodies.values())
         for node in body.nodes
@@ -105,7 +105,7 @@ def condition_of(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> 
 
 
 def condition_port(typed: TypedGraph, node: Node) -> Port | None:
-    """What feeds the input of a block that decides; None for what is no block."""
+    """The port that feeds the control input of a block; None for other nodes."""
     spec = typed.catalog.find(node.op)
     return node.inputs.get(spec.inputs[0].name) if spec and spec.bodies and spec.inputs else None
 

@@ -66,7 +66,7 @@ def _number(value: float | str, allowed: str) -> float:
 
 
 class AddOption(InspectorEdit, tag="add_option", frozen=True):
-    """Give a block another body, which passes on what it takes in."""
+    """Add a body that passes its inputs through to a block."""
 
     block: str
 
@@ -75,7 +75,7 @@ class AddOption(InspectorEdit, tag="add_option", frozen=True):
 
 
 class RemoveOption(InspectorEdit, tag="remove_option", frozen=True):
-    """Take a body away from a block, with what stands in it."""
+    """Remove a body of a block with its nodes."""
 
     block: str
     body: str
@@ -85,7 +85,7 @@ class RemoveOption(InspectorEdit, tag="remove_option", frozen=True):
 
 
 class MoveOption(InspectorEdit, tag="move_option", frozen=True):
-    """Let a body of a block change places with its neighbour; its weight goes along."""
+    """Swap a body of a block with its neighbour, with its weight."""
 
     block: str
     body: str

@@ -78,12 +78,12 @@ SHARED_QUEUE = MeasurementQueue()
 # Tasks.
 
 MOST_ENDED = 100
-"""Tasks that have ended and are kept for a page of their session that may yet come."""
+"""Number of finished tasks that are retained for later pages of their sessions."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 OnProgress = Callable[[float, str], None]
-"""``on_progress(share, text)``: how much is done, from 0 to 1, and what is done now."""
+"""``on_progress(share, text)``: the fraction done, 0 to 1, and the current step."""
 
 
 class Work(Protocol[T_co]):
@@ -130,7 +130,7 @@ class BackgroundTask(Generic[T]):
         listener: TaskListener[T],
         queue: MeasurementQueue | None = None,
     ) -> None:
-        """``name`` is in the messages of what fails."""
+        """``name`` is used in error messages."""
         self.name = name
         self.share = 0.0
         self.text = "starting"
@@ -246,7 +246,7 @@ K = TypeVar("K", bound=BackgroundTask[Any])
 
 
 class OwnedTasks(Generic[K]):
-    """Tasks by the session they belong to: what its next page finds again. From any thread."""
+    """Tasks by session, so that the next page of a session finds them. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -267,7 +267,7 @@ class OwnedTasks(Generic[K]):
             return self._tasks.get(owner)
 
     def drop(self, task: K) -> None:
-        """Forget it: the next page of the session does not find it."""
+        """Drop the task: the next page of the session does not find it."""
         with self._lock:
             for owner in [owner for owner, known in self._tasks.items() if known is task]:
                 del self._tasks[owner]
@@ -299,7 +299,7 @@ class SessionTask(Generic[K]):
         task.start()
 
     def cancel(self) -> bool:
-        """Stop what runs; False where nothing runs, or for another page of the session."""
+        """Stop the running task; False without one, or for another page of the session."""
         task = self.running
         if task is None or task.cancelling or task.listener is not self.listener:
             return False
@@ -307,7 +307,7 @@ class SessionTask(Generic[K]):
         return True
 
     def own(self, owner: str) -> K | None:
-        """Belong to a session. Returns the task of an earlier page: it is to be listened to."""
+        """Attach to a session. Returns the task that an earlier page started."""
         self._owner = owner
         found = self._tasks.find(owner)
         if self.last is not None:

@@ -22,7 +22,7 @@ from workbench.ui.state.view_state import ViewState
 
 NAME = "branch_shares"
 USUAL_BATCHES = 1000
-"""Some 0.2 s for a block where draws decide. Where data decide, this is only done when asked."""
+"""These take about 0.2 s per block if random values decide; if data decide, only on request."""
 _NONE = BranchShares(0, (), False)
 
 

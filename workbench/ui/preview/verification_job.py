@@ -112,7 +112,7 @@ class SessionVerification(SessionTask[VerificationTask]):
         task.why = text, f"The {what} was changed while it was compared."
 
     def attach(self, owner: str) -> None:
-        """Belong to a session: what an earlier page of it began is shown, and goes on."""
+        """Attach to a session: a task that an earlier page started is shown and continues."""
         if (found := self.own(owner)) is not None:
             found.listen(self.listener)
 

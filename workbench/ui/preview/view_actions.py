@@ -1,4 +1,4 @@
-"""What the preview may ask for that changes what is to be seen, not what the graph does."""
+"""Actions of the preview that change the view and not the graph."""
 
 from __future__ import annotations
 

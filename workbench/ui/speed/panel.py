@@ -81,7 +81,7 @@ class SpeedPanel:
         self._file = b""
         self._files = 0
         self._version = object()
-        """Another one whenever the records or the choice of them have changed."""
+        """Changes whenever the records or their selection change."""
         self.fused = FusedSpeed(lock, changed, roots)
         self._look()
 
@@ -90,7 +90,7 @@ class SpeedPanel:
         self._said, self._said_part, self._said_of, self._failed = words, part, None, failed
 
     def do(self, act: Callable[[], str | None]) -> None:
-        """Carry out an action of the panel alone: ``act`` returns what to say, None nothing new."""
+        """Apply an action of the panel alone: ``act`` returns a message, or None."""
         self._version = object()
         try:
             said = act()
@@ -142,7 +142,7 @@ class SpeedPanel:
         self.task.leave()
 
     def start(self, part: str, make: Callable[[], SpeedExperiment]) -> str | None:
-        """Begin a run of a part, unless one runs. Returns what to say."""
+        """Start a run of a part unless one is running. Returns the message for the user."""
         if self.run is not None:
             return None
         experiment = make()

@@ -1,4 +1,4 @@
-"""What the speed panel may ask for. What goes wrong is told in the panel itself."""
+"""Actions of the speed panel. The panel itself reports errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SpeedAction(Action, frozen=True):
     """An action of the panel alone, on the graph and data that are shown."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str | None:
-        """Returns what to say in the panel, or None to leave what is said there."""
+        """Returns a message for the panel, or None to keep the present one."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> None:
@@ -166,10 +166,10 @@ class ExportRecords(SpeedAction, tag="export", frozen=True):
 
 
 class GraphFromRecord(Action, frozen=True):
-    """An edit of the graph by what a record found; it is told in the panel."""
+    """An edit that applies the result of a record; the panel reports it."""
 
     def edited(self, panel: SpeedPanel, graph: Graph) -> tuple[Graph, str]:
-        """The graph and what to say. Raises GraphEditError and EngineError."""
+        """The graph and a message. Raises GraphEditError and EngineError."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> None:

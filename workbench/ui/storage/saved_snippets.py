@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST = 200
 """Snippets that are listed."""
 PREFIX = "snippet:"
-"""Before a snippet's name where a template's may stand too."""
+"""Prefix of snippet names where template names are possible too."""
 
 
 def saved_snippets() -> tuple[Snippet, ...]:
@@ -83,7 +83,7 @@ class RemoveSnippet(Action, tag="remove_snippet", frozen=True):
         return self.remove(model.state)
 
     def remove(self, state: ViewState) -> str:
-        """Remove the file. Returns what to say. Raises GraphEditError where there is none."""
+        """Remove the file. Returns a message. Raises GraphEditError without a file."""
         snippet = find_snippet(self.name)
         _file(snippet.name).unlink(missing_ok=True)
         state.snippets = saved_snippets()

@@ -115,7 +115,7 @@ class Step:
         return float(bool(found))
 
     def refusal(self, why: str, name: str = "") -> GraphExportError:
-        """The error that says what the library does not have."""
+        """The error for a step without an equivalent in the library."""
         place = f"{self.node.id}.{name}" if name else self.node.id
         return self.extractor.refusal(place, why)
 
@@ -177,7 +177,7 @@ class ChainExtractor:
         self._users: dict[str, str] = {}
 
     def refusal(self, place: str, why: str) -> GraphExportError:
-        """The error that says what the target does not have, and what to do."""
+        """The error for a step without an equivalent in the target, with a remedy."""
         return GraphExportError(f"{place}: {self.target} {why}. {OTHERWISE}")
 
     def views(self) -> tuple[list[View], Chain]:
@@ -238,7 +238,7 @@ class ChainExtractor:
         return tuple(reversed(made)), port
 
     def _node(self, port: Port) -> Node | None:
-        """The node of a port; None for what a body takes in."""
+        """The node of a port; None for an input of a body."""
         return self.graph.node(port.node) if self.graph.has(port.node) else None
 
     def _step(self, node: Node, port: Port) -> tuple[Step, Port]:

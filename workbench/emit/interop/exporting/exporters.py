@@ -62,7 +62,7 @@ def jitter(step: Step) -> tuple[dict[str, Range], Range | None]:
 
 
 def report_jitter(transforms: Transforms, factors: Mapping[str, Range], hue: Range | None) -> None:
-    """Say what a library's ``ColorJitter`` does otherwise."""
+    """Report the differences of a library's ``ColorJitter``."""
     changed = [*factors, *(["hue"] if hue else [])]
     for name in changed:
         transforms.measured(name)

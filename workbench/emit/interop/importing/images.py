@@ -39,7 +39,7 @@ OF_OPENCV = ("nearest", "linear", "cubic", "area", "lanczos4", "linear_exact")
 
 
 class NoMatchError(Exception):
-    """DALI's operators cannot do what a transform is asked to do."""
+    """DALI's operators have no equivalent for the arguments of a transform."""
 
 
 @dataclass

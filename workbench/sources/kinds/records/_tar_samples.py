@@ -1,4 +1,4 @@
-"""The files, samples and index of a tar archive, and what of it is damaged."""
+"""Files, samples, index and damage of a tar archive."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ export interface RecipeEntry {
   picture: string;
 }
 
-/** The folder or file that is open, and why the last one that was asked for is not. */
+/** The open folder or file, and why the last requested one was refused. */
 export interface OpenedData {
   path: string;
   refused: string;
@@ -605,7 +605,7 @@ export interface BodyShareEntry {
   agrees: boolean;
 }
 
-/** A block, and how many samples came to it. */
+/** A block and the number of samples that reached it. */
 export interface BlockSharesEntry {
   block: string;
   scope: string;
@@ -1072,7 +1072,7 @@ export interface BarActions {
   redo: {};
 }
 
-/** The nodes and what joins them. */
+/** The nodes and their edges. */
 export interface CanvasFields {
   graph_number: number;
   nodes: NodeEntry[];
@@ -1337,7 +1337,7 @@ export interface CodeActions {
   select: { node: string };
 }
 
-/** What is read: counts, sizes, formats, what a check of the files found. */
+/** The data set: counts, sizes, formats, and the result of a check of its files. */
 export interface DataFields {
   summary: Partial<DataView>;
   shown_classes: string[];
