@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -123,6 +124,16 @@ def test_whoever_reads_the_size_of_a_photo_is_warned_too_and_who_reads_no_boxes_
         "size.adjust_orientation",
     ]
     assert not orientation_warnings(load_recipe("imagenet-train"), facts)
+
+
+def test_turned_images_of_the_first_that_were_read_are_named_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("workbench.sources.data_facts"), "_MOST_HEADS", 6)
+    facts = data_facts(open_dataset(str(write_turned(tmp_path, "stored"))))
+    assert facts.headers_read == 6
+    (found,) = orientation_warnings(load_recipe("retinanet"), facts)
+    assert f"EXIF turns {facts.turned:,} of the first 6 images, whose annotations" in found
 
 
 def test_the_program_names_the_warning_and_with_the_fix_boxes_are_on_their_pixels(

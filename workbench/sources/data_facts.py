@@ -51,6 +51,8 @@ class DataFacts:
     """
     first_turned: str = ""
     """The name of the first of these images."""
+    headers_read: int = 0
+    """How many files ``float_rates`` and ``turned`` are of, where there are more; 0: of all."""
     more: bool = False
     """Whether the data have more samples than the 20,000 that were read."""
 
@@ -107,6 +109,7 @@ def _read(dataset: Dataset) -> DataFacts:
         turned=len(turned),
         annotated=_annotated([*turned.items()]),
         first_turned=next((each.name for each in turned), ""),
+        headers_read=_MOST_HEADS if len(samples) > _MOST_HEADS else 0,
         more=more,
     )
 

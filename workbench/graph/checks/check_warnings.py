@@ -407,7 +407,7 @@ def _orientation(graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts])
         ports = {Port(source.id, p.name) for p in catalog[source.op].outputs if p.kind in _PLACED}
         if not found.turned or read.isdisjoint(ports):
             continue
-        number = f"{found.turned:,} image{'s' * (found.turned != 1)}"
+        number = _of_headers(found, found.turned, "image")
         for node in graph.walk():
             spec = catalog.find(node.op)
             if spec is None or "adjust_orientation" not in spec.args:
@@ -419,7 +419,8 @@ def _orientation(graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts])
                 message = f"EXIF turns {number}, whose annotations are for the image as stored"
                 remedy = "Set adjust_orientation to False."
             elif found.annotated == "upright" and not turns:
-                message = f"{number} stay as stored, whose annotations are for the turned image"
+                stay = f"stay{'s' * (found.turned == 1)}"
+                message = f"{number} {stay} as stored, whose annotations are for the turned image"
                 remedy = "Set adjust_orientation to True."
             elif not found.annotated and "adjust_orientation" not in node.args:
                 message = (
@@ -457,11 +458,11 @@ def _silent(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
         if port is None or not graph.has(port.node):
             continue
         source = graph.node(port.node)
-        rates = facts_of(source, facts).float_rates
-        if count := sum(decodes_to_silence(rate, node.args) for rate in rates):
+        found = facts_of(source, facts)
+        if count := sum(decodes_to_silence(rate, node.args) for rate in found.float_rates):
             words = (
-                f"{count:,} WAV files hold floats, which dtype {node.args['dtype']} decodes to "
-                "silence"
+                f"{_of_headers(found, count, 'WAV file')} hold{'s' * (count == 1)} floats, which "
+                f"dtype {node.args['dtype']} decodes to silence"
             )
             yield Fault(node.id, "dtype", words, "Set dtype to FLOAT.", "silent")
 
@@ -560,6 +561,13 @@ def _layout(graph: Graph, node: Node, port: Port) -> Iterator[Fault]:
         words = f"it is {box_layout(node)}, and {source.id} outputs boxes as {wanted}"
         remedy = f"Set bbox_layout to {wanted}."
         yield Fault(node.id, "bbox_layout", words, remedy, "box_layout", f"bbox_layout={wanted}")
+
+
+def _of_headers(facts: DataFacts, count: int, noun: str) -> str:
+    """So many files, of those whose headers were read: ``7 images``."""
+    if facts.headers_read:
+        return f"{count:,} of the first {facts.headers_read:,} {noun}s"
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _images(facts: DataFacts, count: int) -> str:
