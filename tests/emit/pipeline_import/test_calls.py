@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nvidia.dali import Pipeline, fn, types
+from nvidia.dali import Pipeline, backend, fn, types
 
 import workbench as wb
 from tests.emit.pipeline_import.traces import FILE, decoder, op, place, reader
 from tests.helpers import CATALOG, arrays_of, same, script_batches
+from workbench.catalog.schema import successors
 from workbench.catalog.spec import OPAQUE, Value
 from workbench.emit.pipeline_import.calls.expressions import Expression, expression_node
 from workbench.emit.pipeline_import.calls.nodes import Call, call_name, make_call, read_folder
@@ -369,6 +370,31 @@ def test_an_index_from_a_node_is_not_held() -> None:
     assert subscript("_TensorSubscript", *inputs, num_subscripts=1) is None
     assert subscript("_TensorSubscript", num_subscripts=0) is None
     assert subscript("Rotate", num_subscripts=1) is None
+
+
+def test_what_an_older_operator_does_by_default_is_kept() -> None:
+    """Wherever DALI's schemas of the older and of today's operator have other defaults."""
+    differing = {}
+    for old, new in successors().items():
+        before, today = backend.GetSchema(old), backend.GetSchema(new)
+        shared = {*before.GetArgumentNames()} & {*today.GetArgumentNames()}
+        for name in shared - {"seed"}:
+            defaults = [
+                schema.GetArgumentDefaultValueString(name)
+                for schema in (before, today)
+                if schema.HasArgumentDefaultValue(name)
+            ]
+            if len({*defaults}) > 1:
+                differing[old, name] = defaults[0]
+    assert differing == {("FastResizeCropMirror", "antialias"): "False"}
+    plain, told = with_todays_calls(
+        [
+            op("FastResizeCropMirror", "__F_1", IMAGES),
+            op("FastResizeCropMirror", "__F_2", IMAGES, antialias=True),
+        ]
+    )
+    assert (plain.schema, plain.args["antialias"]) == ("ResizeCropMirror", False)
+    assert told.args["antialias"] is True
 
 
 # Sizes that a resize saves, and shapes by DALI's older name, as values of ``shape``.

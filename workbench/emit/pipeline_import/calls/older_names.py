@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -17,6 +17,8 @@ from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 _OTHERS = frozenset({"SSDRandomCrop"})
 """Deprecated ones that do something else than the one that DALI names."""
+_DEFAULTS: Mapping[str, Mapping[str, Value]] = {"FastResizeCropMirror": {"antialias": False}}
+"""What older operators do by default, where today's do otherwise."""
 _SAVED = "save_attrs"
 _SHAPES = (SHAPE, "Shapes")
 _INT32, _INT64 = 6, 7
@@ -43,7 +45,10 @@ def with_todays_calls(ops: Iterable[TracedOp]) -> tuple[TracedOp, ...]:
 
     Where sequences are read a saved size stays what it is: another axis is the height there.
     """
-    given = [replace(op, schema=todays_name(op.schema)) for op in ops]
+    given = [
+        replace(op, schema=todays_name(op.schema), args={**_DEFAULTS.get(op.schema, {}), **op.args})
+        for op in ops
+    ]
     frames = any("Video" in op.schema or "Sequence" in op.schema for op in given)
     return tuple(made for op in given for made in _as_shapes(op, frames))
 
