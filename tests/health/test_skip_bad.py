@@ -130,17 +130,20 @@ def test_every_program_returns_every_good_file_once(
             assert good <= set(labels) <= good | silent
 
 
+@pytest.mark.parametrize("target", ["script", "pytorch"])
 @pytest.mark.parametrize("write", one_in(3, [write_webdataset, write_tfrecord, write_record_io]))
 def test_records_are_read_by_an_index_of_the_good_ones(
-    write: Callable[[Photos, Path], Path], small_photos: list[bytes], tmp_path: Path
+    write: Callable[[Photos, Path], Path], target: str, small_photos: list[bytes], tmp_path: Path
 ) -> None:
+    if target != "script":
+        require(target)
     bad = {3: b"words" * 50, 8: b"\xff\xd8" * 30, 15: REFUSED["bomb.png"][0](b"")}
     samples = [(bad.get(number, small_photos[number]), number) for number in range(20)]
     data = write(samples, tmp_path / "records")
-    made = wb.export(graph_of(data), "pytorch", data=data, skip_bad=True)
+    made = wb.export(graph_of(data), target, data=data, skip_bad=True)
     program, placed = made.write(tmp_path / "loader.py")
     assert placed == tmp_path / "loader.good_data"
-    ((first, second),) = run("pytorch", program)
+    ((first, second),) = run(target, program)
     assert sorted(first) == sorted(second) == sorted({*range(20)} - bad.keys())
     with pytest.raises(wb.SaveError, match=r"loader\.good_data is there already"):
         made.write(tmp_path / "loader.py")
@@ -284,7 +287,7 @@ ENDING = {"no_tiles.jp2"}
 def test_a_file_that_went_bad_is_named_with_the_command_that_helps(
     kind: str, listed: tuple[Path, Path, Path], small_photos: list[bytes]
 ) -> None:
-    script, loader, victim = listed
+    script, _, victim = listed
     if kind == "gone":
         victim.unlink()
     else:
@@ -296,13 +299,24 @@ def test_a_file_that_went_bad_is_named_with_the_command_that_helps(
         assert f"`workbench check {place} --full --good {place}`" in words
         assert "no longer valid" not in words
         if kind in ("text.jpg", "gone"):
-            assert f"RuntimeError: {victim} cannot be read" in last_words(loader)
             arguments = ["check", str(place), "--full", "--good", str(place)]
             assert CliRunner().invoke(main, arguments).exit_code == 1
             assert run("script", script) == [[[0] * 7] * 2]
     finally:
         victim.write_bytes(small_photos[5])
         export(a_graph(), good=without_bad(open_datasets(str(victim.parent)))[0]).write(script)
+
+
+def test_a_loader_names_a_file_that_went_bad(
+    listed: tuple[Path, Path, Path], small_photos: list[bytes]
+) -> None:
+    require("pytorch")
+    _, loader, victim = listed
+    victim.write_bytes(b"words")
+    try:
+        assert f"RuntimeError: {victim} cannot be read" in last_words(loader)
+    finally:
+        victim.write_bytes(small_photos[5])
 
 
 def last_words(program: Path) -> str:
