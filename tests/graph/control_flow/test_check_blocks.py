@@ -173,7 +173,12 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
         "resize owns no bodies",
         "Remove them",
     ),
-    "a reader inside": (with_reader, "second", "it is a reader inside outer.then", "lead what"),
+    "a reader inside": (
+        with_reader,
+        "second",
+        "it is a reader inside outer.then",
+        "connect its outputs",
+    ),
     "an array as condition": (
         lambda: GRAPH.replace_node(
             replace(GRAPH.node("disturb"), args={**GRAPH.node("disturb").args, "shape": (3,)})

@@ -306,7 +306,7 @@ def test_rewrites_are_found_taken_and_undone(host: Host, photos: Path) -> None:
     before = host.python("[n.op for n in model.graph.nodes]")
     take.click()
     expect(take).to_have_count(0)
-    expect(speed).to_contain_text("undo leads back")
+    expect(speed).to_contain_text("undo restores")
     after = host.python("[n.op for n in model.graph.nodes]")
     assert before[2:] == ["contrast", "brightness", "crop"]
     assert after[2:] == ["crop", "contrast", "brightness"]

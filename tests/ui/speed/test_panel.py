@@ -131,7 +131,7 @@ def test_the_best_setting_is_adopted(bed: Bed) -> None:
     assert config_of(bed.graph).settings == "batch 64, 4 threads, prefetch 2"
     assert bed.graph.settings.seed == 7
     assert bed["tune"]["adopted"]
-    assert "undo leads back" in bed["message"]
+    assert "undo restores" in bed["message"]
 
 
 def test_the_tuner_tells_what_it_gains(bed: Bed) -> None:

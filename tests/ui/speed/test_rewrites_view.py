@@ -97,7 +97,7 @@ def test_one_is_taken_then_all_and_what_is_done_says_so(found: Bed) -> None:
     take(found, "colour-after-crop")
     assert ops(found.graph)[1:] == ["decoders.image", "crop", "contrast", "brightness"]
     assert [entry["taken"] for entry in entries(found).values()] == [True, False, False]
-    assert "undo leads back" in found["message"]
+    assert "undo restores" in found["message"]
     take(found)
     assert ops(found.graph)[1:] == ["decoders.image_crop", "color_twist"]
     assert all(entry["taken"] for entry in entries(found).values())

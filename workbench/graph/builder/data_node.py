@@ -368,8 +368,8 @@ class _Merger:
         place = there if self._other.sources else scope
         if not _encloses(self.whole, place, scope):
             raise GraphEditError(
-                f"{node.id} is made inside {block_of(there)}, which alone can use it. Take what "
-                "the block gives."
+                f"{node.id} is inside {block_of(there)} and cannot be used outside. Use an "
+                "output of the block."
             )
         spec = self._catalog.find(node.op)
         unnamed = node.id.rstrip("0123456789_") == usual_id(node.op)

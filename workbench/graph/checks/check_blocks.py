@@ -90,7 +90,7 @@ def _body(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iterator[Fa
     for inner in body.nodes:
         if (found := typed.catalog.find(inner.op)) and found.reads:
             words = f"it is a reader inside {scope}: DALI reads whole batches only"
-            remedy = "Take it out of the block and lead what it reads in."
+            remedy = "Take it out of the block and connect its outputs to the block."
             yield Fault(inner.id, "", words, remedy, "bodies")
     for output, port in body.outputs.items():
         problem = port_problem(typed, port, scope)
@@ -159,7 +159,9 @@ def _passed_on(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> It
                     f"{node.scope(name)} gives {output}, and {node.id} takes in nothing of that "
                     "name, which is what runs first begins with"
                 )
-                remedy = f"Connect a node to {output} of {node.id}, or give {output} out no more."
+                remedy = (
+                    f"Connect a node to {output} of {node.id}, or remove {output} from its outputs."
+                )
                 yield Fault(node.id, output, words, remedy, "bodies", node.scope(name))
                 continue
             difference = _difference(types.get(source), types.get(port))

@@ -113,7 +113,7 @@ def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
         missing = [name for name in group if name not in given]
         there = [name for name in group if name in given]
         if there and missing:
-            words = f"it needs {' and '.join(missing)} beside it"
+            words = f"it also needs {' and '.join(missing)}"
             remedy = f"Give {' and '.join(missing)}, or reset {' and '.join(there)}."
             yield Fault(node.id, there[0], words, remedy, "apart", missing[0])
 

@@ -300,7 +300,7 @@ def _source_for(
         raise GraphEditError(f"{block} cannot ask this of {source}. It can of: {names}.")
     if not found:
         what = {"label": "labels", "size": "an image", "comparison": "one number for each sample"}
-        raise GraphEditError(f"Nothing before {block} gives {what[kind]} that could decide.")
+        raise GraphEditError(f"No output before {block} has {what[kind]} that can decide.")
     return found[0]
 
 

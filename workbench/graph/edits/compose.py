@@ -230,7 +230,7 @@ def route_into_body(graph: Graph, catalog: Catalog, port: Port, scope: str) -> t
         raise GraphEditError(f"{port} is inside another body and not one of its outputs.")
     graph, outer = route_into_body(graph, catalog, port, graph.scope_of(block))
     if block in ancestors(graph, [outer]):
-        raise GraphEditError(f"{port} is made behind {block}, and could not feed what is in it.")
+        raise GraphEditError(f"{port} is computed after {block} and cannot feed nodes inside it.")
     node, name = graph.node(block), scope.rpartition(".")[2]
     spec = catalog[node.op]
     reserved = {*(each.name for each in spec.inputs), *spec.args}

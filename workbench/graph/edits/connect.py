@@ -208,7 +208,7 @@ def require_given(graph: Graph, port: Port) -> None:
 
 
 def set_output(graph: Graph, name: str, port: Port | None) -> Graph:
-    """Give an output of a node out under a name, or with None give it out no more."""
+    """Give an output of a node out under a name, or with None remove it from the outputs."""
     outputs = {key: value for key, value in graph.outputs.items() if key != name}
     if port is not None:
         if not is_name(name):

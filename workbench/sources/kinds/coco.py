@@ -306,7 +306,7 @@ class Coco(SourceKind):
             _root_of.cache_clear()  # they may be put there now
             raise DataError(
                 f"{dataset}: none of its {len(known):,} images is in {root}, the first is "
-                f"{named[0].name}. Put them there, or into a folder images beside."
+                f"{named[0].name}. Put them there, or into a folder images next to it."
             )
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:

@@ -344,7 +344,7 @@ class ViewModel:
         self.state.tell(component, said)
 
     def replace(self, document: Document, label: str = "") -> str:
-        """Show another document; undo leads back. Returns what to tell the user.
+        """Show another document; undo restores the previous one. Returns what to tell the user.
 
         The history calls it ``label``; empty: by the graph that is opened.
         """

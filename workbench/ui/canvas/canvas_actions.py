@@ -160,7 +160,7 @@ class Remove(CanvasEdit, tag="remove", frozen=True):
         chosen = [node for node in nodes if not node.startswith(":")]
         own = _own(graph, chosen)
         if chosen and not own:
-            raise GraphEditError(f"{chosen[0]} stands for what the body takes in: it stays.")
+            raise GraphEditError(f"{chosen[0]} shows the inputs of the body and cannot be removed.")
         graph = remove_nodes(graph, catalog, own)
         near = (*reversed(ids[:first]), *ids[first:])
         left = next((node for node in near if graph.has(node)), None)
@@ -193,7 +193,7 @@ class Duplicate(CanvasEdit, tag="duplicate", frozen=True):
 
 
 def _own(graph: Graph, nodes: Sequence[str]) -> list[str]:
-    """Without what stands for what the body takes in."""
+    """Without the card for the inputs of the body."""
     return [node for node in nodes if node != graph.scope]
 
 

@@ -147,11 +147,11 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
     ``status`` are widgets of their own that can be laid out anew, linked and observed:
     ``w.code.source`` is the script for any data of the kind, ``w.to_code()`` that for the present
     data, which the Code panel shows. ``graph`` is a trait: it may be set from a cell to a
-    Graph, a recipe's name, a path or parsed JSON (undo leads back), and observed. A graph that was
-    made to read other data (``workbench.read``) opens these data; undo keeps them open. ``target``
-    is a trait too: what the code panel shows the graph as. A field that a cell sets to what cannot
-    be, such as ``w.preview.batch = 5000``, keeps its value and raises GraphEditError with the
-    reason.
+    Graph, a recipe's name, a path or parsed JSON (undo restores the previous graph), and observed.
+    A graph that was made to read other data (``workbench.read``) opens these data; undo keeps them
+    open. ``target`` is a trait too: what the code panel shows the graph as. A field that is set to
+    an invalid value, such as ``w.preview.batch = 5000``, keeps its value and raises GraphEditError
+    with the reason.
 
     It opens and saves wherever the kernel may: who may use the kernel, Jupyter decides.
 

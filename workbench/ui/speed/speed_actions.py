@@ -189,7 +189,7 @@ class Adopt(GraphFromRecord, tag="adopt", frozen=True):
         if config.device == "mixed" and panel.machine.no_gpu:
             kept = f" Images are still decoded on the CPU: {panel.machine.no_gpu}."
             config = replace(config, device=graph.settings.device)
-        said = f"The graph now has {config.settings}; undo leads back.{kept}"
+        said = f"The graph now has {config.settings}; undo restores the previous settings.{kept}"
         return adopt_config(graph, config), said
 
 
@@ -202,4 +202,4 @@ class TakeRewrites(GraphFromRecord, tag="take_rewrites", frozen=True):
 
     def edited(self, panel: SpeedPanel, graph: Graph) -> tuple[Graph, str]:
         after = take_rewrites(panel.store.require(self.record), graph, self.names)
-        return after, "The graph is rewritten; undo leads back."
+        return after, "The graph is rewritten; undo restores the previous one."

@@ -32,7 +32,7 @@ _SOURCE = re.compile(r'^\s*(import|from|def|class) \w|^\s*"""|^#|"cell_type"', r
 
 
 class OpenAction(Action, frozen=True):
-    """Open a graph in place of the present one; undo leads back."""
+    """Open a graph in place of the present one; undo restores it."""
 
     from_outside: ClassVar[bool] = False
     """Whether the graph comes from a file: it is not kept before a page has drawn it."""

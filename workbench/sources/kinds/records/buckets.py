@@ -282,7 +282,8 @@ class RemoteWebDataset(Bucket):
             index = f"{archive.removesuffix('.tar')}.idx"
             return (
                 f"{dataset.location} cannot be read: an archive has no index. Make it where the "
-                f"archive is a file (`wds2idx a.tar a.idx`), and copy it beside it, as {index}."
+                f"archive is a file (`wds2idx a.tar a.idx`), and copy it next to the archive, "
+                f"as {index}."
             )
         if "component" in said:
             return (

@@ -238,7 +238,7 @@ class WebDatasetMasks(Annotated, WebDataset):
         if not found:
             raise DataError(
                 f"{dataset}: its first samples have no mask (found: "
-                f"{', '.join(sorted(components))}). Write one beside each image, 0000.mask.png, "
+                f"{', '.join(sorted(components))}). Write one for each image, 0000.mask.png, "
                 "with a number for each pixel."
             )
         return found

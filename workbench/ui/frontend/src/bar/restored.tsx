@@ -32,7 +32,7 @@ export function Restored({ entry, startAfresh, applyKept, dismiss }: Props) {
           class="wb-link"
           type="button"
           data-wb="start-afresh"
-          data-tip="Show what was given; undo leads back"
+          data-tip="Show the given graph; undo returns to this one"
           onClick={startAfresh}
         >
           Start afresh

@@ -93,7 +93,7 @@ const COMMANDS: readonly Run[] = [
   {
     id: "new",
     name: "New graph",
-    note: "Start from nothing; undo leads back",
+    note: "Start with an empty graph; undo returns to this one",
     synonyms: ["empty graph", "clear", "reset", "start over"],
     replaces: true,
     run: (store) => void store.link.ask("new", {}),

@@ -45,7 +45,7 @@ export function remove(store: CanvasStore): void {
 /** Asks for the name under which the selected nodes are kept. */
 export function saveSnippet(store: CanvasStore): void {
   const nodes = store.get().selected.filter((id) => store.node(id)?.op);
-  if (!nodes.length) return store.say("Select what is to be a snippet");
+  if (!nodes.length) return store.say("Select the nodes to save as a snippet");
   store.set({ popup: { kind: "snippet", nodes } });
 }
 
@@ -84,7 +84,7 @@ export function leave(store: CanvasStore): boolean {
 /** Leaves the selected nodes out of what runs; where all are, lets them run again. */
 export function mute(store: CanvasStore): void {
   const chosen = store.get().nodes.filter(({ id, op }) => op && store.get().selected.includes(id));
-  if (!chosen.length) return store.say("Select what is to be muted");
+  if (!chosen.length) return store.say("Select the nodes to mute");
   const muted = !chosen.every((node) => node.muted);
   const nodes = chosen.map(({ id }) => id);
   store.link.ask("mute", { nodes, muted });
@@ -97,7 +97,7 @@ export const NEW = { frame: "+frame", note: "+note" } as const;
 /** Draws a frame around the selected nodes, whose title is then written. */
 export function frame(store: CanvasStore): void {
   const nodes = store.get().selected.filter((id) => store.node(id)?.op);
-  if (!nodes.length) return store.say("Select what is to be framed");
+  if (!nodes.length) return store.say("Select the nodes to frame");
   if (store.link.ask("frame", { title: "Frame", nodes, frame: "" })) {
     store.set({ renaming: NEW.frame });
   }
