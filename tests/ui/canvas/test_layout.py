@@ -155,8 +155,10 @@ def placed(
     """Each box with its edges on the screen, and under an empty id the view."""
     right = max(box["x"] + box["width"] for box in boxes)
     bottom = max(box["y"] + box["height"] for box in boxes)
+    bounds = {"x": 0, "y": 0, "width": right, "height": bottom}
     seen = {
-        "bounds": {"x": 0, "y": 0, "width": right, "height": bottom},
+        "bounds": {**bounds, "width": right + more.get("note", 0)},
+        "cards": bounds,
         "boxes": boxes,
         "head": "head",
         "current": current,
@@ -227,6 +229,16 @@ def test_nothing_is_empty_above_the_graph(current: str) -> None:
 
 def test_buttons_on_cards_are_never_too_small() -> None:
     assert placed(columns(2, 4), "head", 346, 648, buttons=True)[""]["zoom"] >= 0.7
+
+
+def test_a_note_is_left_out_of_view_before_a_card_is() -> None:
+    beside = placed(columns(2, 4), "head", 400, 648, note=40)
+    assert beside[""]["zoom"] * (500 + 40) <= 400
+    found = placed(columns(2, 4), "head", 400, 648, note=400)
+    assert found == placed(columns(2, 4), "head", 400, 648)
+    wide = {"current": "head", "width": 800, "height": 648, "all": True}
+    assert placed(columns(4, 4), note=300, **wide)[""]["zoom"] * (1044 + 300) <= 800
+    assert placed(columns(4, 4), note=900, **wide) == placed(columns(4, 4), **wide)
 
 
 def test_everything_is_seen_where_that_is_asked_for() -> None:

@@ -2,9 +2,19 @@
 
 import { useReactFlow } from "@xyflow/react";
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/compat";
+import { onFill } from "../lib/fillWindow";
 import { closestAround } from "../lib/siblings";
 import type { CanvasStore } from "./state/canvasStore";
-import { firstView, notesAt, ROOM, ROOM_OF_TOOLBAR, withNotes, usualWidth, type Seen, type View } from "./layout/firstView";
+import {
+  firstView,
+  notesAt,
+  ROOM,
+  ROOM_OF_TOOLBAR,
+  usualWidth,
+  withNotes,
+  type Seen,
+  type View,
+} from "./layout/firstView";
 import type { LayoutCache } from "./layout/layoutCache";
 
 const GLIDE = 180;
@@ -45,13 +55,14 @@ function seenOf({ boxes, settled, bounds: cards, scope }: LayoutCache, store: Ca
   const buttons = boxes.some(({ node }) => node?.bodies.length);
   const bounds = withNotes(cards, notesAt(store.link.get("notes", []), settled));
   const { current } = store;
-  return { bounds, boxes: rectangles, head, current, buttons, breadcrumb: scope !== "" };
+  return { bounds, cards, boxes: rectangles, head, current, buttons, breadcrumb: scope !== "" };
 }
 
 /** Tells the screen around the canvas, if there is one, how much width a graph needs. */
-function adaptPane(store: CanvasStore, width: number): void {
+function adaptPane(store: CanvasStore, { boxes, bounds }: LayoutCache): void {
   const panes = closestAround(store.dom.root, ".wb-screen-panes");
-  panes?.style.setProperty("--wb-canvas-content", `${Math.round(width)}px`);
+  const width = usualWidth(bounds, store.dom.box.clientHeight);
+  panes?.style.setProperty("--wb-canvas-content", boxes.length ? `${Math.round(width)}px` : "");
 }
 
 /** The view: shows all until someone pans or zooms, and then only what would be out of sight. */
@@ -110,6 +121,14 @@ export function useView(
   const stay = useCallback(() => {
     follows.current = false;
   }, []);
+  useLayoutEffect(
+    () =>
+      onFill(store.dom.root, "canvas", () => {
+        follows.current = true; // the size that follows fits the graph
+        whole.current = false;
+      }),
+    [store],
+  );
   const zoom = useCallback(
     (by: number) => {
       stay();
@@ -127,8 +146,7 @@ export function useView(
     known.current = { graph, ids };
     if (another) opened.current = places.boxes;
     // Only until the first edit: a pane is not to change under the pointer.
-    if (opened.current === places.boxes)
-      adaptPane(store, usualWidth(places.bounds, store.dom.box.clientHeight));
+    if (opened.current === places.boxes) adaptPane(store, places);
     if (another || follows.current) fit(!another && whole.current, another || !glides ? 0 : GLIDE);
   }, [graph, places.bounds, places.boxes, size, fit, glides]);
   return { fit, reveal, follows, stay, zoom };

@@ -9,8 +9,10 @@ export const ROOM = { above: 14, below: 46, breadcrumb: 30, side: 26, narrow: 12
 const RIM = 4;
 /** Below this there is no room for the values on a card: only its name is shown. */
 export const FAR = 0.66;
-/** Below this there is none for its name either. */
-const TEXTLESS = 0.5;
+/** Below this there is only room for one line of its name, in place of its picture. */
+const CLOSE = 0.5;
+/** Below this there is none for text at all. */
+const TEXTLESS = 0.25;
 /** The least zoom that is chosen unasked: for names, and for buttons on cards to be hit. */
 const LEAST = { names: 0.56, buttons: 0.7 };
 const LEAST_OF_ALL = 0.1;
@@ -22,14 +24,14 @@ export const LEAST_TEXT = 11;
 /** Zooms are told apart in these steps where the size of text follows them. */
 const TEXT_STEP = 0.05;
 
-/** How much there is room for at a zoom: all, no long words, only names, no text. */
-export type Detail = "full" | "small" | "names" | "none";
+/** How much there is room for at a zoom: all, no long words, names, beginnings of names, no text. */
+export type Detail = "full" | "small" | "names" | "titles" | "none";
 
 /** What is shown at a zoom, and the size that gives text its least on the screen. */
 export function legibility(zoom: number): { text: number; detail: Detail } {
   const step = Math.floor(Math.max(zoom, TEXTLESS) / TEXT_STEP + 1e-6) * TEXT_STEP;
   const text = Math.ceil((100 * LEAST_TEXT) / step) / 100;
-  const least = { none: TEXTLESS, names: FAR, small: 1 - TEXT_STEP };
+  const least = { none: TEXTLESS, titles: CLOSE, names: FAR, small: 1 - TEXT_STEP };
   const below = (Object.keys(least) as (keyof typeof least)[]).find((each) => zoom < least[each]);
   return { text, detail: below ?? "full" };
 }
@@ -75,6 +77,8 @@ type Rectangle = Point & Size;
 
 export interface Seen {
   bounds: Rectangle;
+  /** The same without notes. */
+  cards: Rectangle;
   /** Cards and pills, without the frames around them. */
   boxes: readonly (Rectangle & { id: string })[];
   /** What feeds all others, and what is selected: neither is to be out of sight. */
@@ -88,20 +92,21 @@ export interface Seen {
 
 /**
  * As large as life where all is seen so, else smaller: with `all` as far as it takes, without it
- * down to what can be read. What is too large even so is shown in part: what is selected and the
- * head, and as few cards as can be cut by an edge.
+ * down to what can be read. Notes count as long as all can be read with them. What is too large even
+ * so is shown in part: what is selected and the head, and as few cards as can be cut by an edge.
  */
 export function firstView(seen: Seen, size: Size, all: boolean): View {
-  const { bounds } = seen;
-  const pane = paneOf(seen, size);
-  const full = Math.min(pane.wide, pane.tall);
   const least = seen.buttons ? LEAST.buttons : LEAST.names;
-  const readable = pane.wide >= least && pane.tall >= Math.max(least, FAR);
-  if (all || readable) {
+  for (const bounds of [seen.bounds, seen.cards]) {
+    const pane = paneOf({ ...seen, bounds }, size);
+    const full = Math.min(pane.wide, pane.tall);
+    const readable = all ? full >= CLOSE : pane.wide >= least && pane.tall >= Math.max(least, FAR);
+    if (!readable && !(all && bounds === seen.cards)) continue;
     const zoom = full > 0.98 ? 1 : Math.max(LEAST_OF_ALL, full); // letters are sharp at 1
     return { x: centred(bounds, pane, zoom), y: pane.above - bounds.y * zoom, zoom };
   }
-  return partialView(seen, pane, least);
+  const cards = { ...seen, bounds: seen.cards };
+  return partialView(cards, paneOf(cards, size), least);
 }
 
 /** The width that a graph takes where its height decides the zoom. */
