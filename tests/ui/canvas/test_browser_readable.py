@@ -79,6 +79,21 @@ def pan(page: Page, right: float, down: float) -> None:
     page.mouse.up()
 
 
+def places(page: Page) -> dict[str, dict[str, int]]:
+    """The rectangle of each node on the screen."""
+    source = """(nodes) => Object.fromEntries(nodes.map((node) => {
+        const { left, top, right, bottom } = node.getBoundingClientRect();
+        return [node.dataset.node, { left, top, right, bottom }];
+    }))"""
+    measured(page)  # which waits for the layout
+    return dict(part(page, "canvas").locator("[data-wb=node]").evaluate_all(source))
+
+
+def covers(one: dict[str, int], other: dict[str, int]) -> bool:
+    across = one["left"] < other["right"] and other["left"] < one["right"]
+    return across and one["top"] < other["bottom"] and other["top"] < one["bottom"]
+
+
 def open_recipe(panel: PanelHost, name: str) -> None:
     """Open a recipe with its own layout."""
     panel.python(f"model.act('bar', {{'do': 'recipe', 'name': '{name}'}})")
@@ -216,3 +231,20 @@ def test_a_recipe_with_two_views_is_seen_whole(opened: PanelHost) -> None:
     found = measured(page)
     assert found["inside"] == found["cards"]
     expect(part(page, "canvas").locator("[data-output=labels]")).to_be_in_viewport(ratio=0.99)
+
+
+def test_what_stands_around_a_block_makes_room_as_it_is_opened(opened: PanelHost) -> None:
+    page = opened.page
+    page.set_viewport_size({"width": 1440, "height": 900})
+    open_recipe(opened, "simclr")
+    before = places(page)
+    node(page, "jitter_1").dblclick(position={"x": 110, "y": 12})
+    expect(node(page, "color_1")).to_be_visible()
+    after = places(page)
+    block = after.pop("jitter_1")
+    inner = {"jitter_1.then", "jitter_1.else", "color_1"}
+    covered = [name for name, box in after.items() if name not in inner and covers(block, box)]
+    assert covered == []
+    part(page, "canvas").locator("[data-wb=collapse]").click()
+    expect(node(page, "color_1")).to_have_count(0)
+    assert places(page) == before

@@ -5,8 +5,8 @@ import { CARD, lineOf, type DrawnNode, type Point, type Size } from "./geometry"
 import { boxesOf, GAP, type Box } from "./layout";
 
 /**
- * What was put somewhere by hand stays there; what is new stands below what feeds it, and farther
- * to the right until it covers nothing.
+ * What was put somewhere by hand stays there, unless the frame of an open block needs the room; what
+ * is new stands below what feeds it, and farther to the right until it covers nothing.
  */
 export function manualLayout(
   nodes: readonly DrawnNode[],
@@ -27,7 +27,32 @@ export function manualLayout(
     spots.set(box.id, freeSpot(nearby(box, boxes, edges, spots), box, placed, spots));
     placed.push(box);
   }
+  makeRoom(boxes, spots);
   return spots;
+}
+
+/**
+ * Moves what stands below or beside a frame out of it: a block was placed as a card, and is larger
+ * once it is open. All rows below move, so that they stay in line; where there is room, nothing does.
+ */
+function makeRoom(boxes: readonly Box[], spots: Map<string, Point>): void {
+  const frames = boxes.filter(({ node }) => node?.place?.rects);
+  frames.sort((a, b) => spots.get(a.id)!.y - spots.get(b.id)!.y);
+  for (const frame of frames) {
+    const { x, y } = spots.get(frame.id)!;
+    const [right, bottom] = [x + frame.width, y + frame.height];
+    const covered = boxes.flatMap(({ id, width, height }) => {
+      const at = spots.get(id)!;
+      const apart = at.x >= right || at.x + width <= x || at.y >= bottom || at.y + height <= y;
+      return id === frame.id || apart ? [] : [at];
+    });
+    const below = Math.min(...covered.map((at) => at.y).filter((top) => top > y));
+    const beside = Math.min(...covered.filter((at) => at.y <= y && at.x > x).map((at) => at.x));
+    for (const at of spots.values()) {
+      if (at.y >= below) at.y += bottom + GAP.rows - below;
+      else if (at.x >= beside) at.x += right + GAP.rows - beside;
+    }
+  }
 }
 
 /** The first place from there to the right in which a box covers nothing. */
