@@ -248,3 +248,10 @@ def test_what_stands_around_a_block_makes_room_as_it_is_opened(opened: PanelHost
     part(page, "canvas").locator("[data-wb=collapse]").click()
     expect(node(page, "color_1")).to_have_count(0)
     assert places(page) == before
+
+
+def test_a_drag_out_of_the_canvas_selects_no_text(opened: PanelHost) -> None:
+    page = opened.page
+    part(page, "inspector").get_by_text("angle").first.wait_for()
+    pan(page, 600, -100)
+    assert page.evaluate("getSelection().type") != "Range"
