@@ -171,6 +171,14 @@ def test_cancel_leaves_nothing(host: Host, photos: Path) -> None:
     scaling.locator("[data-wb=measure]").click()
     expect(speed.locator("[data-wb=message]")).to_contain_text("round", timeout=PATIENCE)
     expect(speed.get_by_role("progressbar")).to_be_visible()
+    tabs = part(host.page, "tabs")
+    percent = tabs.locator("[data-tab=speed] small").bounding_box()
+    tab, after = (tabs.locator(f"[data-tab={name}]").bounding_box() for name in ("speed", "code"))
+    assert tab is not None
+    assert percent is not None
+    assert after is not None
+    assert tab["x"] + tab["width"] < percent["x"]
+    assert percent["x"] + percent["width"] < after["x"]
     await_measuring(host, 1)
     # The panel goes on answering.
     turn_to(speed, "Compare", "compare")
