@@ -31,6 +31,7 @@ export function FolderBrowser(props: Props) {
   const open = (chosen: string): void => {
     asked.current = true;
     props.open(chosen);
+    if (chosen === data.path && !refused) pop.current!.hidePopover(); // nothing else changes then
   };
   const opening = (): void => {
     asked.current = false;
@@ -41,7 +42,7 @@ export function FolderBrowser(props: Props) {
   // It stays open for as long as there is something to confirm or to correct.
   useLayoutEffect(() => {
     if (asked.current && !refused) pop.current!.hidePopover();
-  }, [data]);
+  }, [data.path, refused, outside]);
   // What had the focus goes with the folder that is left.
   useLayoutEffect(() => {
     const card = pop.current!;
