@@ -446,7 +446,7 @@ class DataPanel:
         def on_silence(silent: bool) -> None:
             warn_of_silence(silent)
             if silent:
-                note(0.0, f"The check makes no progress: {NO_ANSWER}.")
+                note(self.checked_share or 0.0, f"The check makes no progress: {NO_ANSWER}.")
 
         return check_folder(
             self._read, progress, unwanted.is_set, roots=self._roots, on_silence=on_silence
