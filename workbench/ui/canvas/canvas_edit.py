@@ -39,7 +39,7 @@ class CanvasEdit(DocumentEdit, frozen=True):
         raise NotImplementedError
 
     def removed_blocks(self) -> Collection[str]:
-        """Regions that it removes: what it names inside them needs no edit."""
+        """Blocks that it removes: what it names inside them needs no edit."""
         return ()
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:

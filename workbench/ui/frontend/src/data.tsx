@@ -37,78 +37,78 @@ function Data({ link, root }: PanelProps<"data">) {
   return (
     <>
       <div class="wb-controls-row">
-      <div class="wb-controls">
-        <form class="wb-data-open" onSubmit={open}>
-          <input
-            ref={path}
-            class="wb-val"
-            type="text"
-            spellcheck={false}
-            placeholder="folder of images, or list of files (.txt, .csv)"
-            aria-label="Folder of images or list of files"
-            aria-invalid={wrong ? true : undefined}
-            data-wb="folder"
-          />
-          <button class="wb-btn" type="submit" data-wb="open">
-            Open
-          </button>
-          <FolderBrowser
-            button={{
-              class: "wb-quiet",
-              "data-wb": "browse",
-              children: [<Icon key="folder" name="folder" size={13} />, " Browse"],
-            }}
-            folders={useField(link, "folders", {})}
-            recent={useField(link, "recent_folders", [])}
-            data={{ path: folder.root ?? "", refused: wrong, outside: folder.outside ?? "" }}
-            list={() => link.ask("list_folders", {})}
-            look={(to) => link.ask("browse", { path: to })}
-            open={(to) => link.ask("open", { path: to })}
-            confirm={(to) => link.ask("add_root", { path: to })}
-          />
-        </form>
-        <span class="wb-grow" />
-        {!folder.counted && Boolean(folder.count) && (
-          <button class="wb-quiet" type="button" data-wb="counting" onClick={() => link.ask("count", {})}>
-            {folder.counting ? "Stop counting" : "Count on"}
-          </button>
-        )}
-        <Verdict {...folder} />
-        <button
-          class="wb-quiet"
-          type="button"
-          data-wb="check"
-          disabled={!folder.count}
-          onClick={() => link.ask("check", {})}
-        >
-          {folder.checking ? "Stop the check" : "Check files"}
-        </button>
-        {folder.checked && Boolean((folder.bad ?? 0) + (folder.damaged ?? 0)) && (
-          <button class="wb-btn" type="button" data-wb="use-good" onClick={() => link.ask("use_good", {})}>
-            Use the good files only
-          </button>
-        )}
-        {folder.checked && (
-          <WordButton
-            label="Download the report"
-            name="report"
-            icon="download"
-            onClick={() => link.ask("report", {})}
-          />
-        )}
-      </div>
-      <Notice name="error" kind="error" role="alert" words={wrong}>
-        {folder.outside && (
+        <div class="wb-controls">
+          <form class="wb-data-open" onSubmit={open}>
+            <input
+              ref={path}
+              class="wb-val"
+              type="text"
+              spellcheck={false}
+              placeholder="folder of images, or list of files (.txt, .csv)"
+              aria-label="Folder of images or list of files"
+              aria-invalid={wrong ? true : undefined}
+              data-wb="folder"
+            />
+            <button class="wb-btn" type="submit" data-wb="open">
+              Open
+            </button>
+            <FolderBrowser
+              button={{
+                class: "wb-quiet",
+                "data-wb": "browse",
+                children: [<Icon key="folder" name="folder" size={13} />, " Browse"],
+              }}
+              folders={useField(link, "folders", {})}
+              recent={useField(link, "recent_folders", [])}
+              data={{ path: folder.root ?? "", refused: wrong, outside: folder.outside ?? "" }}
+              list={() => link.ask("list_folders", {})}
+              look={(to) => link.ask("browse", { path: to })}
+              open={(to) => link.ask("open", { path: to })}
+              confirm={(to) => link.ask("add_root", { path: to })}
+            />
+          </form>
+          <span class="wb-grow" />
+          {!folder.counted && Boolean(folder.count) && (
+            <button class="wb-quiet" type="button" data-wb="counting" onClick={() => link.ask("count", {})}>
+              {folder.counting ? "Stop counting" : "Count on"}
+            </button>
+          )}
+          <Verdict {...folder} />
           <button
-            class="wb-btn"
+            class="wb-quiet"
             type="button"
-            data-wb="confirm-folder"
-            onClick={() => link.ask("add_root", { path: folder.outside ?? "" })}
+            data-wb="check"
+            disabled={!folder.count}
+            onClick={() => link.ask("check", {})}
           >
-            Open it anyway
+            {folder.checking ? "Stop the check" : "Check files"}
           </button>
-        )}
-      </Notice>
+          {folder.checked && Boolean((folder.bad ?? 0) + (folder.damaged ?? 0)) && (
+            <button class="wb-btn" type="button" data-wb="use-good" onClick={() => link.ask("use_good", {})}>
+              Use the good files only
+            </button>
+          )}
+          {folder.checked && (
+            <WordButton
+              label="Download the report"
+              name="report"
+              icon="download"
+              onClick={() => link.ask("report", {})}
+            />
+          )}
+        </div>
+        <Notice name="error" kind="error" role="alert" words={wrong}>
+          {folder.outside && (
+            <button
+              class="wb-btn"
+              type="button"
+              data-wb="confirm-folder"
+              onClick={() => link.ask("add_root", { path: folder.outside ?? "" })}
+            >
+              Open it anyway
+            </button>
+          )}
+        </Notice>
       </div>
       <div class="wb-data-body">
         <AtFault {...folder} />
