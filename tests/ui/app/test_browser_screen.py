@@ -194,6 +194,10 @@ def test_a_message_moves_nothing(panel: PanelHost, photos: Path) -> None:
     unmoved()
     bar.get_by_role("button", name="Close the message").click()
     expect(bar.locator("[data-wb=long-message]")).to_be_hidden()
+    bar.locator("[data-wb=open]").click()
+    bar.locator("[data-wb=open-now]").click()  # what was pasted is kept, and the same is said
+    expect(bar.locator("[data-wb=long-message]")).to_contain_text("This is not JSON")
+    bar.get_by_role("button", name="Close the message").click()
 
     seed = preview.locator("[data-wb=seed]")
     seed.fill("1.5")

@@ -36,6 +36,7 @@ ACTIONS: dict[str, list[type[Action]]] = {
         *declared_in(open_actions, session),
         bar.Share,
         bar.GoToStep,
+        bar.DismissMessage,
         export.SaveGraph,
         export.ShowCode,
         data_actions.OpenData,

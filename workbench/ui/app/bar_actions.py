@@ -95,6 +95,13 @@ class Retry(Action, tag="retry", frozen=True):
         return None
 
 
+class DismissMessage(Action, tag="dismiss", frozen=True):
+    """Say the last message no longer: if it is said again, the page is told of it."""
+
+    def apply(self, model: ViewModel) -> str:
+        return ""
+
+
 # The shared picture, drawn in the background.
 
 

@@ -96,7 +96,13 @@ function Bar({ link, root }: PanelProps<"bar">) {
             goTo={(step) => link.ask("go_to", { step })}
           />
         </span>
-        <Message words={said} close={() => say("")} />
+        <Message
+          words={said}
+          close={() => {
+            say("");
+            link.ask("dismiss", {}); // so that the same words are said again
+          }}
+        />
         <Faults
           status={away ? { state: "dead", text: "offline" } : status}
           faults={away ? [] : faults}

@@ -1061,6 +1061,7 @@ export interface BarActions {
   describe_cell: {};
   share: {};
   go_to: { step: number };
+  dismiss: {};
   save: { path: string; overwrite?: boolean };
   export: { target: string };
   open_folder: { path: string };
