@@ -202,8 +202,10 @@ def test_a_crop_larger_than_the_image_offers_padding(make: Make, photos: Path, o
     assert all(each["warning"] for each in warnings)
     assert "the window of 4000 x 4000 x 3 reaches outside the image of " in fault["message"]
     assert fault["fixes"] == ["Pad outside the image"]
-    model.act("bar", {"do": "fix", "node": op, "arg": "", "fix": fault["fixes"][0]})
+    assert screen["preview", "fault"] == fault
+    model.act("preview", {"do": "fix", "node": op, "arg": "", "fix": fault["fixes"][0]})
     screen.wait_ready()
+    assert screen["preview", "fault"] == {}
     assert model.graph.node(op).args["out_of_bounds_policy"] == "pad"
 
 

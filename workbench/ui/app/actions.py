@@ -77,6 +77,7 @@ ACTIONS: dict[str, list[type[Action]]] = {
     ],
     "preview": [
         *declared_in(view_actions, batch_search, comparison_views, verification_job),
+        suggestions.ApplyFix,
         bar.Retry,
         bar.Undo,
         bar.Redo,

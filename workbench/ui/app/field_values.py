@@ -106,6 +106,11 @@ def graph_fields(
     )
     devices = memo(_devices, state.checked)
     facts = state.preview.facts if state.preview else _NO_FACTS
+    # An empty graph is a beginning: what it lacks is said on the canvas.
+    entries = (
+        memo(_fault_entries, shown_faults, stopping, loose, warnings, known) if graph.nodes else []
+    )
+    stops = bool(entries and stopping and not data_panel.error)
     repeated = state.repeated(settings.batch_size)
     again = bool(data_panel.error or (state.failure and not blocking_faults(state)))
     return {
@@ -128,10 +133,7 @@ def graph_fields(
             "history": _history_entries(history) if state.history_in_view else [],
             "history_in_view": state.history_in_view,
             "status": _status(state, data_panel, faults),
-            # An empty graph is a beginning: what it lacks is said on the canvas.
-            "faults": memo(_fault_entries, shown_faults, stopping, loose, warnings, known)
-            if graph.nodes
-            else [],
+            "faults": entries,
             "message": state.message,
             "saved": memo(dump_document, document),
             "shared": state.shared,
@@ -200,6 +202,7 @@ def graph_fields(
             "shown_branches": list(state.present_shown_branches),
             "shown_augmentations": list(state.present_shown_augmentations),
             "stale": data_panel.error or (_first(faults) if graph.nodes else _EMPTY),
+            "fault": entries[0] if stops else {},
             "retryable": again,
             "shuffles": memo(shuffles_files, graph),
             "saved_draws": memo(saved_draw_entries, document, state.batch, repeated, state.preview),

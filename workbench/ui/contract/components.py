@@ -283,6 +283,8 @@ class Preview(Fields):
     """Keys of the augmentations, node.name, whose samples alone are shown; empty: all."""
     stale: str = ""
     """Why the picture is not of the present graph; empty if it is."""
+    fault: views.FaultEntry | Empty = {}
+    """What ``stale`` says, with what mends it; empty where that is no fault of the graph."""
     retryable: bool = False
     """Whether trying again may help."""
     shuffles: bool = False

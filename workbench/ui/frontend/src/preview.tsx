@@ -32,6 +32,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
   const mode = useField(link, "mode", "both");
   const reason = useField(link, "stale", "");
   const retryable = useField(link, "retryable", false);
+  const { node = "", arg = "", fixes = [] } = useField(link, "fault", {});
   const sized = useField(link, "tile_size", 0) !== 0;
   const bytes = useField(link, "closeup", NOT_NEAR);
   const closeup = useMemo(() => parsePayload<CloseupHeader>(bytes), [bytes]);
@@ -165,6 +166,18 @@ function Preview({ link, root }: PanelProps<"preview">) {
           name="stale"
           words={unreadable ? `The picture could not be read: ${unreadable}` : reason && still}
         >
+          {!unreadable &&
+            fixes.map((fix) => (
+              <button
+                key={fix}
+                class="wb-btn"
+                type="button"
+                data-wb="fix"
+                onClick={() => link.ask("fix", { node, arg, fix })}
+              >
+                {fix}
+              </button>
+            ))}
           {(unreadable || retryable) && (
             <button
               class="wb-link"

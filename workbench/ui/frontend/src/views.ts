@@ -1233,6 +1233,7 @@ export interface PreviewFields {
   shown_branches: string[];
   shown_augmentations: string[];
   stale: string;
+  fault: Partial<FaultEntry>;
   retryable: boolean;
   shuffles: boolean;
   verification: Partial<VerifiedEntry>;
@@ -1264,6 +1265,7 @@ export interface PreviewActions {
   compare_with_file: { name: string; text?: string; data?: string };
   verify: {};
   stop_verification: {};
+  fix: { node: string; arg: string; fix: string };
   retry: {};
   undo: {};
   redo: {};
