@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.hosts import Host, LabHost, await_picture, part, small
+from tests.ui.hosts import (
+    Host,
+    LabHost,
+    PanelHost,
+    await_picture,
+    await_python,
+    open_page,
+    part,
+    small,
+)
 from workbench.emit import emit_script
 from workbench.emit.targets import export
 from workbench.graph.edits.connect import set_output
@@ -72,6 +81,33 @@ def test_a_target_is_chosen_and_its_code_follows(host: Host, photos: Path) -> No
     expect(code(page).locator("[data-wb=message]")).to_contain_text("loader.py")
     assert (host.work / "loader.py").read_text() == export(small(), "pytorch").main.text
     (host.work / "loader.py").unlink()
+
+
+def test_all_targets_are_offered_and_the_code_of_one_is_seen_from_its_top(
+    panel: PanelHost, photos: Path
+) -> None:
+    page = panel.page
+    page.set_viewport_size({"width": 1440, "height": 900})
+    open_page(panel, photos, small("simclr"))
+    source = code(page).locator("[data-wb=source]")
+    part(page, "tabs").get_by_role("tab", name="Code").click()
+    expect(code(page).locator("[data-highlighted]").first).to_be_attached()
+    assert source.evaluate("(list) => list.scrollTop") == 0  # no node was selected by hand yet
+    for target in ("pytorch", "pytorch", "script"):
+        part(page, "canvas").locator("[data-node=crop_2]").click()
+        part(page, "bar").locator("[data-wb=export]").click()
+        rows = part(page, "bar").locator("[data-wb=target-row]")
+        for row in rows.all():
+            expect(row).to_be_in_viewport(ratio=1)
+        await_python(panel, "model.state.selected", ["crop_2"].__eq__)
+        rows.and_(page.locator(f"[data-name={target}]")).click()
+        await_python(panel, "model.state.code_from_top", bool)
+        expect(code(page).locator("[data-wb=target]")).to_contain_text(target)
+        expect(code(page).locator("[data-highlighted]").first).to_be_attached()
+        assert source.evaluate("(list) => list.scrollTop") == 0
+        part(page, "canvas").locator("[data-node=flip_2]").click()
+        expect(code(page).locator("[data-highlighted]").first).to_be_in_viewport()
+        part(page, "tabs").get_by_role("tab", name="Preview").click()
 
 
 @pytest.mark.thorough

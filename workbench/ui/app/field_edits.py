@@ -15,7 +15,7 @@ from workbench.graph.edits.edit import set_setting
 from workbench.preview.views.effect import MOST_VARIANTS
 from workbench.ui.contract.components import TABS
 from workbench.ui.contract.speed_views import PARTS
-from workbench.ui.export.exports import require_entry
+from workbench.ui.export.exports import choose_target
 from workbench.ui.preview.comparison_views import LONGEST_NAME
 from workbench.ui.state.history import History
 from workbench.ui.state.view_state import MOST_BATCH, MOST_TILE, MOST_TILES, ViewState
@@ -96,8 +96,7 @@ def set_view(state: ViewState, component: str, field: str, value: Any) -> bool:
         case "inspector", "policy_rows", [*rows] if all(type(row) is int for row in rows):
             state.policy_rows = sorted(set(rows))[:MOST_VARIANTS]
         case "code", "target", str():
-            require_entry(value)
-            state.target = value
+            choose_target(state, value)
         case _:
             return False
     return True
@@ -115,7 +114,9 @@ def set_graph_field(
         raise GraphEditError(f"{component}.{field} cannot be {value}.")
     match component, field, value:
         case "canvas", "selected", list():
-            state.selected = [item for item in value if isinstance(item, str)]
+            selected = [item for item in value if isinstance(item, str)]
+            state.code_from_top &= selected == state.selected
+            state.selected = selected
         case "tabs", "tab", str() if value in TABS:
             state.tab = value
         case "bar", "device", "mixed" if machine.no_gpu:

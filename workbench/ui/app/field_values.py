@@ -222,6 +222,7 @@ def graph_fields(
             "lists_files": data_panel.found is not None,
             "source": state.checked.source.text if state.checked.source else "",
             "target": state.target,
+            "from_top": state.target_number if state.code_from_top else 0,
             "script": state.script,
             "in_view": state.code_in_view,
             "skip_bad": state.skip_bad,

@@ -354,6 +354,7 @@ class ViewModel:
         self.state.scope, self.state.pinned = "", False
         self.state.shown_branches, self.state.shown_augmentations = [], []
         self.state.selected = initial_selection(document.graph, self.catalog)
+        self.state.code_from_top = True
         name = document.graph.name
         return f"Opened {name if len(name) <= 60 else name[:57] + '...'}."
 

@@ -64,7 +64,7 @@ class DocumentEdit(Action, frozen=True):
         group = getattr(self, "group", "")
         model.history.push_document(after, group, None, self.step_label())
         if selected is not None:
-            model.state.selected = selected
+            model.state.selected, model.state.code_from_top = selected, False
         return self.said()
 
 

@@ -363,6 +363,9 @@ class Code(Fields):
     """The script for any data; empty: the graph has faults."""
     target: Both[str] = "script"
     """What the graph is shown as."""
+    from_top: int = 1
+    """Another number with each choice of a target, whose code is then shown from its top; 0 once a
+    node is selected, whose lines are then shown."""
     script: views.TextFile | Empty = {}
     """What ``download`` made."""
     targets: list[views.TargetEntry] = []

@@ -13,7 +13,7 @@ from workbench.graph.storage.layout import dump_document
 from workbench.roots import Roots
 from workbench.ui.contract.action import Action, tag_of
 from workbench.ui.contract.views import OverwriteQuestion, TextFile
-from workbench.ui.export.exports import exported_files, require_entry
+from workbench.ui.export.exports import choose_target, exported_files
 from workbench.ui.export.output_paths import OutputPath, with_suffix
 from workbench.ui.state.view_state import ViewState
 
@@ -85,8 +85,8 @@ class ShowCode(Action, tag="export", frozen=True):
 
     def apply(self, model: ViewModel) -> None:
         """Raises GraphExportError for an unknown target."""
-        require_entry(self.target)
-        model.state.target, model.state.tab = self.target, "code"
+        choose_target(model.state, self.target)
+        model.state.tab = "code"
 
 
 class SaveFileList(SaveAction, tag="save_file_list", frozen=True):

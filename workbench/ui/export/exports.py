@@ -54,12 +54,14 @@ def entry_names() -> list[str]:
     return [entry["name"] for entry in target_entries()]
 
 
-def require_entry(name: str) -> None:
-    """Raise GraphExportError where there is no such entry."""
+def choose_target(state: ViewState, name: str) -> None:
+    """Show the code for an entry from its top. Raises GraphExportError for an unknown entry."""
     if name not in entry_names():
         target, _, with_ = name.partition(_WITH)
         load_target(target)
         raise GraphExportError(f"{target} cannot be exported with {with_!r}.")
+    state.target, state.target_number = name, state.target_number + 1
+    state.code_from_top = True
 
 
 def _export(

@@ -178,6 +178,10 @@ class ViewState:
     """What memory a worker that is to start waits for."""
     target: str = "script"
     """What the code panel shows the graph as."""
+    target_number: int = 1
+    """One more with each choice of a target."""
+    code_from_top: bool = True
+    """Whether no node was selected since a graph was opened or a target chosen."""
     unread: Fault | None = None
     """Why the graph cannot read the data that are open."""
     unread_fixes: tuple[Fix, ...] = ()

@@ -100,57 +100,57 @@ function Code({ link, root }: PanelProps<"code">) {
   return (
     <>
       <div class="wb-controls-row">
-      <div class="wb-controls">
-        <Targets link={link} />
-        <label class="wb-check">
-          <input
-            type="checkbox"
-            class="wb-hidden"
-            data-wb="skip-bad"
-            checked={skipBad}
-            onChange={(event) => link.set("skip_bad", event.currentTarget.checked)}
-          />
-          <i>
-            <Icon name="check" size={11} />
-          </i>
-          <span data-tip="The code reads a list of the good files, which is saved next to it">
-            Skip bad files
-          </span>
-        </label>
-        <span class="wb-grow" />
-        <span class="wb-code-message" role="status" aria-live="polite" data-wb="message">
-          {said}
-        </span>
-        <span class="wb-code-acts">
-          <WordButton label="Copy" name="copy" icon="copy" disabled={!file.path} onClick={copy} />
-          <WordButton
-            label="Download"
-            name="download"
-            icon="download"
-            disabled={!file.path || skipBad}
-            data-tip={downloaded}
-            onClick={fetch}
-          />
-          <form class="wb-code-save" onSubmit={save}>
+        <div class="wb-controls">
+          <Targets link={link} />
+          <label class="wb-check">
             <input
-              ref={path}
-              class="wb-val"
-              type="text"
-              spellcheck={false}
-              onBlur={() => (path.current!.value ||= usual)}
-              aria-label="Save on the computer that runs the workbench as"
-              data-wb="path"
+              type="checkbox"
+              class="wb-hidden"
+              data-wb="skip-bad"
+              checked={skipBad}
+              onChange={(event) => link.set("skip_bad", event.currentTarget.checked)}
             />
-            <button class="wb-quiet" type="submit" data-wb="save" disabled={!file.path}>
-              Save as
-            </button>
-            <span class="wb-save-place" data-wb="save-folder" data-tip={folder || undefined}>
-              {folder && `in ${folder}`}
+            <i>
+              <Icon name="check" size={11} />
+            </i>
+            <span data-tip="The code reads a list of the good files, which is saved next to it">
+              Skip bad files
             </span>
-          </form>
-        </span>
-      </div>
-      <OverwriteQuestion question={question} overwrite={overwrite} />
+          </label>
+          <span class="wb-grow" />
+          <span class="wb-code-message" role="status" aria-live="polite" data-wb="message">
+            {said}
+          </span>
+          <span class="wb-code-acts">
+            <WordButton label="Copy" name="copy" icon="copy" disabled={!file.path} onClick={copy} />
+            <WordButton
+              label="Download"
+              name="download"
+              icon="download"
+              disabled={!file.path || skipBad}
+              data-tip={downloaded}
+              onClick={fetch}
+            />
+            <form class="wb-code-save" onSubmit={save}>
+              <input
+                ref={path}
+                class="wb-val"
+                type="text"
+                spellcheck={false}
+                onBlur={() => (path.current!.value ||= usual)}
+                aria-label="Save on the computer that runs the workbench as"
+                data-wb="path"
+              />
+              <button class="wb-quiet" type="submit" data-wb="save" disabled={!file.path}>
+                Save as
+              </button>
+              <span class="wb-save-place" data-wb="save-folder" data-tip={folder || undefined}>
+                {folder && `in ${folder}`}
+              </span>
+            </form>
+          </span>
+        </div>
+        <OverwriteQuestion question={question} overwrite={overwrite} />
       </div>
       <Fault link={link} />
       <p class="wb-stale" role="note" data-wb="notes" hidden={!notes.length}>
@@ -178,7 +178,12 @@ function Code({ link, root }: PanelProps<"code">) {
           choose={choose}
         />
       </div>
-      <Listing path={file.path} source={source} highlighted={highlighted[file.path] ?? NO_LINES} />
+      <Listing
+        path={file.path}
+        source={source}
+        highlighted={highlighted[file.path] ?? NO_LINES}
+        fromTop={useField(link, "from_top", 1)}
+      />
     </>
   );
 }

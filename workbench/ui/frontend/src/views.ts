@@ -1316,6 +1316,7 @@ export interface SpeedActions {
 /** The graph as code for a target, live. */
 export interface CodeFields {
   target: string;
+  from_top: number;
   script: Partial<TextFile>;
   targets: TargetEntry[];
   in_view: boolean;

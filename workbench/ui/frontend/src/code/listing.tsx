@@ -8,23 +8,29 @@ interface Props {
   source: string;
   /** Numbers of lines, from 1. */
   highlighted: readonly number[];
+  /** Number of the occasion to show the top; 0: the highlighted lines are shown. */
+  fromTop: number;
 }
 
 const HIGHLIGHTED = "[data-highlighted]";
 
-export function Listing({ path, source, highlighted }: Props) {
+export function Listing({ path, source, highlighted, fromTop }: Props) {
   const list = useRef<HTMLPreElement>(null);
   const lines = useMemo(() => (source ? tokenise(source.trimEnd()) : []).map(coloured), [source]);
+  const reveals = useRef(false);
+  reveals.current = !fromTop;
   useLayoutEffect(() => {
     list.current!.scrollTop = 0;
-  }, [path]);
-  useLayoutEffect(() => reveal(list.current!), [path, source, highlighted]);
+  }, [path, fromTop]);
+  useLayoutEffect(() => {
+    if (!fromTop) reveal(list.current!);
+  }, [path, source, highlighted, fromTop]);
   useLayoutEffect(() => {
     // While its panel is closed nothing has a place: the highlighted lines are looked for when it opens.
     let open = false;
     const observer = new ResizeObserver(() => {
       const now = list.current!.clientHeight > 0;
-      if (now && !open) reveal(list.current!);
+      if (now && !open && reveals.current) reveal(list.current!);
       open = now;
     });
     observer.observe(list.current!);
