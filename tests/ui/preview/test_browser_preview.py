@@ -22,7 +22,6 @@ from tests.ui.hosts import (
     PanelHost,
     await_cards,
     await_mean,
-    await_picture,
     await_python,
     close_effect,
     open_page,
@@ -250,39 +249,30 @@ def test_the_preview_is_verified(host: Host, photos: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_wrong_mean_shows(host: Host, photos: Path) -> None:
-    graph, catalog = small("imagenet-train"), load_catalog()
-    node = next(n.id for n in graph.nodes if n.op == "crop_mirror_normalize")
-    graph = set_arg(graph, catalog, node, "mean", (0.485, 0.456, 0.406))
-    page = open_page(host, photos, set_arg(graph, catalog, node, "std", (0.229, 0.224, 0.225)))
-    fold = preview(page).locator("[data-wb=measure-values]")
-    fold.click()
-    figures = preview(page).locator("[data-wb=statistics]")
-    expect(figures.locator("[data-wb=hint]")).to_contain_text("Check mean and std")
-    expect(figures.locator("tbody tr")).to_have_count(3)
-    fold.click()
-    expect(figures).to_be_hidden()
-    await_python(host, "model.state.show_statistics", lambda shown: shown is False)
-
-
-@pytest.mark.thorough
-def test_figures_that_cannot_be_counted_say_why(
+def test_a_wrong_mean_shows_and_figures_that_cannot_be_counted_say_why(
     panel: PanelHost, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise WorkerTimeoutError("The worker gave no answer.")
 
-    page = panel.page
-    panel.open(photos, small())
-    await_picture(page)
+    graph, catalog = small("imagenet-train"), load_catalog()
+    node = next(n.id for n in graph.nodes if n.op == "crop_mirror_normalize")
+    graph = set_arg(graph, catalog, node, "mean", (0.485, 0.456, 0.406))
+    page = open_page(panel, photos, set_arg(graph, catalog, node, "std", (0.229, 0.224, 0.225)))
+    fold = preview(page).locator("[data-wb=measure-values]")
+    figures = preview(page).locator("[data-wb=statistics]")
     with monkeypatch.context() as patch:
         patch.setattr(background_previews, "preview_statistics", fail)
-        preview(page).locator("[data-wb=measure-values]").click()
+        fold.click()
         said = preview(page).locator("[data-wb=statistics-pending]")
         expect(said).to_contain_text("Not counted: The worker gave no answer.")
     said.get_by_role("button", name="Try again").click()
-    expect(preview(page).locator("[data-wb=statistics] tbody tr")).to_have_count(3)
+    expect(figures.locator("[data-wb=hint]")).to_contain_text("Check mean and std")
+    expect(figures.locator("tbody tr")).to_have_count(3)
     expect(said).to_be_empty()
+    fold.click()
+    expect(figures).to_be_hidden()
+    await_python(panel, "model.state.show_statistics", lambda shown: shown is False)
 
 
 # The preview in a browser when a worker ends, memory does not suffice, or files go.
@@ -320,30 +310,6 @@ def test_a_worker_that_ends_or_hangs_in_a_change(host: Host, photos: Path, by: i
     assert await_mean(page) == before
     works_again(host, sheet)
     assert host.python("model.engine.pid") != pid
-
-
-@pytest.mark.thorough
-def test_memory_that_does_not_suffice(host: Host, photos: Path) -> None:
-    page = open_page(host, photos, small())
-    before = await_mean(page)
-    sheet = preview(page).get_attribute("data-sheet")
-    # As a machine that has little more: the worker's address space ends not far from here.
-    limit = (
-        "(lambda r, pid: r.prlimit(pid, r.RLIMIT_AS, (%s, r.getrlimit(r.RLIMIT_AS)[1])))"
-        "(__import__('resource'), model.engine.pid)"
-    )
-    host.python(limit % "int(open(f'/proc/{pid}/statm').read().split()[0]) * 4096 + 2**29")
-    part(page, "canvas").locator("[data-node=resize]").click()
-    sizes = part(page, "inspector").locator("[data-arg=size]").get_by_role("spinbutton")
-    for at in range(2):
-        sizes.nth(at).fill("9000")
-        sizes.nth(at).press("Enter")
-    stale = preview(page).locator("[data-wb=stale]")
-    expect(stale).to_contain_text("memory", timeout=PATIENCE)
-    expect(preview(page)).to_have_attribute("data-stale", "true")
-    assert await_mean(page) == before
-    part(page, "bar").locator("[data-wb=undo]").click()
-    works_again(host, sheet)
 
 
 @pytest.mark.thorough
