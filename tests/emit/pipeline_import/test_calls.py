@@ -149,11 +149,6 @@ def test_what_was_called() -> None:
     assert call_name(TracedOp("X", "x", "cpu")) == ""
 
 
-def test_the_catalogue_is_sorted_by_schema_once() -> None:
-    assert CATALOG.by_schema is CATALOG.by_schema
-    assert CATALOG.by_schema["readers__File"] is CATALOG["readers.file"]
-
-
 # Ids and names of outputs are the user's own words where there are any, and always unique.
 
 

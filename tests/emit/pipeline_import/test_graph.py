@@ -77,12 +77,6 @@ def test_names_of_the_source() -> None:
     assert [node.id for node in import_traced(kept, CATALOG).graph.nodes][2:] == ["small"]
 
 
-@pytest.mark.parametrize("name", ["class", "my op", "1st", "ünder", "print", "x" * 300, "-"])
-def test_any_name_becomes_an_id(name: str) -> None:
-    found = brought(reader(), decoder(), op("Rotate", name, IMAGES, angle=1.0))
-    assert check_graph(found.graph, CATALOG) == ()
-
-
 def test_folders() -> None:
     masks = op("readers__File", "__File_9", outputs=2, file_root="masks")
     gives = (TracedInput("R[1]", "cpu"), TracedInput("__File_9[1]", "cpu"))
