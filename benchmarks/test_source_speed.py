@@ -19,8 +19,7 @@ from PIL import Image
 from benchmarks.conftest import Table
 from benchmarks.photos import make_photos
 from tests.helpers import built, import_script
-from tests.sources.written import WRITERS, read_photos
-from tests.sources.written_pixels import write_arrays
+from tests.sources.written import WRITERS, read_photos, write_arrays
 from workbench import emit_script
 from workbench.bench.measuring.stats import paired_ratio
 from workbench.graph import load_recipe

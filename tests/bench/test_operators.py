@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from tests.bench.fakes import measured, report, rounds
+from tests.engine.build.test_fused import sometimes
 from tests.helpers import with_settings
 from workbench.bench import Measurement, Report
 from workbench.bench.experiments.compared_program import ComparedProgram
+from workbench.bench.experiments.fused_speed import BRANCHED, FUSED, FusedSpeedExperiment
 from workbench.bench.experiments.operators import DECODING, NOTHING, OperatorExperiment, workers_of
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.interleaved import NOT_YET, ConfigJobs
-from workbench.bench.measuring.measurement_config import config_within
+from workbench.bench.measuring.measurement_config import MeasurementConfig, config_within
 from workbench.bench.measuring.pixels import LEVELS
 from workbench.bench.records.operator_report import (
     HOW,
@@ -28,7 +30,7 @@ from workbench.bench.records.operator_report import (
 )
 from workbench.bench.records.plots import plot_record
 from workbench.bench.records.record import dump_report, load_report
-from workbench.errors import EngineError, RecordFormatError
+from workbench.errors import EngineError, GraphEditError, RecordFormatError
 from workbench.graph import Graph, load_recipe
 from workbench.ui.speed.chart_views import bars, part_of
 
@@ -243,3 +245,23 @@ def test_workers_are_those_of_the_whole_graph() -> None:
         Measurement(Config(program="SPDL"), reason="not measured: no"),
     )
     assert workers_of(report(*rows)) == {("DALI", "cpu"): 3, ("OpenCV", "cpu"): 8}
+
+
+SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=1, budget=0.0)
+
+
+def test_both_are_measured_and_compared(photos: Path) -> None:
+    graph, block = sometimes("flip", {"horizontal": 1})
+    graph = with_settings(graph, batch_size=8, num_threads=2)
+    report = FusedSpeedExperiment(graph, str(photos), block, measurement_config=SHORT).run()
+    assert [row.name for row in report.measurements] == [BRANCHED, FUSED]
+    assert all(row.median for row in report.measurements)
+    middle, low, high = report.extra["fused_over_if"]
+    assert low <= middle <= high
+    assert report.extra["block"] == block
+
+
+def test_what_cannot_be_one_operator_is_not_measured(photos: Path) -> None:
+    graph, block = sometimes("noise.gaussian", {"stddev": 5.0})
+    with pytest.raises(GraphEditError, match=r"no argument of noise\.gaussian"):
+        FusedSpeedExperiment(graph, str(photos), block, measurement_config=SHORT).run()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
+from jinja2 import UndefinedError
 
 from tests.emit.pipeline_import.graphs import canonical
 from tests.emit.pipeline_import.test_roundtrip import there_and_back
@@ -27,7 +28,8 @@ from tests.helpers import (
 )
 from workbench.emit import Code, emit_script
 from workbench.emit.core.seed_sequence import _held, drawn_seeds, pipeline_seed_is_enough
-from workbench.emit.targets import export
+from workbench.emit.targets import export, target_names
+from workbench.emit.templates.rendering import lines_in, render, sorted_imports
 from workbench.engine.importing import from_file
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe, load_recipes
@@ -291,3 +293,56 @@ def test_otherwise_each_operator_has_its_own() -> None:
     ):
         assert not pipeline_seed_is_enough(other, CATALOG, other.nodes)
         assert "seed=seed" in export(other, "script", CATALOG).main.text
+
+
+def test_imports_are_sorted_and_joined() -> None:
+    text = "import time\nfrom b import c\nfrom b import Z, MAX\nimport numpy as np\n"
+    assert sorted_imports(text, ["import abc", "import time"], ["from b import c, a"]) == (
+        "import abc\nimport time\n\nimport numpy as np\nfrom b import MAX, Z, a, c\n"
+    )
+    assert sorted_imports("\n\n") == ""
+
+
+def test_imports_are_as_ruff_sorts_them(tmp_path: Path) -> None:
+    pytest.importorskip("ruff")
+    lines = """
+        from nvidia.dali.plugin.pytorch import DALIGenericIterator
+        from nvidia.dali import types
+        from nvidia.dali.data_node import DataNode
+        from nvidia.dali import fn, pipeline_def
+        from PIL import Image
+        from IPython.display import display
+        import torch.nn.functional as F
+        import numpy as np
+        from torch import Tensor, nn
+        from collections.abc import Sequence, Iterator
+        from typing import Any
+        import os
+        import argparse
+        from torch.nn.parallel import DistributedDataParallel
+        from albumentations import Crop
+    """
+    text = sorted_imports("\n".join(line.strip() for line in lines.splitlines()))
+    (tmp_path / "program.py").write_text(text)
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "I001", "--diff"]
+    done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_value_that_is_not_given_is_an_error() -> None:
+    with pytest.raises(UndefinedError, match="title"):
+        render("script.py.j2", {"parameters": []})
+
+
+@pytest.mark.parametrize("target", target_names())
+def test_text_of_a_graph_is_never_part_of_a_template(target: str) -> None:
+    about = "{{ title }} {% if several %} {# none #}"
+    graph = replace(load_recipe("imagenet-train"), about=about)
+    text = "".join(code.text for code in export(graph, target, CATALOG, plain=True).files.values())
+    assert about in text
+
+
+def test_the_lines_of_nodes_are_found_in_the_whole() -> None:
+    assert lines_in("a\nb\nc\nd\n", "c\nd", {"node": range(1, 2)}) == {"node": range(4, 5)}
+    with pytest.raises(AssertionError, match="leaves out"):
+        lines_in("a\n", "b", {"node": range(1)})

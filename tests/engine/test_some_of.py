@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 
 from tests.block_graphs import BATCH as BATCH_OF_ANY
-from tests.block_graphs import CATALOG, set_count
+from tests.block_graphs import CATALOG, TURN_GRAPHS, set_count
 from tests.engine.test_blocks import BATCHES, script_outputs
 from tests.helpers import chain_graph, same
 from tests.thorough import examples, one_in
-from tests.turn_graphs import TURN_GRAPHS
 from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
 from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block

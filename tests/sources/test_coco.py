@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 import workbench as wb
 from tests.helpers import script_batches, with_settings
-from tests.sources.test_kinds import a_graph
+from tests.sources.test_init import a_graph
 from tests.sources.written import WRITERS, read_photos
 from tests.thorough import one_in
 from workbench.catalog import load_catalog

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.helpers import same, script_batches
-from tests.sources.written_pixels import write_arrays, write_volumes
+from tests.sources.written import write_arrays, write_volumes
 from workbench.bench import Benchmark
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog

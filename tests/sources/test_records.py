@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from PIL import Image
 
 from tests.helpers import same, script_batches
-from tests.sources.test_kinds import a_graph
+from tests.sources.test_init import a_graph
 from tests.sources.written import WRITERS, Photos, example, read_photos, write_lmdb
 from tests.thorough import one_in
 from workbench.cli import main

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from PIL import Image
 
-from tests.helpers import CATALOG, import_script
+from tests.helpers import CATALOG, import_script, script_batches
+from tests.sources.test_init import a_graph
+from tests.sources.written import WRITERS, read_photos
 from workbench.emit.targets import export
-from workbench.graph import Graph, load_recipe
+from workbench.engine import Engine
+from workbench.errors import DataError
+from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.edits.edit import set_arg
+from workbench.graph.execution.dataset_parameters import read_as, with_datasets
 from workbench.graph.fixes import fixes
 from workbench.graph.resolved import ResolvedGraph
 from workbench.health import check_folder
-from workbench.sources import DataFacts, data_facts, open_dataset
+from workbench.preview import PreviewRequest, preview_batch
+from workbench.preview.verify import Verifier
+from workbench.sources import DataFacts, data_facts, open_dataset, open_datasets, require_dataset
+from workbench.sources.target_faults import box_fault, outline_fault
 
 STORED, BOX = (80, 60), (10, 5, 30, 10)
 EVERY = range(1, 9)
@@ -160,3 +171,195 @@ def test_a_check_says_that_the_sizes_are_exchanged(tmp_path: Path) -> None:
     reasons = {file.file: file.reason for file in found.files}
     assert "after EXIF turns it: set adjust_orientation to False" in reasons["6.png"]
     assert "annotations" not in reasons["3.png"]
+
+
+TRIANGLE = [[1, 2, 9, 2, 9, 12]]
+BOX_ENTRY = [1.0, 2.0, 10.0, 20.0]
+
+
+def runs(counts: Any, size: Any = (30, 40)) -> dict[str, Any]:
+    return {"size": list(size), "counts": counts}
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (TRIANGLE, ""),
+        ([], ""),  # of boxes alone
+        ([[]], ""),
+        (None, ""),
+        (runs([10, 20, 1170]), ""),
+        (runs("`0k0"), ""),  # 16 and 27 pixels
+        (runs(""), ""),
+        ([[1, 2, 9, 2, 9]], "5 numbers in polygon 0"),
+        ([1, 2, 9, 2, 9, 12], "is no list of polygons"),
+        ([*TRIANGLE, runs([1200])], "run lengths among its polygons"),
+        ([TRIANGLE], "something in polygon 0 that is no number"),
+        ([[1, 2, 9, 2, 9, None]], "something in polygon 0 that is no number"),
+        ([[1, 2, 9, 2, 9, True]], "something in polygon 0 that is no number"),
+        ([[1, 2, 9, 2, 9, 1e300]], "a corner in polygon 0 that is beyond 1,000,000 pixels"),
+        ("polygon", "is 'polygon', neither polygons nor run lengths"),
+        ({}, "run lengths without a size"),
+        (runs([1200], [30.0, 40]), "run lengths without a size"),
+        (runs(None), "run lengths without counts"),
+        (runs([10, 2.5]), "run lengths without counts"),
+        (runs("~~"), "run lengths without counts"),
+        (runs([1201]), "run lengths of 1,201 pixels, and the image has 1,200"),
+        (runs([-1, 1200]), "run lengths of 1,199 pixels"),
+        (runs([1200], [40, 30]), "for an image of 30×40, and the image is 40×30"),
+    ],
+)
+def test_an_outline_that_is_none_is_told(found: Any, words: str) -> None:
+    fault = outline_fault(found, (40, 30))
+    assert words in fault
+    assert bool(words) == bool(fault)
+
+
+@pytest.mark.parametrize(
+    ("box", "corners", "words"),
+    [
+        ([0, 0, 1, 1], True, ""),
+        ([0.5, 0.5, 0.9, 2], True, ""),
+        ([0.5, 0.5, 0.2, 0.9], True, "a negative size"),
+        ([0.5, 0.5, -0.2, 0.9], False, "a negative size"),
+        ([1, 0, 2, 1], True, "outside the image"),
+        ([-1, 0, 0.5, 1], False, "outside the image"),
+        ([0, 0, 1, float("inf")], True, "a number that is none"),
+        ([0, 0, 1, True], True, "a number that is none"),
+        ([0, 0, 1], False, "is not four numbers"),
+    ],
+)
+def test_a_box_that_is_none_is_told(box: list[float], corners: bool, words: str) -> None:
+    fault = box_fault(box, 1, 1, corners=corners)
+    assert words in fault
+    assert bool(words) == bool(fault)
+
+
+def coco(photos: Path, folder: Path, **changed: Any) -> Path:
+    """Six images, each with a box and an outline; ``changed`` is of the second annotation."""
+    path = WRITERS["coco"](read_photos(photos)[:6], folder / "coco")
+    found = json.loads(path.read_text())
+    label = found["annotations"][0]["category_id"]
+    common = {"category_id": label, "bbox": BOX_ENTRY, "area": 200, "iscrowd": 0}
+    found["annotations"] = [
+        {"id": number, "image_id": number, "segmentation": TRIANGLE, **common}
+        for number in range(6)
+    ]
+    found["annotations"][1] |= changed
+    path.write_text(json.dumps(found))
+    return path
+
+
+def reading(path: Path, *options: str) -> Graph:
+    """The boxes and what the options of the reader add, in the file's order.
+
+    Boxes in pixels fit the photo as it was read, so no operator moves it.
+    """
+    graph = with_datasets(a_graph(shuffled=False), open_datasets(str(path)))
+    (decoder,) = [node for node in graph.nodes if node.op == "decoders.image"]
+    graph = replace(
+        graph,
+        nodes=tuple(node for node in graph.nodes if node.op != "resize"),
+        outputs={**graph.outputs, "images": Port(decoder.id, "output")},
+    )
+    (reader,) = graph.sources
+    graph = graph.replace_node(replace(reader, args=dict.fromkeys(options, True)))
+    return replace(graph, outputs={**graph.outputs, "boxes": Port(reader.id, "boxes")})
+
+
+@pytest.mark.parametrize(
+    ("segmentation", "option"),
+    [
+        ([1, 2, 9, 2, 9, 12], "polygon_masks"),
+        ([*TRIANGLE, runs([1])], "polygon_masks"),
+        ([[1, 2, "9", 2, 9, 12]], "pixelwise_masks"),
+        (runs([10, 10**7]), "pixelwise_masks"),
+        ({}, "pixelwise_masks"),
+    ],
+)
+def test_an_outline_that_dali_stops_at_is_left_out_by_name(
+    segmentation: Any, option: str, photos: Path, tmp_path: Path, engine: Engine
+) -> None:
+    """Of its own accord it gives no box from there on, or ends its process."""
+    path = coco(photos, tmp_path, segmentation=segmentation)
+    graph = reading(path, option)
+    told = Verifier(graph, str(path), 1, engine=engine).run()
+    assert told.exact, told.lines()
+    (left_out,) = told.left_out
+    assert left_out.file == "000001.jpg"
+    assert "the segmentation of its annotation 1 " in left_out.reason
+    (checked,) = check_folder(str(path), full=False).bad
+    assert checked.reason == left_out.reason
+    good = check_folder(str(path), full=False).write_good(str(tmp_path / "good"))
+    (batch,) = script_batches(graph, good, 1, tmp_path)
+    boxes: list[NDArray[Any]] = batch[list(graph.outputs).index("boxes")]
+    assert [each.tolist() for each in boxes] == [[BOX_ENTRY]] * 5
+
+
+def test_outlines_that_a_graph_does_not_read_are_no_fault_of_it(
+    photos: Path, tmp_path: Path, engine: Engine
+) -> None:
+    path = coco(photos, tmp_path, segmentation=[1, 2, 9, 2, 9, 12])
+    told = Verifier(reading(path), str(path), 1, engine=engine).run()
+    assert told.exact, told.lines()
+    assert not told.left_out
+    preview = preview_batch(engine, PreviewRequest(reading(path), str(path), tiles=4))
+    assert "segmentation" not in preview.note
+
+
+def test_run_lengths_are_no_polygons_and_no_fault(
+    photos: Path, tmp_path: Path, engine: Engine
+) -> None:
+    """As COCO has them of crowds: DALI gives these boxes without an outline."""
+    path = coco(photos, tmp_path, segmentation=runs("no counts"))
+    told = Verifier(reading(path, "polygon_masks"), str(path), 1, engine=engine).run()
+    assert told.exact, told.lines()
+    assert not told.left_out
+
+
+def test_a_number_that_is_none_anywhere_is_named(
+    photos: Path, tmp_path: Path, engine: Engine
+) -> None:
+    """JSON has none, Python writes it, and DALI gives no box from there on."""
+    path = coco(photos, tmp_path, area=float("nan"))
+    told = Verifier(reading(path), str(path), 1, engine=engine).run()
+    assert told.exact, told.lines()
+    assert [each.reason for each in told.left_out] == [
+        "its annotation 1 has a number that is none, NaN or Infinity"
+    ]
+    found = json.loads(path.read_text())
+    path.write_text(json.dumps({**found, "info": {"year": float("inf")}}))
+    with pytest.raises(DataError, match="info has a number that is none"):
+        require_dataset(open_datasets(str(path))["data"])
+
+
+@pytest.mark.parametrize("option", ["ratio", "pixelwise_masks"])
+@pytest.mark.parametrize(("value", "said"), [(None, "is missing"), (0, "is 0")])
+def test_sizes_that_an_option_goes_by_are_asked_for(
+    option: str, value: int | None, said: str, photos: Path, tmp_path: Path, engine: Engine
+) -> None:
+    """DALI takes those of the image before, or none."""
+    path = coco(photos, tmp_path)
+    found = json.loads(path.read_text())
+    for image in found["images"][2:4]:
+        image["width"] = value
+        if value is None:
+            del image["width"]
+    path.write_text(json.dumps(found))
+    graph = reading(path, option)
+    (dataset,) = read_as(graph, open_datasets(str(path))).values()
+    words = rf"width of images\[2\] \(000002.jpg\) {said}, as of 2 of 6 images, and {option} of"
+    with pytest.raises(DataError, match=words):
+        require_dataset(dataset)
+    with pytest.raises(DataError, match="Write width and height in pixels, or take"):
+        preview_batch(engine, PreviewRequest(graph, str(path), tiles=4))
+    told = Verifier(reading(path), str(path), 1, engine=engine).run()
+    assert told.exact, told.lines()
+
+
+def test_a_check_without_a_graph_tells_what_any_would_stumble_over(
+    photos: Path, tmp_path: Path
+) -> None:
+    path = coco(photos, tmp_path, segmentation=[[1, 2, 3]])
+    (bad,) = check_folder(str(path), full=False).bad
+    assert "3 numbers in polygon 0, no pairs x, y" in bad.reason

@@ -11,7 +11,7 @@ from PIL import Image
 from tests.helpers import same, script_batches
 from tests.sources.clips import write_clips
 from tests.sources.test_video import a_graph
-from tests.sources.written_pixels import write_frames
+from tests.sources.written import write_frames
 from workbench.bench import Benchmark
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog

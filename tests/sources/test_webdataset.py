@@ -19,7 +19,7 @@ import pytest
 from PIL import Image
 
 from tests.helpers import chain_graph
-from tests.sources.test_kinds import a_graph
+from tests.sources.test_init import a_graph
 from tests.sources.written import read_photos, write_webdataset
 from tests.thorough import one_in
 from workbench.catalog import load_catalog

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 from inspect import Parameter, Signature
@@ -377,3 +378,85 @@ def test_transformations_by_name_and_of_a_live_composition() -> None:
     held = {"__module__": "torch.nn", "__iter__": lambda _: iter([resize, flip])}
     sequence = type("Sequential", (), held)
     assert ops(from_torchvision(sequence()).graph)[-2:] == ["resize", "flip"]
+
+
+torch: Any = pytest.importorskip("torch")
+T: Any = pytest.importorskip("torchvision.transforms")
+v2: Any = pytest.importorskip("torchvision.transforms.v2")
+
+
+class OwnSequential(torch.nn.Sequential):  # type: ignore[misc]
+    """A module with its own ``forward``."""
+
+    def forward(self, image: Any) -> Any:
+        return super().forward(image).rot90()
+
+
+def _with(transform: Any, name: str, value: Any) -> Any:
+    setattr(transform, name, value)
+    return transform
+
+
+def _hooked(transform: Any, register: str) -> Any:
+    getattr(transform, register)(lambda *_: None)
+    return transform
+
+
+OWN_CODE: dict[str, Callable[[], Any]] = {
+    "method": lambda: _with(T.RandomHorizontalFlip(1.0), "forward", lambda image: image),
+    "parameters": lambda: _with(T.RandomCrop(8), "get_params", lambda *_: (0, 0, 8, 8)),
+    "hook": lambda: _hooked(T.Resize((8, 8)), "register_forward_hook"),
+    "earlier hook": lambda: _hooked(v2.Resize((8, 8)), "register_forward_pre_hook"),
+    "sequential": lambda: OwnSequential(T.Resize((8, 8))),
+    "sequential with a hook": lambda: _hooked(
+        torch.nn.Sequential(T.Resize((8, 8))), "register_forward_hook"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OWN_CODE)
+def test_an_object_with_code_of_its_own_is_refused(name: str) -> None:
+    found = from_torchvision(T.Compose([OWN_CODE[name](), T.RandomVerticalFlip(0.5)]))
+    assert not found.report.is_exact
+    assert "of your own" in str(found.report)
+    assert found.graph.has("flip")
+    assert not found.graph.has("resize")
+
+
+def test_a_sequential_in_a_composition_is_imported() -> None:
+    found = from_torchvision(T.Compose([torch.nn.Sequential(T.Resize((8, 8)))]))
+    assert found.report.is_exact
+    assert found.graph.has("resize")
+
+
+@pytest.mark.parametrize(
+    ("make", "exact"),
+    [
+        (lambda: v2.ToDtype(torch.float32, scale=True), True),
+        (lambda: v2.ToDtype(torch.uint8, scale=True), True),
+        (lambda: v2.ToDtype({torch.Tensor: torch.float32, "others": torch.float32}, True), True),
+        (lambda: v2.ToDtype(torch.float16, scale=True), False),
+        (lambda: T.ConvertImageDtype(torch.float32), True),
+    ],
+)
+def test_types_of_torch_are_read(make: Callable[[], Any], exact: bool) -> None:
+    report = from_torchvision(v2.Compose([v2.ToImage(), make()])).report
+    assert report.is_exact == exact
+    assert "TransformCall" not in str(report)
+    assert exact or "not float16" in str(report)
+
+
+def test_uint8_stays_uint8() -> None:
+    graph = from_torchvision(v2.ToDtype(torch.uint8, scale=True)).graph
+    assert not graph.has("crop_mirror_normalize")
+
+
+def test_what_albumentations_does_not_save_is_reported() -> None:
+    A = pytest.importorskip("albumentations")  # noqa: N806
+    assert from_albumentations(A.Compose([A.HorizontalFlip()])).report.is_exact
+    assert "seed=3" in str(from_albumentations(A.Compose([A.HorizontalFlip()], seed=3)).report)
+    changed = A.HorizontalFlip()
+    changed.apply = lambda image, **_: image
+    report = from_albumentations(A.Compose([A.Sequential([changed])])).report
+    assert not report.is_exact
+    assert "HorizontalFlip" in str(report)

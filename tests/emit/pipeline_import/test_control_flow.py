@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 
-from tests.block_graphs import BLOCK_GRAPHS
+from tests.block_graphs import BLOCK_GRAPHS, TURN_GRAPHS, turn_graph
 from tests.emit.pipeline_import import conditional_pipelines as written
 from tests.emit.pipeline_import.graphs import canonical
-from tests.emit.pipeline_import.test_fold import AGAIN, CROSSED, IF, READING, SECOND, grown
+from tests.emit.pipeline_import.test_graph import AGAIN, CROSSED, IF, READING, SECOND, grown
 from tests.emit.pipeline_import.traces import op
 from tests.engine.test_some_of import (
     in_order,
@@ -25,7 +25,6 @@ from tests.engine.test_some_of import (
 )
 from tests.helpers import CATALOG, arrays_of, import_script, same
 from tests.thorough import examples, one_in
-from tests.turn_graphs import TURN_GRAPHS, turn_graph
 from workbench.emit import emit_script
 from workbench.emit.pipeline_import.calls.conditionals import (
     MERGE,

@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.emit.test_box_clipping import cropping
-from tests.graph.annotations.test_unmoved import start_of
+from tests.graph.annotations.test_mixes import start_of
 from tests.helpers import CATALOG, with_nodes
 from workbench.catalog.spec import Value
 from workbench.graph.checks.check import check_graph

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.block_graphs import branching_graph
 from tests.helpers import CATALOG, CHAINS, GRAPHS, NO_NAMES, chain_graph, with_nodes
-from tests.sources.written_pixels import write_frames, write_volumes
+from tests.sources.written import write_frames, write_volumes
 from workbench.catalog import ArgSpec, Value, load_catalog
 from workbench.engine import Engine
 from workbench.errors import DataError, GraphEditError, GraphFormatError

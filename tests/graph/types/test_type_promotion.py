@@ -16,15 +16,16 @@ from tests.placed import dali_function
 from tests.thorough import one_in
 from workbench.catalog import Value
 from workbench.catalog.own_operators.arithmetic import CONSTANT_TYPES
-from workbench.graph import Graph, Port, check_graph
+from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.graph.fixes import fixes
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.types.devices import port_kind
+from workbench.graph.types.devices import infer_devices, port_kind
 from workbench.graph.types.shapes import infer_types, type_text
 from workbench.graph.types.tensor_type import broadcast, integer_range, result_type
+from workbench.graph.types.typed_graph import TypedGraph
 
 WRITTEN = [op for op in CATALOG.values() if op.name.startswith("math.")]
 IMAGES = Port("decode", "output")
@@ -304,3 +305,32 @@ def test_operands_that_do_not_go_together() -> None:
 )
 def test_ranges(dtype: str, ends: tuple[int, int]) -> None:
     assert integer_range(dtype) == ends
+
+
+def test_types_and_devices_are_those_that_are_inferred() -> None:
+    graph = load_recipe("simclr")
+    typed = TypedGraph(graph, CATALOG)
+    assert typed.types == infer_types(graph, CATALOG)
+    assert typed.devices == infer_devices(graph, CATALOG)
+    assert typed.types is typed.types
+
+
+def test_a_body_has_the_types_of_the_whole_graph() -> None:
+    typed = TypedGraph(load_recipe("simclr"), CATALOG)
+    scopes = [scope for scope, _ in typed.graph.bodies() if scope]
+    assert scopes
+    for scope in scopes:
+        body = typed.at_scope(scope)
+        assert body.graph.scope == scope
+        assert body.whole is typed
+        assert body.types is typed.types
+        assert body.devices is typed.devices
+    assert typed.at_scope("") is typed
+
+
+def test_another_graph_is_inferred_anew() -> None:
+    typed = TypedGraph(load_recipe("rotate-jitter"), CATALOG)
+    mixed = replace(typed.graph, settings=replace(typed.graph.settings, device="mixed"))
+    assert typed.of(typed.graph) is typed
+    assert {*typed.devices.values()} == {"cpu"}
+    assert "mixed" in typed.of(mixed).devices.values()

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.sources.written import read_photos, write_coco
-from tests.sources.written_pixels import write_arrays
+from tests.sources.written import read_photos, write_arrays, write_coco
 from tests.ui.hosts import small
 from tests.ui.screen import Make, Ready, Screen, edit
 from workbench.engine.reading.encoded_images import placeholder_jpeg

@@ -15,7 +15,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 import workbench as wb
-from tests.sources.written_pixels import write_frames
+from tests.sources.written import write_frames
 from tests.thorough import one_in
 from tests.ui.notebook.conftest import Open
 from workbench.bench import COARSE_CONFIG

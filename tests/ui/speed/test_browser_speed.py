@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.bench.fakes import measured, report
 from tests.optimiser.made_up import slow_graph
 from tests.sources.test_video_frames import sequences
-from tests.sources.written_pixels import write_frames
+from tests.sources.written import write_frames
 from tests.ui.hosts import (
     PATIENCE,
     Host,
