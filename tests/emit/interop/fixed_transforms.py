@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from runpy import run_path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workbench.emit.pipeline_import.transform_call import TransformCall
+from workbench.emit.script import emit_script
+from workbench.graph.model import Graph, Port
 
 
 def call(name: str, /, *args: Any, **kwargs: Any) -> TransformCall:
@@ -124,3 +133,24 @@ KORNIA = [
 ]
 FIXED = {"torchvision": TORCHVISION, "albumentations": ALBUMENTATIONS, "kornia": KORNIA}
 ALL_FIXED = [*TORCHVISION, *ALBUMENTATIONS, *KORNIA]
+
+
+def with_decoded(graph: Graph, batch_size: int) -> Graph:
+    """The graph with the decoded images as an output of their own."""
+    decoder = next(node.id for node in graph.walk() if node.op == "decoders.image")
+    outputs = {**graph.outputs, "decoded": Port(decoder, "output")}
+    return replace(graph, outputs=outputs).with_settings(batch_size=batch_size)
+
+
+def run(graph: Graph, photos: Path, count: int = 12) -> dict[str, list[NDArray[np.generic]]]:
+    """The outputs of one batch, as the exported script gives them."""
+    with tempfile.TemporaryDirectory() as folder:  # DALI reads an ``if`` in a file
+        file = Path(folder, "exported.py")
+        file.write_text(emit_script(graph).text, encoding="utf-8")
+        space = run_path(str(file))
+        pipe = space["build_pipeline"](str(photos), count, 2)
+    given = [output.as_cpu() for output in pipe.run()]
+    return {
+        name: [np.asarray(output[i]) for i in range(count)]
+        for name, output in zip(graph.outputs, given, strict=True)
+    }

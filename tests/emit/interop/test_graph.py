@@ -20,9 +20,10 @@ from tests.emit.interop.fixed_transforms import (
     albumentations,
     composed,
     kornia,
+    run,
     torchvision,
+    with_decoded,
 )
-from tests.emit.interop.measure import run, with_decoded
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit.interop.albumentations import composition as albumentations_table
 from workbench.emit.interop.graph import from_albumentations, from_torchvision, import_transforms

@@ -1,6 +1,6 @@
 """How far a library's pixels are from DALI's: ``DIFFERENCES.md`` and ``EXPORT_DIFFERENCES.md``.
 
-    python -m tests.emit.interop.measure photos [--write]
+    python -m benchmarks.transform_differences photos [--write]
 
 Both sides get the same decoded pixels. An import is measured transform by transform, with what the
 library samples pinned (``fixed_transforms``); an export operator by operator, with fixed arguments.
@@ -12,18 +12,16 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from runpy import run_path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.emit.interop.fixed_transforms import FIXED, composed, torchvision
+from tests.emit.interop.fixed_transforms import FIXED, composed, run, torchvision, with_decoded
 from tests.emit.interop.libraries import missing
 from workbench.catalog import load_catalog
 from workbench.emit.interop.albumentations import ALBUMENTATIONS
@@ -35,10 +33,9 @@ from workbench.emit.interop.importing import pixels
 from workbench.emit.interop.importing.images import Images
 from workbench.emit.interop.library import Library
 from workbench.emit.interop.torchvision import TORCHVISION
-from workbench.emit.script import emit_script
 from workbench.errors import GraphExportError
 from workbench.graph.builder.read import read
-from workbench.graph.model import Graph, Port
+from workbench.graph.model import Graph
 from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.views.difference import PixelDifference, difference
 from workbench.transform_comparison import nodes_of
@@ -50,27 +47,6 @@ Row = tuple[str, str, PixelDifference]
 PHOTOS = 12
 FOLDER = Path("workbench/emit/interop")
 _MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-
-
-def with_decoded(graph: Graph, batch_size: int) -> Graph:
-    """The graph with the decoded images as an output of their own."""
-    decoder = next(node.id for node in graph.walk() if node.op == "decoders.image")
-    outputs = {**graph.outputs, "decoded": Port(decoder, "output")}
-    return replace(graph, outputs=outputs).with_settings(batch_size=batch_size)
-
-
-def run(graph: Graph, photos: Path, count: int = PHOTOS) -> dict[str, list[Array]]:
-    """The outputs of one batch, as the exported script gives them."""
-    with tempfile.TemporaryDirectory() as folder:  # DALI reads an ``if`` in a file
-        file = Path(folder, "exported.py")
-        file.write_text(emit_script(graph).text, encoding="utf-8")
-        space = run_path(str(file))
-        pipe = space["build_pipeline"](str(photos), count, 2)
-    given = [output.as_cpu() for output in pipe.run()]
-    return {
-        name: [np.asarray(output[i]) for i in range(count)]
-        for name, output in zip(graph.outputs, given, strict=True)
-    }
 
 
 def imported(photos: Path, library: str) -> Iterator[Row]:

@@ -1,6 +1,6 @@
 """What of public compositions comes across, read from a folder of files.
 
-    python -m tests.emit.interop.public_transforms FOLDER
+    python -m benchmarks.public_transforms FOLDER
 
 ``FOLDER`` holds public repositories, each as ``owner+name`` (``public_transforms.toml`` lists them
 with commits, and the files that are read). A file's compositions are read as they are; those in

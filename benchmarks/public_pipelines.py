@@ -1,6 +1,6 @@
 """What becomes of public pipelines, as they are.
 
-``python -m tests.emit.pipeline_import.public_pipelines FOLDER [--compare]`` reads a folder of
+``python -m benchmarks.public_pipelines FOLDER [--compare]`` reads a folder of
 fetched repositories, each as ``owner+name``, and prints a row for each of
 ``public_pipelines.toml``: the result of the import, why it is not exact, and whether the exported
 script produces the original's arrays. The last lines count the pipelines that are exact without
