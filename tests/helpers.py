@@ -6,7 +6,7 @@ import importlib.util
 import inspect
 import itertools
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -35,6 +35,7 @@ from workbench.graph.edits.edit import (
 )
 from workbench.graph.model import is_text
 from workbench.graph.model.values import is_layout
+from workbench.sources import Datasets
 
 CATALOG = load_catalog()
 """The operators of the installed DALI."""
@@ -280,8 +281,11 @@ def import_script(text: str, folder: Path) -> ModuleType:
     return module
 
 
-def built(script: ModuleType, data: Path | str, **settings: Any) -> Any:
+def built(script: ModuleType, data: Path | str | Datasets, **settings: Any) -> Any:
     """The script's pipeline; one of which no reader reads the folder is given none."""
+    if isinstance(data, Mapping):
+        given = {name: dataset.argument for name, dataset in data.items()}
+        return script.build_pipeline(**given, **settings)
     parameters = inspect.signature(script.build_pipeline).parameters
     return script.build_pipeline(*[str(data)] * ("data" in parameters), **settings)
 
@@ -293,7 +297,7 @@ def arrays_of(tensors: Any) -> list[NDArray[Any]]:
 
 
 def script_batches(
-    graph: Graph, data: Path | str, count: int, folder: Path
+    graph: Graph, data: Path | str | Datasets, count: int, folder: Path
 ) -> list[list[list[NDArray[Any]]]]:
     """The first batches of the exported script: batch -> output -> samples."""
     script = import_script(emit_script(graph, CATALOG).text, folder)
@@ -311,7 +315,7 @@ def same(ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]) -> bool:
 
 def require_parity(
     graph: Graph,
-    data: Path | str,
+    data: Path | str | Datasets,
     folder: Path,
     batches: Sequence[int] = (7, 0, 1),
     count: int | None = None,
@@ -331,7 +335,7 @@ def require_parity(
     runner, ports = runner or Runner(CATALOG), list(graph.outputs.values())
     count = count or graph.settings.batch_size
     for batch in batches:
-        result = runner.run(graph, str(data), batch, count, ports)
+        result = runner.run(graph, data, batch, count, ports)
         for name, port, theirs in zip(graph.outputs, ports, script[batch], strict=True):
             ours = result.batches[port].arrays()
             assert same(ours, theirs[:count]), f"batch {batch}, output {name} differs"

@@ -223,13 +223,6 @@ def test_warm_is_two_rounds_alike_and_five_batches(
     assert MeasurementConfig().is_warm(rates, batches) is warm
 
 
-def test_the_issue_s_numbers() -> None:
-    config = MeasurementConfig()
-    assert (config.round_seconds, config.round_batches, config.rounds) == (1.0, 10, 5)
-    assert (config.warm_up_batches, config.warm_up_within, config.precision) == (5, 0.05, 0.03)
-    assert QUICK_CONFIG.budget < config.budget
-
-
 def test_precise_needs_six_rounds_for_95_percent() -> None:
     config = MeasurementConfig()
     assert not config.is_precise([100.0] * 5)

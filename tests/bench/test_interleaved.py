@@ -22,7 +22,7 @@ from workbench.bench.measuring.interleaved import (
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig, config_within
 from workbench.bench.measuring.worker_group import KeptWorker
-from workbench.errors import CancelledError, DataError, EngineError
+from workbench.errors import CancelledError, DataError
 
 GIB = 2**30
 
@@ -254,11 +254,6 @@ def test_progress_never_falls_and_ends_below_one() -> None:
     assert 0.5 < shares[-1] < 1
     assert any(text.endswith(" left") for _, text in heard)
     assert heard[0][1].endswith("building")
-
-
-def test_an_engine_error_before_the_first_batch_closes_the_group() -> None:
-    (row,) = run(Script([1], fail_begin=str(EngineError("gone"))))
-    assert row.reason.startswith("not measured: gone")
 
 
 def test_one_by_itself_runs_without_a_pause_and_several_do_not() -> None:

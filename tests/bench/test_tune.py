@@ -233,23 +233,6 @@ def nobody(share: float, text: str) -> None:
     """Hears of no progress."""
 
 
-def test_each_is_measured_against_the_best_so_far() -> None:
-    seen: list[tuple[MeasurementConfig, float]] = []
-
-    def measure(
-        config: Config, how: MeasurementConfig, _: Progress, best: float, __: KeptWorker
-    ) -> Measurement:
-        seen.append((how, best))
-        return replace(measured(100.0 * config.threads), config=config)
-
-    probes = Probes(measure, 16, TuningTime(None))
-    for threads, device in ((2, "cpu"), (1, "cpu"), (4, "mixed")):
-        probes.probe(Config(device, threads=threads), nobody)  # type: ignore[arg-type]
-    assert seen == [(PROBE_CONFIG, 0.0), (PROBE_CONFIG, 200.0), (GPU_PROBE_CONFIG, 200.0)]
-    assert [row.label for row in probes.rows] == ["probe 1", "probe 2", "probe 3"]
-    assert probes.enough() == ""
-
-
 def test_one_that_fails_in_a_worker_of_others_is_tried_in_a_fresh_one() -> None:
     reused = iter((False, True, False, False))
 

@@ -208,18 +208,6 @@ def test_tune_writes_graph_script_and_record(photos: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.thorough
-def test_an_exhaustive_sweep(photos: Path, tmp_path: Path) -> None:
-    record = tmp_path / "r.json"
-    result = run(
-        *("tune", "imagenet-eval", "--data", photos, "--exhaustive", "--json", record),
-        *("--threads", "1,2", "--batch-sizes", "4", "--prefetch", "2"),
-    )
-    assert result.exit_code == 0, result.output
-    found = load_report(record.read_text())
-    assert (found.kind, len(found.measurements)) == ("sweep", 4)  # with one and two pipelines
-
-
-@pytest.mark.thorough
 def test_scale(photos: Path, tmp_path: Path) -> None:
     graph = tmp_path / "g.json"
     graph.write_text(_small("imagenet-eval"))

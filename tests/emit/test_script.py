@@ -6,7 +6,6 @@ import ast
 import re
 import subprocess
 import sys
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,13 +15,12 @@ from jinja2 import UndefinedError
 
 from tests.emit.pipeline_import.graphs import canonical
 from tests.emit.pipeline_import.test_roundtrip import there_and_back
-from tests.emit.written_code import calls_in, expected_calls, imports_in, ruff
+from tests.emit.written_code import calls_in, expected_calls, ruff
 from tests.helpers import (
     CATALOG,
     CHAINS,
     chain_graph,
     import_script,
-    photo_recipes,
     with_node,
     with_settings,
 )
@@ -37,12 +35,6 @@ from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
 from workbench.preview.verify import verify
 
 RECIPES = list(load_recipes().values())
-
-
-def of_operators(calls: Counter[str]) -> Counter[str]:
-    """Without arithmetic and what makes a policy."""
-    others = ("math.", "types.", "augmentations.", "Policy")
-    return Counter({call: n for call, n in calls.items() if not call.startswith(others)})
 
 
 def inlined(text: str) -> str:
@@ -74,21 +66,6 @@ def test_chains_are_as_ruff_would_have_them(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) > 25
     done = ruff(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("graph", photo_recipes().values(), ids=lambda graph: graph.name)
-def test_a_script_needs_dali_alone(graph: Graph) -> None:
-    text = inlined(emit_script(graph, CATALOG).text)
-    assert imports_in(text) <= {"argparse", "glob", "os", "time", "typing"} | {
-        "nvidia.dali",
-        "nvidia.dali.auto_aug",
-        "nvidia.dali.auto_aug.core",
-        "nvidia.dali.data_node",
-        "nvidia.dali.pipeline",
-    }
-    assert of_operators(calls_in(text)) == expected_calls(graph)
-    assert "workbench" not in text
-    compile(text, "pipe.py", "exec")
 
 
 @pytest.mark.parametrize("graph", RECIPES, ids=lambda graph: graph.name)

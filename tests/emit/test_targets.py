@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from textwrap import dedent
 
@@ -270,27 +269,6 @@ def test_needed_packages_are_named_at_the_top(target: str) -> None:
             named = {"nvidia": "nvidia-dali", "paddle": "paddlepaddle"}
             others = imported - sys.stdlib_module_names - {"numpy"}
             assert all(named.get(each, each) in needed for each in others), (others, needed)
-
-
-PACKAGES = {
-    "script": "nvidia.dali", "dynamic": "nvidia.dali", "pytorch": "torch",
-    "lightning": "lightning", "ray": "ray",
-}  # fmt: skip
-"""Those whose programs have a command line."""
-
-
-@pytest.mark.parametrize("target", one_in(7, PACKAGES))
-def test_help(target: str, tmp_path: Path) -> None:
-    if find_spec(PACKAGES[target]) is None:
-        pytest.skip(f"{PACKAGES[target]} is not installed")
-    path = tmp_path / "exported.py"
-    with_ = "training" if target in TRAINING else ""
-    path.write_text(export(load_recipe("imagenet-eval"), target, CATALOG, with_=with_).main.text)
-    command = [sys.executable, str(path), "--help"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    for option in ("--data", "--device", "--batch-size", "--threads"):
-        assert option in done.stdout
 
 
 COMMANDS = [*((target, "") for target in ("script", "dynamic", "paddle", "ray"))]

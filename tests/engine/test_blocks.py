@@ -6,19 +6,16 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given
 
-from tests.block_graphs import BATCH, BLOCK_GRAPHS, CATALOG, two_datasets
-from tests.helpers import arrays_of, chain_graph, import_script, same
+from tests.block_graphs import BLOCK_GRAPHS, CATALOG, two_datasets
+from tests.helpers import chain_graph, require_parity, same, script_batches
 from tests.thorough import examples
-from workbench.emit import emit_script
 from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
 from workbench.graph.control_flow.wrap import wrap_in_block
 from workbench.graph.edits.edit import rename_node, set_arg, set_setting
 from workbench.graph.model import Body
-from workbench.sources import Datasets, open_datasets
-
-BATCHES = (0, 1, 7)
+from workbench.sources import Datasets
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +28,6 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("scripts")
 
 
-def script_outputs(graph: Graph, data: Datasets, folder: Path, batches: int) -> list[list[object]]:
-    script = import_script(emit_script(graph, CATALOG).text, folder)
-    pipe = script.build_pipeline(**{name: each.argument for name, each in data.items()})
-    return [[arrays_of(output) for output in pipe.run()] for _ in range(batches)]
-
-
 @examples(2, thorough=200)
 @given(graph=BLOCK_GRAPHS)
 def test_the_preview_is_the_script_at_any_batch(
@@ -44,13 +35,7 @@ def test_the_preview_is_the_script_at_any_batch(
 ) -> None:
     assert check_graph(graph, CATALOG) == ()
     assert load_graph(dump_graph(graph)) == graph
-    expected = script_outputs(graph, data, scripts, max(BATCHES) + 1)
-    runner = Runner(CATALOG)
-    taps = list(graph.outputs.values())
-    for batch in reversed(BATCHES):
-        result = runner.run(graph, data, batch, BATCH, taps)
-        for port, theirs in zip(taps, expected[batch], strict=True):
-            assert same(result.batches[port].arrays(), theirs), (batch, port)
+    require_parity(graph, data, scripts)
 
 
 @pytest.mark.gpu
@@ -59,12 +44,7 @@ def test_the_preview_is_the_script_at_any_batch(
 def test_so_it_is_with_mixed_decoding(graph: Graph, data: Datasets, scripts: Path) -> None:
     graph = set_setting(graph, device="mixed")
     assume(not check_graph(graph, CATALOG))
-    expected = script_outputs(graph, data, scripts, max(BATCHES) + 1)
-    runner, taps = Runner(CATALOG), list(graph.outputs.values())
-    for batch in reversed(BATCHES):
-        result = runner.run(graph, data, batch, BATCH, taps)
-        for port, theirs in zip(taps, expected[batch], strict=True):
-            assert same(result.batches[port].arrays(), theirs), (batch, port)
+    require_parity(graph, data, scripts)
 
 
 def coin(name: str, seed: int) -> Node:
@@ -142,7 +122,7 @@ def test_dali_translates_the_whole_script(
 ) -> None:
     """It warns of what it cannot translate, such as functions of Python's own library."""
     graph = branching(noise())
-    script_outputs(graph, open_datasets(photos), scripts, 1)
+    script_batches(graph, photos, 1, scripts)
     assert "AutoGraph" not in caplog.text
 
 
@@ -180,10 +160,7 @@ def test_a_decoder_fed_from_a_decoded_image(photos: Path, scripts: Path) -> None
         settings=replace(graph.settings, batch_size=4),
     )
     assert check_graph(graph, CATALOG) == ()
-    data: Datasets = {"data": two_datasets(photos)["data"]}
-    (expected,) = script_outputs(graph, data, scripts, 1)[0]
-    shown = Runner(CATALOG).run(graph, data, 0, 4, [Port("sliced", "output")])
-    assert same(shown.batches[Port("sliced", "output")].arrays(), expected)  # type: ignore[arg-type]
+    require_parity(graph, {"data": two_datasets(photos)["data"]}, scripts, (0,))
 
 
 def test_one_of_two_sources_may_stay_as_it_is_for_long(photos: Path) -> None:
@@ -234,15 +211,12 @@ def test_a_changed_value_gives_the_bits_of_the_script_and_a_wrong_one_names_its_
     graph = chain_graph("resize", "rotate", "gaussian_blur", resize={"size": (32.0, 32.0)})
     graph, _ = wrap_in_block(graph, CATALOG, ["rotate", "gaussian_blur"])
     graph = set_setting(graph, batch_size=4)
-    data, runner, taps = open_datasets(photos), Runner(CATALOG), list(graph.outputs.values())
+    runner, taps = Runner(CATALOG), list(graph.outputs.values())
     for angle in (10.0, -50.0):
         changed = set_arg(graph, CATALOG, "rotate", "angle", angle)
-        (expected,) = script_outputs(changed, data, tmp_path, 1)
-        result = runner.run(changed, data, 0, 4, taps)
-        for port, theirs in zip(taps, expected, strict=True):
-            assert same(result.batches[port].arrays(), theirs), (angle, port)
-    runner.run(set_arg(graph, CATALOG, "gaussian_blur", "window_size", 3), data, 0, 4, taps)
+        require_parity(changed, photos, tmp_path, (0,), runner=runner)
+    runner.run(set_arg(graph, CATALOG, "gaussian_blur", "window_size", 3), photos, 0, 4, taps)
     even = set_arg(graph, CATALOG, "gaussian_blur", "window_size", 4)
     with pytest.raises(PipelineError, match="odd length, got: 4") as caught:
-        runner.run(even, data, 0, 4, taps)
+        runner.run(even, photos, 0, 4, taps)
     assert caught.value.node == "gaussian_blur"

@@ -11,9 +11,8 @@ import pytest
 from PIL import Image
 
 from tests.block_graphs import CATALOG, set_count, several
-from tests.engine.test_blocks import BATCHES, script_outputs
 from tests.engine.test_some_of import DRAWING, chain
-from tests.helpers import chain_graph, same
+from tests.helpers import chain_graph, require_parity
 from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, Node, Port, check_graph
 from workbench.graph.control_flow.kinds import SOME_OF
@@ -64,14 +63,7 @@ def test_nested_blocks_are_the_script_at_any_batch(
 ) -> None:
     graph = set_setting(augmented(), device=device)
     assert check_graph(graph, CATALOG) == ()
-    data = open_datasets(photos)
-    expected = script_outputs(graph, data, tmp_path, max(BATCHES) + 1)
-    taps = list(graph.outputs.values())
-    runner = Runner(CATALOG)
-    for batch in reversed(BATCHES):
-        result = runner.run(graph, data, batch, 6, taps)
-        for port, theirs in zip(taps, expected[batch], strict=True):
-            assert same(result.batches[port].arrays(), theirs), (batch, port)
+    require_parity(graph, photos, tmp_path)
 
 
 @pytest.fixture

@@ -198,13 +198,8 @@ def test_conditions_and_imports_beside_the_script(trace: Any, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "pipeline", "args", "message"),
     [
-        (ONE, "one", {"sise": 3}, "one has no argument sise. It has data_dir, size, turn"),
         (ONE, "oen", {}, "train.py has no oen. Did you mean one?"),
-        (ONE, "HEIGHT", {}, "no HEIGHT. It has one"),
-        (ONE + TWO, None, {}, "2 pipelines: one, two. Name one: --pipeline"),
-        (ONE + "a = one('x')\nb = one('y')\n", None, {}, "3 pipelines: a, b, one"),
         (ONE + "a = one('x')\n", None, {"size": 3}, "makes its pipeline itself"),
-        ("x = 3\n", "x", {}, "x is a int, not a pipeline"),
         ("def f(): return 3\n", "f", {}, "f gives a int, not an nvidia.dali.Pipeline"),
         (ONE, "one", {"data_dir": "x", "size": "wide"}, r"train.py:8: "),
     ],

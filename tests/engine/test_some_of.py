@@ -9,16 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from tests.block_graphs import BATCH as BATCH_OF_ANY
 from tests.block_graphs import CATALOG, TURN_GRAPHS, set_count
-from tests.engine.test_blocks import BATCHES, script_outputs
-from tests.helpers import chain_graph, same
+from tests.helpers import chain_graph, require_parity
 from tests.thorough import examples, one_in
-from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
 from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
 from workbench.graph.edits.edit import new_node, set_setting
-from workbench.sources import open_datasets
 
 BATCH = 6
 DRAWING = ("rotate", "noise_gaussian", "random_resized_crop")
@@ -111,24 +107,11 @@ def test_the_preview_is_the_script_at_any_batch(
     graph = set_setting(make(), device=device)
     assert check_graph(graph, CATALOG) == ()
     assert load_graph(dump_graph(graph)) == graph
-    data = open_datasets(photos)
-    expected = script_outputs(graph, data, tmp_path, max(BATCHES) + 1)
-    taps = list(graph.outputs.values())
-    runner = Runner(CATALOG)
-    for batch in reversed(BATCHES):
-        result = runner.run(graph, data, batch, BATCH, taps)
-        for port, theirs in zip(taps, expected[batch], strict=True):
-            assert same(result.batches[port].arrays(), theirs), (batch, port)
+    require_parity(graph, photos, tmp_path)
 
 
 @examples(1, thorough=150)
 @given(graph=TURN_GRAPHS)
 def test_so_it_is_for_any_blocks(graph: Graph, photos: Path, scripts: Path) -> None:
     assert check_graph(graph, CATALOG) == ()
-    data = open_datasets(photos)
-    expected = script_outputs(graph, data, scripts, max(BATCHES) + 1)
-    runner, taps = Runner(CATALOG), list(graph.outputs.values())
-    for batch in reversed(BATCHES):
-        result = runner.run(graph, data, batch, BATCH_OF_ANY, taps)
-        for port, theirs in zip(taps, expected[batch], strict=True):
-            assert same(result.batches[port].arrays(), theirs), (batch, port)
+    require_parity(graph, photos, scripts)

@@ -361,7 +361,7 @@ Found = list[tuple[str, int]]
 
 
 @pytest.fixture(scope="module")
-def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def endings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One file of each ending, which are copied."""
     folder = tmp_path_factory.mktemp("photos")
     image = Image.fromarray(np.full((8, 8, 3), 90, np.uint8))
@@ -491,14 +491,14 @@ def run(seeds: range, folder: Path, photos: Path) -> Counter[str]:
     return found
 
 
-def test_some_layouts_are_read_alike_everywhere(tmp_path: Path, photos: Path) -> None:
-    found = run(range(20), tmp_path, photos)
+def test_some_layouts_are_read_alike_everywhere(tmp_path: Path, endings: Path) -> None:
+    found = run(range(20), tmp_path, endings)
     assert found.total() == 20
     assert len(found) > 3
 
 
 @pytest.mark.thorough
-def test_layouts_are_read_alike_everywhere(tmp_path: Path, photos: Path) -> None:
-    found = run(range(300), tmp_path, photos)
+def test_layouts_are_read_alike_everywhere(tmp_path: Path, endings: Path) -> None:
+    found = run(range(300), tmp_path, endings)
     assert found.total() == 300
     assert set(KINDS) <= found.keys()
