@@ -123,7 +123,7 @@ class Emitter:
         self.positioned = positioned
         self.sharded = sharded
         self._devices = resolved.devices
-        self._mixed = resolved.decoding_on("mixed").devices  # a script can decode on either side
+        self._mixed = resolved.mixed_devices  # a script can decode on either side
         self._transfers = {
             n.id: transfers(n, catalog[n.op], self._devices) for n in self.every_node()
         }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
 
-from workbench.catalog.spec import Catalog
+from workbench.catalog.spec import Catalog, Device
 from workbench.errors import GraphFaultsError
 from workbench.graph.checks.check import all_faults, checked_faults
 from workbench.graph.checks.check_warnings import active_warnings
@@ -71,12 +71,23 @@ class ResolvedGraph(TypedGraph):
         """The faults of nodes that no output depends on: they stop nothing."""
         return tuple(fault for fault in self.faults if fault not in self.stopping_faults)
 
+    @cached_property
+    def mixed_devices(self) -> Mapping[str, Device]:
+        """Where each node runs if images are decoded on the GPU."""
+        return self.decoding_on("mixed").devices
+
     def decoding_on(self, device: DecodeDevice) -> Self:
         """The same with images decoded there: ``cpu`` or ``mixed``."""
         if self.graph.settings.device == device:
             return self
         settings = replace(self.graph.settings, device=device)
         return self.of(replace(self.graph, settings=settings))
+
+    def on_data(self, facts: Mapping[str, DataFacts]) -> Self:
+        """The same with these facts of the data; devices and types are not inferred again."""
+        made = replace(self, facts=facts)
+        vars(made)["whole"] = self.whole
+        return made
 
     def variant(self, graph: Graph) -> Self:
         """Another graph on the same data, for example that for validation.

@@ -164,7 +164,7 @@ def make_plan(
     nodes = tuple(node for node in ordered if node.id in needed)
     size = graph.settings.batch_size
     wanted = min(count, size)
-    emitter = Emitter(resolved, nodes, nests=False)
+    emitter = _KeyEmitter(resolved, nodes)
     plan = Plan(
         resolved,
         data,
@@ -182,7 +182,6 @@ def make_plan(
         if any(catalog[node.op].module for node in emitter.every_node())
         else {},
     )
-    emitter.names = unique_names([*emitter.every_node()], catalog)
     for node in nodes:
         # Inputs stand in the call as their keys: what a node is called changes no bits.
         ports = output_ports(node, catalog[node.op])
@@ -193,6 +192,13 @@ def make_plan(
         key = plan.keys[node.id] = _key(plan, emitter, node)
         emitter.names |= {port: f"{key}.{port.output}" for port in ports}
     return plan
+
+
+class _KeyEmitter(Emitter):
+    """Writes lines that are only hashed: names for a reader would be found in vain."""
+
+    def name_ports(self) -> None:
+        self.names = unique_names(self.every_node(), self.catalog)
 
 
 def depends_on_whole_batch(node: Node, catalog: Catalog) -> bool:

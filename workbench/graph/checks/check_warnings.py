@@ -97,7 +97,7 @@ def _scales(typed: TypedGraph) -> Iterator[Fault]:
     ranges: dict[Port, float | None] = {}
     for node in typed.graph.walk():
         source = node.inputs.get("data")
-        if source is None or typed.kind(source) != "image":
+        if not _constants(node) or source is None or typed.kind(source) != "image":
             continue
         top = _range(typed.at_scope(typed.graph.scope_of(node.id)), source, ranges)
         if top is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -227,7 +227,7 @@ def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
     mime = _mime(request, math.prod(grid.extent))
     plan = run.result.plan
     known = {name: data_facts(each, plan.version) for name, each in plan.data.items()}
-    warnings = replace(run.resolved, facts=known).warnings
+    warnings = run.resolved.on_data(known).warnings
     return PreviewResult(
         image=_picture(worker, run, groups, mime),
         mime=mime,
