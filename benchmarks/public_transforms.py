@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.emit.pipeline_import.report import ImportReport
 from workbench.engine.importing import from_file
 from workbench.errors import WorkbenchError
+from workbench.graph.storage.import_report import ImportReport
 
 LISTED = Path(__file__).with_suffix(".toml")
 _NAMES = re.compile(r"has \d+ compositions: (.*)\. Name one")

@@ -15,11 +15,11 @@ import workbench as wb
 from tests.bench.fakes import measured, report
 from tests.thorough import one_in
 from workbench.bench.records.record import load_report
-from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
 from workbench.engine import Engine
 from workbench.engine.reading.findings import CheckedFile, Finding
 from workbench.errors import RecordFormatError
 from workbench.figures import render_figure
+from workbench.graph.storage.import_report import ImportIssue, ImportReport
 from workbench.health.check import FolderCheck
 from workbench.optimiser import Optimisation
 from workbench.preview.verify import Deviation, Verification

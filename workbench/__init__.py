@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from workbench.emit import emit_script
     from workbench.emit.interop.graph import from_albumentations, from_torchvision
     from workbench.emit.pipeline_import.graph import ImportedGraph
-    from workbench.emit.pipeline_import.report import ImportReport
     from workbench.emit.targets import Export
     from workbench.engine.build.kernel_program import loader
     from workbench.engine.importing import from_file, from_pipeline
@@ -84,6 +83,7 @@ if TYPE_CHECKING:
     )
     from workbench.graph.builder.function_node import FunctionNode, node, numba_node
     from workbench.graph.checks.check_warnings import check_warnings
+    from workbench.graph.storage.import_report import ImportReport
     from workbench.graph.user_functions.own_code import trust_graph
     from workbench.health import check_folder
     from workbench.health.skip_bad import export
@@ -182,7 +182,7 @@ _HOMES = {
     "catalog": "Catalog load_catalog",
     "emit": "emit_script",
     "emit.pipeline_import.graph": "ImportedGraph",
-    "emit.pipeline_import.report": "ImportReport",
+    "graph.storage.import_report": "ImportReport",
     "emit.targets": "Export",
     "emit.interop.graph": "from_albumentations from_torchvision",
     "engine.importing": "from_file from_pipeline",

@@ -22,7 +22,6 @@ from workbench.emit.interop.graph import (
 )
 from workbench.emit.pipeline_import.embedded import import_embedded
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
-from workbench.emit.pipeline_import.report import ImportIssue
 from workbench.emit.pipeline_import.trace.serialized_pipeline import LARGEST, read_pipeline
 from workbench.emit.pipeline_import.trace.traced import Traced
 from workbench.emit.pipeline_import.transform_call import from_plain
@@ -40,6 +39,7 @@ from workbench.errors import (
     WorkerTimeoutError,
 )
 from workbench.graph.execution.dataset_parameters import parameters, with_datasets
+from workbench.graph.storage.import_report import ImportIssue
 from workbench.sources import open_dataset, require_dataset
 
 Task = Callable[..., Any]
@@ -141,8 +141,8 @@ def from_file(
                 raise
             raise type(error)(f"{error}\nNote: {reason}") from None
         if reason:
-            notes = (reason, *found.report.notes)
-            found = replace(found, report=replace(found.report, notes=notes))
+            report = replace(found.report, notes=(reason, *found.report.notes))
+            found = replace(found, document=replace(found.document, report=report))
         return found
     if file.suffix in (".yaml", ".yml", ".json"):
         if args:

@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any, NamedTuple
@@ -14,11 +15,13 @@ import pytest
 
 import workbench as wb
 from workbench.emit.core.python import constant
-from workbench.emit.pipeline_import.graph import ImportedGraph
-from workbench.emit.pipeline_import.report import ImportIssue, ImportReport, with_remark
+from workbench.emit.pipeline_import.graph import ImportedGraph, with_report
 from workbench.emit.targets import export
 from workbench.engine.importing import from_file
-from workbench.graph import load_recipe
+from workbench.graph import load_graph, load_recipe
+from workbench.graph.edits.edit import rename_node
+from workbench.graph.storage.import_report import ImportIssue, ImportReport, report_from_json
+from workbench.graph.storage.io import dump_json, graph_to_json, parse_json
 from workbench.graph.storage.layout import Document, dump_document, load_document
 
 HEAD = """
@@ -425,15 +428,58 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_was_left_out_is_a_note_above_the_first_node(script: Path) -> None:
-    document = load_document(dump_document(from_file(script).document))
-    (note,) = document.layout.notes.values()
-    first, second = note.text.split("\n")
-    assert first == "Imported partly: 1 left out."
-    assert second.startswith("RandomPerspective (compose.py:4): left out: DALI draws")
-    assert note.node == document.graph.sources[0].id
-    assert note.at[1] < 0
-    assert document.layout.renamed(note.node, "other").notes["note"].node == "other"
+def test_the_report_is_in_the_graph_file_and_follows_a_rename(script: Path) -> None:
+    script.write_text(COMPOSITION.replace("32))", "32), interpolation=4)"))
+    found = from_file(script)
+    document = load_document(dump_document(found.document))
+    assert document == found.document
+    assert document.report == found.report
+    changed, lost = found.report.entries
+    assert (changed.kind, changed.node, changed.made) == ("changed", "Resize", "resize")
+    assert (lost.kind, lost.node, lost.made) == ("refused", "RandomPerspective", "")
+    renamed = document.renamed(rename_node(document.graph, "resize", "small"), "resize", "small")
+    assert renamed.report is not None
+    assert renamed.report.entries[0].made == "small"
+    assert renamed.report.changed_nodes == ("small",)
+    assert renamed.with_graph(load_recipe("rotate-jitter")).report == renamed.report
+
+
+def test_the_report_is_no_part_of_the_graph(script: Path) -> None:
+    document = from_file(script).document
+    text = dump_document(document)
+    assert "import_report" in text
+    assert load_graph(text) == document.graph == load_document(text).graph
+    older = parse_json(text)
+    del older["import_report"]
+    assert load_document(dump_json(older)) == replace(document, report=None)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(None, [], "exact", 5),
+        {"exact": "reader"},
+        {"exact": ["reader", 5]},
+        {"notes": ["\ud800"]},
+        {"assumed": ["crop", "224"]},
+        {"assumed": {"crop": {"nested": 1}}},
+        {"issues": [{"kind": "__class__", "node": "reader", "why": "no such kind"}]},
+        {"issues": [{"kind": [], "node": "reader"}]},
+        {"issues": [{"kind": "changed", "node": ["reader"]}, {"kind": "changed", "why": "well"}]},
+        {"issues": ["changed"]},
+    ],
+)  # fmt: skip
+def test_a_report_that_cannot_be_read_is_ignored_and_the_graph_is_kept(data: Any) -> None:
+    graph = load_recipe("rotate-jitter")
+    found = load_document(dump_json(graph_to_json(graph) | {"import_report": data}))
+    assert found == Document(graph)
+
+
+def test_what_a_later_version_adds_to_a_report_is_ignored() -> None:
+    data = {"exact": ["reader"], "issues": [{"kind": "changed", "why": "w", "later": 1}], "more": 2}
+    assert report_from_json(data) == ImportReport(
+        ("reader",), (ImportIssue("changed", "", "", "w"),)
+    )
 
 
 def test_the_exported_program_says_so_and_an_import_of_it_does_not_repeat_it(
@@ -446,23 +492,15 @@ def test_the_exported_program_says_so_and_an_import_of_it_does_not_repeat_it(
     assert again.graph.about == "Imported partly: 1 left out."
 
 
-def test_a_long_list_is_cut_and_an_exact_import_has_no_note() -> None:
+def test_the_sentence_of_the_graph_is_that_of_the_last_import() -> None:
     document = Document(load_recipe("rotate-jitter"))
-    assert with_remark(document, ImportReport()) is document
-    issues = tuple(ImportIssue("changed", "rotate", "", f"{n} {'why ' * 40}") for n in range(20))
-    found = with_remark(document, ImportReport(entries=issues))
-    (note,) = found.layout.notes.values()
-    lines = note.text.split("\n")
-    assert (lines[0], lines[-1], len(lines)) == (
-        "Imported partly: 20 changed.",
-        "and 14 more",
-        8,
-    )
-    assert max(map(len, lines)) <= 76
+    assert with_report(document, ImportReport()).graph is document.graph
+    issues = tuple(ImportIssue("changed", f"node_{n}", "", "reason") for n in range(20))
+    found = with_report(document, ImportReport(entries=issues))
     about = document.graph.about
     assert found.graph.about == f"{about} Imported partly: 20 changed."
-    fewer = with_remark(found, ImportReport(entries=issues[:2]))
-    assert fewer.graph.about == f"{about} Imported partly: 2 changed."
+    fewer = with_report(found, ImportReport(entries=issues[:2], assumed={"crop": "224"}))
+    assert fewer.graph.about == f"{about} Imported partly: 2 changed, 1 assumed."
 
 
 # The report says what came across and what did not, in few lines.

@@ -28,9 +28,12 @@ from tests.ui.hosts import (
 from workbench.bench import Report
 from workbench.bench.records.record import dump_report, graph_hash
 from workbench.catalog import load_catalog
+from workbench.emit.pipeline_import.graph import with_report
 from workbench.engine.resources.machine import describe_machine
 from workbench.graph import dump_graph, load_recipe
 from workbench.graph.edits.edit import set_arg
+from workbench.graph.storage.import_report import ImportIssue, ImportReport
+from workbench.graph.storage.layout import Document, dump_document
 from workbench.preview.views.share import read_picture, write_shared
 from workbench.sources import describe_datasets, open_datasets
 from workbench.ui.storage.autosave import state_folder
@@ -243,6 +246,39 @@ def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
     other.goto(f"{host.url}/#graph=%%%")
     expect(message(other)).to_contain_text("The link is damaged")
     other.context.close()
+
+
+def test_the_report_of_an_import_is_read_kept_and_removed(panel: PanelHost, photos: Path) -> None:
+    page = open_page(panel, photos, small())
+    chip, rows = (
+        bar(page).locator(f"[data-wb={name}]") for name in ("import-report", "import-row")
+    )
+    expect(chip).to_be_hidden()
+    issues = (
+        ImportIssue("changed", "resize", "train.py:3", "<i>linear</i>"),
+        ImportIssue("refused", "Elastic", "train.py:4", "left out: no operator"),
+    )
+    imported = with_report(Document(small().named("train")), ImportReport(("reader",), issues))
+    drop(page, bar(page), "train.json", "application/json", dump_document(imported).encode())
+    expect(chip).to_have_text("Imported: 1 exact, 1 changed, 1 left out")
+    chip.click()
+    expect(rows).to_have_text(
+        ["changed · train.py:3resize: <i>linear</i>", "left out · train.py:4Elastic: no operator"]
+    )
+    expect(bar(page).get_by_text("later edits do not change it")).to_be_visible()
+    rows.first.click()
+    expect(rows.first).to_be_hidden()
+    assert panel.python("model.state.selected") == ["resize"]
+    assert panel.python("model.sessions.close()") is None
+    page.reload()
+    await_picture(page)
+    chip.press("Enter")
+    bar(page).locator("[data-wb=dismiss-report]").press("Enter")
+    expect(chip).to_be_hidden()
+    expect(rows.first).to_be_hidden()
+    assert panel.python("model.history.document.report") is None
+    bar(page).locator("[data-wb=undo]").click()
+    expect(chip).to_be_visible()
 
 
 @pytest.mark.thorough

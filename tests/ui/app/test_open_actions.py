@@ -15,10 +15,13 @@ from PIL import Image
 from tests.helpers import HOSTILE, WRITABLE
 from tests.thorough import one_in
 from tests.ui.hosts import small
-from tests.ui.screen import Make, bar
+from tests.ui.screen import Make, ask, bar
+from workbench.emit.pipeline_import.graph import ImportedGraph, with_report
 from workbench.emit.targets import export
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, dump_graph, load_graph, load_recipe, load_recipes
+from workbench.graph.storage.import_report import ImportIssue, ImportReport
+from workbench.graph.storage.layout import Document, dump_document, load_document
 from workbench.preview.views.share import draw_sheet, read_picture, read_shared, write_shared
 from workbench.ui.state.open_actions import LONGEST_NAME
 
@@ -56,6 +59,77 @@ def test_whole_numbers_that_no_float_holds_are_faults(make: Make, recipe: str, o
     assert "does not fit into 64 bits" in str(screen["bar", "faults"])
     bar(model, "undo")
     assert model.graph == SMALL
+
+
+IMPORTED = with_report(
+    Document(SMALL),
+    ImportReport(
+        ("reader", "decode"),
+        (
+            ImportIssue("changed", "Rotate", "t.py:3", "<b>bilinear</b>", made="rotate"),
+            ImportIssue("refused", "Elastic", "t.py:4", "left out: no such operator"),
+        ),
+        (ImportIssue("fault", "resize", "", "x" * 2000),),
+        ("it is fed",),
+        {"crop": "224"},
+    ),
+)
+
+
+def test_the_report_of_an_import_comes_with_the_graph(make: Make) -> None:
+    model, screen = make()
+    assert screen["bar", "import_report"] == {}
+    bar(model, "open", text=dump_document(IMPORTED))
+    shown = screen["bar", "import_report"]
+    assert shown["summary"] == "2 exact, 1 changed, 1 left out, 1 assumed"
+    assert shown["notes"] == ["it is fed"]
+    changed, lost, fault, assumed = shown["rows"]
+    assert changed == {
+        "kind": "changed",
+        "subject": "Rotate",
+        "place": "t.py:3",
+        "why": "<b>bilinear</b>",
+        "node": "rotate",
+    }
+    assert (lost["kind"], lost["why"], lost["node"]) == ("left out", "no such operator", "")
+    assert (fault["node"], len(fault["why"])) == ("resize", 1000)
+    assert (assumed["kind"], assumed["subject"]) == ("assumed", "crop = 224")
+    ask(model, "canvas", "rename", node="rotate", to="turn")
+    assert screen["bar", "import_report"]["rows"][0]["node"] == "turn"
+    ask(model, "canvas", "remove", nodes=["turn"])
+    assert [row["node"] for row in screen["bar", "import_report"]["rows"]] == ["", "", "resize", ""]
+    assert screen["bar", "import_report"]["summary"] == shown["summary"]
+
+
+def test_a_report_is_removed_as_an_edit_and_belongs_to_its_graph(make: Make) -> None:
+    model, screen = make()
+    bar(model, "open", text=dump_document(IMPORTED))
+    bar(model, "dismiss_report")
+    assert screen["bar", "import_report"] == {}
+    assert load_document(screen["bar", "saved"]) == replace(IMPORTED, report=None)
+    assert screen["bar", "undo_label"] == "remove the import report"
+    bar(model, "undo")
+    assert load_document(screen["bar", "saved"]) == IMPORTED
+    bar(model, "recipe", name="simclr")
+    assert screen["bar", "import_report"] == {}
+    bar(model, "undo")
+    model.set_graph(model.graph.rotate(angle=5))
+    assert screen["bar", "import_report"]["rows"]
+    model.set_graph("simclr")
+    assert screen["bar", "import_report"] == {}
+    model.set_graph(ImportedGraph(IMPORTED))
+    assert screen["bar", "import_report"]["rows"]
+    model.set_graph(model.graph.named("other"))
+    assert screen["bar", "import_report"] == {}
+
+
+def test_thousands_of_issues_are_cut(make: Make) -> None:
+    model, screen = make()
+    issues = tuple(ImportIssue("changed", "", "", str(n)) for n in range(5000))
+    bar(model, "open", text=dump_document(replace(IMPORTED, report=ImportReport((), issues))))
+    shown = screen["bar", "import_report"]
+    assert len(shown["rows"]) == 200
+    assert shown["notes"] == ["4,800 more issues are in the graph file"]
 
 
 def test_a_recipe_is_offered_with_its_line_and_picture(make: Make) -> None:

@@ -21,12 +21,12 @@ from tests.ui.notebook.conftest import Open
 from workbench.bench import COARSE_CONFIG
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.emit.pipeline_import.graph import ImportedGraph
-from workbench.emit.pipeline_import.report import ImportReport
 from workbench.engine.protocol import progress
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph import Graph, Node, dump_graph, load_recipe, load_recipes
 from workbench.graph.builder.code_of import ordered
 from workbench.graph.builder.read import reading
+from workbench.graph.storage.import_report import ImportReport
 from workbench.graph.storage.layout import Document, Layout, Note, dump_document
 from workbench.graph.storage.recipes import load_recipe_document
 from workbench.preview.views.share import KEY

@@ -21,6 +21,7 @@ from tests.ui.hosts import small
 from workbench.catalog import load_catalog
 from workbench.engine.resources.machine import describe_machine
 from workbench.graph import Graph, Node, load_graph, load_recipe
+from workbench.graph.storage.import_report import ImportReport
 from workbench.graph.storage.layout import Document, Layout
 from workbench.roots import Roots
 from workbench.ui.app.field_edits import restore_view, view_settings
@@ -119,7 +120,8 @@ GIVEN = Document(load_recipe("rotate-jitter"))
 
 
 def named(name: str) -> Document:
-    return Document(replace(GIVEN.graph, name=name), Layout({"rotate": (12.5, -3.0)}))
+    layout, report = Layout({"rotate": (12.5, -3.0)}), ImportReport(("rotate",), notes=("fed",))
+    return Document(replace(GIVEN.graph, name=name), layout, report=report)
 
 
 SESSION = Session(

@@ -19,12 +19,10 @@ from workbench.emit.interop.live import call_of_albumentations, call_of_dictiona
 from workbench.emit.interop.own_steps import OWN
 from workbench.emit.interop.timm import TIMM
 from workbench.emit.interop.torchvision import TORCHVISION
-from workbench.emit.pipeline_import.graph import ImportedGraph
-from workbench.emit.pipeline_import.report import (
-    ImportIssue,
-    ImportReport,
+from workbench.emit.pipeline_import.graph import (
+    ImportedGraph,
     with_arithmetic_collapsed,
-    with_remark,
+    with_report,
 )
 from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.errors import ImportFailedError
@@ -34,6 +32,7 @@ from workbench.graph.edits.edit import free_id, new_node, rename_node
 from workbench.graph.model import Graph, Source
 from workbench.graph.model.graph import FrozenDict
 from workbench.graph.model.ports import output_ports
+from workbench.graph.storage.import_report import ImportIssue, ImportReport
 from workbench.graph.storage.layout import Document
 from workbench.sources import PARAMETER, load_source
 
@@ -149,13 +148,13 @@ def import_transforms(
     exact = tuple(node.id for node in graph.walk() if node.id not in inexact)
     report = ImportReport(
         exact,
-        (*images.issues, *losses),
+        (*(replace(each, made=names.get(each.made, each.made)) for each in images.issues), *losses),
         notes=tuple(notes),
         assumed=FrozenDict(assumed),
         changed_nodes=inexact,
     )
     document = with_arithmetic_collapsed(Document(graph))
-    return ImportedGraph(with_remark(document, report), report, call)
+    return ImportedGraph(with_report(document, report), call)
 
 
 def _named_blocks(graph: Graph, blocks: Mapping[str, str]) -> tuple[Graph, dict[str, str]]:

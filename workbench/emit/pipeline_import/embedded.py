@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
@@ -16,11 +17,11 @@ from workbench import __version__
 from workbench.catalog.spec import Catalog
 from workbench.emit.embedded_graph import EmbeddedGraph, code_hash, code_of, embedded_graph
 from workbench.emit.pipeline_import.graph import ImportedGraph, graph_faults
-from workbench.emit.pipeline_import.report import ImportReport
 from workbench.emit.targets import Export, export_resolved
 from workbench.errors import GraphFormatError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.graph.resolved import resolve
+from workbench.graph.storage.import_report import ImportReport
 from workbench.graph.storage.layout import Document, load_document
 from workbench.graph.user_functions.own_code import written_not_run
 
@@ -76,7 +77,7 @@ def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph 
         faults=tuple(graph_faults(document.graph, catalog, origins)),
         notes=(said,),
     )
-    return ImportedGraph(document, report)
+    return ImportedGraph(replace(document, report=report))
 
 
 def _exported_again(content: Mapping[str, Any], graph: Graph, catalog: Catalog) -> Export:

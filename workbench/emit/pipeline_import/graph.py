@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -27,12 +28,6 @@ from workbench.emit.pipeline_import.calls.source_in_place import with_folder
 from workbench.emit.pipeline_import.control_flow.block_converter import BlockConverter, every_call
 from workbench.emit.pipeline_import.control_flow.logic import without_logic
 from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
-from workbench.emit.pipeline_import.report import (
-    ImportIssue,
-    ImportReport,
-    with_arithmetic_collapsed,
-    with_remark,
-)
 from workbench.emit.pipeline_import.trace.call_order import in_call_order
 from workbench.emit.pipeline_import.trace.seeds import Seeds, assign_seeds, automatic_changes
 from workbench.emit.pipeline_import.trace.source_lines import Lines
@@ -45,6 +40,7 @@ from workbench.graph.execution.pipelines import side_by_side, without_shard
 from workbench.graph.model import Body, DecodeDevice, Graph, Node, Port, Settings, Source
 from workbench.graph.model.bounds import SETTINGS
 from workbench.graph.model.graph import FrozenDict
+from workbench.graph.storage.import_report import ImportIssue, ImportReport
 from workbench.graph.storage.layout import Document
 from workbench.sources import is_reader, load_source
 
@@ -60,6 +56,7 @@ _BY_PROXY = (
     "a data set of PyTorch feeds it: its files, their order and outputs that it passes on, such as "
     "labels, are not in the graph"
 )
+_SAID = re.compile(r"\s*Imported partly: [^.]*\.$")
 _FED = "the program feeds it: which files, in which order, and their labels are not in the graph"
 
 
@@ -75,8 +72,7 @@ class ImportedGraph:
     """
 
     document: Document
-    """The graph, and the user's line for each node."""
-    report: ImportReport
+    """The graph, the user's line for each node, and the report."""
     transforms: TransformCall | None = None
     """The composition of another library that it was, for ``compare_transforms``."""
     data: str = ""
@@ -86,6 +82,11 @@ class ImportedGraph:
     def graph(self) -> Graph:
         """The graph itself."""
         return self.document.graph
+
+    @property
+    def report(self) -> ImportReport:
+        """What came across exactly, and what did not."""
+        return self.document.report or ImportReport()
 
     def __repr__(self) -> str:
         return f"ImportedGraph {self.graph.name!r}, {self.report.summary()}"
@@ -176,7 +177,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     report = _report(graph, every, ids, document, seeds, refused, faults, traced)
     named = str(folder or "")
     place = "" if named.startswith(traced.placeholders) else named
-    return ImportedGraph(with_remark(document, report), report, data=place)
+    return ImportedGraph(with_report(document, report), data=place)
 
 
 def _ports(every: Made, ids: Mapping[str, str]) -> dict[str, Port]:
@@ -342,3 +343,35 @@ def _report(
     return ImportReport(
         exact, tuple(entries), tuple(faults), tuple(notes), FrozenDict(traced.assumed)
     )
+
+
+_MOST_SUMS = 4
+"""Maximum number of arithmetic operators in a block that is drawn as a frame."""
+_NUMBERS = ("stack", "shape", "subscript", "cast", "constant")
+
+
+def with_arithmetic_collapsed(document: Document) -> Document:
+    """Show blocks with much arithmetic as cards: their ids describe them."""
+    blocks = {
+        node.id
+        for node in document.graph.walk()
+        if sum(_calculates(n) for body in node.bodies.values() for n in body.nodes) > _MOST_SUMS
+    }
+    collapsed = document.layout.collapsed | blocks
+    return replace(document, layout=replace(document.layout, collapsed=collapsed))
+
+
+def _calculates(node: Node) -> bool:
+    return node.op.startswith("math.") or node.op in _NUMBERS
+
+
+def with_report(document: Document, report: ImportReport) -> Document:
+    """Add the report, and a sentence on what the import lost at the end of the graph's ``about``.
+
+    The sentence is what exported programs and Python see of it.
+    """
+    graph = document.graph
+    if report.losses:
+        about = f"{_SAID.sub('', graph.about)} Imported partly: {report.losses}.".lstrip()
+        graph = replace(graph, about=about)
+    return replace(document, graph=graph, report=report)

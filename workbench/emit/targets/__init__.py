@@ -357,7 +357,7 @@ def with_embedded_graph(made: Export, document: Document) -> Export:
         "workbench": __version__,
         "target": made.target,
         "options": made.options,
-        "graph": json.loads(dump_document(replace(document, draws=(), origins={}))),
+        "graph": json.loads(dump_document(Document(document.graph, document.layout))),
     }
     main = replace(code, text=embed_graph(code.text, content))
     return replace(made, files={path: main, **dict(others)})

@@ -26,8 +26,8 @@ version 2 a graph ran as one pipeline, and had no ``"pipelines"``.
 
 ``"executor"`` stands there where it is not ``dynamic``.
 
-Four further entries are passed over here: ``layout`` belongs to the canvas and ``origins`` to the
-import (``graph.layout``), ``draws`` to the preview (``graph.saved_draws``), ``session`` to the
+Five further entries are passed over here: ``layout`` belongs to the canvas, ``origins`` and
+``import_report`` to the import, ``draws`` to the preview (all in ``layout.py``), ``session`` to the
 interface (``ui/storage/session_file.py``).
 
 A graph file is data: reading one runs nothing. Operators that the installed DALI lacks are kept as
@@ -199,7 +199,7 @@ class _Reader:
 
     def graph(self, data: dict[str, Any]) -> Graph:
         known = {"format", "version", "name", "about", "settings", "sources", "nodes", "outputs"}
-        known |= {"layout", "draws", "origins", "session"}
+        known |= {"layout", "draws", "origins", "import_report", "session"}
         for key in data.keys() - known:
             self.faults.append(f"{key}: no such entry. Known: {', '.join(sorted(known))}.")
         sources = self.nodes(data.get("sources", []), "sources", source=True)

@@ -8,9 +8,13 @@ In a graph file it is one more entry, which says nothing about what runs::
                "frames": {"frame": {"title": "Geometry", "nodes": ["rotate", "flip"]}},
                "notes": {"note": {"text": "as in the paper", "at": [40.0, 300.0]}}}
 
-So are the lines of the source that an imported graph came from::
+So are the lines of the source that an imported graph came from, and the report of the import, which
+edits of the graph do not change::
 
-    "origins": {"resize": "train.py:12"}
+    "origins": {"resize": "train.py:12"},
+    "import_report": {"exact": ["reader", "decode"],
+                      "issues": [{"kind": "changed", "node": "resize", "place": "train.py:12",
+                                  "why": "DALI has no box filter"}]}
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from workbench.graph.model import Graph, block_of, is_name, is_text
+from workbench.graph.storage.import_report import ImportReport, report_from_json, report_to_json
 from workbench.graph.storage.io import dump_json, graph_from_json, graph_to_json, parse_json
 from workbench.names import free_name
 
@@ -187,6 +192,8 @@ class Document:
     draws: tuple[SavedDraw, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
     """Node id -> the line of the source that it was imported from, such as ``train.py:12``."""
+    report: ImportReport | None = None
+    """The report of the import that the graph came from."""
 
     def with_graph(self, graph: Graph) -> Document:
         """The document of another graph; nodes that are still there stay in their places."""
@@ -198,11 +205,13 @@ class Document:
     def renamed(self, graph: Graph, old: str, new: str) -> Document:
         """The document of a graph in which the node ``old`` is now ``new``."""
         origins = {new if node == old else node: place for node, place in self.origins.items()}
-        return replace(self, graph=graph, layout=self.layout.renamed(old, new), origins=origins)
+        report = self.report and self.report.renamed(old, new)
+        layout = self.layout.renamed(old, new)
+        return replace(self, graph=graph, layout=layout, origins=origins, report=report)
 
 
 def dump_document(document: Document) -> str:
-    """The text of a graph file with the layout, the kept draws and the source's lines."""
+    """The text of a graph file with all that the document holds."""
     data = graph_to_json(document.graph)
     layout = document.layout
     if layout != Layout():
@@ -228,11 +237,13 @@ def dump_document(document: Document) -> str:
         data["draws"] = draws_to_json(document.draws)
     if document.origins:
         data["origins"] = dict(document.origins)
+    if document.report is not None:
+        data["import_report"] = report_to_json(document.report)
     return dump_json(data)
 
 
 def load_document(text: str) -> Document:
-    """The graph, the layout, the kept draws and the source's lines that a text holds.
+    """The document that a text holds.
 
     Raises GraphFormatError as ``load_graph`` does. Of all but the graph, what cannot be read is
     passed over: it must not cost anyone the graph.
@@ -241,7 +252,8 @@ def load_document(text: str) -> Document:
     graph = graph_from_json(data)
     layout = layout_from_json(data.get("layout")).within(graph)
     origins = _origins(data.get("origins"), graph)
-    return Document(graph, layout, draws_from_json(data.get("draws")), origins)
+    report = report_from_json(data.get("import_report"))
+    return Document(graph, layout, draws_from_json(data.get("draws")), origins, report)
 
 
 def _origins(data: Any, graph: Graph) -> dict[str, str]:

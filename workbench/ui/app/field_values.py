@@ -17,6 +17,7 @@ from workbench.graph.fixes import Fix
 from workbench.graph.model import Graph
 from workbench.graph.model.bounds import SETTINGS
 from workbench.graph.resolved import ResolvedGraph
+from workbench.graph.storage.import_report import ImportReport
 from workbench.graph.storage.layout import Layout, dump_document
 from workbench.roots import Roots
 from workbench.ui.canvas.canvas_annotations import copied_text, frame_entries, note_entries
@@ -27,6 +28,7 @@ from workbench.ui.canvas.canvas_views import (
     operator_entries,
 )
 from workbench.ui.contract import views
+from workbench.ui.contract.components import Empty
 from workbench.ui.contract.selected_samples import selected_samples
 from workbench.ui.contract.views import Status, argument_entries, recipe_lines, template_entries
 from workbench.ui.data.data_panel import DataPanel, data_parameters
@@ -54,6 +56,9 @@ Fields = dict[str, dict[str, Any]]
 NO_QUESTION = views.OverwriteQuestion(number=0, do="", path="", message="")
 MOST_STEPS = 100
 """Of those done, and of those undone, that are listed."""
+_MOST_ISSUES = 200
+"""Of an import that are listed, and of its notes."""
+_LONGEST_WHY = 1000
 _NO_FACTS: dict[str, str] = {}
 _EMPTY = "The graph is empty. Add a reader on the canvas, or open a recipe."
 
@@ -134,6 +139,7 @@ def graph_fields(
             "history_in_view": state.history_in_view,
             "status": _status(state, data_panel, faults),
             "faults": entries,
+            "import_report": memo(_import_entry, document.report, whole.graph),
             "message": state.message,
             "saved": memo(dump_document, document),
             "shared": state.shared,
@@ -281,6 +287,33 @@ def _history_entries(history: History) -> list[views.HistoryEntry]:
 
 def _at_scope(whole: ResolvedGraph, scope: str) -> ResolvedGraph:
     return whole.at_scope(scope)
+
+
+def _import_entry(report: ImportReport | None, graph: Graph) -> views.ImportEntry | Empty:
+    """The report of the import; what it names can have been removed from the graph since."""
+    if report is None:
+        return {}
+    rows: list[views.ImportRow] = [
+        {
+            "kind": "left out" if issue.kind == "refused" else issue.kind,
+            "subject": issue.node,
+            "place": issue.place,
+            "why": issue.why.removeprefix("left out: ")[:_LONGEST_WHY],
+            "node": next(filter(graph.has, filter(None, (issue.made, issue.node))), ""),
+        }
+        for issue in (*report.entries, *report.faults)[:_MOST_ISSUES]
+    ]
+    for name, value in report.assumed.items():
+        why = f"nobody gave a value; --arg {name}=... of workbench import gives another"
+        subject = f"{name} = {value[:_LONGEST_WHY]}"
+        rows.append({"kind": "assumed", "subject": subject, "place": "", "why": why, "node": ""})
+    left = len(report.entries) + len(report.faults) + len(report.assumed) - _MOST_ISSUES
+    more = [f"{left:,} more issues are in the graph file"] if left > 0 else []
+    return {
+        "summary": ", ".join(filter(None, (f"{len(report.exact)} exact", report.losses))),
+        "rows": rows[:_MOST_ISSUES],
+        "notes": [*more, *(note[:_LONGEST_WHY] for note in report.notes[:_MOST_ISSUES])],
+    }
 
 
 def _positions(layout: Layout, shown: Graph) -> dict[str, list[float]]:

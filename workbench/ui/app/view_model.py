@@ -188,7 +188,12 @@ class ViewModel:
         with self.lock:
             if data is not None and (refused := self._exchange_data(data)):
                 raise DataError(refused)
-            if graph == self.graph:
+            document = self.history.document.with_graph(graph)
+            if not isinstance(source, Graph):
+                document = replace(document, report=to_document(source).report)
+            elif graph.name != self.graph.name:
+                document = replace(document, report=None)
+            if document == self.history.document:
                 if data is not None:
                     self.changed()
                 return
@@ -197,10 +202,10 @@ class ViewModel:
             if graph.name != self.graph.name:
                 self.verification.forget()
             if graph.name != self.graph.name and not group:
-                self.history.open(self.history.document.with_graph(graph))
+                self.history.open(document)
                 self.sessions.other_opened()
             else:
-                self.history.push(graph, group)
+                self.history.push_document(document, group)
             if not all(map(graph.has, self.state.selected)):
                 self.state.scope, self.state.selected = "", initial_selection(graph, self.catalog)
             self.changed()

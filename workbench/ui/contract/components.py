@@ -114,6 +114,7 @@ class Bar(Fields):
     status: views.Status | Empty = _default(views.Status(state="busy", text="starting"))
     recipes: list[views.RecipeEntry] = []
     faults: list[views.FaultEntry] = []
+    import_report: views.ImportEntry | Empty = {}
     message: str = ""
     """What the last action did or why it failed."""
     saved: str = ""

@@ -131,6 +131,29 @@ class FaultEntry(TypedDict):
     """Whether it does not stop a run."""
 
 
+class ImportRow(TypedDict):
+    """Something that the import of the graph did not bring across as it was."""
+
+    kind: str
+    """``changed``, ``left out`` and the like."""
+    subject: str
+    """The node, transform or value; empty: the whole pipeline."""
+    place: str
+    """``train.py:12``; empty where it is not known."""
+    why: str
+    node: str
+    """The node to select; empty where the graph has none for it."""
+
+
+class ImportEntry(TypedDict):
+    """The report of the import that the graph came from."""
+
+    summary: str
+    """``12 exact, 2 changed``."""
+    rows: list[ImportRow]
+    notes: list[str]
+
+
 class HistoryEntry(TypedDict):
     """One step of undo or redo."""
 

@@ -27,7 +27,7 @@ def cell_source(data: Datasets, document: Document) -> str:
     """
     arguments = {name: _argument(dataset) for name, dataset in data.items()}
     given = _written(arguments[PARAMETER] if list(arguments) == [PARAMETER] else arguments)
-    whole = parse_json(dump_document(replace(document, origins={})))
+    whole = parse_json(dump_document(replace(document, origins={}, report=None)))
     read = {
         name: _written(each if name == PARAMETER else {name: each})
         for name, each in arguments.items()

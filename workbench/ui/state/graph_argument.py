@@ -15,7 +15,7 @@ from workbench.graph.storage.layout import Document, load_document
 from workbench.graph.storage.recipes import load_recipe, load_recipe_document, load_recipes
 from workbench.preview.views.share import read_picture, read_shared
 
-BESIDE = {"layout", "draws", "origins"}
+BESIDE = {"layout", "draws", "origins", "import_report"}
 """What a graph file may hold besides the graph."""
 START = "rotate-jitter"
 """The recipe that stands there when none is named."""

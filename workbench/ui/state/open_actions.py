@@ -1,4 +1,7 @@
-"""Graphs that the bar may ask to be opened, and their title. Nothing in a file is executed."""
+"""Graphs that the bar may ask to be opened, their title and the report of their import.
+
+Nothing in a file is executed.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +130,7 @@ def _program(text: str, file: str) -> Document:
         f"file is, then open {output} here: `workbench import {shlex.quote(name)} -o {output}`"
     )
     try:
-        found = import_embedded(text, "", load_catalog())
+        found = import_embedded(text, name, load_catalog())
     except GraphFormatError as reason:
         raise GraphFormatError(
             f"The graph at the end of this program is not used. {reason} {hint}"
@@ -160,3 +163,13 @@ class SetTitle(DocumentEdit, tag="title", frozen=True):
                 f"The name has {len(name)} characters; {LONGEST_NAME} are the limit."
             )
         return document.with_graph(replace(document.graph, name=name)), None
+
+
+class DismissReport(DocumentEdit, tag="dismiss_report", frozen=True):
+    """Remove the report of the import from the graph's file; undo returns it."""
+
+    def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
+        return replace(document, report=None), None
+
+    def step_label(self) -> str:
+        return "remove the import report"

@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any, Literal, TypeVar
 
 from workbench.catalog import load_catalog
-from workbench.emit.pipeline_import.report import ImportIssue
 from workbench.emit.pipeline_import.transform_call import DrawnValue, NamedValue, TransformCall
 from workbench.graph.builder.data_node import DataNode, main_output
 from workbench.graph.builder.read import fn, random
 from workbench.graph.model import Graph
+from workbench.graph.storage.import_report import ImportIssue
 
 T = TypeVar("T")
 ImageStep = Callable[[], None]
@@ -114,6 +114,9 @@ class Images:
             known = {node.id for node in before[0].whole.walk()} | self.differing.keys()
             made = [node for node in self.graph.whole.walk() if node.id not in known]
             self.differing.update({node.id: self._differs for node in made})
+            for at, issue in enumerate(self.issues):
+                if made and issue.node == call.short_name and not issue.made:
+                    self.issues[at] = replace(issue, made=made[0].id)
             for block in made:
                 if block.bodies:
                     self.blocks.setdefault(block.id, call.short_name)
@@ -121,7 +124,7 @@ class Images:
 
     def _report(self, kind: Literal["changed", "refused"], why: str) -> None:
         issue = ImportIssue(kind, self.call.short_name, self.call.place, why)
-        if issue not in self.issues:
+        if issue not in [replace(each, made="") for each in self.issues]:
             self.issues.append(issue)
 
     def with_p(self, p: float, step: ImageStep) -> None:

@@ -4,6 +4,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Faults } from "./bar/faults";
 import { History } from "./bar/history";
 import { takeDrops, type Incoming } from "./bar/importGraph";
+import { ImportReport } from "./bar/importReport";
 import { insertCell } from "./bar/notebookCell";
 import { OpenGraph } from "./bar/openGraph";
 import { RecentWork } from "./bar/recentWork";
@@ -96,6 +97,11 @@ function Bar({ link, root }: PanelProps<"bar">) {
             goTo={(step) => link.ask("go_to", { step })}
           />
         </span>
+        <ImportReport
+          entry={useField(link, "import_report", {})}
+          select={(node) => link.ask("select", { node })}
+          dismiss={() => link.ask("dismiss_report", {})}
+        />
         <Message
           words={said}
           close={() => {

@@ -148,6 +148,22 @@ export interface FaultEntry {
   warning: boolean;
 }
 
+/** Something that the import of the graph did not bring across as it was. */
+export interface ImportRow {
+  kind: string;
+  subject: string;
+  place: string;
+  why: string;
+  node: string;
+}
+
+/** The report of the import that the graph came from. */
+export interface ImportEntry {
+  summary: string;
+  rows: ImportRow[];
+  notes: string[];
+}
+
 /** One step of undo or redo. */
 export interface HistoryEntry {
   step: number;
@@ -1029,6 +1045,7 @@ export interface BarFields {
   status: Partial<Status>;
   recipes: RecipeEntry[];
   faults: FaultEntry[];
+  import_report: Partial<ImportEntry>;
   message: string;
   saved: string;
   target: string;
@@ -1050,6 +1067,7 @@ export interface BarActions {
   open: { text: string; file?: string };
   open_picture: { data: string };
   title: { name: string };
+  dismiss_report: {};
   attach: { tab: string; kept?: (Record<string, Json>)[] };
   start_afresh: {};
   apply_kept: {};

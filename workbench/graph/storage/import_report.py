@@ -1,43 +1,34 @@
-"""Import report: which nodes are exact, changed or opaque, and why; also as a note."""
+"""Import report: which nodes are exact, changed or opaque, and why; kept in the graph file."""
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from workbench.figures import plot_counts
-from workbench.graph.model import Node
+from workbench.graph.model import is_text
 from workbench.graph.model.graph import FrozenDict
-from workbench.graph.storage.layout import Document, Note
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Kind = Literal["opaque", "changed", "refused", "fault"]
+_KINDS: tuple[Kind, ...] = get_args(Kind)
 _NAMED = 3
 """Nodes that a line names."""
+_OF_NODES = ("exact", "changed", "opaque")
+"""Counts of nodes, which the headline has even if they are 0."""
 _ASSUMED = 6
 """Values that a line names."""
-_NOTED = 6
-"""Issues that the note names."""
-_LONGEST_NOTE = 76
-"""Characters of an issue."""
-_ACROSS = 28
-"""Characters in a row of a note, which is 240 pixels wide; a row is 18 pixels high."""
-_ROW = 18.0
-_ABOVE = 30.0
-"""Pixels between the first node and what is above it, with the edges of the note."""
-_SAID = re.compile(r"\s*Imported partly: [^.]*\.$")
 
 
 @dataclass(frozen=True, slots=True)
 class ImportIssue:
     """Something that did not come across as it was."""
 
-    kind: Literal["opaque", "changed", "refused", "fault"]
+    kind: Kind
     """``opaque``: a node that stands for a call which the graph cannot hold; ``changed``: it works
     otherwise than in the source; ``refused``: it was left out; ``fault``: it came across, and the
     workbench does not run it as it stands."""
@@ -46,9 +37,16 @@ class ImportIssue:
     place: str
     """The user's own line, such as ``train.py:12``; empty where it is not known."""
     why: str
+    made: str = ""
+    """Id of the first node that it became, where ``node`` names a transform of a composition."""
 
     def __str__(self) -> str:
         return _line(self, [self.node])
+
+    def renamed(self, old: str, new: str) -> ImportIssue:
+        """With the id of a node exchanged."""
+        node, made = (new if each == old else each for each in (self.node, self.made))
+        return replace(self, node=node, made=made)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -100,9 +98,7 @@ class ImportReport:
 
             figure = wb.from_pipeline(w.pipeline()).report.plot()
         """
-        counts = {kind: len(self._of(kind)) for kind in ("changed", "opaque", "refused")}
-        counts = {"exact": len(self.exact), **counts, "assumed": len(self.assumed)}
-        counts["faults"] = len(self.faults)
+        counts = {**self._counts(), "faults": len(self.faults)}
         return plot_counts(counts, "nodes", next(self.lines()))
 
     @property
@@ -133,15 +129,47 @@ class ImportReport:
 
             print(wb.from_pipeline(w.pipeline()).report.headline)
         """
-        changed = {*self.changed_nodes} or {each.node for each in self.changed if each.node}
-        total = len(self.exact) + len(changed) + len(self.opaque)
-        counts = f"{len(self.exact)} exact, {len(changed)} changed, {len(self.opaque)} opaque"
-        whole = 0 if self.changed_nodes else sum(not each.node for each in self.changed)
-        losses = [(len(self.refused), "left out"), (whole, "changed for the whole pipeline")]
-        losses += [(len(self.assumed), "assumed")]
-        more = "".join(f", {count} {what}" for count, what in losses if count)
+        counts = self._counts()
+        total = sum(counts[what] for what in _OF_NODES)
+        shown = [f"{n} {what}" for what, n in counts.items() if n or what in _OF_NODES]
         begin = "" if self.is_exact else "partly: "
-        return f"{begin}{total} {'node' if total == 1 else 'nodes'}: {counts}{more}"
+        return f"{begin}{total} {'node' if total == 1 else 'nodes'}: {', '.join(shown)}"
+
+    def _counts(self) -> dict[str, int]:
+        changed = {*self.changed_nodes} or {each.node for each in self.changed if each.node}
+        whole = 0 if self.changed_nodes else sum(not each.node for each in self.changed)
+        return {
+            "exact": len(self.exact),
+            "changed": len(changed),
+            "opaque": len(self.opaque),
+            "left out": len(self.refused),
+            "changed for the whole pipeline": whole,
+            "assumed": len(self.assumed),
+        }
+
+    @property
+    def losses(self) -> str:
+        """What is not as in the source, counted: ``2 changed, 1 left out``; empty if it is exact.
+
+        ::
+
+            assert wb.from_pipeline(w.pipeline()).report.losses == ""
+        """
+        counts = self._counts()
+        del counts["exact"]
+        return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+
+    def renamed(self, old: str, new: str) -> ImportReport:
+        """With the id of a node exchanged."""
+        exact, changed = (
+            tuple(new if node == old else node for node in nodes)
+            for nodes in (self.exact, self.changed_nodes)
+        )
+        entries, faults = (
+            tuple(issue.renamed(old, new) for issue in issues)
+            for issues in (self.entries, self.faults)
+        )
+        return replace(self, exact=exact, entries=entries, faults=faults, changed_nodes=changed)
 
     def _of(self, kind: str) -> tuple[ImportIssue, ...]:
         return tuple(entry for entry in self.entries if entry.kind == kind)
@@ -151,7 +179,7 @@ class ImportReport:
         yield self.headline
         alike: dict[ImportIssue, list[str]] = {}
         for entry in (*self.entries, *self.faults):
-            alike.setdefault(replace(entry, node=""), []).append(entry.node)
+            alike.setdefault(replace(entry, node="", made=""), []).append(entry.node)
         for entry, nodes in alike.items():
             yield _line(entry, nodes)
         said = [f"{name}={value}" for name, value in self.assumed.items()]
@@ -187,57 +215,55 @@ def _line(entry: ImportIssue, nodes: Sequence[str]) -> str:
     return f"{entry.kind:8} {where}{entry.why}"
 
 
-_MOST_SUMS = 4
-"""Maximum number of arithmetic operators in a block that is drawn as a frame."""
-_NUMBERS = ("stack", "shape", "subscript", "cast", "constant")
-
-
-def with_arithmetic_collapsed(document: Document) -> Document:
-    """Show blocks with much arithmetic as cards: their ids describe them."""
-    blocks = {
-        node.id
-        for node in document.graph.walk()
-        if sum(_calculates(n) for body in node.bodies.values() for n in body.nodes) > _MOST_SUMS
-    }
-    collapsed = document.layout.collapsed | blocks
-    return replace(document, layout=replace(document.layout, collapsed=collapsed))
-
-
-def _calculates(node: Node) -> bool:
-    return node.op.startswith("math.") or node.op in _NUMBERS
-
-
-def with_remark(document: Document, report: ImportReport) -> Document:
-    """Add a note and a sentence on what an import left out, changed or assumed.
-
-    The note is above the first node. The sentence ends the graph's ``about``. After an exact import
-    the document is returned unchanged.
-    """
-    if report.is_exact:
-        return document
-    graph = document.graph
-    lost = (*report.refused, *report.opaque, *report.changed)
-    counts = [
-        f"{count} {what}"
-        for count, what in (
-            (len(report.refused), "left out"),
-            (len(report.opaque), "opaque"),
-            (len(report.changed), "changed"),
-            (len(report.assumed), "assumed"),
-        )
-        if count
+def report_to_json(report: ImportReport) -> dict[str, Any]:
+    """The report as JSON values; entries that hold nothing are left out."""
+    issues = [
+        {name: text for name, text in asdict(issue).items() if text}
+        for issue in (*report.entries, *report.faults)
     ]
-    headline = f"Imported partly: {', '.join(counts)}."
-    about = f"{_SAID.sub('', graph.about)} {headline}".lstrip()
-    lines = [headline, *map(_noted_line, lost[:_NOTED])]
-    lines += [f"and {len(lost) - _NOTED} more"] * (len(lost) > _NOTED)
-    rows = sum(math.ceil(len(line) / _ACROSS) for line in lines)
-    first = next((node.id for node in (*graph.sources, *graph.nodes)), "")
-    note = Note("\n".join(lines), (0.0, -_ABOVE - _ROW * rows), node=first)
-    layout = document.layout.noted(note)
-    return replace(document, graph=replace(graph, about=about), layout=layout)
+    found = {
+        "exact": list(report.exact),
+        "issues": issues,
+        "notes": list(report.notes),
+        "assumed": dict(report.assumed),
+        "changed_nodes": list(report.changed_nodes),
+    }
+    return {name: value for name, value in found.items() if value}
 
 
-def _noted_line(issue: ImportIssue) -> str:
-    text = str(issue).removeprefix(issue.kind).strip()
-    return text if len(text) <= _LONGEST_NOTE else f"{text[: _LONGEST_NOTE - 1].rstrip()}…"
+def report_from_json(data: Any) -> ImportReport | None:
+    """The report in a graph file, or None: one that cannot be read as a whole is ignored.
+
+    With a part of it left out it would claim less than the import did.
+    """
+    if not isinstance(data, dict):
+        return None
+    lists = [data.get(name, []) for name in ("exact", "notes", "changed_nodes", "issues")]
+    assumed = data.get("assumed", {})
+    if not isinstance(assumed, dict) or not all(isinstance(each, list) for each in lists):
+        return None
+    exact, notes, changed_nodes, entries = lists
+    issues = [_issue(entry) for entry in entries]
+    found = [issue for issue in issues if issue is not None]
+    texts = [*exact, *notes, *changed_nodes, *assumed, *assumed.values()]
+    if len(found) < len(issues) or not all(map(_is_word, texts)):
+        return None
+    return ImportReport(
+        tuple(exact),
+        tuple(issue for issue in found if issue.kind != "fault"),
+        tuple(issue for issue in found if issue.kind == "fault"),
+        tuple(notes),
+        FrozenDict(assumed),
+        tuple(changed_nodes),
+    )
+
+
+def _issue(entry: Any) -> ImportIssue | None:
+    if not isinstance(entry, dict) or entry.get("kind") not in _KINDS:
+        return None
+    texts = {name: entry.get(name, "") for name in ("node", "place", "why", "made")}
+    return ImportIssue(entry["kind"], **texts) if all(map(_is_word, texts.values())) else None
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str) and is_text(value)
