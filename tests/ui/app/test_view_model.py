@@ -67,6 +67,7 @@ def test_only_what_changed_is_published(ready: Ready) -> None:
         ("inspector", "node"),
         ("inspector", "effect_choices"),
         ("inspector", "effect_args"),
+        ("code", "from_top"),
     ]
 
 
