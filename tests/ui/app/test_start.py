@@ -33,11 +33,27 @@ def test_without_a_graph_an_example_is_shown_with_starting_points(make: Make) ->
 )
 def test_each_starting_point_opens(make: Make, action: dict[str, str], title: str) -> None:
     model, screen = make(graph=None)
+    start = screen["inspector", "start"]
     model.act("inspector", action)
     assert (screen["bar", "title"] or "untitled") == title
-    assert screen["inspector", "start"] == {}
+    assert screen["inspector", "start"] == (
+        {**start, "example": False} if "new" in action.values() else {}
+    )
     model.act("bar", {"do": "undo"})
     assert screen["bar", "title"] == "rotate-jitter"
+    assert screen["inspector", "start"] == start
+
+
+def test_an_empty_graph_has_starting_points_also_after_undo(make: Make) -> None:
+    model, screen = make()
+    assert screen["inspector", "start"] == {}
+    model.act("bar", {"do": "new"})
+    start = screen["inspector", "start"]
+    assert (start["name"], start["example"]) == ("imagenet-train", False)
+    model.act("canvas", {"do": "add", "op": "readers.file", "after": ""})
+    assert screen["inspector", "start"] == {}
+    model.act("bar", {"do": "undo"})
+    assert screen["inspector", "start"] == start
 
 
 def test_a_graph_that_is_given_is_shown_with_a_node_selected(make: Make) -> None:

@@ -124,9 +124,9 @@ class ViewModel:
         self._connected = connected
         self.state = ViewState(check_before_run(self.graph, self.catalog, self.machine, roots))
         self.state.snippets = saved_snippets()
-        self._start = start_entry() if graph is None else None
-        """A recipe to start from, for who gave no graph; the page then explains itself first."""
-        if self._start is None:
+        self._has_example = graph is None
+        """Whether the first graph is an example, which the page explains in place of a node."""
+        if not self._has_example:
             self.state.selected = initial_selection(self.graph, self.catalog)
         self.data_panel = DataPanel(data, self.lock, self._on_folder, self.roots)
         records = state_folder() / "records" if restore else None
@@ -505,8 +505,9 @@ class ViewModel:
     def _fields(self) -> Fields:
         shown = graph_fields(self.state, self.history, self.catalog, self.data_panel, self._memo)
         shown["bar"] |= self.sessions.fields()
-        fresh = not (self.history.can_undo or self.history.can_redo)
-        shown["inspector"]["start"] = self._start if self._start and fresh else {}
+        example = self._has_example and not self.history.can_undo
+        starts = example or not self.graph.nodes
+        shown["inspector"]["start"] = start_entry(example) if starts else {}
         active, data = self.state.checked.active, self.data_panel.datasets
         stale, faults = shown["preview"]["stale"], shown["bar"]["faults"]
 

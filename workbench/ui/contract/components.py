@@ -200,8 +200,8 @@ class Inspector(Fields):
     node: inspector_views.InspectorView | Empty = {}
     classes: list[str] = []
     """Names of the classes of the data."""
-    start: views.RecipeEntry | Empty = {}
-    """A recipe to start from. Empty: the graph is the user's own."""
+    start: views.StartEntry | Empty = {}
+    """A recipe to start from. Empty: the graph is the user's own, and has nodes."""
     fused_speed: speed_views.FusedSpeedEntry | Empty = {}
     """An if against one operator."""
     shares: preview_views.InspectedSharesEntry | Empty = {}

@@ -64,6 +64,11 @@ class RecipeEntry(TypedDict):
     """What it makes of four photos, side by side: a ``data:`` URL; empty where there is none."""
 
 
+class StartEntry(RecipeEntry):
+    example: bool
+    """Whether the graph is the example that everybody sees first; else it is empty."""
+
+
 class OpenedData(TypedDict):
     """The open folder or file, and why the last requested one was refused."""
 

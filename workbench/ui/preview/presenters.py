@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
+from functools import cache
 
 from workbench.engine.resources.machine import Machine
 from workbench.graph.checks.check import Fault
@@ -12,7 +13,7 @@ from workbench.preview import PreviewRequest, PreviewResult, Tile
 from workbench.preview.pictures.target_marks import TargetMark
 from workbench.ui.contract.payload import pack_payload
 from workbench.ui.contract.preview_views import MarkEntry, SheetHeader, TileEntry
-from workbench.ui.contract.views import DeviceChoice, FaultEntry, RecipeEntry
+from workbench.ui.contract.views import DeviceChoice, FaultEntry, RecipeEntry, StartEntry
 from workbench.ui.preview.thumbnails import picture_url
 
 
@@ -37,9 +38,11 @@ def recipe_entries() -> list[RecipeEntry]:
     ]
 
 
-def start_entry() -> RecipeEntry:
-    """The recipe that who has no graph yet is offered to start from."""
-    return next(entry for entry in recipe_entries() if entry["name"] == "imagenet-train")
+@cache
+def start_entry(example: bool) -> StartEntry:
+    """The recipe that users without a graph of their own are offered to start from."""
+    entry = next(entry for entry in recipe_entries() if entry["name"] == "imagenet-train")
+    return {**entry, "example": example}
 
 
 def fault_entries(

@@ -101,6 +101,13 @@ export interface RecipeEntry {
   picture: string;
 }
 
+export interface StartEntry {
+  name: string;
+  line: string;
+  picture: string;
+  example: boolean;
+}
+
 /** The open folder or file, and why the last requested one was refused. */
 export interface OpenedData {
   path: string;
@@ -1169,7 +1176,7 @@ export interface CanvasActions {
 export interface InspectorFields {
   node: Partial<InspectorView>;
   classes: string[];
-  start: Partial<RecipeEntry>;
+  start: Partial<StartEntry>;
   fused_speed: Partial<FusedSpeedEntry>;
   shares: Partial<InspectedSharesEntry>;
   effect_open: boolean;

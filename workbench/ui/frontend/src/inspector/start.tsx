@@ -1,4 +1,5 @@
-// What the workbench is, and how to begin: shown while the graph is nobody's own.
+// What the workbench is, and how to begin: shown with the example that is nobody's own, and with an
+// empty graph.
 
 import { useMemo, useRef, useState } from "preact/hooks";
 import { readFile, type Incoming } from "../bar/importGraph";
@@ -7,7 +8,7 @@ import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 
 export function Start({ link }: { link: Link<"inspector"> }) {
-  const { name = "", line = "", picture = "" } = useField(link, "start", {});
+  const { name = "", line = "", picture = "", example = false } = useField(link, "start", {});
   const input = useRef<HTMLInputElement>(null);
   const [refused, refuse] = useState("");
   const incoming = useMemo<Incoming>(
@@ -25,17 +26,23 @@ export function Start({ link }: { link: Link<"inspector"> }) {
   return (
     <section class="wb-start" data-wb="start" aria-label="Start">
       <h3>Image augmentation with DALI, seen on your photos, measured, and exported as code</h3>
-      <p>This is an example. Click one of its steps to change it, or start with:</p>
+      <p>
+        {example
+          ? "This is an example. Click one of its steps to change it, or start with:"
+          : "The graph is empty. Add a reader on the canvas, or start with:"}
+      </p>
       <button type="button" data-wb="start-recipe" onClick={() => link.ask("recipe", { name })}>
         <img src={picture} alt="" width={384} height={96} />
         <b>The recipe {name}</b>
         <small>{line} More are under Recipes.</small>
       </button>
-      <button type="button" data-wb="start-empty" onClick={() => link.ask("new", {})}>
-        <Icon name="plus" size={18} />
-        <b>An empty graph</b>
-        <small>Add operators one by one.</small>
-      </button>
+      {example && (
+        <button type="button" data-wb="start-empty" onClick={() => link.ask("new", {})}>
+          <Icon name="plus" size={18} />
+          <b>An empty graph</b>
+          <small>Add operators one by one.</small>
+        </button>
+      )}
       <button type="button" data-wb="start-file" onClick={() => input.current!.click()}>
         <Icon name="file" size={18} />
         <b>A file, or drop one here</b>
