@@ -13,6 +13,7 @@ from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.graph.model import Graph
+from workbench.graph.storage.recipes import load_recipe
 from workbench.preview import Effect
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.preview.effect_sheet import (
@@ -39,6 +40,13 @@ def test_arguments_with_a_range_can_be_varied() -> None:
         "saturation",
         "contrast",
     ]
+    assert chosen_arguments(names, [], {"contrast", "saturation"}) == [
+        next(name for name in names if name in ("contrast", "saturation"))
+    ]
+    graph = load_recipe("imagenet-train")
+    names, given = list(variations(graph, CATALOG, "normalize")), graph.node("normalize").inputs
+    assert names[0] == "crop"
+    assert chosen_arguments(names, [], given) == ["mirror"]
 
 
 def test_all_other_nodes_keep_their_draws_where_a_drawn_argument_is_varied() -> None:

@@ -5,7 +5,7 @@ Last of all background results, and only once the graph rests.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -40,10 +40,17 @@ class Variant:
     fault: str = ""
 
 
-def chosen_arguments(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """The one or two of ``names`` that are varied: the wanted ones, else the first."""
+def chosen_arguments(
+    names: Sequence[str], wanted: Sequence[str], given: Collection[str] = ()
+) -> list[str]:
+    """The one or two of ``names`` that are varied: the wanted ones, else the first.
+
+    The first of the ``given`` arguments goes before those that the node does not have: without a
+    crop, most values of ``crop`` fail.
+    """
     chosen = [name for name in dict.fromkeys(wanted) if name in names][:2]
-    return chosen or list(names[:1])
+    used = [name for name in names if name.partition(".")[0] in given]
+    return chosen or (used or list(names))[:1]
 
 
 def effect_variants(
@@ -245,7 +252,7 @@ class EffectJob:
     def fields(self, state: ViewState, stale: str) -> dict[str, Any]:
         """The fields of the inspector that are made here; ``stale`` is the preview's."""
         names = self._names(state.checked.active, state.inspected)
-        args = chosen_arguments(names, state.effect_args)
+        args = self._chosen(state, state.checked.active, names)
         shown = self._sheet_of
         present = (
             shown is not None
@@ -274,7 +281,7 @@ class EffectJob:
         if not state.effect_open or not names:
             self.forget()
             return
-        args = tuple(chosen_arguments(names, state.effect_args))
+        args = tuple(self._chosen(state, request.graph, names))
         sample = shown_sample(state, request)
         base = small_pictures(request, PICTURE_SIZE)
         wanted = _Wanted(base, state.inspected, args, sample)
@@ -298,6 +305,11 @@ class EffectJob:
         if not self._names_of or self._names_of[0] is not graph or self._names_of[1] != node:
             self._names_of = graph, node, list(variations(graph, self._catalog, node))
         return self._names_of[2]
+
+    def _chosen(self, state: ViewState, graph: Graph, names: Sequence[str]) -> list[str]:
+        node = _node(graph, state.inspected) if names else None
+        given = node.args.keys() | node.inputs.keys() if node else ()
+        return chosen_arguments(names, state.effect_args, given)
 
     def _begin(self, wanted: _Wanted) -> None:
         """Without the lock: the variants take time."""

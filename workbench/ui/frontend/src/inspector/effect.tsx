@@ -4,6 +4,7 @@ import { Fragment, type RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { paintPart } from "../lib/contactSheet";
 import { useField } from "../lib/hooks";
+import { Icon } from "../lib/icons";
 import { jsonEqual } from "../lib/jsonEquality";
 import type { Link } from "../lib/link";
 import { useSheet } from "../lib/useSheet";
@@ -199,8 +200,25 @@ function Pictures({ link, node, rows, args }: Props & { args: string[] }) {
           </Fragment>
         ))}
       </div>
+      {failures(pictures).map((failure) => (
+        <p key={failure} class="wb-arg-error" data-wb="effect-error">
+          {failure}
+        </p>
+      ))}
     </>
   );
+}
+
+/** Each reason why there is no picture once, with the values that it is of. */
+function failures(pictures: EffectEntry[]): string[] {
+  const reasons = new Map<string, { error: string; values: string[] }>();
+  for (const { error, shown } of pictures) {
+    const alike = error.replace(/[\d.]+/g, ""); // the same window of 520 and of 772 pixels
+    const reason = reasons.get(alike) ?? { error, values: [] };
+    if (error) reasons.set(alike, reason);
+    reason.values.push(shown.map((value) => shortText(value)).join(" and "));
+  }
+  return [...reasons.values()].map(({ error, values }) => `${values.join(", ")}: ${error}`);
 }
 
 let adopted = 0;
@@ -243,13 +261,13 @@ function Picture({ picture, pixels, args, present, reached, tip, adopt }: Pictur
       type="button"
       data-wb="effect-value"
       tabIndex={reached ? 0 : -1}
-      aria-label={box.length ? `${named}, use it` : undefined} // else its text
+      aria-label={`${named}, use it`}
       aria-current={present ? "true" : undefined}
       aria-description={error || tip}
       data-tip={error || tip}
       onClick={adopt}
     >
-      {box.length ? <canvas ref={canvas} aria-hidden="true" /> : <i>{error || "no picture"}</i>}
+      {box.length ? <canvas ref={canvas} aria-hidden="true" /> : <i>{error ? <Icon name="warn" size={14} /> : "no picture"}</i>}
       {args.length === 1 && <span>{texts[0]}</span>}
     </button>
   );
