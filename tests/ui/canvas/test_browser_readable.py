@@ -233,6 +233,21 @@ def test_a_recipe_with_two_views_is_seen_whole(opened: PanelHost) -> None:
     expect(part(page, "canvas").locator("[data-output=labels]")).to_be_in_viewport(ratio=0.99)
 
 
+def test_a_long_note_covers_nothing_until_it_is_clicked(opened: PanelHost) -> None:
+    open_recipe(opened, "auto-augment")
+    note = part(opened.page, "canvas").locator("[data-wb=note]")
+    words = note.locator("[data-wb=note-open]")
+    measured(opened.page)
+    box = note.evaluate("(note) => note.getBoundingClientRect().toJSON()")
+    assert not any(covers(box, each) for each in places(opened.page).values())
+    unseen = "(words) => words.scrollHeight - words.clientHeight"
+    assert words.evaluate(unseen) > 50
+    words.click()
+    assert words.evaluate(unseen) == 0
+    opened.page.keyboard.press("Escape")
+    assert words.evaluate(unseen) > 50
+
+
 def test_what_stands_around_a_block_makes_room_as_it_is_opened(opened: PanelHost) -> None:
     page = opened.page
     page.set_viewport_size({"width": 1440, "height": 900})

@@ -259,6 +259,8 @@ def test_notes_are_in_view_too() -> None:
     assert found == {"x": -20, "y": -90, "width": 248, "height": 252}
     below = run_module(source, {"bounds": bounds, "notes": [{**note, "y": 150}]})
     assert below == {"x": -20, "y": 0, "width": 248, "height": 150 + 8 + 4 * 18}
+    long = {**note, "text": "a" * 2000, "y": 150}
+    assert run_module(source, {"bounds": bounds, "notes": [long]}) == below, "the rest is cut"
 
 
 def test_a_note_at_a_node_goes_with_it() -> None:

@@ -36,8 +36,8 @@ export function legibility(zoom: number): { text: number; detail: Detail } {
   return { text, detail: below ?? "full" };
 }
 
-/** Of a note, about: how wide it may be, how many letters stand in a row, and the rows' height. */
-const NOTE = { width: 240, letters: 28, row: 18, edges: 8 };
+/** Of a note, about: how wide it may be, letters in a row, rows that are seen, and their height. */
+const NOTE = { width: 240, letters: 28, rows: 4, row: 18, edges: 8 };
 
 /** The notes where they stand: of those at a node, from its place. */
 export function notesAt(
@@ -59,7 +59,8 @@ export function withNotes(
   let [right, bottom] = [left + bounds.width, top + bounds.height];
   for (const { x, y, text } of notes) {
     const rows = text.split("\n").map((line) => Math.max(1, Math.ceil(line.length / NOTE.letters)));
-    const height = NOTE.edges + NOTE.row * rows.reduce((sum, count) => sum + count, 0);
+    const seen = Math.min(NOTE.rows, rows.reduce((sum, count) => sum + count, 0));
+    const height = NOTE.edges + NOTE.row * seen;
     [left, top] = [Math.min(left, x), Math.min(top, y)];
     [right, bottom] = [Math.max(right, x + NOTE.width), Math.max(bottom, y + height)];
   }

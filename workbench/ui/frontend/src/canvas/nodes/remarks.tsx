@@ -22,6 +22,11 @@ const ARROWS: Record<string, Point> = {
   ArrowDown: { x: 0, y: STEP },
 };
 
+const TIPS = {
+  frame: "Double click to rename; a click selects what stands in it",
+  note: "A click shows all of it; double click to change it",
+};
+
 /** What is being written in: as `renaming` of the store has it. */
 const key = (kind: "frame" | "note", id: string): string => `${kind}:${id}`;
 
@@ -210,6 +215,7 @@ function Writable({ kind, id, text, label, most, write, remove, choose, move }: 
     const step = move && ARROWS[event.key];
     if (event.key === "Enter" || event.key === "F2") edit();
     else if (event.key === "Delete" || event.key === "Backspace") remove();
+    else if (event.key === "Escape") store.dom.focus("");
     else if (step) move(step);
     else return;
     event.preventDefault();
@@ -222,7 +228,7 @@ function Writable({ kind, id, text, label, most, write, remove, choose, move }: 
         className="wb-remark nopan"
         data-wb={`${kind}-open`}
         aria-label={`${label}. Enter changes it, Delete removes it`}
-        data-tip={kind === "frame" ? "Double click to rename; a click selects what stands in it" : undefined}
+        data-tip={TIPS[kind]}
         onClick={choose}
         onDblClick={edit}
         onKeyDown={onKey}
