@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -203,6 +204,22 @@ def test_a_message_moves_nothing(panel: PanelHost, photos: Path) -> None:
     seed.fill("1.5")
     seed.press("Enter")
     expect(preview.locator("[data-wb=refused]")).to_be_visible()
+    unmoved()
+
+    angle, fill = (inspector.locator(f"[data-arg={name}]") for name in ("angle", "fill_value"))
+    field, error = angle.locator("input.wb-val").first, angle.get_by_role("alert")
+    field.fill("ten")
+    field.press("Enter")
+    expect(error).to_contain_text("'ten' is not a number")
+    expect(field).to_have_attribute("aria-description", re.compile("'ten' is not a number"))
+    assert box(error)[1] < box(fill)[1] < box(error)[3]  # it is over the next row
+    unmoved()
+    fill.locator("input.wb-val").click()  # through the message, which makes room
+    expect(fill.locator("input.wb-val")).to_be_focused()
+    expect(error).to_be_hidden()
+    unmoved()
+    panel.sessions[-1].model.act("bar", {"do": "undo"})
+    expect(angle).not_to_have_attribute("data-wrong", "")
     unmoved()
 
     model = panel.sessions[-1].model

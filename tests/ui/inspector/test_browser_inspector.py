@@ -454,7 +454,7 @@ def test_sub_policies_are_edited_by_keys_and_pictured(host: Host, photos: Path) 
     field = operation.locator("[data-wb=policy-probability]")
     field.fill("2")
     field.press("Enter")
-    expect(inspector.locator(".wb-policy .wb-arg-error")).to_contain_text(
+    expect(inspector.locator("[data-wb=node-error]")).to_contain_text(
         "sub-policy 1, operation 1: the probability of invert is 2", timeout=PATIENCE
     )
     inspector.locator("[data-wb=policy-learnt]").select_option("svhn")

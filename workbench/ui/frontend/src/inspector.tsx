@@ -49,6 +49,7 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
   const { devices = [], device_set: told = "" } = view;
   const more = tucked.length + (devices.length && !told ? 1 : 0);
   const open = opened.has(id) || tucked.some((row) => row.error);
+  const policyErrors = rows.flatMap(({ editor, error }) => (editor === "policy" && error ? [error] : []));
   const device = <Device link={link} view={view} />;
   const unfold = (): void => {
     const next = new Set(opened);
@@ -92,7 +93,7 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
         </div>
       </div>
       <Notices>
-        {(view.errors ?? []).map((error) => (
+        {[...(view.errors ?? []), ...policyErrors].map((error) => (
           <Notice key={error} name="node-error" kind="error" words={error} />
         ))}
       </Notices>

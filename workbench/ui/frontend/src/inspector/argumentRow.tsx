@@ -5,6 +5,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ArgRow, Json } from "../views";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
+import { Notice } from "../lib/notice";
 import { asText } from "./control";
 import { FixedControl, fixedShape, isWide, ReadOnly } from "./fixedValueControls";
 import type { InteractionGuard } from "./interactionGuard";
@@ -57,6 +58,7 @@ export function ArgumentRow(props: Props) {
       data-mode={row.mode}
       data-tensor={row.tensor || undefined}
       data-off={row.off ? "true" : undefined}
+      data-wrong={row.error ? "" : undefined}
       data-wide={row.mode === "random" || (row.mode === "fixed" && isWide(row)) || undefined}
     >
       <div class="wb-arg-label">
@@ -94,10 +96,8 @@ export function ArgumentRow(props: Props) {
         }}
       />
       <Note row={row} own={() => link.ask("own", params)} />
-      <p class="wb-arg-error">
-        {row.error && <Icon name="warn" size={12} />}
-        {row.error}
-      </p>
+      {row.error && <Icon name="warn" size={12} />}
+      <Notice words={row.error} name="row-error" kind="error" role="alert" />
       <p class="wb-arg-doc" hidden={!open}>
         {doc.split("\n\n")[1]}
       </p>

@@ -110,12 +110,6 @@ export function PolicyEditor({ link, node, row, bins, guard }: Props) {
           ))}
         </select>
       </div>
-      {row.error && (
-        <p class="wb-arg-error">
-          <Icon name="warn" size={12} />
-          {row.error}
-        </p>
-      )}
       <div class="wb-policy-rows" ref={list} role="list">
         {shown.current}
       </div>
