@@ -291,7 +291,8 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
 @click.option(
     "--plain",
     is_flag=True,
-    help="Leave out the comment at the end with the graph, which `workbench import` reads back.",
+    help="Leave out the comments with the graph, which `workbench import` reads back, and with the "
+    "command that names a bad file.",
 )
 @click.option(
     "--skip-bad",

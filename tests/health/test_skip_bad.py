@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import random
 import re
 import shutil
@@ -19,12 +20,13 @@ from PIL import Image
 
 import workbench as wb
 from tests.damaged import DAMAGED, REFUSED
-from tests.emit.targets.test_execute import require
+from tests.emit.targets.test_execute import ENVIRONMENT, require
 from tests.health import skip_bad_epochs
 from tests.helpers import import_script
 from tests.sources.written import Photos, write_record_io, write_tfrecord, write_webdataset
 from tests.thorough import one_in
 from workbench.cli import main
+from workbench.emit.core.bad_files import HINT
 from workbench.emit.targets import export
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_setting
@@ -375,9 +377,46 @@ def test_an_edited_program_is_read_as_it_is(
     ],
 )
 def test_the_export_says_what_names_a_bad_file(target: str, words: str) -> None:
-    found = wb.export(wb.load_recipe("imagenet-train"), target).at_bad_file
+    graph = wb.load_recipe("imagenet-train")
+    found = wb.export(graph, target, plain=True).at_bad_file
     assert words in found
     assert bool(found) == bool(words)
+    made = wb.export(graph, target)
+    assert not made.at_bad_file
+    assert (HINT in made.main.text) == bool(words)
+
+
+READ_ALL = """
+import sys
+from pathlib import Path
+from tests.emit.targets.drive import start
+from tests.emit.targets.target_batches import TARGETS
+target, folder, data, *names = sys.argv[1:]
+start(target)
+for batch in TARGETS[target](Path(folder), data, names): pass
+"""
+
+
+@pytest.mark.parametrize("target", one_in(8, skip_bad_epochs.TARGETS))
+def test_the_error_of_any_program_at_a_bad_file_says_what_names_it(
+    target: str, small_photos: list[bytes], tmp_path: Path
+) -> None:
+    if target != "script":
+        require(target)
+    for number, content in enumerate([*small_photos[:15], b"words"]):
+        place = tmp_path / "data" / f"{number % 2}" / f"{number}.jpg"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+    made = wb.export(a_graph(), target)
+    made.write(tmp_path / next(iter(made.files)))
+    ran = subprocess.run(
+        [sys.executable, "-c", READ_ALL, target, tmp_path, tmp_path / "data", *a_graph().outputs],
+        capture_output=True,
+        text=True,
+        env=os.environ | ENVIRONMENT,
+    )
+    assert ran.returncode
+    assert f"# {HINT}\n" in ran.stderr
 
 
 @pytest.mark.parametrize(

@@ -360,7 +360,9 @@ class Emitter:
             or reader_name(node)
             or f"{spec.module or self.module}.{identifier(node.op)}"
         )
-        made = call(targets, name, arguments, self.indent)
+        hinted = self.resolved.hints and bad_files.reads_image_files(node.op)
+        hint = bad_files.HINT if hinted else ""
+        made = call(targets, name, arguments, self.indent, hint)
         return made + layout_calls(node, targets.split(", "), self.indent)
 
     def expression(self, node: Node, moved: Mapping[str, str]) -> Sequence[str]:

@@ -34,6 +34,8 @@ class ResolvedGraph(TypedGraph):
     path of the data."""
     file: str = ""
     """The name of the program that it is exported to; empty: the usual one of the target."""
+    hints: bool = False
+    """Whether a comment says what names a bad file, where DALI's error quotes the program."""
 
     @cached_property
     def outputs(self) -> Mapping[str, TensorType]:

@@ -15,6 +15,7 @@ import pytest
 import workbench as wb
 from tests.ui.screen import Make, Ready, Screen, edit
 from workbench.emit import emit_script
+from workbench.emit.embedded_graph import code_hash, code_of, embedded_graph
 from workbench.emit.targets import export, target_names
 from workbench.errors import OverwriteError, SaveError
 from workbench.graph import load_recipe
@@ -53,9 +54,12 @@ def test_every_target_has_a_row_and_code(shown: Ready) -> None:
     for name in target_names():
         model.receive("code", "target", name)
         assert screen["code", "fault"]["message"] == ""
-        files = export(model.graph, name, plain=True).files
+        (main, code), *others = export(model.graph, name).files.items()
         found = {file["path"]: file["text"] for file in screen["code", "files"]}
-        assert found == {path: file.text for path, file in files.items()}
+        carrying = embedded_graph(code.text)
+        assert carrying is not None
+        assert code_hash(code_of(found.pop(main))) == code_hash(carrying.code)
+        assert found == {path: file.text for path, file in others}
         assert model.state.target == name
     assert (
         screen["code", "source"] == emit_script(model.graph, model.catalog).text

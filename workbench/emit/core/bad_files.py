@@ -1,4 +1,7 @@
-"""Errors that name the bad file: functions that programs with a list of good files have."""
+"""What programs say of a bad file: functions that name it, for programs with a list of good files.
+
+All others have a comment where DALI reads the file: DALI's error quotes that line of the program.
+"""
 
 from __future__ import annotations
 
@@ -81,3 +84,10 @@ SOURCE = f"{inspect.getsource(bad_file)}\n\n{inspect.getsource(naming_bad_files)
 IMPORTS = ("import os", "import shlex", "from typing import Any")
 """What they need besides DALI."""
 NAMES = (bad_file.__name__, naming_bad_files.__name__)
+HINT = "bad file? `workbench check DATA`"
+"""Comment at the calls that end a program at a bad file, mostly without its name."""
+
+
+def reads_image_files(op: str) -> bool:
+    """Whether an operator fails at a file that is no image."""
+    return op.startswith(("decoders.image", "peek_image_shape"))

@@ -86,11 +86,19 @@ def _quoted(text: str) -> str:
     return source
 
 
-def call(target: str, function: str, arguments: Sequence[str], indent: str = INDENT) -> list[str]:
-    """``target = function(arguments)`` on as few lines as fit, each with its indent."""
+def call(
+    target: str, function: str, arguments: Sequence[str], indent: str = INDENT, comment: str = ""
+) -> list[str]:
+    """``target = function(arguments)`` on as few lines as fit, each with its indent.
+
+    A ``comment`` is at the end of the first line, if it fits there.
+    """
     head = f"{indent}{target + ' = ' if target else ''}{function}("
     inner = ", ".join(arguments)
-    if len(head) + len(inner) + 1 <= LINE:
+    commented = f"{head}  # {comment}"
+    if comment and len(commented) <= LINE:
+        head = commented
+    elif len(head) + len(inner) + 1 <= LINE:
         return [f"{head}{inner})"]
     deeper = indent + INDENT
     if len(deeper) + len(inner) <= LINE:

@@ -146,10 +146,10 @@ class Export:
 
     @property
     def at_bad_file(self) -> str:
-        """What to do where DALI ends the program at a file; empty if the program names the file."""
-        target = load_target(self.target)
-        names = bad_files.NAMES[1] in self.main.text and not target.runs_copy
-        if names or not target.skips_bad:
+        """What to do where DALI ends the program at a file; empty if the program says so then."""
+        target, text = load_target(self.target), self.main.text
+        names = bad_files.NAMES[1] in text and not target.runs_copy
+        if names or bad_files.HINT in text or not target.skips_bad:
             return ""
         skips = "" if self.good else ", and --skip-bad (in Python skip_bad=True) leaves it out"
         return (
@@ -289,7 +289,9 @@ def export(
     resolved, endings = resolve(graph, catalog, facts), good.endings if good else {}
 
     def named(file: str) -> Export:
-        made = export_resolved(resolved, target, datasets, with_, beside=endings, file=file)
+        made = export_resolved(
+            resolved, target, datasets, with_, beside=endings, file=file, plain=plain
+        )
         return made if plain else with_embedded_graph(made, Document(graph))
 
     return replace(named(""), good=good, named=named)
@@ -303,20 +305,22 @@ def export_resolved(
     reads: Mapping[str, str] | None = None,
     beside: Mapping[str, str] | None = None,
     file: str = "",
+    plain: bool = False,
 ) -> Export:
     """``export`` of a graph that has been resolved with the facts of its data, without comment.
 
     ``reads`` are the arguments of DALI's readers that are given the data as they are, by source;
     by default they are found by ``data``. ``beside`` are the ``endings`` of ``GoodData``, which the
     program reads from next to itself. ``file`` is the name that its usage line has, and by which a
-    notebook finds what is next to it; by default the usual one of the target.
+    notebook finds what is next to it; by default the usual one of the target. A ``plain`` program
+    does not say what names a bad file.
     """
     found = load_target(target)
     reads = _read_directly(resolved.graph, data) if reads is None else reads
     part = _with_readers(resolved.graph, reads)
     resolved = _reading_beside(resolved.of(part), beside or {})
-    if file:
-        resolved = replace(resolved, file=file)
+    hints = found.skips_bad and not plain and not beside
+    resolved = replace(resolved, file=file or resolved.file, hints=hints)
     if part.settings.pipelines > 1 and not found.side_by_side:
         able = [name for name in target_names() if load_target(name).side_by_side]
         raise GraphExportError(
