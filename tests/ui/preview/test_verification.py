@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from tests.ui.hosts import small
 from tests.ui.jobs.fake_run import FakeRun
-from tests.ui.screen import Make, edit
+from tests.ui.screen import Make, bar, edit
 from workbench.catalog import Catalog
 from workbench.engine.reading.findings import CheckedFile, Finding
 from workbench.errors import DataError
-from workbench.graph import Graph, load_recipe
+from workbench.graph import Graph, dump_graph, load_recipe
 from workbench.graph.builder.function_node import FunctionNode, node
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.types.typed_graph import TypedGraph
@@ -150,7 +151,8 @@ def test_it_goes_on_through_a_reload(
 
 
 def test_for_real(make: Make) -> None:
-    model, screen = make(graph=set_setting(load_recipe("rotate-jitter"), batch_size=4))
+    model, screen = make(graph="simclr")
+    bar(model, "open", text=dump_graph(small()))
     screen.wait_ready()
     model.act("preview", {"do": "verify"})
     assert screen["preview", "verification"]["state"] == "running"
@@ -164,6 +166,13 @@ def test_for_real(make: Make) -> None:
     assert screen["preview", "verification"]["stale"]
     model.act("bar", {"do": "undo"})
     assert not screen["preview", "verification"]["stale"]
+    bar(model, "undo")
+    bar(model, "undo")
+    assert model.graph.name == "simclr"
+    assert screen["preview", "verification"]["state"] == "none", "it was of the graph opened"
+    bar(model, "redo")
+    model.act("preview", {"do": "verify"})
+    screen.wait(lambda s: s["preview", "verification"]["state"] == "identical", "identical")
     model.act("canvas", {"do": "recipe", "name": "simclr"})
     assert screen["preview", "verification"]["state"] == "none"
 

@@ -250,6 +250,10 @@ def test_a_quick_look_at_where_the_time_goes(host: Host, photos: Path) -> None:
     assert (
         host.python("next(iter(model.speed.store.records.values())).measurement_config.rounds") == 2
     )
+    # The status line has a speed now: no other part says that nothing was measured.
+    expect(part(host.page, "status")).to_contain_text("imgs/s")
+    expect(turn_to(speed, "Compare", "compare")).to_contain_text("Not compared yet.")
+    expect(turn_to(speed, "Scaling", "scaling")).to_contain_text("Scaling is not measured yet.")
 
 
 @pytest.mark.thorough
@@ -315,11 +319,14 @@ def test_rewrites_are_found_taken_and_undone(host: Host, photos: Path) -> None:
     take.click()
     expect(take).to_have_count(0)
     expect(speed).to_contain_text("undo restores")
+    figure = rewrites.locator("[data-wb=figure]")
+    expect(figure).to_have_attribute("data-stale", "true")  # the gains are of the graph before
     after = host.python("[n.op for n in model.graph.nodes]")
     assert before[2:] == ["contrast", "brightness", "crop"]
     assert after[2:] == ["crop", "contrast", "brightness"]
     part(host.page, "bar").locator("[data-wb=undo]").click()
     expect(take).to_be_visible()
+    expect(figure).not_to_have_attribute("data-stale", "true")
     assert host.python("[n.op for n in model.graph.nodes]") == before
 
 

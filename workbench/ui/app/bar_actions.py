@@ -28,8 +28,10 @@ class HistoryAction(Action, frozen=True):
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> str:
-        before = model.history.document
+        before, opened = model.history.document, model.history.opens
         said = self.move(model)
+        if model.history.opens != opened:  # it was of the other graph
+            model.verification.forget()
         follow_step(model.state, before, model.history.document, model.catalog)
         return said
 

@@ -25,7 +25,7 @@ export function Compare({ link }: { link: Speed }) {
       </Head>
       <Bars {...view} />
       <p class="wb-empty" hidden={!!view.on?.length}>
-        Nothing measured yet. Measure runs the exported script with each decoder, in turns, in fresh
+        Not compared yet. Measure runs the exported script with each decoder, in turns, in fresh
         processes.
       </p>
       <Elsewhere link={link} />

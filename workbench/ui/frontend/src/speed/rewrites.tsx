@@ -6,7 +6,7 @@ import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import { Head, StartButton, TimeLimit, type Speed } from "./controls";
 import { PartialMark } from "./notes";
-import { Provenance } from "./provenance";
+import { isStale, Provenance } from "./provenance";
 import { Table, Wide } from "./table";
 
 export function Rewrites({ link }: { link: Speed }) {
@@ -25,7 +25,7 @@ export function Rewrites({ link }: { link: Speed }) {
           run={() => link.ask("measure", { what: "rewrites", seconds })}
         />
       </Head>
-      <div data-wb="figure" hidden={!known}>
+      <div data-wb="figure" data-stale={isStale(view.on)} hidden={!known}>
         {known && <Figure view={view as RewritesView} link={link} />}
       </div>
       <p class="wb-empty" hidden={known}>

@@ -7,7 +7,7 @@ import { rateFigure, rateSpread, rateUnit, rateWords } from "../lib/number";
 import { Segmented } from "../lib/segmented";
 import { Effort, Head, StartButton, type Speed } from "./controls";
 import { PartialMark } from "./notes";
-import { Provenance } from "./provenance";
+import { isStale, Provenance } from "./provenance";
 import { Table, Wide } from "./table";
 
 const WIDE = 560;
@@ -38,11 +38,11 @@ export function Scaling({ link }: { link: Speed }) {
         <Effort link={link} />
         <StartButton link={link} words="Measure" what={over} run={() => link.ask("measure", { what: over })} />
       </Head>
-      <div data-wb="figure" hidden={!known}>
+      <div data-wb="figure" data-stale={isStale(view.on)} hidden={!known}>
         {known && <Figure view={view as ScalingView} />}
       </div>
       <p class="wb-empty" hidden={known}>
-        Nothing measured yet. The pipeline runs with 1, 2, 4, … threads up to the cores of the
+        Scaling is not measured yet. The pipeline runs with 1, 2, 4, … threads up to the cores of the
         machine, or 1 to 4 of it run side by side, in turns.
       </p>
       <p class="wb-speed-fact" data-wb="no-gpus" hidden={!why}>

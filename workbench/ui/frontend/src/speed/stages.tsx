@@ -36,7 +36,7 @@ export function Stages({ link }: { link: Speed }) {
         )}
       </div>
       <p class="wb-empty" hidden={known}>
-        Nothing measured yet. The script is cut behind each stage, and what a stage adds to a batch
+        The stages are not measured yet. The script is cut behind each stage, and what a stage adds to a batch
         is its cost.
       </p>
     </>
