@@ -48,7 +48,8 @@ def export(
     ``skip_bad`` decodes all of ``data`` as ``check_folder`` does, and the program reads a list of
     the samples that are neither bad nor damaged (of records links and an index), which is next to
     it. The main file carries the graph in a comment at its end, by which ``from_file`` reads it
-    back exactly and without running it, unless ``plain``.
+    back exactly and without running it, and where files are decoded the command that names a bad
+    one, unless ``plain``.
 
     Raises GraphFaultsError where the graph cannot run, GraphExportError where it cannot go to the
     target or there is no such target; with ``skip_bad`` also ArgumentError without ``data``,

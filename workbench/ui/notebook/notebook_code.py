@@ -375,8 +375,9 @@ class CodeAccess(KnownAttributes, RunAccess):
     def to_code(self, target: str = "script", *, with_: str = "", plain: bool = False) -> str:
         """The source for a target as the Code panel saves it: its main file, for the present data.
 
-        ``with_="training"``: with a training loop. ``plain``: without the graph in a comment at its
-        end, which ``from_file`` reads back. ``w.code.source`` is the plain script for any data.
+        ``with_="training"``: with a training loop. ``plain``: without the comments with the graph,
+        which ``from_file`` reads back, and with the command that names a bad file.
+        ``w.code.source`` is the plain script for any data.
 
         Raises GraphExportError for another target and where the graph cannot go there.
 
