@@ -258,6 +258,22 @@ def opened(host: Host, photos: Path) -> Host:
     return host
 
 
+def test_a_name_is_made_one_as_it_is_typed_and_stays_until_it_is_one(opened: Host) -> None:
+    page = opened.page
+    node(page, "rotate").click()
+    page.keyboard.press("F2")
+    field = part(page, "canvas").locator("[data-wb=rename]")
+    expect(field).to_be_focused()
+    page.keyboard.type("2 my turn")
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("2_my_turn")
+    page.keyboard.press("Home")
+    page.keyboard.press("Delete")
+    page.keyboard.press("Enter")
+    expect(node(page, "_my_turn")).to_be_visible()
+    await_python(opened, "model.graph.has('_my_turn')", bool)
+
+
 @pytest.mark.thorough
 def test_a_node_is_muted_by_key_and_by_button_and_the_history_leads_back(opened: Host) -> None:
     page, canvas, bar = opened.page, part(opened.page, "canvas"), part(opened.page, "bar")

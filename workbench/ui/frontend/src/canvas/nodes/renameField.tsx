@@ -3,6 +3,10 @@
 import { useCanvasStore, useCanvasState } from "../state/context";
 import { isOutput, outputOf } from "../layout/geometry";
 
+/** As Python has it: what a space or a hyphen becomes while it is typed. */
+const asName = (typed: string): string => typed.trimStart().replace(/[\s-]/g, "_");
+const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
+
 export function RenameField({ id, name }: { id: string; name: string }) {
   const store = useCanvasStore();
   const renaming = useCanvasState((state) => state.renaming === id);
@@ -26,12 +30,24 @@ export function RenameField({ id, name }: { id: string; name: string }) {
         el?.focus();
         el?.select();
       }}
+      onInput={({ currentTarget: field }) => {
+        field.setCustomValidity("");
+        const caret = field.selectionStart;
+        field.value = asName(field.value);
+        field.setSelectionRange(caret, caret);
+      }}
       onBlur={(event) => end(event.currentTarget.value.trim())}
       onKeyDown={(event) => {
         event.stopPropagation();
         if (event.key !== "Enter" && event.key !== "Escape") return;
         event.preventDefault();
-        end(event.key === "Enter" ? event.currentTarget.value.trim() : null);
+        const field = event.currentTarget;
+        if (event.key === "Enter" && field.value && !NAME.test(field.value)) {
+          field.setCustomValidity("A Python name: letters, digits and _, no digit first");
+          field.reportValidity(); // what was typed stays
+          return;
+        }
+        end(event.key === "Enter" ? field.value : null);
         store.dom.focus(id);
       }}
     />
