@@ -139,12 +139,15 @@ export function useView(
   const known = useRef({ graph: -1, ids: new Set<string>() });
   /** The boxes of the graph as it was opened. */
   const opened = useRef<LayoutCache["boxes"]>([]);
+  /** The graph that was last seen without a node: its first ones are edits. */
+  const blank = useRef(-1);
   useLayoutEffect(() => {
     const { current } = known;
     const ids = new Set(places.boxes.map(({ id }) => `${places.scope} ${id}`));
     const another = graph !== current.graph || ![...ids].some((id) => current.ids.has(id));
     known.current = { graph, ids };
-    if (another) opened.current = places.boxes;
+    if (!store.link.get("nodes", []).length) blank.current = graph;
+    if (another && blank.current !== graph) opened.current = places.boxes;
     // Only until the first edit: a pane is not to change under the pointer.
     if (opened.current === places.boxes) adaptPane(store, places);
     if (another || follows.current) fit(!another && whole.current, another || !glides ? 0 : GLIDE);
