@@ -132,7 +132,7 @@ function Pictures({ link, node, rows, args }: Props & { args: string[] }) {
   const grid = useRef<HTMLDivElement>(null);
   const header = sheet?.header;
   if (!header || header.node !== node || !jsonEqual(header.args, args)) {
-    const waiting = blocked ? `Not computed: ${blocked}` : "Computing …";
+    const waiting = blocked ? "Not computed until the graph runs." : "Computing …";
     return <p class="wb-muted wb-effect-wait">{unreadable || waiting}</p>;
   }
   const { pictures, columns, note, error } = header;
