@@ -210,7 +210,7 @@ function AtFault({ at_fault = "" }: Partial<Folder>) {
   return (
     <p class="wb-passed-over" role="status" data-wb="at-fault" hidden={!at_fault}>
       <Icon name="warn" size={14} />
-      {at_fault}
+      <span>{at_fault}</span>
     </p>
   );
 }
@@ -220,7 +220,7 @@ function PassedOver({ passed_over = "", read_all = "", open }: PassedOverProps) 
   return (
     <p class="wb-passed-over" role="status" data-wb="passed-over" hidden={!passed_over}>
       <Icon name="warn" size={14} />
-      {passed_over}
+      <span>{passed_over}</span>
       {read_all && (
         <button class="wb-btn" type="button" data-wb="with-pillow" onClick={() => open(read_all)}>
           Read them with Pillow
