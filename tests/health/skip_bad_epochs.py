@@ -18,7 +18,12 @@ import numpy as np
 
 from tests.emit.targets.drive import start
 from tests.emit.targets.epoch_audit import read
-from tests.emit.targets.target_batches import load, run_ray
+from tests.emit.targets.target_batches import (
+    load,
+    notebook_pipeline,
+    run_ray,
+    stand_in_for_transformers,
+)
 
 EPOCHS = 2
 
@@ -86,13 +91,32 @@ def ray(module: ModuleType) -> list[list[int]]:
     return epochs
 
 
-TARGETS: dict[str, Callable[[ModuleType], list[list[int]]]] = {
-    f.__name__: f for f in (script, pytorch, tensorflow, lightning, jax, dynamic, keras, ray)
+TARGETS: dict[str, Callable[[Any], list[list[int]]]] = {
+    **{f.__name__: f for f in (script, pytorch, tensorflow, lightning, jax, dynamic, keras, ray)},
+    "huggingface": pytorch,
+    "notebook": script,
 }
+
+
+def loaded(target: str, program: Path) -> Any:
+    """The program's module; of a notebook, which runs in its own folder, what a script has."""
+    if target == "notebook":
+        os.chdir(program.parent)
+        return SimpleNamespace(
+            build_pipeline=lambda batch_size: notebook_pipeline(
+                program, "BATCH_SIZE = 8", f"BATCH_SIZE = {batch_size}"
+            )
+        )
+    if target == "huggingface":
+        stand_in_for_transformers()
+    return load(program)
+
 
 if __name__ == "__main__":
     target, *programs = sys.argv[1:]
     start(target)
-    print(json.dumps([TARGETS[target](load(Path(program))) for program in programs]), flush=True)
+    print(
+        json.dumps([TARGETS[target](loaded(target, Path(each))) for each in programs]), flush=True
+    )
     # DALI's dynamic mode aborts at the end of a process that has read with 20 readers.
     os._exit(0)

@@ -113,7 +113,7 @@ def comes_back(graph: Graph) -> None:
     assert found.report.is_exact
 
 
-@examples(10, thorough=400)
+@examples(10, thorough=500)
 @given(graph=GROWN)
 def test_any_graph(graph: Graph) -> None:
     comes_back(graph)

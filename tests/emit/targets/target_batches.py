@@ -10,6 +10,7 @@ import ast
 import hashlib
 import importlib.util
 import json
+import linecache
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
@@ -119,10 +120,15 @@ def keras(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
         yield dict(zip(order, tensors, strict=True))
 
 
-def huggingface(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
-    """What DALI gives, before it becomes a model's arguments."""
+def stand_in_for_transformers() -> None:
+    """Let a program be imported where there is no Trainer to derive from."""
     if "transformers" not in sys.modules and importlib.util.find_spec("transformers") is None:
         sys.modules["transformers"] = SimpleNamespace(Trainer=object)  # type: ignore[assignment]
+
+
+def huggingface(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
+    """What DALI gives, before it becomes a model's arguments."""
+    stand_in_for_transformers()
     module = load(path / "trainer.py")
     for (batch,) in module.Loader(module.build_pipeline(data)).batches:
         yield dict(zip(names, (on_host(batch[name]) for name in module.OUTPUTS), strict=True))
@@ -135,13 +141,23 @@ def dynamic(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]
 
 
 def notebook(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
-    cells = json.loads((path / "pipeline.ipynb").read_text())["cells"]
+    return dali_batches(notebook_pipeline(path / "pipeline.ipynb", '"photos"', repr(data)), names)
+
+
+def notebook_pipeline(path: Path, old: str, new: str) -> Any:
+    """The built pipeline of a notebook, in whose code something is replaced.
+
+    Errors can quote the lines of a cell, as in IPython.
+    """
+    cells = json.loads(path.read_text())["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     built = next(index for index, text in enumerate(code) if text.endswith("pipe.build()"))
     space: dict[str, Any] = {}
-    for text in code[: built + 1]:
-        exec(compile(text.replace('"photos"', repr(data)), "cell", "exec"), space)
-    return dali_batches(space["pipe"], names)
+    for number, cell in enumerate(code[: built + 1]):
+        text, name = cell.replace(old, new), f"<cell {number} of {path}>"
+        linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+        exec(compile(text, name, "exec"), space)
+    return space["pipe"]
 
 
 def triton(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
