@@ -199,9 +199,8 @@ class Loader:
             if not batch.done() or batch.exception() is not error:
                 raise  # PyTorch's: a worker ended while DALI made the batch
             self.failed = True
-            cause = str(error).partition("\n")[0]
             raise RuntimeError(
-                f"DALI made no batch of the samples {samples.tolist()} of the data set: {cause} "
+                f"DALI made no batch of the samples {samples.tolist()} of the data set. "
                 "If one is damaged, leave it out. Make another pipeline and loader."
             ) from error
 
