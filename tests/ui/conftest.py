@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
-from tests.ui.hosts import PATIENCE, Host, LabHost, PanelHost, PanelServer
+from tests.ui.hosts import PATIENCE, Host, LabHost, PanelHost, PanelServer, small
 from tests.ui.labserver import LabServer
 from tests.ui.screen import Make, Ready, Screen
 from workbench.roots import Roots
@@ -135,11 +135,15 @@ def make(photos: Path, start_graph: Any) -> Iterator[Make]:
     """Makes view-models that show four tiles, and closes them."""
     made: list[ViewModel] = []
 
-    def make(data: Any = photos, graph: Any = start_graph, **options: Any) -> Ready:
+    def make(
+        data: Any = photos, graph: Any = start_graph, connected: bool = True, **options: Any
+    ) -> Ready:
         screen = Screen()
-        model = ViewModel(data, graph, screen.publish, **options)
+        model = ViewModel(data, graph, screen.publish, connected=False, **options)
         made.append(model)
-        model.receive("preview", "tiles", 4)
+        model.receive("preview", "tiles", 4)  # before a first picture is asked for
+        if connected:
+            model.connect()
         return model, screen
 
     yield make
@@ -153,3 +157,18 @@ def ready(make: Make) -> Ready:
     screen.wait_ready()
     screen.wait(lambda s: len(s.header["tiles"]) == 4, "four tiles")
     return model, screen
+
+
+@pytest.fixture(scope="module")
+def kept_model(photos: Path) -> Iterator[Ready]:
+    """A view-model without pictures, for all tests of a module that leave its graph as it is."""
+    screen = Screen()
+    model = ViewModel(photos, small(), screen.publish, connected=False, restore=False)
+    yield model, screen
+    model.close()
+
+
+@pytest.fixture
+def unchanged(kept_model: Ready) -> Ready:
+    kept_model[0].state.message = ""
+    return kept_model

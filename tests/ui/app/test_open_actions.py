@@ -15,7 +15,7 @@ from PIL import Image
 from tests.helpers import HOSTILE, WRITABLE
 from tests.thorough import one_in
 from tests.ui.hosts import small
-from tests.ui.screen import Make, ask, bar
+from tests.ui.screen import Make, Ready, ask, bar
 from workbench.emit.pipeline_import.graph import ImportedGraph, with_report
 from workbench.emit.targets import export
 from workbench.errors import GraphFaultsError
@@ -155,8 +155,8 @@ def test_a_graph_is_renamed_and_undo_leads_back(make: Make, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * (LONGEST_NAME + 1), "\ud800", None, 3])
-def test_no_name_is_none(make: Make, name: Any) -> None:
-    model, screen = make()
+def test_no_name_is_none(unchanged: Ready, name: Any) -> None:
+    model, screen = unchanged
     bar(model, "title", name=name)
     assert screen["bar", "message"]
     assert model.graph == SMALL
@@ -216,9 +216,9 @@ def test_hostile_names_and_unknown_operators_are_opened_as_data(make: Make, name
     ],
 )
 def test_bad_input_is_told_and_changes_nothing(
-    make: Make, message: dict[str, Any], words: str
+    unchanged: Ready, message: dict[str, Any], words: str
 ) -> None:
-    model, screen = make(restore=False)
+    model, screen = unchanged
     model.act("bar", message)
     assert words in screen["bar", "message"]
     assert model.graph == SMALL

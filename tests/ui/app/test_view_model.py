@@ -165,9 +165,9 @@ def test_a_bad_value_is_named_and_the_picture_stays(ready: Ready) -> None:
     ],
 )
 def test_a_wrong_message_is_told_and_changes_nothing(
-    make: Make, component: str, message: dict[str, Any], words: str
+    unchanged: Ready, component: str, message: dict[str, Any], words: str
 ) -> None:
-    model, screen = make()
+    model, screen = unchanged
     before = model.graph
     model.act(component, message)
     assert words in screen["bar", "message"]
