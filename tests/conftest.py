@@ -22,12 +22,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
-from tests.forked_workers import ForkedWorker, ForkServer
+from tests.forked_workers import ForkedScript, ForkedWorker, ForkServer
 from tests.thorough import EXAMPLES, SOAK_EXAMPLES, THOROUGH_EXAMPLES
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine import Engine
 from workbench.engine.protocol import worker_process
 from workbench.graph import Graph
+from workbench.preview import exported_script
 from workbench.samples import PHOTOS, write_samples
 from workbench.sources import load_source
 
@@ -240,26 +241,35 @@ def catalog() -> Catalog:
     return load_catalog()
 
 
+FORKED: dict[Any, Callable[..., Any]] = {
+    worker_process: ForkedWorker,
+    exported_script: ForkedScript,
+}
+"""Modules that start a process, and what they start in tests."""
+
+
 @pytest.fixture(scope="session", autouse=True)
-def _forked_workers() -> Iterator[None]:
-    """Where there is no GPU, workers are forked from one that has imported DALI."""
+def _forked_processes() -> Iterator[None]:
+    """Where there is no GPU, workers and scripts are forked from one that has imported DALI."""
     if not no_gpu():
         yield  # a process must not be forked once it has to do with CUDA
         return
     server = ForkServer()
     with pytest.MonkeyPatch.context() as patch:
-        forked = SimpleNamespace(**vars(subprocess))
-        forked.Popen = partial(ForkedWorker, server)
-        patch.setattr(worker_process, "subprocess", forked)
+        for module, process in FORKED.items():
+            forked = SimpleNamespace(**vars(subprocess))
+            forked.Popen = partial(process, server)
+            patch.setattr(module, "subprocess", forked)
         yield
     server.close()
 
 
 @pytest.fixture(scope="module")
 def started_workers() -> Iterator[None]:
-    """The workers of this module's tests are started as users' are."""
+    """The workers and scripts of this module's tests are started as users' are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(worker_process, "subprocess", subprocess)
+        for module in FORKED:
+            patch.setattr(module, "subprocess", subprocess)
         yield
 
 

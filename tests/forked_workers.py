@@ -1,8 +1,9 @@
-"""Workers for tests: forked from one process that has imported DALI, not started anew each time.
+"""Workers and exported scripts of tests: forked from one process that has imported DALI.
 
-A worker takes 0.6 s of CPU to import what it runs; forked it takes 0.03 s and is as fresh: no test
-gets what another left. It stands in for ``subprocess.Popen`` in ``engine.worker_process`` alone.
-Tests of how workers start, and all on a machine with a GPU, start them as users do.
+Started anew each takes 0.6 s of CPU to import what it runs; forked it takes 0.03 s and is as fresh:
+no test gets what another left. They stand in for ``subprocess.Popen`` in ``worker_process`` and in
+``exported_script`` alone. Tests of how workers and scripts start, and all on a machine with a GPU,
+start them as users do.
 
 Run as a program, this is the process that they are forked from: ``python -m tests.forked_workers
 FD``. What it is asked for and what it answers are JSON, a message a datagram, with the descriptors.
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
@@ -69,25 +71,18 @@ class ForkServer:
             self._socket = None
 
 
-class ForkedWorker:
-    """Of ``subprocess.Popen`` what ``WorkerProcess`` uses."""
+class ForkedProcess:
+    """Of ``subprocess.Popen`` what ``WorkerProcess`` and ``ExportedScript`` use."""
 
     def __init__(
-        self,
-        server: ForkServer,
-        command: Sequence[str],
-        pass_fds: Sequence[int],
-        stdout: IO[bytes],
-        env: Mapping[str, str],
-        **same_for_all: object,
+        self, server: ForkServer, request: Mapping[str, Any], descriptors: Sequence[int]
     ) -> None:
         self.returncode: int | None = None
         self._lock = threading.Lock()
         self._told, tells = os.pipe()
-        arguments = command[command.index("workbench.engine") + 1 :]
-        request = {"arguments": arguments, "environment": dict(env), "folder": os.getcwd()}
         try:
-            self.pid = server.fork(request, [*pass_fds, stdout.fileno(), tells])
+            whole = {**request, "folder": os.getcwd()}
+            self.pid = server.fork(whole, [*descriptors, tells])
         finally:
             os.close(tells)
         try:
@@ -107,8 +102,9 @@ class ForkedWorker:
             return None
 
     def kill(self) -> None:
-        """End it at once."""
-        os.kill(self.pid, signal.SIGKILL)
+        """End it at once, as ``Popen`` does also where it has ended."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
 
     def wait(self, timeout: float | None = None) -> int:
         """The exit code. Raises ``subprocess.TimeoutExpired`` where it still runs by then."""
@@ -120,8 +116,47 @@ class ForkedWorker:
             return self.returncode
 
 
+class ForkedWorker(ForkedProcess):
+    """A worker of an engine."""
+
+    def __init__(
+        self,
+        server: ForkServer,
+        command: Sequence[str],
+        pass_fds: Sequence[int],
+        stdout: IO[bytes],
+        env: Mapping[str, str],
+        **same_for_all: object,
+    ) -> None:
+        arguments = command[command.index("workbench.engine") + 1 :]
+        request = {"arguments": arguments, "environment": dict(env)}
+        super().__init__(server, request, [*pass_fds, stdout.fileno()])
+
+
+class ForkedScript(ForkedProcess):
+    """A process that runs exported code, given as a text of Python: ``python -P -c TEXT ...``."""
+
+    def __init__(
+        self,
+        server: ForkServer,
+        command: Sequence[str],
+        stderr: IO[bytes],
+        **same_for_all: object,
+    ) -> None:
+        text, *arguments = command[command.index("-c") + 1 :]
+        request = {"text": text, "arguments": arguments, "environment": dict(os.environ)}
+        orders, to_orders = os.pipe()
+        from_answers, answers = os.pipe()
+        self.stdin, self.stdout = os.fdopen(to_orders, "w"), os.fdopen(from_answers)
+        try:
+            super().__init__(server, request, [orders, answers, stderr.fileno()])
+        finally:
+            os.close(orders)
+            os.close(answers)
+
+
 def serve(ours: socket.socket) -> None:
-    """Fork a worker for each request, and tell the exit code of each."""
+    """Fork a process for each request, and tell the exit code of each."""
     from workbench.catalog import load_catalog
 
     importlib.import_module("workbench.preview")  # what most tests ask a worker for
@@ -129,7 +164,8 @@ def serve(ours: socket.socket) -> None:
     gc.freeze()
     running: dict[int, tuple[int, int]] = {}
     while True:
-        for ready in select.select([ours, *running], [], [])[0]:
+        waiting: list[socket.socket | int] = [ours, *running]
+        for ready in select.select(waiting, [], [])[0]:
             if isinstance(ready, int):
                 pid, tells = running.pop(ready)
                 code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -138,18 +174,58 @@ def serve(ours: socket.socket) -> None:
                 os.close(tells)
                 os.close(ready)
                 continue
-            message, descriptors, *_ = socket.recv_fds(ours, _LONGEST, 3)
+            message, descriptors, *_ = socket.recv_fds(ours, _LONGEST, 4)
             if not message:
                 return
+            *others, tells = descriptors
             if (pid := os.fork()) == 0:
-                for handle, (_, tells) in running.items():
+                for handle, (_, other) in running.items():
                     os.close(handle)
-                    os.close(tells)
-                os.close(descriptors[2])
-                become_worker(json.loads(message), ours, *descriptors[:2])
-            running[os.pidfd_open(pid)] = (pid, descriptors[2])
-            for descriptor in descriptors[:2]:
+                    os.close(other)
+                os.close(tells)
+                request = json.loads(message)
+                become_script(request, ours, *others) if "text" in request else become_worker(
+                    request, ours, *others
+                )
+            running[os.pidfd_open(pid)] = (pid, tells)
+            for descriptor in others:
                 os.close(descriptor)
+
+
+def become(request: dict[str, Any], ours: socket.socket) -> None:
+    """Have the environment and the working folder of a process that was started for this."""
+    ours.send(str(os.getpid()).encode())
+    ours.close()
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
+    tempfile.tempdir = None
+    os.chdir(request["folder"])
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def become_script(
+    request: dict[str, Any], ours: socket.socket, orders: int, answers: int, log: int
+) -> None:
+    """Be what ``python -P -c TEXT`` is."""
+    for number, descriptor in enumerate((orders, answers, log)):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    become(request, ours)
+    sys.stdin = os.fdopen(0)
+    sys.argv = ["-c", *request["arguments"]]
+    code = 0
+    try:
+        exec(compile(request["text"], "<string>", "exec"), {"__name__": "__main__"})
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def become_worker(request: dict[str, Any], ours: socket.socket, channel: int, log: int) -> None:
@@ -157,18 +233,10 @@ def become_worker(request: dict[str, Any], ours: socket.socket, channel: int, lo
     from workbench.engine.run.worker import main
 
     os.setsid()
-    ours.send(str(os.getpid()).encode())
-    ours.close()
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.close(log)
-    os.environ.clear()
-    os.environ.update(request["environment"])
-    paths = os.environ["PYTHONPATH"].split(os.pathsep)
-    sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
-    tempfile.tempdir = None
-    os.chdir(request["folder"])
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    become(request, ours)
     _, *others = request["arguments"]
     main(str(channel), *others)
     os._exit(0)
