@@ -8,6 +8,7 @@ import itertools
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -313,6 +314,12 @@ def same(ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]) -> bool:
     )
 
 
+@cache
+def kept_runner() -> Runner:
+    """One for all tests of this process: batches that several of them read are decoded once."""
+    return Runner(CATALOG)
+
+
 def require_parity(
     graph: Graph,
     data: Path | str | Datasets,
@@ -332,7 +339,7 @@ def require_parity(
         Another graph of the same outputs, whose script is compared with.
     """
     script = script_batches(script_of or graph, data, max(batches) + 1, folder)
-    runner, ports = runner or Runner(CATALOG), list(graph.outputs.values())
+    runner, ports = runner or kept_runner(), list(graph.outputs.values())
     count = count or graph.settings.batch_size
     for batch in batches:
         result = runner.run(graph, data, batch, count, ports)

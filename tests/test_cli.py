@@ -44,7 +44,9 @@ def test_operators_as_json() -> None:
     assert "rotate" in json.dumps(ops)
 
 
-def test_samples_are_written(tmp_path: Path) -> None:
+def test_samples_are_written(photos: Path, tmp_path: Path) -> None:
+    shutil.copytree(photos, tmp_path / "photos")
+    shutil.rmtree(tmp_path / "photos" / "cat")
     result = run("samples", tmp_path / "photos")
     assert (result.exit_code, result.output.split()[0]) == (0, "120")
     assert len(list((tmp_path / "photos").rglob("*.jpg"))) == 120

@@ -97,7 +97,8 @@ def test_the_photo_says_where_it_is_from(photos: Path) -> None:
         assert b"china.jpg of sklearn by danielbuechele, CC BY 2.0" in picture.info["comment"]
 
 
-def test_what_is_there_stays(tmp_path: Path) -> None:
+def test_what_is_there_stays(photos: Path, tmp_path: Path) -> None:
+    shutil.copytree(photos, tmp_path, dirs_exist_ok=True)
     count = write_samples(tmp_path)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     assert write_samples(tmp_path) == count

@@ -17,6 +17,7 @@ import pytest
 from tests.emit.target_graphs import CATALOG, PYTHON, WITHOUT_DALI, files_of, held
 from tests.helpers import chain_graph, with_nodes
 from tests.placed import placed
+from tests.thorough import one_in
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError, GraphFaultsError
 from workbench.graph import Graph, Node, Port, load_recipe
@@ -333,7 +334,7 @@ def without_reader(operators: list[str]) -> list[str]:
     return [each for each in operators if not any(reader in each for reader in readers)]
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", one_in(4, TARGETS))
 def test_a_target_has_the_operators_of_the_script(target: str) -> None:
     assert held(target)
     for name, graph in held(target).items():

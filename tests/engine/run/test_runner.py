@@ -73,7 +73,7 @@ def run(
 
 
 @pytest.mark.parametrize("device", ["cpu", ON_GPU])
-@pytest.mark.parametrize("graph", recipe_cases(every=12, first=1))
+@pytest.mark.parametrize("graph", recipe_cases(every=12, first=1, slow=("auto-augment",)))
 @pytest.mark.parametrize(
     ("order", "count"),
     [((7, 0, 1, 7, 1, 0), BATCH), ((0, 2, 1), 2)],

@@ -9,8 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.helpers import CATALOG
-from workbench.engine.run.runner import Runner
+from tests.helpers import CATALOG, kept_runner
 from workbench.graph import Graph, check_graph
 from workbench.graph.edits.edit import chain, start_graph
 from workbench.graph.rewrites import rewritten
@@ -59,7 +58,7 @@ def ops(graph: Graph) -> list[str]:
 
 def difference(graph: Graph, after: Graph, photos: Path, batches: int = 2) -> Difference:
     """Of the outputs over some batches, run in this process."""
-    worker: Any = SimpleNamespace(runner=Runner(CATALOG), check_interrupt=lambda: None)
+    worker: Any = SimpleNamespace(runner=kept_runner(), check_interrupt=lambda: None)
     small = graph.with_settings(batch_size=BATCH), after.with_settings(batch_size=BATCH)
     found = compare_outputs(worker, *small, open_datasets(str(photos)), batches)
     return cast("Difference", found)

@@ -74,7 +74,7 @@ def pictures(steps: Steps) -> dict[str, NDArray[np.uint8]]:
     return found
 
 
-@pytest.mark.parametrize("graph", recipe_cases(every=12, first=1))
+@pytest.mark.parametrize("graph", recipe_cases(every=12, first=1, slow=("auto-augment",)))
 def test_every_node_of_a_recipe_says_what_it_gives(
     graph: Graph, engine: Engine, data_of: Callable[[Graph], Path], tmp_path: Path
 ) -> None:

@@ -253,9 +253,13 @@ CONTROLS = """() => {
   return { names, pictures: pictures.length };
 }"""
 MOST_CONTROLS = 45
+SIZES = [
+    (1440, 900),
+    *(pytest.param(size, marks=pytest.mark.thorough) for size in ((1280, 720), (1024, 768))),
+]
 
 
-@pytest.mark.parametrize("size", [(1440, 900), (1280, 720), (1024, 768)])
+@pytest.mark.parametrize("size", SIZES)
 def test_the_first_screen_has_few_controls_and_starting_points(
     size: tuple[int, int], panel: PanelHost, photos: Path
 ) -> None:
