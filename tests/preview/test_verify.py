@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -52,6 +53,14 @@ def test_every_recipe_is_exact(
     assert report.lines() == [f"identical: {2 * COUNT} of {2 * COUNT}"]
     assert report.exact
     assert report.device == device
+
+
+def test_it_is_where_the_script_is_started_as_for_a_user(
+    engine: Engine, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exported_script, "subprocess", subprocess)  # others are forked
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=COUNT)
+    assert Verifier(graph, str(photos), 1, engine=engine).run().exact
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
