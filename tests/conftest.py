@@ -47,6 +47,7 @@ settings.load_profile("quick")  # --hypothesis-profile loads another
 
 collect_ignore = ["emit/pipeline_import/pipelines"]
 """Pipelines that tests import; nbmake would run the notebook among them."""
+LONGEST_ID = 200
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -92,6 +93,13 @@ def share(text: str) -> tuple[int, int]:
     if not 1 <= part <= parts:
         raise ArgumentTypeError(f"{text} is not K/N with K from 1 to N, for example 3/7")
     return part, parts
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """A long text is named by its length: processes of pytest-xdist send each other the names."""
+    if isinstance(val, str | bytes) and len(val) > LONGEST_ID:
+        return f"{argname} of {len(val)}"
+    return None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -139,6 +139,7 @@ def test_no_text_of_a_graph_is_smaller_than_11_px(opened: PanelHost, names: list
         assert measured(page)["texts"] or name == "chain of 40", (name, "everything")
 
 
+@pytest.mark.thorough
 def test_a_graph_of_ten_is_seen_whole_and_one_of_forty_is_panned(opened: PanelHost) -> None:
     page = opened.page
     show(opened, chain(10))
@@ -153,6 +154,7 @@ def test_a_graph_of_ten_is_seen_whole_and_one_of_forty_is_panned(opened: PanelHo
     assert found["zoom"] > 0.5
 
 
+@pytest.mark.thorough
 def test_long_chains_are_one_card_each_until_they_are_opened(opened: PanelHost) -> None:
     page = opened.page
     show(opened, chain(40))
@@ -189,6 +191,7 @@ def test_another_graph_is_fitted_also_after_one_has_panned(opened: PanelHost) ->
     assert found["inside"] == found["cards"]
 
 
+@pytest.mark.thorough
 def test_the_pane_is_as_wide_as_its_graph_needs(opened: PanelHost) -> None:
     page = opened.page
     page.set_viewport_size({"width": 1440, "height": 900})
@@ -203,6 +206,7 @@ def test_the_pane_is_as_wide_as_its_graph_needs(opened: PanelHost) -> None:
     assert measured(page)["width"] == wide
 
 
+@pytest.mark.thorough
 def test_the_canvas_fills_the_window_and_gives_it_back(opened: PanelHost) -> None:
     page = opened.page
     page.set_viewport_size({"width": 1440, "height": 900})
@@ -222,6 +226,7 @@ def test_the_canvas_fills_the_window_and_gives_it_back(opened: PanelHost) -> Non
     assert measured(page) == usual
 
 
+@pytest.mark.thorough
 def test_a_recipe_with_two_views_is_seen_whole(opened: PanelHost) -> None:
     """Its note, beside the graph, is not: the cards go before it."""
     page = opened.page
@@ -233,6 +238,7 @@ def test_a_recipe_with_two_views_is_seen_whole(opened: PanelHost) -> None:
     expect(part(page, "canvas").locator("[data-output=labels]")).to_be_in_viewport(ratio=0.99)
 
 
+@pytest.mark.thorough
 def test_a_long_note_covers_nothing_until_it_is_clicked(opened: PanelHost) -> None:
     open_recipe(opened, "auto-augment")
     note = part(opened.page, "canvas").locator("[data-wb=note]")
@@ -248,6 +254,7 @@ def test_a_long_note_covers_nothing_until_it_is_clicked(opened: PanelHost) -> No
     assert words.evaluate(unseen) > 50
 
 
+@pytest.mark.thorough
 def test_what_stands_around_a_block_makes_room_as_it_is_opened(opened: PanelHost) -> None:
     page = opened.page
     page.set_viewport_size({"width": 1440, "height": 900})
@@ -265,6 +272,7 @@ def test_what_stands_around_a_block_makes_room_as_it_is_opened(opened: PanelHost
     assert places(page) == before
 
 
+@pytest.mark.thorough
 def test_a_drag_out_of_the_canvas_selects_no_text(opened: PanelHost) -> None:
     page = opened.page
     part(page, "inspector").get_by_text("angle").first.wait_for()
