@@ -289,7 +289,7 @@ class StageReport:
         if self.files is None:
             return (*found, *([f"slowest files: {self.files_reason}"] * bool(self.files_reason)))
         slowest = (
-            f"{one.file}: {one.milliseconds:.1f} ms, a batch that holds it takes "
+            f"{one.milliseconds:.1f} ms: {one.file}, a batch that holds it takes "
             f"{one.adds:.1f} ms longer"
             for one in self.files.slowest
         )

@@ -251,11 +251,20 @@ function Part({ stage, spent, share, odd, worst, show }: PartProps) {
 }
 
 function Numbers({ view, show }: { view: StagesView; show: Show }) {
+  /** Whether what a stage takes is another number than the measured difference. */
+  const apart = view.stages.some((stage) => taken(stage) !== stage.adds);
   const lines = view.stages.map((stage) => {
     const { name, node, op, kind, device, adds, alone, low, high } = stage;
     const takes = taken(stage);
     const claimed = view.bottleneck !== "" && takes !== null && takes >= 0;
     const share = claimed ? `${((100 * takes) / view.total).toFixed(0)} %` : "";
+    const spread = low !== null && high !== null && <small>{`${ms(low)} … ${ms(high)}`}</small>;
+    const measured = (
+      <span>
+        {added(adds)}
+        {spread}
+      </span>
+    );
     return [
       <span>
         {node ? (
@@ -273,15 +282,13 @@ function Numbers({ view, show }: { view: StagesView; show: Show }) {
       <span>
         {added(takes)}
         {share && <small>{share}</small>}
+        {!apart && spread}
       </span>,
-      <span>
-        {added(adds)}
-        {low !== null && high !== null && <small>{`${ms(low)} … ${ms(high)}`}</small>}
-      </span>,
+      ...(apart ? [measured] : []),
       kind === "read" || kind === "copy" ? "–" : ms(alone),
     ];
   });
-  const heads = ["stage", "does", "on", "takes, ms", "measured, ms", "alone, ms"];
+  const heads = ["stage", "does", "on", "takes, ms", ...(apart ? ["measured, ms"] : []), "alone, ms"];
   return (
     <Table caption="Stages" heads={heads} lines={lines}>
       <tfoot>
@@ -290,7 +297,7 @@ function Numbers({ view, show }: { view: StagesView; show: Show }) {
           <td />
           <td />
           <td>{ms(view.total)}</td>
-          <td />
+          {apart && <td />}
           <td>{ms(view.remainder)}</td>
         </tr>
       </tfoot>
