@@ -158,6 +158,12 @@ def test_a_tile_closely(host: Host, photos: Path) -> None:
     expect(closeup).to_have_attribute("data-index", "2")
     stage = closeup.locator("[data-wb=zoomable-image]")
     expect(stage).to_be_focused()
+    original = closeup.locator("[data-wb=closeup-original] canvas")
+    box, beside = original.bounding_box(), stage.bounding_box()
+    assert box is not None
+    assert beside is not None
+    assert box["width"] > 100
+    assert box["x"] + box["width"] <= beside["x"]
 
     # The values are those of the output, as Python reads them.
     reading = closeup.locator("[data-wb=reading]")

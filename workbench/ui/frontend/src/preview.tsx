@@ -150,6 +150,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
           {...{ link, closeup, showingOriginal, split, against }}
           tiles={tiles}
           branches={header?.branches ?? []}
+          originals={sheet && mode === "both" ? sheet.pixels : null}
           leave={(index) => {
             left.current = index;
             link.ask("open_closeup", { index: -1, of: "" });

@@ -4,6 +4,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { IconButton, WordButton } from "../lib/button";
 import type { Payload } from "../lib/binaryPayload";
+import { paintPart } from "../lib/contactSheet";
 import { useField } from "../lib/hooks";
 import { RandomIcon, Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
@@ -33,6 +34,8 @@ interface Props {
   /** What is drawn over a picture. */
   marksFor: (tile: TileEntry, of: string) => MarkEntry[];
   targetsFor: (tile: TileEntry) => string[];
+  /** The sheet of the tiles where originals are shown beside the augmented ones. */
+  originals: ImageBitmap | null;
   /** Back to all tiles, from this one. */
   leave: (index: number) => void;
 }
@@ -43,7 +46,7 @@ interface Held {
 }
 
 export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...rest }: Props) {
-  const { split, against, marksFor, targetsFor, leave } = rest;
+  const { split, against, marksFor, targetsFor, originals, leave } = rest;
   const { header } = closeup;
   const { index, of, choices, error, full, note, frames, frame } = header;
   const place = tiles.findIndex((each) => each.index === index);
@@ -158,23 +161,28 @@ export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...re
         />
       </div>
       {compared && !error && <Sides {...{ compared, against }} />}
-      <div
-        ref={image}
-        class="wb-zoomable-image"
-        tabIndex={0}
-        role="application"
-        aria-roledescription="picture"
-        aria-label={`${file}, ${of}. Arrow keys move the marked pixel, plus and minus zoom, 0 fits.`}
-        data-wb="zoomable-image"
-        style={{ "--split": String(split.at / 100) }}
-        hidden={error !== ""}
-      >
-        <canvas aria-hidden="true" />
-        <i class="wb-mark" hidden />
-        {marks.length > 0 && <Marks marks={marks} layer={layer} />}
-        {compared?.pixels && (
-          <CloseupSplit pixels={compared.pixels} {...{ zoom, split, file }} />
+      <div class="wb-closeup-pictures">
+        {originals && tile && tile.original.length > 0 && of !== "original" && !error && (
+          <Original pixels={originals} box={tile.original} />
         )}
+        <div
+          ref={image}
+          class="wb-zoomable-image"
+          tabIndex={0}
+          role="application"
+          aria-roledescription="picture"
+          aria-label={`${file}, ${of}. Arrow keys move the marked pixel, plus and minus zoom, 0 fits.`}
+          data-wb="zoomable-image"
+          style={{ "--split": String(split.at / 100) }}
+          hidden={error !== ""}
+        >
+          <canvas aria-hidden="true" />
+          <i class="wb-mark" hidden />
+          {marks.length > 0 && <Marks marks={marks} layer={layer} />}
+          {compared?.pixels && (
+            <CloseupSplit pixels={compared.pixels} {...{ zoom, split, file }} />
+          )}
+        </div>
       </div>
       <div class="wb-closeup-foot">
         <Reading link={link} header={header} pixel={pixel} byKey={byKey} asked={asked} />
@@ -212,6 +220,23 @@ export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...re
         {error}
       </p>
     </section>
+  );
+}
+
+interface OriginalProps {
+  pixels: ImageBitmap;
+  box: number[];
+}
+
+/** The original beside the close-up, as large as in its tile. */
+function Original({ pixels, box }: OriginalProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useLayoutEffect(() => paintPart(canvas.current!, pixels, box), [pixels, box]);
+  return (
+    <figure data-wb="closeup-original">
+      <canvas ref={canvas} role="img" aria-label="Original" />
+      <figcaption>original, as in its tile</figcaption>
+    </figure>
   );
 }
 
