@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,12 +31,15 @@ def slow_graph() -> Graph:
 
 NAMES = ("colour-after-crop", "crop-in-decoder", "colour-into-twist")
 """What finds a place there, in the order in which it is tried."""
+TRIED = (*NAMES, "colour-after-resize", "cast-into-normalize")
+"""Rewrites that tests look for places for: of all that is told once."""
 
 
 def make_up(
     monkeypatch: pytest.MonkeyPatch,
     rates: Mapping[str, float],
     pixels: Callable[[str], Difference] = lambda name: NEAR if "twist" in name else SAME,
+    tried: Collection[str] = TRIED,
 ) -> list[list[str]]:
     """Rates by the names of rows, 100 for others; gives the names that were measured together.
 
@@ -69,7 +72,9 @@ def make_up(
     compared = OptimisationExperiment._refused
     monkeypatch.setattr(OptimisationExperiment, "_refused", refused)
     monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", fake)
-    of_cpu = {name: one for name, one in load_rewrites().items() if not one.needs_gpu}
+    of_cpu = {
+        name: one for name, one in load_rewrites().items() if name in tried and not one.needs_gpu
+    }
     monkeypatch.setattr("workbench.optimiser.experiment.load_rewrites", lambda: of_cpu)
     return seen
 

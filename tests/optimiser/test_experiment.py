@@ -63,7 +63,7 @@ def ended_early(run: OptimisationExperiment, measure: Any = None) -> Any:
 def test_each_is_measured_behind_those_before_it(
     monkeypatch: pytest.MonkeyPatch, photos: Path
 ) -> None:
-    seen = make_up(monkeypatch, FASTER)
+    seen = make_up(monkeypatch, FASTER, tried=load_rewrites())
     found = proposed(photos)
     assert seen == [[ORIGINAL, CONTROL, *NAMES]]
     assert [one.name for one in found.proposals] == list(NAMES)

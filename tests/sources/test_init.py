@@ -174,6 +174,7 @@ def data(kind: str, photos: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 FEW = pytest.mark.parametrize("kind", one_in(6, sorted(WRITERS)), indirect=True)
 """Every sixth kind; the others are thorough."""
+THIRD = pytest.mark.parametrize("kind", one_in(3, sorted(WRITERS)), indirect=True)
 
 
 def a_graph(*, shuffled: bool) -> Graph:
@@ -202,6 +203,7 @@ def test_its_samples_are_those_of_the_folder(kind: str, data: Path, photos: Path
     assert formats == fingerprint(open_datasets(str(photos))).formats
 
 
+@THIRD
 def test_any_in_the_place_of_a_folder_gives_the_same_bits(
     kind: str, data: Path, photos: Path, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,10 @@ def write_webdataset(photos: Photos, folder: Path) -> Path:
     return folder
 
 
+framed_once = cache(framed)
+"""Its checksum, in Python, takes 6 ms a photo."""
+
+
 def example(image: bytes, label: int) -> bytes:
     """A ``tf.train.Example`` as TensorFlow's data sets write it."""
     return records.example({"image/encoded": image, "image/class/label": [label]})
@@ -49,8 +54,8 @@ def write_tfrecord(photos: Photos, folder: Path) -> Path:
     folder.mkdir()
     half = len(photos) // 2
     for number, part in enumerate([photos[:half], photos[half:]]):
-        framed_ = (framed(example(image, label)) for image, label in part)
-        (folder / f"photos-{number}.tfrecord").write_bytes(b"".join(framed_))
+        records_ = (framed_once(example(image, label)) for image, label in part)
+        (folder / f"photos-{number}.tfrecord").write_bytes(b"".join(records_))
     return folder
 
 
