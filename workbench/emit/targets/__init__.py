@@ -319,7 +319,7 @@ def export_resolved(
     reads = _read_directly(resolved.graph, data) if reads is None else reads
     part = _with_readers(resolved.graph, reads)
     resolved = _reading_beside(resolved.of(part), beside or {})
-    hints = found.skips_bad and not plain and not beside
+    hints = found.skips_bad and not plain
     resolved = replace(resolved, file=file or resolved.file, hints=hints)
     if part.settings.pipelines > 1 and not found.side_by_side:
         able = [name for name in target_names() if load_target(name).side_by_side]
