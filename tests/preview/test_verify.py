@@ -40,7 +40,7 @@ OF_PAPERS = (
     *("rand-augment", "auto-augment", "trivial-augment", "augmix"),
 )
 SLOW = ("rand-augment", "auto-augment")
-"""DALI builds their scripts in seconds; that of ``trivial-augment`` stands for them."""
+"""DALI builds their scripts in seconds: thorough, as is that of ``trivial-augment``."""
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
