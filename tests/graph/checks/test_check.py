@@ -26,7 +26,6 @@ from workbench.errors import GraphFaultsError
 from workbench.graph import (
     Fault,
     Graph,
-    Node,
     Port,
     check_graph,
     load_recipe,
@@ -322,10 +321,6 @@ def test_an_unknown_operator_hides_no_other_fault() -> None:
     graph = with_node(graph, "rotate", op="rotaet")
     graph = with_node(graph, "flip", args={"horizontal": "yes"})
     assert [fault.node for fault in check_graph(graph, CATALOG)] == ["rotate", "flip"]
-
-
-def test_a_nodeless_graph_is_checked() -> None:
-    assert check_graph(Graph(nodes=(Node("a", "b"),)), CATALOG)
 
 
 def test_a_colour_operator_wants_a_colour_image(catalog: Catalog) -> None:
