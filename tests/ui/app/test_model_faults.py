@@ -209,6 +209,23 @@ def test_a_crop_larger_than_the_image_offers_padding(make: Make, photos: Path, o
     assert model.graph.node(op).args["out_of_bounds_policy"] == "pad"
 
 
+def test_masks_that_do_not_follow_the_image_are_a_fault_with_a_fix(
+    make: Make, shapes: Path
+) -> None:
+    model, screen = make(shapes / "coco" / "annotations.json", None)
+    screen.wait_ready()
+    edit(model, "set", node="reader", arg="pixelwise_masks", value=True)
+    output = {"source": "reader", "output": "masks", "target": "", "input": "masks", "edge": ""}
+    model.act("canvas", {"do": "connect", **output})
+    fault = screen["preview", "fault"]
+    assert "output 'masks' does not follow the image through " in fault["message"]
+    model.act("preview", {"do": "fix", "node": "reader", "arg": "", "fix": fault["fixes"][0]})
+    screen.wait_ready()
+    masks = model.graph.outputs["masks"]
+    assert model.graph.node(masks.node).op == "follow_masks"
+    assert screen["bar", "faults"] == []
+
+
 @pytest.mark.parametrize(
     "block", ["if", "if label", "if size", "if comparison", "one_of", "some_of", "repeat"]
 )
