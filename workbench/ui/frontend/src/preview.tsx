@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parsePayload } from "./lib/binaryPayload";
+import { WordButton } from "./lib/button";
 import { component, type PanelProps } from "./lib/component";
 import { useField, useRootData } from "./lib/hooks";
 import { heldKey, undoKey } from "./lib/keyboard";
@@ -123,16 +124,13 @@ function Preview({ link, root }: PanelProps<"preview">) {
         {filtered && <FindBatch {...{ link, header }} />}
         <Verification link={link} />
         {hasMarks(header) && (
-          <button
-            class="wb-quiet"
-            type="button"
-            data-wb="marks-toggle"
+          <WordButton
+            label={marked ? "Hide targets" : "Show targets"}
+            name="marks-toggle"
             data-tip="Boxes, points, masks and texts, here and on the cards (b)"
             aria-pressed={marked}
             onClick={() => link.set("show_targets", !marked)}
-          >
-            {marked ? "Hide targets" : "Show targets"}
-          </button>
+          />
         )}
         <DisplayOptions {...{ link, header, tiles }} filtered={filtered} />
       </SheetRemarks>

@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ImportEntry } from "../views";
+import { WordButton } from "../lib/button";
 import { Icon } from "../lib/icons";
 import { Menu, Popover } from "../lib/popover";
 
@@ -67,15 +68,12 @@ export function ImportReport({ entry, select, dismiss }: Props) {
             ))}
           </ul>
         )}
-        <button
-          class="wb-quiet"
-          type="button"
-          data-wb="dismiss-report"
+        <WordButton
+          label="Remove the report"
+          name="dismiss-report"
           data-tip="Undo returns it"
           onClick={dismiss}
-        >
-          Remove the report
-        </button>
+        />
       </div>
     </Popover>
   );

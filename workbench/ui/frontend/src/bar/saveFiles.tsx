@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { WordButton } from "../lib/button";
 import { OverwriteQuestion } from "../lib/overwriteQuestion";
 import { Popover } from "../lib/popover";
 import type { OverwriteQuestion as Question } from "../views";
@@ -79,17 +80,14 @@ export function PathButton(props: Props) {
         <button class="wb-btn" type="submit" data-wb={`${name}-now`}>
           {label}
         </button>
-        <button
-          class="wb-quiet"
-          type="button"
-          data-wb={`${name}-download`}
+        <WordButton
+          label="Download"
+          name={`${name}-download`}
           onClick={() => {
             close();
             props.download(input.current!.value.trim() || props.path());
           }}
-        >
-          Download
-        </button>
+        />
       </form>
       <div class="wb-ask-head" data-wb={`${name}-folder`}>
         {folder && `In ${folder}`}

@@ -3,6 +3,7 @@
 
 import { useRef } from "preact/hooks";
 import type { InspectorView } from "../views";
+import { WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
@@ -31,15 +32,12 @@ export function Block({ link, view, guard }: Props) {
       <div class="wb-block-condition">
         <b>{control}</b>
         <span>{condition ? `${condition}${node && `, from ${node}`}` : "fed by nothing"}</span>
-        <button
-          class="wb-quiet"
-          type="button"
-          data-wb="condition"
+        <WordButton
+          label="Show"
+          name="condition"
           hidden={!node}
           onClick={() => link.ask("select", { node })}
-        >
-          Show
-        </button>
+        />
       </div>
       {asks && <Condition key={`asks ${id}`} {...{ link, guard, asks, classes }} block={id} />}
       {probability !== null && (
@@ -66,26 +64,20 @@ export function Block({ link, view, guard }: Props) {
             ) : (
               <span class="wb-muted">{nodes === 0 ? "passes on" : counted(nodes)}</span>
             )}
-            <button
-              class="wb-quiet"
-              type="button"
-              data-wb="open-body"
+            <WordButton
+              label="Open"
+              name="open-body"
               data-scope={scope}
               aria-label={`Open ${name} of ${id}`}
               onClick={() => link.ask("open_scope", { scope })}
-            >
-              Open
-            </button>
-            <button
-              class="wb-quiet"
-              type="button"
-              data-wb="keep-body"
+            />
+            <WordButton
+              label="Keep only"
+              name="keep-body"
               data-tip={`Replace ${id} by what stands in ${name}`}
               aria-label={`Keep only ${name} of ${id}`}
               onClick={() => link.ask("unwrap", { node: id, body: name })}
-            >
-              Keep only
-            </button>
+            />
             <div class="wb-block-row">
               <BodyShare link={link} body={name} />
               {numbered && (
@@ -114,15 +106,12 @@ export function Block({ link, view, guard }: Props) {
       </div>
       <CountShares link={link} />
       {asks && (
-        <button
-          class="wb-quiet"
-          type="button"
-          data-wb="add-elif"
+        <WordButton
+          label="Add an elif"
+          name="add-elif"
           data-tip="A second condition, asked where this one does not hold"
           onClick={() => link.ask("add_elif", { node: id })}
-        >
-          Add an elif
-        </button>
+        />
       )}
       {numbered && (
         <button

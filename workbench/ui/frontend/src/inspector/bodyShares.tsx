@@ -1,5 +1,6 @@
 // How often a body of a block ran: in the shown batch, and over as many batches as were counted.
 
+import { WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import type { Link } from "../lib/link";
 import { thousands } from "../lib/number";
@@ -32,18 +33,15 @@ export function CountShares({ link }: { link: Link<"inspector"> }) {
   if (!of) return null;
   return (
     <span class="wb-block-share">
-      <button
-        class="wb-quiet"
-        type="button"
-        data-wb="count-shares"
+      <WordButton
+        label={`Count over ${thousands(BATCHES)} batches`}
+        name="count-shares"
         data-tip="With the interval in which the share lies in 99 of 100 cases"
         aria-disabled={counting}
         onClick={() => {
           if (!counting) link.ask("count_branches", { batches: BATCHES });
         }}
-      >
-        {`Count over ${thousands(BATCHES)} batches`}
-      </button>
+      />
       <span class="wb-muted" role="status" aria-live={counting ? "off" : "polite"}>
         {counted.length > 0 && `${thousands(batches)} batches${counting ? " so far" : " counted"}`}
       </span>

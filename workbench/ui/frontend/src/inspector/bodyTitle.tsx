@@ -1,5 +1,6 @@
 // What a person calls a body of a block: `option_1` may be "stronger".
 
+import { TextField } from "../lib/fields";
 import type { Link } from "../lib/link";
 import { Held } from "./chance";
 import type { InteractionGuard } from "./interactionGuard";
@@ -15,18 +16,15 @@ interface Props {
 export function BodyTitle({ link, guard, block, name, title }: Props) {
   return (
     <Held guard={guard}>
-      <input
+      <TextField
         class="wb-val wb-body-title"
-        type="text"
-        spellcheck={false}
-        autocomplete="off"
         maxLength={60}
         placeholder="name"
-        aria-label={`Name of ${name} of ${block}`}
+        name={`Name of ${name} of ${block}`}
         data-wb="body-title"
         data-tip="Stands on the frame, at the tiles and as a comment in the code"
         value={title}
-        onChange={({ currentTarget: { value } }) => {
+        take={(value) => {
           if (value.trim() === title) return;
           link.ask("name_body", { block, body: name, title: value });
         }}

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
+import { TextField } from "../lib/fields";
 import { asField, SHARE, SliderField } from "../lib/numberInputs";
 import type { Link } from "../lib/link";
 import type { InteractionGuard } from "./interactionGuard";
@@ -37,18 +38,14 @@ export function Weights({ link, guard, block, weights }: Props & { weights: read
   return (
     <Held guard={guard}>
       <span>weights</span>
-      <input
-        class="wb-val"
-        type="text"
-        spellcheck={false}
-        autocomplete="off"
-        aria-label={`weights of ${block}`}
+      <TextField
+        name={`weights of ${block}`}
         data-wb="weights"
         data-tip="One number for each body, such as 3, 2, 1: they are scaled to 100 %"
         value={text}
-        onChange={({ currentTarget: el }) => {
-          if (el.value === text) return; // put back after a refusal
-          const words = el.value.split(/[,:;\s]+/).filter(Boolean);
+        take={(typed) => {
+          if (typed === text) return; // put back after a refusal
+          const words = typed.split(/[,:;\s]+/).filter(Boolean);
           const numbers = words.map((word) => (Number.isFinite(Number(word)) ? Number(word) : word));
           link.ask("set_weights", { block, weights: numbers }, true);
         }}

@@ -1,6 +1,7 @@
 // When the first body of an `if` runs: by chance, or where label, size or a number say so.
 
 import { ClassChooser } from "../lib/classChooser";
+import { Select, TextField } from "../lib/fields";
 import type { Link } from "../lib/link";
 import { asField, NumberField, UNBOUNDED } from "../lib/numberInputs";
 import { Popover } from "../lib/popover";
@@ -66,9 +67,10 @@ export function Condition({ link, guard, block, asks, classes }: Props) {
         <Classes {...{ block, classes }} chosen={asks.classes} choose={(to) => ask(kind, { classes: to })} />
       )}
       {kind === "size" && (
-        <Choice
+        <Select
+          class=""
           name={`measure of ${block}`}
-          options={MEASURES.map((each) => [each, each])}
+          options={MEASURES}
           value={asks.measure}
           choose={(measure) => ask(kind, { measure })}
         />
@@ -76,7 +78,8 @@ export function Condition({ link, guard, block, asks, classes }: Props) {
       {kind === "comparison" && <Source {...{ block, asks, ask }} />}
       {(kind === "size" || kind === "comparison") && (
         <>
-          <Choice
+          <Select
+            class=""
             name={`comparison of ${block}`}
             options={Object.entries(SIGNS)}
             value={asks.comparison}
@@ -106,29 +109,6 @@ export function Condition({ link, guard, block, asks, classes }: Props) {
   );
 }
 
-interface ChoiceProps {
-  name: string;
-  options: [string, string][];
-  value: string;
-  choose: (value: string) => void;
-}
-
-function Choice({ name, options, value, choose }: ChoiceProps) {
-  return (
-    <select
-      aria-label={name}
-      value={value}
-      onChange={({ currentTarget }) => choose(currentTarget.value)}
-    >
-      {options.map(([each, words]) => (
-        <option key={each} value={each}>
-          {words}
-        </option>
-      ))}
-    </select>
-  );
-}
-
 interface SourceProps {
   block: string;
   asks: ConditionEntry;
@@ -140,7 +120,8 @@ function Source({ block, asks: { kind, source, sources }, ask }: SourceProps) {
   const all = sources[kind] ?? [];
   const ports = all.includes(source) ? all : [source, ...all];
   return (
-    <Choice
+    <Select
+      class=""
       name={`source of ${block}`}
       options={ports.map((port) => [port, port.replace(/\.output$/, "")])}
       value={source}
@@ -162,18 +143,14 @@ function Classes({ block, classes, chosen, choose }: ClassesProps) {
   const name = `classes of ${block}`;
   if (!classes.length) {
     return (
-      <input
-        class="wb-val"
-        type="text"
-        spellcheck={false}
-        autocomplete="off"
-        aria-label={name}
+      <TextField
+        name={name}
         data-wb="asks-numbers"
         data-tip="Numbers of the classes, such as 0, 3"
         value={chosen.join(", ")}
-        onChange={({ currentTarget: el }) => {
-          if (el.value === chosen.join(", ")) return; // put back after a refusal
-          const words = el.value.split(/[,:;\s]+/).filter(Boolean);
+        take={(text) => {
+          if (text === chosen.join(", ")) return; // put back after a refusal
+          const words = text.split(/[,:;\s]+/).filter(Boolean);
           choose(words.map((word) => (Number.isInteger(Number(word)) ? Number(word) : word)));
         }}
       />

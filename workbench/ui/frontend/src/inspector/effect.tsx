@@ -3,6 +3,7 @@
 import { Fragment, type RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { paintPart } from "../lib/contactSheet";
+import { Select } from "../lib/fields";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import { jsonEqual } from "../lib/jsonEquality";
@@ -110,18 +111,12 @@ interface ChoiceProps {
 
 function Choice({ label, value, names, choose }: ChoiceProps) {
   return (
-    <select
+    <Select
       class="wb-dist"
-      aria-label={label}
-      value={value}
-      onChange={({ currentTarget }) => choose(currentTarget.value)}
-    >
-      {names.map((name) => (
-        <option key={name} value={name}>
-          {name || "none"}
-        </option>
-      ))}
-    </select>
+      name={label}
+      options={names.map((name) => [name, name || "none"] as const)}
+      {...{ value, choose }}
+    />
   );
 }
 

@@ -2,6 +2,7 @@
 
 import type { ComponentType } from "preact";
 import type { ArgRow, Json } from "../views";
+import { Select, TextField } from "../lib/fields";
 import { Icon } from "../lib/icons";
 import { tidy } from "../lib/number";
 import { asField, NumberField, SliderField } from "../lib/numberInputs";
@@ -136,23 +137,19 @@ function Choice({ row, ask }: ControlProps) {
   const same = (choice: Json): boolean => JSON.stringify(choice) === JSON.stringify(row.value);
   const offered = row.choices.some(same) ? row.choices : [row.value, ...row.choices];
   return (
-    <select
-      class="wb-val"
-      aria-label={row.name}
+    <Select
+      name={row.name}
+      options={offered.map((choice, index) => {
+        return [String(index), choice === null ? placeholder(row) : choiceText(choice)] as const;
+      })}
       value={String(offered.findIndex(same))}
-      onChange={({ currentTarget: el }) => {
-        const value = offered[Number(el.value)];
+      choose={(index, el) => {
+        const value = offered[Number(index)];
         if (value === undefined || value === null) ask.reset();
         else ask.set(value, el);
       }}
       {...described(row)}
-    >
-      {offered.map((choice, index) => (
-        <option key={index} value={String(index)}>
-          {choice === null ? placeholder(row) : choiceText(choice)}
-        </option>
-      ))}
-    </select>
+    />
   );
 }
 
@@ -164,16 +161,12 @@ export function choiceText(choice: Json): string {
 /** A text field that takes effect on Enter or when it is left. */
 function Line({ row, ask, parse }: ControlProps & { parse: (words: string) => Json }) {
   return (
-    <input
-      class="wb-val"
-      type="text"
-      spellcheck={false}
-      autocomplete="off"
-      aria-label={row.name}
+    <TextField
+      name={row.name}
       value={row.value === null ? "" : asText(row.value)}
       placeholder={placeholder(row)}
-      onChange={({ currentTarget: el }) => {
-        const words = el.value.trim();
+      take={(text, el) => {
+        const words = text.trim();
         if (words) ask.set(parse(words), el);
         else ask.reset();
       }}

@@ -1,5 +1,6 @@
 // Where one operator does what an `if` does: that it does, and on request how fast either is.
 
+import { WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import type { Link } from "../lib/link";
 import { rateSpread, rateWords } from "../lib/number";
@@ -31,18 +32,15 @@ export function Fused({ link, block, op }: Props) {
         >
           Use {op} alone
         </button>
-        <button
-          class="wb-quiet"
-          type="button"
-          data-wb="measure-fused"
+        <WordButton
+          label={running ? "Stop" : "Measure both"}
+          name="measure-fused"
           data-tip="The speed of both exported scripts, in turns, on your photos"
           onClick={() => {
             if (running) link.ask("stop_fused", {});
             else link.ask("measure_fused", { block });
           }}
-        >
-          {running ? "Stop" : "Measure both"}
-        </button>
+        />
       </div>
       {own && <Figures speed={speed} />}
     </div>

@@ -1,6 +1,7 @@
 // What the inspector says of the whole node: its name, where it runs, what is wrong with it.
 
 import type { InspectorView } from "../views";
+import { Select } from "../lib/fields";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import type { InteractionGuard } from "./interactionGuard";
@@ -71,23 +72,20 @@ export function Device({ link, view }: Props) {
   return (
     <label class="wb-runs" hidden={!devices.length}>
       runs on
-      <select
+      <Select
         class="wb-dist wb-side"
         data-wb="device"
         data-set={told ? "true" : undefined}
+        options={[
+          ["", told ? follows : usual],
+          ...devices.map((name) => [name, SIDES[name] ?? name] as const),
+        ]}
         value={told}
-        onChange={({ currentTarget: el }) => {
-          link.ask("device", { node: id, device: el.value });
+        choose={(to, el) => {
+          link.ask("device", { node: id, device: to });
           el.value = told; // until Python says so
         }}
-      >
-        <option value="">{told ? follows : usual}</option>
-        {devices.map((name) => (
-          <option key={name} value={name}>
-            {SIDES[name] ?? name}
-          </option>
-        ))}
-      </select>
+      />
     </label>
   );
 }

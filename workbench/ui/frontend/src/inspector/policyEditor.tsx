@@ -5,6 +5,7 @@ import type { ComponentChild } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { IconButton, WordButton } from "../lib/button";
 import { paintPart, type Sheet } from "../lib/contactSheet";
+import { Select } from "../lib/fields";
 import { useField, useRedraw } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import { jsonEqual } from "../lib/jsonEquality";
@@ -93,22 +94,16 @@ export function PolicyEditor({ link, node, row, bins, guard }: Props) {
     <section class="wb-policy" data-wb="policy" data-arg={row.name} aria-label="Sub-policies">
       <div class="wb-policy-head">
         <b>{counted(present.current.length)}</b>
-        <select
+        <Select
           class="wb-dist"
           data-wb="policy-learnt"
-          aria-label="Begin with a learnt policy"
+          name="Begin with a learnt policy"
+          options={[["", "Begin with …"], ...learnt]}
           value=""
-          onChange={({ currentTarget }) => {
-            if (currentTarget.value) link.ask("own_policy", { node, name: currentTarget.value });
+          choose={(name) => {
+            if (name) link.ask("own_policy", { node, name });
           }}
-        >
-          <option value="">Begin with …</option>
-          {learnt.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
+        />
       </div>
       <div class="wb-policy-rows" ref={list} role="list">
         {shown.current}
@@ -219,21 +214,13 @@ function OperationFields({ operation, at, place, count, takes, bins, edit }: Ope
   const names = Object.keys(takes);
   return (
     <div class="wb-policy-operation" role="group" aria-label={called} data-operation={place}>
-      <select
-        class="wb-val"
+      <Select
         data-wb="policy-name"
-        aria-label={`Augmentation, ${called}`}
+        name={`Augmentation, ${called}`}
+        options={[...(names.includes(known) ? [] : [known]), ...names]}
         value={known}
-        onChange={({ currentTarget: { value } }) =>
-          edit.operation(at, place, renamed(value, share, magnitude, takes, bins))
-        }
-      >
-        {[...(names.includes(known) ? [] : [known]), ...names].map((each) => (
-          <option key={each} value={each}>
-            {each}
-          </option>
-        ))}
-      </select>
+        choose={(value) => edit.operation(at, place, renamed(value, share, magnitude, takes, bins))}
+      />
       <span class="wb-policy-numbers">
         <label data-tip="Probability that it is applied">
           p

@@ -1,6 +1,7 @@
 // Controls for a value that is drawn for each sample.
 
 import type { ArgRow, Json } from "../views";
+import { Select, TextField } from "../lib/fields";
 import { asField, NumberField, SHARE, SliderField, UNBOUNDED } from "../lib/numberInputs";
 import { asText, described } from "./control";
 import { Ends } from "./listControls";
@@ -42,19 +43,14 @@ function Distribution({ row, ask }: Props) {
   const op = row.random?.op ?? "";
   const all = row.distributions.includes(op) ? row.distributions : [op, ...row.distributions];
   return (
-    <select
+    <Select
       class="wb-dist"
-      aria-label={`${row.name}, distribution`}
+      name={`${row.name}, distribution`}
       data-wb="distribution"
+      options={all.map((name) => [name, wordOf(name)] as const)}
       value={op}
-      onChange={(event) => ask.randomise(event.currentTarget.value)}
-    >
-      {all.map((name) => (
-        <option key={name} value={name}>
-          {wordOf(name)}
-        </option>
-      ))}
-    </select>
+      choose={ask.randomise}
+    />
   );
 }
 
@@ -123,20 +119,11 @@ interface ValuesProps {
   send: (values: Json, el: Element) => void;
 }
 
-function Values({ name, send, ...rest }: ValuesProps) {
-  return (
-    <input
-      class="wb-val"
-      type="text"
-      spellcheck={false}
-      autocomplete="off"
-      aria-label={name}
-      onChange={({ currentTarget: el }) => {
-        const parts = el.value.split(/[,;\s]+/).filter(Boolean);
-        const numbers = parts.map(Number);
-        send(numbers.every(Number.isFinite) ? numbers : parts, el);
-      }}
-      {...rest}
-    />
-  );
+function Values({ send, ...rest }: ValuesProps) {
+  const take = (words: string, el: Element): void => {
+    const parts = words.split(/[,;\s]+/).filter(Boolean);
+    const numbers = parts.map(Number);
+    send(numbers.every(Number.isFinite) ? numbers : parts, el);
+  };
+  return <TextField take={take} {...rest} />;
 }

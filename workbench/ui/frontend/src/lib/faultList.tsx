@@ -3,6 +3,7 @@
 import type { ComponentProps } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { FaultEntry } from "../views";
+import { WordButton } from "./button";
 import { Icon } from "./icons";
 import { Menu, Popover } from "./popover";
 
@@ -50,15 +51,12 @@ export function FaultList({ faults, align, button, select, fix }: Props) {
             {fault.fixes.length > 0 && (
               <div class="wb-fixes">
                 {fault.fixes.map((label) => (
-                  <button
+                  <WordButton
                     key={label}
-                    class="wb-quiet"
-                    type="button"
-                    data-wb="fix"
+                    label={label}
+                    name="fix"
                     onClick={() => fix(fault, label)}
-                  >
-                    {label}
-                  </button>
+                  />
                 ))}
               </div>
             )}

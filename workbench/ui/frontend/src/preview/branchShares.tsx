@@ -1,6 +1,8 @@
 // How often each body of the blocks ran, over many batches: its share, between which shares the
 // true one lies, and the share that was asked for.
 
+import { WordButton } from "../lib/button";
+import { Heads } from "../lib/fields";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
@@ -34,27 +36,21 @@ export function BranchShares({ link }: { link: Link<"preview"> }) {
               value={batches}
               aria-label={`${batches} of ${wanted} batches counted`}
             />
-            <button
-              class="wb-quiet"
-              type="button"
-              data-wb="stop-counting"
+            <WordButton
+              label="Stop"
+              name="stop-counting"
               onClick={() => count(Math.max(1, batches))}
-            >
-              Stop
-            </button>
+            />
           </>
         ) : (
           more.map((each) => (
-            <button
+            <WordButton
               key={each}
-              class="wb-quiet"
-              type="button"
-              data-wb="count-branches"
+              label={`Count ${thousands(each)}`}
+              name="count-branches"
               data-batches={each}
               onClick={() => count(each)}
-            >
-              {`Count ${thousands(each)}`}
-            </button>
+            />
           ))
         )}
         {reads && <span class="wb-muted">Data decide: each batch has to be read for it.</span>}
@@ -81,15 +77,7 @@ function Block({ block, scope, samples, bodies, in_turns }: BlockSharesEntry) {
     <div class="wb-figure wb-shares">
       <table>
         <caption>{`${block}: ${thousands(samples)} samples${within}`}</caption>
-        <thead>
-          <tr>
-            {HEADS.map((head) => (
-              <th key={head} scope="col">
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Heads words={HEADS} />
         <tbody>
           {bodies.map((body) => (
             <Body key={body.body} {...body} name={body.text.slice(block.length + 2)} />

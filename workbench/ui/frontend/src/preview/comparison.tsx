@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { readFile } from "../bar/importGraph";
+import { Heads } from "../lib/fields";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
@@ -155,14 +156,7 @@ function Table({ rows, more }: ComparisonEntry) {
   return (
     <div class="wb-comparison-rows" tabIndex={0} role="region" aria-label="What differs">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Node</th>
-            <th scope="col">What</th>
-            <th scope="col">Left</th>
-            <th scope="col">Right</th>
-          </tr>
-        </thead>
+        <Heads words={["Node", "What", "Left", "Right"]} />
         <tbody>
           {rows.map((row) => (
             <Row key={`${row.node} ${row.what} ${row.change}`} {...row} />

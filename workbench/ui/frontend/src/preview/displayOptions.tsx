@@ -1,5 +1,6 @@
 // How many tiles, how large, how exact: behind the words that say how many are shown.
 
+import { Select } from "../lib/fields";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
@@ -105,19 +106,7 @@ function Choice({ label, name, options, value, set, hidden = false }: ChoiceProp
   return (
     <div class="wb-view-row" hidden={hidden}>
       <span aria-hidden="true">{label}</span>
-      <select
-        class="wb-val"
-        aria-label={label}
-        data-wb={name}
-        value={value}
-        onChange={(event) => set(event.currentTarget.value)}
-      >
-        {options.map(([id, words]) => (
-          <option key={id} value={id}>
-            {words}
-          </option>
-        ))}
-      </select>
+      <Select name={label} data-wb={name} options={options} value={value} choose={set} />
     </div>
   );
 }

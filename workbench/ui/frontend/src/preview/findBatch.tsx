@@ -1,6 +1,6 @@
 // The way to the next batch with a sample of what is shown, where tiles are filtered.
 
-import { IconButton } from "../lib/button";
+import { IconButton, WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
@@ -47,14 +47,11 @@ export function NoneInBatch({ link, header }: Props) {
       {pinned ? (
         "The draws are pinned."
       ) : (
-        <button
-          class="wb-quiet"
-          type="button"
-          data-wb="find-one"
+        <WordButton
+          label="Find the next batch with one"
+          name="find-one"
           onClick={() => link.ask("find_batch", { back: false })}
-        >
-          Find the next batch with one
-        </button>
+        />
       )}
     </p>
   );

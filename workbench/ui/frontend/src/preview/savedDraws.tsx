@@ -1,7 +1,7 @@
 // Draws worth keeping: kept with the graph, and shown again.
 
 import { useRef } from "preact/hooks";
-import { IconButton } from "../lib/button";
+import { IconButton, WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
@@ -49,15 +49,12 @@ export function SavedDraws({ link }: { link: Link<"preview"> }) {
         <p class="wb-ask-head" hidden={draws.length > 0}>
           A draw that is kept is stored with the graph.
         </p>
-        <button
-          class="wb-quiet"
-          type="button"
-          data-wb="keep"
+        <WordButton
+          label="Keep this draw"
+          name="keep"
           hidden={draws.some((draw) => draw.shown && draw.whole)}
           onClick={() => link.ask("save_draw", { sample: -1 })}
-        >
-          Keep this draw
-        </button>
+        />
       </Popover>
     </span>
   );

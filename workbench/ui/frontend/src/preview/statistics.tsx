@@ -1,5 +1,6 @@
 // What the values of the batch are like: a histogram, mean and deviation for each channel.
 
+import { Heads } from "../lib/fields";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
@@ -62,15 +63,7 @@ function Output({ entry }: { entry: OutputStatistics }) {
       )}
       <table>
         <caption>{`${entry.output}: ${entry.dtype}, ${entry.samples} samples`}</caption>
-        <thead>
-          <tr>
-            {HEADS.map((head) => (
-              <th key={head} scope="col">
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Heads words={HEADS} />
         <tbody>
           {entry.channels.slice(0, MOST_CHANNELS).map((channel, at) => (
             <Channel key={at} entry={entry} channel={channel} at={at} />

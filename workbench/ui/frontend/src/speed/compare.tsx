@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { IconButton } from "../lib/button";
+import { Select } from "../lib/fields";
 import { copyText } from "../lib/files";
 import { useChange, useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
@@ -42,20 +43,16 @@ function Beside({ link, shown }: { link: Speed; shown: string }) {
   return (
     <label class="wb-control wb-speed-beside" hidden={!shown || !others.length}>
       beside it
-      <select
-        class="wb-val"
-        aria-label="Record beside it"
+      <Select
+        name="Record beside it"
         data-wb="overlay"
+        options={[
+          ["", "no other"],
+          ...others.map(({ id, name, machine }) => [id, `${name} · ${machine}`] as const),
+        ]}
         value={overlay}
-        onChange={(event) => link.set("overlay", event.currentTarget.value)}
-      >
-        <option value="">no other</option>
-        {others.map(({ id, name, machine }) => (
-          <option key={id} value={id}>
-            {`${name} · ${machine}`}
-          </option>
-        ))}
-      </select>
+        choose={(id) => link.set("overlay", id)}
+      />
     </label>
   );
 }

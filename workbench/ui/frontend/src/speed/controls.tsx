@@ -2,6 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { WordButton } from "../lib/button";
+import { Select } from "../lib/fields";
 import { focused } from "../lib/focus";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
@@ -121,15 +123,12 @@ export function Progress({ link }: { link: Speed }) {
       <span class="wb-speed-message" data-wb="message">
         {running ? `${percent} % · ${words}` : words}
       </span>
-      <button
-        class="wb-quiet"
-        type="button"
-        data-wb="cancel"
+      <WordButton
+        label="Cancel"
+        name="cancel"
         hidden={!running}
         onClick={() => link.ask("cancel", {})}
-      >
-        Cancel
-      </button>
+      />
       {/* Told once, when it ends: nobody wants to hear each round. */}
       <span class="wb-hidden" role="status">
         {!running && words}
@@ -188,19 +187,16 @@ interface LimitProps {
 
 export function TimeLimit({ limit, choose }: LimitProps) {
   return (
-    <select
+    <Select
       class="wb-val wb-speed-limit"
-      aria-label="Time limit"
+      name="Time limit"
       data-wb="time-limit"
+      options={LIMITS.map((minutes) => {
+        return [String(60 * minutes), minutes ? `at most ${minutes} min` : "no time limit"] as const;
+      })}
       value={String(limit)}
-      onChange={(event) => choose(Number(event.currentTarget.value))}
-    >
-      {LIMITS.map((minutes) => (
-        <option key={minutes} value={String(60 * minutes)}>
-          {minutes ? `at most ${minutes} min` : "no time limit"}
-        </option>
-      ))}
-    </select>
+      choose={(seconds) => choose(Number(seconds))}
+    />
   );
 }
 

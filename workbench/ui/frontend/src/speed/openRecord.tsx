@@ -1,7 +1,7 @@
 // Records that come in: chosen, or dropped on the panel.
 
 import { useRef } from "preact/hooks";
-import { Icon } from "../lib/icons";
+import { WordButton } from "../lib/button";
 import type { Speed } from "./controls";
 
 const LARGEST = 16_000_000;
@@ -17,15 +17,13 @@ export function OpenButton({ link }: { link: Speed }) {
   const input = useRef<HTMLInputElement>(null);
   return (
     <span>
-      <button
-        class="wb-quiet"
-        type="button"
-        data-wb="open-record"
+      <WordButton
+        label="Open a record"
+        name="open-record"
+        icon="file"
         data-tip="A record is the file that `workbench bench --json` writes. It can be dropped here too."
         onClick={() => input.current!.click()}
-      >
-        <Icon name="file" size={13} /> Open a record
-      </button>
+      />
       <input
         ref={input}
         type="file"

@@ -122,15 +122,12 @@ function Row({ link, entry, chosen, choose }: RowProps) {
       <td>{entry.best === null ? "nothing measured" : rateWords(entry.best, entry.frames)}</td>
       <td>
         <span class="wb-record-files">
-          <button
-            class="wb-quiet"
-            type="button"
-            data-wb="view"
+          <WordButton
+            label="Show"
+            name="view"
             aria-label={`Show ${name}`}
             onClick={() => link.ask("view", { record: id })}
-          >
-            Show
-          </button>
+          />
           {FILES.map((kind) => (
             <button
               key={kind}

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { RewriteEntry, RewritesView } from "../views";
+import { WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import { Head, StartButton, TimeLimit, type Speed } from "./controls";
@@ -70,15 +71,12 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
         >
           Take all
         </button>
-        <button
-          class="wb-quiet"
-          type="button"
-          data-wb="take-exact"
+        <WordButton
+          label="Take the exact ones"
+          name="take-exact"
           hidden={kinds.size < 2}
           onClick={() => take(["exact"])}
-        >
-          Take the exact ones
-        </button>
+        />
       </div>
       <Wide label="Rewrites" hidden={!proposed.length}>
         <Table
@@ -175,16 +173,13 @@ function Take({ one, take }: { one: RewriteEntry; take: () => void }) {
     );
   }
   return (
-    <button
-      class="wb-quiet"
-      type="button"
-      data-wb="take"
+    <WordButton
+      label="Take"
+      name="take"
       data-rewrite={one.name}
       aria-label={`Take: ${one.title}`}
       onClick={take}
-    >
-      Take
-    </button>
+    />
   );
 }
 

@@ -1,6 +1,7 @@
 // Figures as a table: for who wants the numbers, and for who does not see the picture.
 
 import type { ComponentChildren } from "preact";
+import { Heads } from "../lib/fields";
 
 interface Props {
   caption: string;
@@ -15,15 +16,7 @@ export function Table({ caption, heads, lines, children }: Props) {
   return (
     <table class="wb-speed-table">
       <caption class="wb-hidden">{caption}</caption>
-      <thead>
-        <tr>
-          {heads.map((head, at) => (
-            <th key={at} scope="col">
-              {head}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads words={heads} />
       <tbody>
         {lines.map(([first, ...rest], row) => (
           <tr key={row}>
