@@ -1,8 +1,8 @@
-"""Names: one that is free, the known one that a wrong one may mean, and long texts cut."""
+"""Names: a free one, the known one that a wrong one may mean, several in a sentence, long texts."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 
 
 def free_name(wanted: str, taken: Container[str]) -> str:
@@ -27,3 +27,8 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", cutoff: f
 def shortened(text: str, most: int) -> str:
     """The text, cut to a maximum length with an ellipsis."""
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def listed(words: Sequence[str]) -> str:
+    """``resize, flip and crop``."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

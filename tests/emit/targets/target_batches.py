@@ -130,7 +130,7 @@ def huggingface(path: Path, data: str, names: list[str]) -> Iterator[dict[str, A
     """What DALI gives, before it becomes a model's arguments."""
     stand_in_for_transformers()
     module = load(path / "trainer.py")
-    for (batch,) in module.Loader(module.build_pipeline(data)).batches:
+    for (batch,) in module.Loader(module.build_pipeline(data))._iterator:
         yield dict(zip(names, (on_host(batch[name]) for name in module.OUTPUTS), strict=True))
 
 

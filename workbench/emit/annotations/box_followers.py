@@ -44,6 +44,8 @@ class BoxWriter(FollowerWriter):
                 text, order = self.applied("cxcywh_to_ltrb", text), "ltrb"
         wanted, wanted_order = self._format
         if unit == "absolute" and (self.scales or wanted == "relative"):
+            if any(step.rule.flips for step in self.tail) and not self.head:
+                self.told = "bb_flip takes shares of the image, so from pixels to shares and back"
             text, unit = f"{text} / {self._sides(self.middle)}", "relative"
         ways = {"horizontal": "horizontal", "vertical": "vertical"}
         text = self.mirror(boxes, text, "fn.bb_flip", ways, f"ltrb={order == 'ltrb'}")

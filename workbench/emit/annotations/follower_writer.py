@@ -24,6 +24,7 @@ from workbench.graph.annotations.geometry import (
 from workbench.graph.annotations.mixes import Mix
 from workbench.graph.model import Node, Port
 from workbench.graph.types.devices import device_of
+from workbench.names import listed
 
 if TYPE_CHECKING:
     from workbench.emit.emitter import Emitter
@@ -53,6 +54,8 @@ class FollowerWriter:
         """The first image of the size of the last one."""
         self.flows = emitter.resolved.types
         self.text: list[str] = []
+        self.told = ""
+        """A comment on what the lines do, if a list of the operators does not tell it."""
         self._stem = node.id
         while any(name.startswith(f"{self._stem}_") for name in emitter.names.values()):
             self._stem += "_"
@@ -61,6 +64,19 @@ class FollowerWriter:
     def relative(self) -> bool:
         """Whether the places that are fed and given are shares of the image's sides."""
         return False
+
+    @property
+    def through(self) -> str:
+        """The operators that move the image: `` through rotate, crop and mirror``."""
+        moves: list[str] = []
+        for step in self.path.steps:
+            node, rule = step.node, step.rule
+            if node.op != "crop_mirror_normalize":
+                moves.append(node.op)
+                continue
+            mirrors = "mirror" in node.inputs or bool(node.args.get("mirror"))
+            moves += ["crop"] * rule.cuts + ["mirror"] * mirrors
+        return f" through {listed(moves)}" if moves else ""
 
     def follow(self) -> None:
         """Write what the follower gives."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from workbench.emit.annotations.box_followers import BoxWriter
@@ -28,18 +29,17 @@ def follower_lines(emitter: Emitter, node: Node) -> Lines:
     if what == "follow":
         writer.follow()
         if len(writer.text) > 1:
-            writer.text.insert(0, _comment(writer, kind))
+            writer.text[:0] = _comment(writer, kind)
     else:
         writer.carried()
     return Lines.of(node.id, writer.text)
 
 
-def _comment(writer: FollowerWriter, kind: str) -> str:
+def _comment(writer: FollowerWriter, kind: str) -> list[str]:
     """What is done to a target: ``# Boxes follow the image through rotate and crop``."""
-    comment = f"{writer.emitter.indent}# {kind.capitalize()} follow the image"
-    *steps, last = [step.node.id for step in writer.path.steps] or [""]
-    through = " through " + (f"{', '.join(steps)} and {last}" if steps else last)
-    return comment + through * (bool(last) and len(comment + through) <= LINE)
+    indent = f"{writer.emitter.indent}# "
+    told = writer.told or f"{kind.capitalize()} follow the image{writer.through}"
+    return wrap(told, LINE, initial_indent=indent, subsequent_indent=indent)
 
 
 def ports_read(emitter: Emitter) -> dict[str, list[Port]]:

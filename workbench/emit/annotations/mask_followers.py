@@ -18,6 +18,7 @@ from workbench.errors import GraphError
 from workbench.graph.annotations.geometry import GeometryStep
 from workbench.graph.model import Node, Port
 from workbench.graph.model.values import elements
+from workbench.names import listed
 
 _AS: dict[str, str] = {
     "BOOL": "UINT8",
@@ -59,7 +60,13 @@ class MaskWriter(FollowerWriter):
             fed = "moved" if "moved" in self.node.inputs else "masks"
             mask = self.variable(output, fed)
             dtype = self._take(mask, fed)
-            self._walk(mask, self.path.steps, dtype, self.interpolation, self._fill)
+            called = self._walk(mask, self.path.steps, dtype, self.interpolation, self._fill)
+            if called:
+                self.told = f"The same {listed(called)} for masks."
+                if self.interpolation == "INTERP_NN":
+                    self.told += " Nearest neighbour keeps class numbers."
+                if self._fill:
+                    self.told += f" {self._fill}: not in the image."
             self._give_back(mask, dtype)
             self.add(self.given(output), mask)
             return
@@ -166,8 +173,9 @@ class MaskWriter(FollowerWriter):
         dtype: str | None,
         interpolation: str,
         fill: int,
-    ) -> None:
-        """The calls of the image for what is in a variable."""
+    ) -> list[str]:
+        """The calls of the image for what is in a variable. Returns their operators."""
+        called: list[str] = []
         for step in steps:
             if step.mix and step.mix.window:
                 ports = (step.mix.order, *step.mix.window)
@@ -175,6 +183,8 @@ class MaskWriter(FollowerWriter):
                 self.call(mask, self.helper("mixed_masks"), mask, *names)
             for call_ in self._calls(step, interpolation, fill):
                 self._call(step, mask, call_, dtype)
+                called.append(call_.op)
+        return called
 
     def _calls(self, step: GeometryStep, interpolation: str, fill: int) -> Iterator[Node]:
         """The image's call with the arguments of masks, or the calls in its place."""

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from workbench.catalog.own_operators import FOLLOWERS
 from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
 from workbench.errors import GraphExportError
 from workbench.graph.annotations.followers import follows
+from workbench.graph.annotations.formats import box_format
 from workbench.graph.model import Graph, Node, Source
+from workbench.graph.resolved import ResolvedGraph
+from workbench.graph.types.devices import device_of
 from workbench.graph.types.tensor_type import TensorType
+from workbench.names import listed
 
 _SHARD = {"shard_id": "shard_id", "num_shards": "num_shards", "pad_last_batch": "True"}
 """Arguments of a reader of one shard. Without padding the shuffle buffer carries samples over from
 one epoch to the next, and an epoch would lose some and double others."""
 Outputs = Mapping[str, TensorType]
 """One sample of each output of a graph, in their order."""
+_FORMATS = {
+    "relative": "as shares of the sides",
+    "absolute": "in pixels",
+    "ltrb": "left, top, right, bottom",
+    "xywh": "left, top, width, height",
+    "cxcywh": "centre x, centre y, width, height",
+}
 
 
 def outputs_of_kind(outputs: Outputs, kind: str) -> list[str]:
@@ -39,6 +51,29 @@ def class_shares(outputs: Outputs) -> list[str]:
         if outputs[name].dtype == "FLOAT" and len(outputs[name].shape or ()) == 1
         if None not in (outputs[name].shape or ())
     ]
+
+
+def told_outputs(resolved: ResolvedGraph) -> str:
+    """What the pipeline yields, and what of it stays on the CPU, as sentences of a docstring."""
+    graph, described = resolved.graph, dict[str, list[str]]()
+    for name, flow in resolved.outputs.items():
+        node = graph.node(graph.outputs[name].node)
+        letters = flow.layout or "N" * len(flow.shape or ())
+        sides = zip(flow.shape or (), letters, strict=False)
+        shape = ", ".join(letter if side is None else str(side) for side, letter in sides)
+        text = (flow.dtype or "").lower().replace("float", "float32").replace("3216", "16")
+        text += f" {flow.layout or ''} [{shape}]".replace("  ", " ") * bool(shape)
+        form = box_format(graph, node) if flow.kind == "boxes" else None
+        if form and (isinstance(node, Source) or node.op in FOLLOWERS):  # others may change it
+            unit, order = form.split()
+            text += f": {_FORMATS[order]}, {_FORMATS[unit]}"
+        described.setdefault(text, []).append(name)
+    told = [f"{listed(names)} ({text})" for text, names in described.items()]
+    devices = resolved.mixed_devices
+    on_cpu = [name for name, port in graph.outputs.items() if device_of(devices, port) == "cpu"]
+    if not 0 < len(on_cpu) < len(graph.outputs):
+        return f"Yields {listed(told)}."
+    return f"Yields {listed(told)}. With device='mixed' {listed(on_cpu)} stay on the CPU."
 
 
 def require_images(graph: Graph, outputs: Outputs, target: str) -> list[str]:

@@ -13,6 +13,7 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.core import bad_files
 from workbench.emit.core.code import Lines
 from workbench.emit.core.epoch_shuffle import require_checkpointing, shuffles_after_epoch
+from workbench.emit.core.outputs import told_outputs
 from workbench.emit.core.own_code import function_names, plugin_imports
 from workbench.emit.core.policies import IMPORTS as POLICY_IMPORTS
 from workbench.emit.core.policies import MODULES, has_policy
@@ -87,7 +88,7 @@ class TemplateParts:
     """The functions of ``emit/annotations/helpers.py`` that the definition calls."""
 
 
-_SEED_COMMENT = "  # each operator adds a number, so that a new one changes no other's values"
+_SEED_COMMENT = "  # operators get SEED + 1, + 2, ...: adding one changes no other"
 _DEFAULT_DEPTH = 2
 """DALI's default of ``prefetch_queue_depth``."""
 _TYPES = "from nvidia.dali import types"
@@ -259,6 +260,7 @@ def make_parts(
         finder_imports.append(_TYPES)
     return TemplateParts(
         title=docstring_title(graph)
+        + f"\n\n{_in_docstring(told_outputs(emitter.resolved))}"
         + warning_lines(emitter.resolved)
         + BESIDE * bool(emitter.resolved.beside)
         + HIDDEN_FOLDERS
