@@ -91,7 +91,7 @@ def clip_names(nodes: Iterable[Node]) -> list[str]:
 
 def clipped(node: Node, boxes: str) -> str:
     """The expression of the boxes, clipped where ``node`` requires it."""
-    function, axes = clip_function(node) or ("", 2)
+    function, axes = clip_function(node) or ("", 0)
     if not function:
         return boxes
-    return f"{function}({boxes})" if axes == 2 else f"{function}({boxes}, axes={axes})"
+    return f"{function}({boxes}, axes={axes})" if axes > 2 else f"{function}({boxes})"

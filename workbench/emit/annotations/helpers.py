@@ -182,16 +182,25 @@ def inverse_perspective(matrix: DataNode) -> DataNode:
 # fn.coord_transform return no columns: a reshape says how many there are.
 
 
-def clip_boxes(boxes: DataNode, axes: int = 2) -> DataNode:
-    """Clip boxes (starts, ends) to the image: random_bbox_crop accepts no others.
+def clip_boxes(boxes: DataNode) -> DataNode:
+    """Clip boxes (left, top, right, bottom) to the image: random_bbox_crop accepts no others.
 
-    Boxes outside the image or in pixels are not clipped, so DALI raises for them.
+    Boxes that do not overlap the image, or are in pixels, are moved out: DALI raises for them.
     """
-    starts, ends = boxes[:, :axes], boxes[:, axes:]
-    before = math.min(math.min(starts + 1.0, ends), 0.0)
-    after = math.max(math.max(ends - 1.0, starts) - 1.0, 0.0)
-    low, high = math.max(starts, 0.0) + before, math.min(ends, 1.0) + after
-    return fn.reshape(fn.stack(low, high, axis=1), shape=[-1, 2 * axes])
+    low = types.Constant([-1.0, -1.0, 0.0, 0.0])
+    high = types.Constant([1.0, 1.0, 2.0, 2.0])
+    outside = fn.cast(boxes != math.clamp(boxes, low, high), dtype=types.FLOAT)
+    moved = 2.0 * fn.reductions.max(outside, axes=1, keep_dims=True)
+    return math.clamp(boxes, 0.0, 1.0) + moved
+
+
+def clip_volumes(boxes: DataNode) -> DataNode:
+    """``clip_boxes`` in three dimensions."""
+    low = types.Constant([-1.0] * 3 + [0.0] * 3)
+    high = types.Constant([1.0] * 3 + [2.0] * 3)
+    outside = fn.cast(boxes != math.clamp(boxes, low, high), dtype=types.FLOAT)
+    moved = 2.0 * fn.reductions.max(outside, axes=1, keep_dims=True)
+    return math.clamp(boxes, 0.0, 1.0) + moved
 
 
 def clip_sized_boxes(boxes: DataNode, axes: int = 2) -> DataNode:
@@ -424,8 +433,8 @@ def mixed_labels(labels: DataNode, order: DataNode, share: Any) -> DataNode:
 
 def points_inside(points: DataNode, size: DataNode | float) -> DataNode:
     """Which points (N, 2) are in an image of a size."""
-    inside = 1.0 * ((points >= 0.0) & (points <= size))
-    return fn.reductions.min(inside, axes=1) > 0.5
+    inside = fn.cast((points >= 0.0) & (points <= size), dtype=types.INT32)
+    return fn.reductions.min(inside, axes=1) > 0
 
 
 def mixed_masks(masks: DataNode, order: DataNode, start: Any, extent: Any) -> DataNode:

@@ -9,12 +9,12 @@ from workbench.sources import load_source
 
 BOX_CROP = "random_bbox_crop"
 _CLIPPED = {
-    "xyXY": ("clip_boxes", 2),
+    "xyXY": ("clip_boxes", 0),
     "xyWH": ("clip_sized_boxes", 2),
-    "xyzXYZ": ("clip_boxes", 3),
+    "xyzXYZ": ("clip_volumes", 0),
     "xyzWHD": ("clip_sized_boxes", 3),
 }
-"""By ``bbox_layout`` the function of emitted source, and how many axes a box has."""
+"""By ``bbox_layout`` the function of emitted source, and its ``axes``; 0 if it takes none."""
 CLIP_FUNCTIONS = frozenset(function for function, _ in _CLIPPED.values())
 
 
@@ -25,7 +25,7 @@ def box_layout(node: Node) -> str:
 
 
 def clip_function(node: Node) -> tuple[str, int] | None:
-    """The function that clips the boxes of a node, and its ``axes``; None if there is none."""
+    """The function that clips the boxes of a node, and its ``axes`` or 0; None if there is none."""
     return _CLIPPED.get(box_layout(node)) if node.op == BOX_CROP else None
 
 

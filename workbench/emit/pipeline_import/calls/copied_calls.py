@@ -121,7 +121,8 @@ def _clips(user: TracedOp, function: str, calls: Sequence[TracedOp], made: Colle
     if user.schema != "RandomBBoxCrop" or user.inputs[0].edge not in made:
         return False
     expected, axes = clip_function(Node("", BOX_CROP, user.args)) or ("", 0)
-    return function == expected and calls[-1].args.get("shape") == (-1, 2 * axes)
+    same_axes = not axes or calls[-1].args.get("shape") == (-1, 2 * axes)
+    return function == expected and same_axes
 
 
 def _grouped(
