@@ -168,8 +168,12 @@ def test_the_images_are_found_where_exported_scripts_find_them(
     listed = {"images": [{"id": 1, "file_name": "1.jpg"}], "annotations": [], "categories": []}
     location.write_text(json.dumps(listed))
     (sample,) = list_samples(open_dataset(location))
-    assert os.path.dirname(sample.path) == find_annotations(str(location))["file_root"]
     assert os.path.isfile(sample.path) == (images != "elsewhere")
+    if images == "elsewhere":
+        with pytest.raises(FileNotFoundError, match=r"No image of .*a\.json is in .*images"):
+            find_annotations(str(location))
+    else:
+        assert os.path.dirname(sample.path) == find_annotations(str(location))["file_root"]
 
 
 def test_the_file_is_parsed_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

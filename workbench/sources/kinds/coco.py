@@ -6,7 +6,7 @@ The images lie beside the file, in ``images`` there, or in the folder that the f
 
 from __future__ import annotations
 
-import hashlib
+import atexit
 import json
 import os
 import pathlib
@@ -244,25 +244,33 @@ def require_sizes(dataset: Dataset, found: dict[str, Any]) -> None:
 
 
 def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader: the annotations, and the folder that their images are in."""
+    """Arguments of the COCO reader: the annotations, and the folder of their images.
+
+    That is train2017 for annotations/instances_train2017.json, as in COCO, or images, or the
+    one with the annotations. Raises FileNotFoundError if none of these has an image.
+    """
     file = pathlib.Path(data).absolute()
-    names = [image.get("file_name", "") for image in json.loads(file.read_bytes())["images"]]
-    places = ("", "images", file.stem.rpartition("_")[2])  # train2017 of instances_train2017
-    folders = [folder / place for folder in file.parents[:2] for place in places]
-    found = max(folders, key=lambda f: sum((f / name).is_file() for name in names[:100]))
-    return {"annotations_file": data, "file_root": str(found)}
+    names = [image.get("file_name") or "" for image in json.loads(file.read_bytes())["images"]]
+    places = (file.stem.rpartition("_")[2], "images", "")
+    folders = [parent / place for parent in file.parents[:2] for place in places]
+    for folder in folders:
+        if any((folder / name).is_file() for name in names):
+            return {"annotations_file": data, "file_root": str(folder)}
+    raise FileNotFoundError(f"No image of {data} is in {', '.join(map(str, folders))}")
 
 
 @lru_cache(maxsize=8)
-def _root_of(location: str, names: tuple[str, ...]) -> str:
+def _root_of(location: str, stamp: int) -> str:
     """The folder that ``find_annotations`` finds, of annotations that are read: 156 MB take 5 s.
 
-    That one stands alone, as exported scripts have it.
+    That one stands alone, as exported scripts have it. Without an image the annotations' own.
     """
+    names = [image.get("file_name") or "" for image in _read(location, stamp).entries["images"]]
     file = pathlib.Path(location).absolute()
-    places = ("", "images", file.stem.rpartition("_")[2])
-    folders = [folder / place for folder in file.parents[:2] for place in places]
-    return str(max(folders, key=lambda f: sum((f / name).is_file() for name in names)))
+    places = (file.stem.rpartition("_")[2], "images", "")
+    folders = [parent / place for parent in file.parents[:2] for place in places]
+    found = (f for f in folders if any((f / name).is_file() for name in names))
+    return str(next(found, file.parent))
 
 
 class Coco(SourceKind):
@@ -348,8 +356,7 @@ class Coco(SourceKind):
 
     def root(self, dataset: Dataset) -> str:
         try:
-            images = annotations_of(dataset)["images"][:100]
-            return _root_of(dataset.location, tuple(each.get("file_name", "") for each in images))
+            return _root_of(dataset.location, _stamp(dataset))
         except (DataError, OSError, ValueError, TypeError, AttributeError):
             return os.path.dirname(os.path.abspath(dataset.location))
 
@@ -383,7 +390,9 @@ class Coco(SourceKind):
 
     def write_placeholder(self, folder: Path) -> Path:
         path = folder / "annotations.json"
-        path.write_text('{"images": [], "annotations": [], "categories": []}', encoding="utf-8")
+        image = {"id": 1, "file_name": path.name, "width": 1, "height": 1}  # a file that is there
+        placeholder = {"images": [image], "annotations": [], "categories": []}
+        path.write_text(json.dumps(placeholder), encoding="utf-8")
         return path
 
 
@@ -395,27 +404,22 @@ class Coco(SourceKind):
 # that is not labelled lies far outside of the image, and is therefore never visible.
 
 
+def keypoints_as_polygons(data: str) -> str:
+    """Annotations whose polygons are the key points: DALI's COCO reader has no key points."""
+    annotations = json.loads(pathlib.Path(data).read_bytes())
+    for annotation in annotations["annotations"]:
+        points = np.array(annotation["keypoints"]).reshape(-1, 3)
+        points[points[:, 2] == 0] = -1e6  # not labelled: so far outside, it is never visible
+        annotation["segmentation"] = [points[:, :2].ravel().tolist()]
+    return json.dumps(annotations)
+
+
 def find_keypoints(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader for annotations with key points as outlines."""
-    found = os.stat(data)
-    known = f"{os.path.abspath(data)} {found.st_mtime_ns} {found.st_size}"
-    folder = os.path.join(tempfile.gettempdir(), f"key-points-{os.getuid()}")
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    if os.stat(folder).st_uid != os.getuid():
-        raise PermissionError(f"{folder} is another user's: set TMPDIR")
-    name = hashlib.sha256(known.encode()).hexdigest()[:32]
-    path = os.path.join(folder, f"{name}.json")
-    if not os.path.isfile(path):
-        with open(data, encoding="utf-8") as file:
-            document = json.load(file)
-        for one in document["annotations"]:
-            points = np.array(one["keypoints"]).reshape(-1, 3)
-            points[points[:, 2] == 0] = -1e6  # not labelled
-            one["segmentation"] = [points[:, :2].ravel().tolist()]
-        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as made:
-            json.dump(document, made)
-        os.replace(made.name, path)
-    return {**find_annotations(data), "annotations_file": path}
+    """Arguments of the COCO reader; the annotations are a temporary copy with key points."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as copy:
+        copy.write(keypoints_as_polygons(data))
+    atexit.register(pathlib.Path(copy.name).unlink, missing_ok=True)
+    return {**find_annotations(data), "annotations_file": copy.name}
 
 
 def _has_points(points: Any) -> bool:
@@ -428,8 +432,9 @@ class CocoKeypoints(Coco):
     about = "COCO key points (*keypoints*.json)"
     begins: ClassVar = {"polygon_masks": True}
     find = staticmethod(find_keypoints)
-    helpers = (find_annotations,)
-    imports = ("hashlib", "json", "numpy as np", "os", "pathlib", "tempfile")
+    helpers = (find_annotations, keypoints_as_polygons)
+    imports = ("atexit", "json", "numpy as np", "pathlib", "tempfile")
+    is_indexed = True
     precedence = 4
     sample = "coco/keypoints.json"
 
@@ -443,6 +448,12 @@ class CocoKeypoints(Coco):
                 f"{bad[0].get('image_id')}. Write three or more of three numbers each, or leave "
                 "keypoints out of the file's name."
             )
+
+    def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any]:
+        """What ``find`` gives; the copy is in the given folder, which a preview removes."""
+        path = folder / "annotations.json"
+        path.write_text(keypoints_as_polygons(dataset.location), encoding="utf-8")
+        return {"annotations_file": str(path), "file_root": self.root(dataset)}
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
         """As of COCO, but for the outlines in the file, which are not read."""
