@@ -1,5 +1,7 @@
-"""ResNet training: random crop to 224, mirror, normalise with ImageNet's mean and
-deviation.
+"""ResNet training on ImageNet: random crop, mirror, normalise.
+
+Yields images (float32 CHW [3, 224, 224]) and labels (int32 [1]). With device='mixed'
+labels stay on the CPU.
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 

@@ -1,5 +1,7 @@
-"""ResNet training: random crop to 224, mirror, normalise with ImageNet's mean and
-deviation.
+"""ResNet training on ImageNet: random crop, mirror, normalise.
+
+Yields images (float32 CHW [3, 224, 224]) and labels (int32 [1]). With device='mixed'
+labels stay on the CPU.
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
@@ -23,7 +25,7 @@ from nvidia.dali.plugin.jax import DALIGenericIterator
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # each operator adds a number, so that a new one changes no other's values
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -61,9 +63,9 @@ def imagenet_train_pipeline(
 def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
     """Return the number of samples in each batch of one epoch of a reader's shard.
 
-    All shards have the same number of batches, and no batch is empty: where the last one
-    would be, the batch before it leaves it one sample. With a batch size of 1 this is not
-    possible: a shard that has one sample less has one batch less.
+    Ranks step equally often, so that none waits for another: if a shard would get an empty
+    last batch, one sample moves there from the batch before. With a batch size of 1 there is
+    none to move: a shard that has one sample less has one batch less.
     """
     samples, shards = meta["epoch_size"], meta["number_of_shards"]
     # A reader moves to the next shard after each epoch.
@@ -101,12 +103,12 @@ class Loader:
         self.sharding = NamedSharding(mesh, PartitionSpec("batch"))
         self.shards = [everywhere.index(place) for place in self.devices]
         self.num_shards = len(everywhere)
-        self.batch_size = batch_size
+        self._batch_size = batch_size
         pipes = [
             imagenet_train_pipeline(
                 data,
                 device,
-                seed + 100_000 * shard_id,  # shards draw apart
+                seed + 100_000 * shard_id,  # other augmentations on each rank
                 shard_id,
                 self.num_shards,
                 batch_size=batch_size,
@@ -116,38 +118,40 @@ class Loader:
             for shard_id, place in zip(self.shards, self.devices, strict=True)
         ]
         # An iterator for each device: one for all of them would want a GPU for each.
-        self.iterators = [
+        self._iterators = [
             DALIGenericIterator([pipe], OUTPUTS, reader_name="reader", auto_reset=True)
             for pipe in pipes
         ]
-        self.metas = [pipe.reader_meta("reader") for pipe in pipes]
-        self.epoch, self.given = 0, 0  # batches of this epoch
-        self.newest: object = None
+        self._readers = [pipe.reader_meta("reader") for pipe in pipes]
+        self._epoch, self._position = 0, 0  # and the next batch of it
+        self._newest: object = None
 
     def __len__(self) -> int:
-        return len(self.iterators[0])
+        return len(self._iterators[0])
 
     def __iter__(self) -> Iterator[dict[str, jax.Array]]:
-        self.newest = current = object()
-        sizes = [batch_sizes(meta, self.epoch, self.batch_size) for meta in self.metas]
-        for number in range(self.given, len(self)):
-            if self.newest is not current:
+        self._newest = current = object()
+        sizes = [
+            batch_sizes(meta, self._epoch, self._batch_size) for meta in self._readers
+        ]
+        for number in range(self._position, len(self)):
+            if self._newest is not current:
                 raise RuntimeError("a newer iterator has replaced this one")
-            parts = [next(batches) for batches in self.iterators]
-            self.given = number + 1
-            if self.given == len(self):  # a consumer may stop here
-                for batches in self.iterators:
+            parts = [next(batches) for batches in self._iterators]
+            self._position = number + 1
+            if self._position == len(self):  # here: a break may follow the yield
+                for batches in self._iterators:
                     next(batches, None)  # its epoch is over: it begins the next
-                self.epoch, self.given = self.epoch + 1, 0
+                self._epoch, self._position = self._epoch + 1, 0
             batch = {name: self.join([p[name] for p in parts]) for name in OUTPUTS}
             batch["labels"] = batch["labels"].squeeze(-1)
             # With batches of 1 sample a shard can have a batch less.
             valid = [each[number] if number < len(each) else 0 for each in sizes]
-            batch["valid"] = self.join([np.arange(self.batch_size) < n for n in valid])
+            batch["valid"] = self.join([np.arange(self._batch_size) < n for n in valid])
             yield batch
 
     def join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
         """One array of the parts, each on its own device."""
-        shape = (self.num_shards * self.batch_size, *parts[0].shape[1:])
+        shape = (self.num_shards * self._batch_size, *parts[0].shape[1:])
         placed = list(map(jax.device_put, parts, self.devices))
         return jax.make_array_from_single_device_arrays(shape, self.sharding, placed)

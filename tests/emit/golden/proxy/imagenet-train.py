@@ -1,5 +1,6 @@
-"""ResNet training: random crop to 224, mirror, normalise with ImageNet's mean and
-deviation.
+"""ResNet training on ImageNet: random crop, mirror, normalise.
+
+Yields images (float32 CHW [3, 224, 224]).
 
 DALI Proxy: data set, sampler and worker processes are PyTorch's. The workers read files, and
 DALI decodes and augments the batches in the process that trains.
@@ -35,7 +36,7 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler, Sampler
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # each operator adds a number, so that a new one changes no other's values
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]

@@ -1,6 +1,10 @@
 """DINO's multi-crop (arXiv 2104.14294): two global crops of 224, eight local ones of
 96.
 
+Yields global_1 and global_2 (float32 CHW [3, 224, 224]), local_1, local_2, local_3,
+local_4, local_5, local_6, local_7 and local_8 (float32 CHW [3, 96, 96]) and labels
+(int32 [1]). With device='mixed' labels stay on the CPU.
+
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
@@ -17,7 +21,7 @@ from nvidia.dali.data_node import DataNode
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # each operator adds a number, so that a new one changes no other's values
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -467,11 +471,10 @@ def main() -> None:
     pipe = build_pipeline(args.data, args.batch_size, args.threads, args.device)
     for _ in range(5):  # the first batches fill queues and allocate memory
         pipe.run()
-    start = time.perf_counter()
+    t0 = time.perf_counter()
     for _ in range(args.batches):
         pipe.run()
-    seconds = time.perf_counter() - start
-    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
+    print(f"{args.batches * args.batch_size / (time.perf_counter() - t0):.0f} imgs/s")
 
 
 if __name__ == "__main__":

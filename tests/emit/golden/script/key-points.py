@@ -1,5 +1,8 @@
-"""Key points on whole images as HigherHRNet trains (arXiv 1908.10357): turned, scaled,
-512 px.
+"""HigherHRNet on COCO's key points (arXiv 1908.10357): swap left and right if mirrored.
+
+Yields images (float32 CHW [3, 512, 512]), points (float32 [N, 2]), visible (bool
+[N]) and mirrored (int32). With device='mixed' points, visible and mirrored stay on
+the CPU.
 
 Usage: python pipe.py --data COCO.json [--device cpu|mixed] [--batch-size N] [--batches N]
 
@@ -7,9 +10,8 @@ Needs nvidia-dali-cuda120.
 """
 
 import argparse
-import hashlib
+import atexit
 import json
-import os
 import pathlib
 import tempfile
 import time
@@ -21,48 +23,49 @@ from nvidia.dali.data_node import DataNode
 BATCH_SIZE = 12
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # each operator adds a number, so that a new one changes no other's values
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 
 
 def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader: the annotations, and the folder that their images are in."""
+    """Arguments of the COCO reader: the annotations, and the folder of their images.
+
+    That is train2017 for annotations/instances_train2017.json, as in COCO, or images, or the
+    one with the annotations. Raises FileNotFoundError if none of these has an image.
+    """
     file = pathlib.Path(data).absolute()
-    names = [image.get("file_name", "") for image in json.loads(file.read_bytes())["images"]]
-    places = ("", "images", file.stem.rpartition("_")[2])  # train2017 of instances_train2017
-    folders = [folder / place for folder in file.parents[:2] for place in places]
-    found = max(folders, key=lambda f: sum((f / name).is_file() for name in names[:100]))
-    return {"annotations_file": data, "file_root": str(found)}
+    names = [image.get("file_name") or "" for image in json.loads(file.read_bytes())["images"]]
+    places = (file.stem.rpartition("_")[2], "images", "")
+    folders = [parent / place for parent in file.parents[:2] for place in places]
+    for folder in folders:
+        if any((folder / name).is_file() for name in names):
+            return {"annotations_file": data, "file_root": str(folder)}
+    raise FileNotFoundError(f"No image of {data} is in {', '.join(map(str, folders))}")
+
+
+def keypoints_as_polygons(data: str) -> str:
+    """Annotations whose polygons are the key points: DALI's COCO reader has no key points."""
+    annotations = json.loads(pathlib.Path(data).read_bytes())
+    for annotation in annotations["annotations"]:
+        points = np.array(annotation["keypoints"]).reshape(-1, 3)
+        points[points[:, 2] == 0] = -1e6  # not labelled: so far outside, it is never visible
+        annotation["segmentation"] = [points[:, :2].ravel().tolist()]
+    return json.dumps(annotations)
 
 
 def find_keypoints(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader for annotations with key points as outlines."""
-    found = os.stat(data)
-    known = f"{os.path.abspath(data)} {found.st_mtime_ns} {found.st_size}"
-    folder = os.path.join(tempfile.gettempdir(), f"key-points-{os.getuid()}")
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    if os.stat(folder).st_uid != os.getuid():
-        raise PermissionError(f"{folder} is another user's: set TMPDIR")
-    name = hashlib.sha256(known.encode()).hexdigest()[:32]
-    path = os.path.join(folder, f"{name}.json")
-    if not os.path.isfile(path):
-        with open(data, encoding="utf-8") as file:
-            document = json.load(file)
-        for one in document["annotations"]:
-            points = np.array(one["keypoints"]).reshape(-1, 3)
-            points[points[:, 2] == 0] = -1e6  # not labelled
-            one["segmentation"] = [points[:, :2].ravel().tolist()]
-        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as made:
-            json.dump(document, made)
-        os.replace(made.name, path)
-    return {**find_annotations(data), "annotations_file": path}
+    """Arguments of the COCO reader; the annotations are a temporary copy with key points."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as copy:
+        copy.write(keypoints_as_polygons(data))
+    atexit.register(pathlib.Path(copy.name).unlink, missing_ok=True)
+    return {**find_annotations(data), "annotations_file": copy.name}
 
 
 def points_inside(points: DataNode, size: DataNode | float) -> DataNode:
     """Which points (N, 2) are in an image of a size."""
-    inside = 1.0 * ((points >= 0.0) & (points <= size))
-    return fn.reductions.min(inside, axes=1) > 0.5
+    inside = fn.cast((points >= 0.0) & (points <= size), dtype=types.INT32)
+    return fn.reductions.min(inside, axes=1) > 0
 
 
 @pipeline_def
@@ -79,17 +82,17 @@ def key_points_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ..
     size = fn.peek_image_shape(jpegs, dtype=types.FLOAT)
     zoom = fn.random.uniform(range=[0.75, 1.5], seed=seed + 1)
     window = math.min(size[0], size[1]) * zoom
-    place = fn.random.uniform(range=[-0.2, 0.2], shape=[2], seed=seed + 2)
-    centre = size[1::-1] * 0.5 + place * window
+    shift = fn.random.uniform(range=[-0.2, 0.2], shape=[2], seed=seed + 2)
+    centre = size[1::-1] * 0.5 + shift * window
     to_origin = fn.transforms.translation(offset=-centre)
     factor = 512.0 / window
     factors = fn.stack(factor, factor)
     scaled = fn.transforms.scale(to_origin, scale=factors)
     angle = fn.random.uniform(range=[-30, 30], seed=seed + 3)
     turned = fn.transforms.rotation(scaled, angle=angle)
-    placed = fn.transforms.translation(turned, offset=[256.0, 256.0])
+    matrix = fn.transforms.translation(turned, offset=[256.0, 256.0])
     images = fn.warp_affine(
-        images, size=[512, 512], fill_value=0, inverse_map=False, matrix=placed
+        images, size=[512, 512], fill_value=0, inverse_map=False, matrix=matrix
     )
     mirror = fn.random.coin_flip(probability=0.5, seed=seed + 4)
     images = fn.crop_mirror_normalize(
@@ -100,8 +103,8 @@ def key_points_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ..
         std=STD,
         mirror=mirror,
     )
-    # Points follow the image through warp and normalize
-    points = fn.reshape(fn.coord_transform(points, MT=placed), shape=[-1, 2])
+    # Points follow the image through warp_affine and mirror
+    points = fn.reshape(fn.coord_transform(points, MT=matrix), shape=[-1, 2])
     visible = points_inside(points, 512.0)
     points = fn.coord_flip(points, flip_x=mirror, center_x=256.0)
     return images, points, visible, mirror
@@ -141,11 +144,10 @@ def main() -> None:
     pipe = build_pipeline(args.data, args.batch_size, args.threads, args.device)
     for _ in range(5):  # the first batches fill queues and allocate memory
         pipe.run()
-    start = time.perf_counter()
+    t0 = time.perf_counter()
     for _ in range(args.batches):
         pipe.run()
-    seconds = time.perf_counter() - start
-    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
+    print(f"{args.batches * args.batch_size / (time.perf_counter() - t0):.0f} imgs/s")
 
 
 if __name__ == "__main__":

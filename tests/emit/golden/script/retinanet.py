@@ -1,5 +1,8 @@
-"""RetinaNet detection as torchvision trains it (arXiv 1708.02002): mirror, 800 px,
-normalise.
+"""RetinaNet training on COCO as torchvision does it (arXiv 1708.02002).
+
+Yields images (float32 CHW [3, H, W]), boxes (float32 [N, 4]: left, top, right,
+bottom, in pixels) and labels (int32 [N]). With device='mixed' boxes and labels stay
+on the CPU.
 
 Usage: python pipe.py --data COCO.json [--device cpu|mixed] [--batch-size N] [--batches N]
 
@@ -17,19 +20,25 @@ from nvidia.dali.data_node import DataNode
 BATCH_SIZE = 2
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # each operator adds a number, so that a new one changes no other's values
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 
 
 def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader: the annotations, and the folder that their images are in."""
+    """Arguments of the COCO reader: the annotations, and the folder of their images.
+
+    That is train2017 for annotations/instances_train2017.json, as in COCO, or images, or the
+    one with the annotations. Raises FileNotFoundError if none of these has an image.
+    """
     file = pathlib.Path(data).absolute()
-    names = [image.get("file_name", "") for image in json.loads(file.read_bytes())["images"]]
-    places = ("", "images", file.stem.rpartition("_")[2])  # train2017 of instances_train2017
-    folders = [folder / place for folder in file.parents[:2] for place in places]
-    found = max(folders, key=lambda f: sum((f / name).is_file() for name in names[:100]))
-    return {"annotations_file": data, "file_root": str(found)}
+    names = [image.get("file_name") or "" for image in json.loads(file.read_bytes())["images"]]
+    places = (file.stem.rpartition("_")[2], "images", "")
+    folders = [parent / place for parent in file.parents[:2] for place in places]
+    for folder in folders:
+        if any((folder / name).is_file() for name in names):
+            return {"annotations_file": data, "file_root": str(folder)}
+    raise FileNotFoundError(f"No image of {data} is in {', '.join(map(str, folders))}")
 
 
 def sides_of(images: DataNode, layout: str = "HWC") -> DataNode:
@@ -49,17 +58,16 @@ def retinanet_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...
         seed=seed,
         name="reader",
     )
-    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
-    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 1)
-    flip = fn.flip(images, horizontal=mirror)
-    resize = fn.resize(flip, resize_shorter=800, max_size=1333)
-    normalize = fn.crop_mirror_normalize(
-        resize, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
+    decoded = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    scaled = fn.resize(decoded, resize_shorter=800, max_size=1333)
+    flip = fn.random.coin_flip(probability=0.5, seed=seed + 1)
+    images = fn.crop_mirror_normalize(
+        scaled, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD, mirror=flip
     )
-    # Boxes follow the image through flip and resize
-    boxes = fn.bb_flip(boxes / sides_of(images), ltrb=True, horizontal=mirror)
-    boxes = boxes * sides_of(resize)
-    return normalize, boxes, labels
+    # bb_flip takes shares of the image, so from pixels to shares and back
+    boxes = fn.bb_flip(boxes / sides_of(decoded), ltrb=True, horizontal=flip)
+    boxes = boxes * sides_of(images, "CHW")
+    return images, boxes, labels
 
 
 def build_pipeline(
@@ -94,11 +102,10 @@ def main() -> None:
     pipe = build_pipeline(args.data, args.batch_size, args.threads, args.device)
     for _ in range(5):  # the first batches fill queues and allocate memory
         pipe.run()
-    start = time.perf_counter()
+    t0 = time.perf_counter()
     for _ in range(args.batches):
         pipe.run()
-    seconds = time.perf_counter() - start
-    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
+    print(f"{args.batches * args.batch_size / (time.perf_counter() - t0):.0f} imgs/s")
 
 
 if __name__ == "__main__":

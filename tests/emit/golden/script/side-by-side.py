@@ -1,6 +1,9 @@
 """A square of each photo is erased, at a random place (Cutout, DeVries and Taylor
 2017).
 
+Yields images (float32 CHW [3, 224, 224]) and labels (int32 [1]). With device='mixed'
+labels stay on the CPU.
+
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
@@ -24,7 +27,7 @@ BATCH_SIZE = 64
 NUM_THREADS = 4
 PIPELINES = 2
 DEVICE = "cpu"
-SEED = 42  # each operator adds a number, so that a new one changes no other's values
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -102,7 +105,7 @@ def build_pipelines(
         pipe = cutout_pipeline(
             data,
             device,
-            seed + 100_000 * shard,  # shards draw apart
+            seed + 100_000 * shard,  # other augmentations on each rank
             shard,
             PIPELINES,
             batch_size=batch_size,
@@ -143,11 +146,10 @@ def main() -> None:
     batches = in_turns(pipes)
     for _ in range(5 * PIPELINES):  # the first batches fill queues and allocate memory
         next(batches)
-    start = time.perf_counter()
+    t0 = time.perf_counter()
     for _ in range(args.batches):
         next(batches)
-    seconds = time.perf_counter() - start
-    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
+    print(f"{args.batches * args.batch_size / (time.perf_counter() - t0):.0f} imgs/s")
 
 
 if __name__ == "__main__":

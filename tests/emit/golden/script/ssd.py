@@ -1,5 +1,8 @@
-"""SSD300 detection as NVIDIA trains it (arXiv 1512.02325): crops by overlap, colour,
-mirror.
+"""SSD300 training on COCO as NVIDIA does it (arXiv 1512.02325).
+
+Yields images (float32 CHW [3, 300, 300]), boxes (float32 [N, 4]: left, top, right,
+bottom, as shares of the sides) and labels (int32 [N]). With device='mixed' boxes and
+labels stay on the CPU.
 
 Usage: python pipe.py --data COCO.json [--device cpu|mixed] [--batch-size N] [--batches N]
 
@@ -17,31 +20,37 @@ from nvidia.dali.data_node import DataNode
 BATCH_SIZE = 32
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # each operator adds a number, so that a new one changes no other's values
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
 MEAN = [0.0]
 STD = [255.0]
 
 
 def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader: the annotations, and the folder that their images are in."""
-    file = pathlib.Path(data).absolute()
-    names = [image.get("file_name", "") for image in json.loads(file.read_bytes())["images"]]
-    places = ("", "images", file.stem.rpartition("_")[2])  # train2017 of instances_train2017
-    folders = [folder / place for folder in file.parents[:2] for place in places]
-    found = max(folders, key=lambda f: sum((f / name).is_file() for name in names[:100]))
-    return {"annotations_file": data, "file_root": str(found)}
+    """Arguments of the COCO reader: the annotations, and the folder of their images.
 
-
-def clip_boxes(boxes: DataNode, axes: int = 2) -> DataNode:
-    """Clip boxes (starts, ends) to the image: random_bbox_crop accepts no others.
-
-    Boxes outside the image or in pixels are not clipped, so DALI raises for them.
+    That is train2017 for annotations/instances_train2017.json, as in COCO, or images, or the
+    one with the annotations. Raises FileNotFoundError if none of these has an image.
     """
-    starts, ends = boxes[:, :axes], boxes[:, axes:]
-    before = math.min(math.min(starts + 1.0, ends), 0.0)
-    after = math.max(math.max(ends - 1.0, starts) - 1.0, 0.0)
-    low, high = math.max(starts, 0.0) + before, math.min(ends, 1.0) + after
-    return fn.reshape(fn.stack(low, high, axis=1), shape=[-1, 2 * axes])
+    file = pathlib.Path(data).absolute()
+    names = [image.get("file_name") or "" for image in json.loads(file.read_bytes())["images"]]
+    places = (file.stem.rpartition("_")[2], "images", "")
+    folders = [parent / place for parent in file.parents[:2] for place in places]
+    for folder in folders:
+        if any((folder / name).is_file() for name in names):
+            return {"annotations_file": data, "file_root": str(folder)}
+    raise FileNotFoundError(f"No image of {data} is in {', '.join(map(str, folders))}")
+
+
+def clip_boxes(boxes: DataNode) -> DataNode:
+    """Clip boxes (left, top, right, bottom) to the image: random_bbox_crop accepts no others.
+
+    Boxes that do not overlap the image, or are in pixels, are moved out: DALI raises for them.
+    """
+    low = types.Constant([-1.0, -1.0, 0.0, 0.0])
+    high = types.Constant([1.0, 1.0, 2.0, 2.0])
+    outside = fn.cast(boxes != math.clamp(boxes, low, high), dtype=types.FLOAT)
+    moved = 2.0 * fn.reductions.max(outside, axes=1, keep_dims=True)
+    return math.clamp(boxes, 0.0, 1.0) + moved
 
 
 @pipeline_def
@@ -69,8 +78,6 @@ def ssd_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
     images = fn.decoders.image_slice(
         jpegs, crop_anchor, crop_shape, output_type=types.RGB, device=device
     )
-    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
-    images = fn.flip(images, horizontal=mirror)
     images = fn.resize(images, resize_x=300, resize_y=300)
     hue = fn.random.uniform(range=[-0.5, 0.5], seed=seed + 3)
     saturation = fn.random.uniform(range=[0.5, 1.5], seed=seed + 4)
@@ -84,10 +91,11 @@ def ssd_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
         brightness=brightness,
         contrast=contrast,
     )
+    flip = fn.random.coin_flip(probability=0.5, seed=seed + 2)
     images = fn.crop_mirror_normalize(
-        images, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
+        images, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD, mirror=flip
     )
-    boxes = fn.bb_flip(boxes, ltrb=True, horizontal=mirror)
+    boxes = fn.bb_flip(boxes, ltrb=True, horizontal=flip)
     return images, boxes, labels
 
 
@@ -123,11 +131,10 @@ def main() -> None:
     pipe = build_pipeline(args.data, args.batch_size, args.threads, args.device)
     for _ in range(5):  # the first batches fill queues and allocate memory
         pipe.run()
-    start = time.perf_counter()
+    t0 = time.perf_counter()
     for _ in range(args.batches):
         pipe.run()
-    seconds = time.perf_counter() - start
-    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
+    print(f"{args.batches * args.batch_size / (time.perf_counter() - t0):.0f} imgs/s")
 
 
 if __name__ == "__main__":

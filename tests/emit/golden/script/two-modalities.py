@@ -1,5 +1,8 @@
 """Two modalities of MR, slices of volumes, as nnU-Net trains in 2D (arXiv 1809.10486).
 
+Yields images (float32) and labels (int32 [1]). With device='mixed' labels stay on
+the CPU.
+
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 
 Needs nvidia-dali-cuda120.
@@ -18,7 +21,7 @@ from nvidia.dali.pipeline import do_not_convert
 BATCH_SIZE = 32
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # each operator adds a number, so that a new one changes no other's values
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
 SIZE = [256, 256]
 
 
@@ -280,11 +283,10 @@ def main() -> None:
     pipe = build_pipeline(args.data, args.batch_size, args.threads, args.device)
     for _ in range(5):  # the first batches fill queues and allocate memory
         pipe.run()
-    start = time.perf_counter()
+    t0 = time.perf_counter()
     for _ in range(args.batches):
         pipe.run()
-    seconds = time.perf_counter() - start
-    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
+    print(f"{args.batches * args.batch_size / (time.perf_counter() - t0):.0f} imgs/s")
 
 
 if __name__ == "__main__":

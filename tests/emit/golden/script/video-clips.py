@@ -1,6 +1,9 @@
 """Video clips as SlowFast trains Slow 8x8 (arXiv 1812.03982): short side 256 to 320,
 crop 224.
 
+Yields clips (float32 FCHW [F, 3, 224, 224]) and labels (int32 [1]). With
+device='mixed' labels stay on the CPU.
+
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 
 Needs nvidia-dali-cuda120.
@@ -17,7 +20,7 @@ from nvidia.dali.data_node import DataNode
 BATCH_SIZE = 8
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # each operator adds a number, so that a new one changes no other's values
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
 CROP = [224, 224]
 MEAN = [0.45 * 255]
 STD = [0.225 * 255]
@@ -155,11 +158,10 @@ def main() -> None:
     pipe = build_pipeline(args.data, args.batch_size, args.threads, args.device)
     for _ in range(5):  # the first batches fill queues and allocate memory
         pipe.run()
-    start = time.perf_counter()
+    t0 = time.perf_counter()
     for _ in range(args.batches):
         pipe.run()
-    seconds = time.perf_counter() - start
-    rate = args.batches * args.batch_size / seconds
+    rate = args.batches * args.batch_size / (time.perf_counter() - t0)
     print(f"{rate:.1f} sequences/s, {rate * 8:.0f} frames/s")
 
 

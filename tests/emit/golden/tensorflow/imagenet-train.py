@@ -1,5 +1,7 @@
-"""ResNet training: random crop to 224, mirror, normalise with ImageNet's mean and
-deviation.
+"""ResNet training on ImageNet: random crop, mirror, normalise.
+
+Yields images (float32 CHW [3, 224, 224]) and labels (int32 [1]). With device='mixed'
+labels stay on the CPU.
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
@@ -22,7 +24,7 @@ from nvidia.dali.plugin.tf import DALIDataset
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # each operator adds a number, so that a new one changes no other's values
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -76,7 +78,7 @@ def build_pipeline(
     pipe = imagenet_train_pipeline(
         data,
         device,
-        seed + 100_000 * shard_id,  # shards draw apart
+        seed + 100_000 * shard_id,  # other augmentations on each rank
         shard_id,
         num_shards,
         batch_size=batch_size,
@@ -90,9 +92,9 @@ def build_pipeline(
 def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
     """Return the number of samples in each batch of one epoch of a reader's shard.
 
-    All shards have the same number of batches, and no batch is empty: where the last one
-    would be, the batch before it leaves it one sample. With a batch size of 1 this is not
-    possible: a shard that has one sample less has one batch less.
+    Ranks step equally often, so that none waits for another: if a shard would get an empty
+    last batch, one sample moves there from the batch before. With a batch size of 1 there is
+    none to move: a shard that has one sample less has one batch less.
     """
     samples, shards = meta["epoch_size"], meta["number_of_shards"]
     # A reader moves to the next shard after each epoch.
@@ -117,46 +119,48 @@ class Loader:
     """
 
     def __init__(self, pipe: Pipeline) -> None:
-        self.meta, self.batch_size = pipe.reader_meta("reader"), pipe.max_batch_size
-        self.epoch, self.given = 0, 0  # batches of this epoch
-        longest_shard = ceil(self.meta["epoch_size"] / self.meta["number_of_shards"])
+        self._reader_meta = pipe.reader_meta("reader")
+        self._batch_size = pipe.max_batch_size
+        self._epoch, self._position = 0, 0  # and the next batch of it
+        meta = self._reader_meta
+        longest_shard = ceil(meta["epoch_size"] / meta["number_of_shards"])
         # The batches of an epoch of ``dataset``, which includes the padding.
-        self.longest = ceil(longest_shard / self.batch_size)
-        self.newest: object = None
+        self.longest = ceil(longest_shard / self._batch_size)
+        self._newest: object = None
         place = "/cpu:0" if pipe.device_id is None else f"/gpu:{pipe.device_id}"
         # DALIDataset makes a pipeline of its own out of this one, which is only asked things.
         with tf.device(place):
             self.dataset = DALIDataset(
                 pipe,
-                batch_size=self.batch_size,
+                batch_size=self._batch_size,
                 num_threads=pipe.num_threads,
                 device_id=pipe.device_id,
-                output_shapes=tuple((self.batch_size, *shape) for shape in SHAPES),
+                output_shapes=tuple((self._batch_size, *shape) for shape in SHAPES),
                 output_dtypes=DTYPES,
             )
-        self.stream: Iterator[tuple[tf.Tensor, ...]] | None = None
+        self._stream: Iterator[tuple[tf.Tensor, ...]] | None = None
 
-    def sizes(self) -> list[int]:
+    def _sizes(self) -> list[int]:
         """Return the number of samples in each batch of the current epoch."""
-        return batch_sizes(self.meta, self.epoch, self.batch_size)
+        return batch_sizes(self._reader_meta, self._epoch, self._batch_size)
 
     def __len__(self) -> int:
-        return len(self.sizes())
+        return len(self._sizes())
 
     def __iter__(self) -> Iterator[dict[str, tf.Tensor]]:
-        self.newest = current = object()
-        if self.stream is None:  # another one would begin with the first epoch again
-            self.stream = iter(self.dataset)
-        sizes = self.sizes()
-        for number in range(self.given, len(sizes)):
-            if self.newest is not current:
+        self._newest = current = object()
+        if self._stream is None:  # another one would begin with the first epoch again
+            self._stream = iter(self.dataset)
+        sizes = self._sizes()
+        for number in range(self._position, len(sizes)):
+            if self._newest is not current:
                 raise RuntimeError("a newer iterator has replaced this one")
-            tensors = next(self.stream)
-            self.given = number + 1
-            if self.given == len(sizes):  # a consumer may stop here
+            tensors = next(self._stream)
+            self._position = number + 1
+            if self._position == len(sizes):  # here: a break may follow the yield
                 for _ in range(len(sizes), self.longest):
-                    next(self.stream)  # padding
-                self.epoch, self.given = self.epoch + 1, 0
+                    next(self._stream)  # padding
+                self._epoch, self._position = self._epoch + 1, 0
             left = sizes[number]  # the rest is padding
             batch = {name: t[:left] for name, t in zip(OUTPUTS, tensors, strict=True)}
             batch["labels"] = tf.squeeze(batch["labels"], -1)

@@ -1,5 +1,4 @@
-"""ResNet training: random crop to 224, mirror, normalise with ImageNet's mean and
-deviation.
+"""ResNet training on ImageNet: random crop, mirror, normalise.
 
 The same in torchvision's transforms, for machines without DALI:
 

@@ -1,5 +1,7 @@
-"""ResNet training: random crop to 224, mirror, normalise with ImageNet's mean and
-deviation.
+"""ResNet training on ImageNet: random crop, mirror, normalise.
+
+Yields images (float32 CHW [3, 224, 224]) and labels (int32 [1]). With device='mixed'
+labels stay on the CPU.
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
@@ -28,7 +30,7 @@ from torch.nn.parallel import DistributedDataParallel
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # each operator adds a number, so that a new one changes no other's values
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -83,7 +85,7 @@ def build_pipeline(
     pipe = imagenet_train_pipeline(
         data,
         device,
-        seed + 100_000 * shard_id,  # shards draw apart
+        seed + 100_000 * shard_id,  # other augmentations on each rank
         shard_id,
         num_shards,
         batch_size=batch_size,
@@ -99,9 +101,9 @@ def build_pipeline(
 def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
     """Return the number of samples in each batch of one epoch of a reader's shard.
 
-    All shards have the same number of batches, and no batch is empty: where the last one
-    would be, the batch before it leaves it one sample. With a batch size of 1 this is not
-    possible: a shard that has one sample less has one batch less.
+    Ranks step equally often, so that none waits for another: if a shard would get an empty
+    last batch, one sample moves there from the batch before. With a batch size of 1 there is
+    none to move: a shard that has one sample less has one batch less.
     """
     samples, shards = meta["epoch_size"], meta["number_of_shards"]
     # A reader moves to the next shard after each epoch.
@@ -131,53 +133,56 @@ class Loader:
         last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL,
         restart: bool = False,
     ) -> None:
-        self.partial, self.restart = last_batch == LastBatchPolicy.PARTIAL, restart
-        self.meta, self.batch_size = pipe.reader_meta("reader"), pipe.max_batch_size
-        self.batches = DALIGenericIterator(
+        self._partial = last_batch == LastBatchPolicy.PARTIAL
+        self._restart = restart
+        self._reader_meta = pipe.reader_meta("reader")
+        self._batch_size = pipe.max_batch_size
+        self._iterator = DALIGenericIterator(
             [pipe],
             OUTPUTS,
             reader_name="reader",  # it knows how long an epoch is
-            last_batch_policy=LastBatchPolicy.FILL if self.partial else last_batch,
+            last_batch_policy=LastBatchPolicy.FILL if self._partial else last_batch,
             auto_reset=True,
         )
-        # Batches of this epoch; DALI has prepared and counted the next one.
-        self.given = max(0, int(self.batches._counter) // self.batch_size - 1)
-        self.newest: object = None
+        # The next batch of the epoch: DALI has counted one more, which it has prepared.
+        # It has no public fields for this and for the shard: checked with DALI 2.4.
+        self._position = max(0, int(self._iterator._counter) // self._batch_size - 1)
+        self._newest: object = None
 
-    def sizes(self) -> list[int]:
+    def _sizes(self) -> list[int]:
         """Return the number of samples in each batch of the current epoch."""
-        if not self.partial:
-            return [self.batch_size] * len(self.batches)
-        epoch = int(self.batches._shards_id[0]) - self.meta["shard_id"]
-        return batch_sizes(self.meta, epoch, self.batch_size)
+        if not self._partial:
+            return [self._batch_size] * len(self._iterator)
+        epoch = int(self._iterator._shards_id[0]) - self._reader_meta["shard_id"]
+        return batch_sizes(self._reader_meta, epoch, self._batch_size)
 
     def __len__(self) -> int:
-        return len(self.sizes())
+        return len(self._sizes())
 
-    def end_epoch(self) -> None:
+    def _end_epoch(self) -> None:
         """Skip the rest of the epoch."""
-        while next(self.batches, None):
+        while next(self._iterator, None):
             pass
-        self.given = 0
+        self._position = 0
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
-        self.newest = current = object()
-        if self.restart and self.given:
-            self.end_epoch()
-        sizes = self.sizes()
-        for number in range(self.given, len(sizes)):
-            if self.newest is not current:
+        self._newest = current = object()
+        if self._restart and self._position:
+            self._end_epoch()
+        sizes = self._sizes()
+        for number in range(self._position, len(sizes)):
+            if self._newest is not current:
                 raise RuntimeError("a newer iterator has replaced this one")
-            (batch,) = next(self.batches)  # a list with one entry for each pipeline
-            self.given = number + 1
-            if self.given == len(sizes):
-                self.end_epoch()  # a consumer may stop here
+            (batch,) = next(self._iterator)  # a list with one entry for each pipeline
+            self._position = number + 1
+            if self._position == len(sizes):
+                self._end_epoch()  # here: a break may follow the yield
             batch["labels"] = batch["labels"].squeeze(-1).long()
             yield {name: values[: sizes[number]] for name, values in batch.items()}
 
     def checkpoint(self) -> bytes:
         """Return the state of the loader of a resumable pipeline."""
-        return self.batches.checkpoints()[0]
+        return self._iterator.checkpoints()[0]
 
 
 def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:

@@ -1,5 +1,6 @@
-"""ResNet training: random crop to 224, mirror, normalise with ImageNet's mean and
-deviation.
+"""ResNet training on ImageNet: random crop, mirror, normalise.
+
+Yields images (float32 CHW [3, 224, 224]).
 
 A model of Triton's DALI backend: encoded images in, what the pipeline gives out. The
 backend serialises this file itself; where its Python has no DALI, do it beforehand.
@@ -21,7 +22,7 @@ from nvidia.dali.plugin.triton import autoserialize
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # each operator adds a number, so that a new one changes no other's values
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
