@@ -6,6 +6,7 @@ import io
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from functools import cache
 from inspect import getsource
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, NamedTuple
@@ -14,6 +15,12 @@ from workbench.errors import DataError
 
 if TYPE_CHECKING:
     from workbench.sources import Dataset
+
+
+@cache
+def _source(function: Callable[..., Any]) -> str:
+    """The text of a function; finding it takes a millisecond, for it is tokenized."""
+    return getsource(function)
 
 
 class Sample(NamedTuple):
@@ -400,8 +407,8 @@ class SourceKind:
         if self.argument_name:
             return ""
         called = (self.find, *([self.reader] if self.reader else []))
-        texts = [each if isinstance(each, str) else getsource(each) for each in self.helpers]
-        return "\n\n".join([*texts, *(decorator + getsource(each) for each in called)])
+        texts = [each if isinstance(each, str) else _source(each) for each in self.helpers]
+        return "\n\n".join([*texts, *(decorator + _source(each) for each in called)])
 
     @property
     def remedy(self) -> str:

@@ -407,7 +407,6 @@ class ViewModel:
         self.sessions.follow()
         if state.checked.graph is not self.graph:
             state.checked = check_before_run(self.graph, self.catalog, self.machine, self.roots)
-        self._follow_warnings()
         sound = not state.checked.faults and not self.data_panel.error and not unread
         differs = sound and state.mode == "difference"
         state.baselines = baselines_of(state.checked.running) if differs else []
@@ -423,6 +422,7 @@ class ViewModel:
             self.background_previews.follow(state, request)
         there = request if request == self._done else None
         self.comparison.follow(state, self.data_panel.datasets, there)
+        self._follow_warnings()
         self._refresh()
 
     def _follow_warnings(self) -> None:

@@ -127,7 +127,7 @@ class Exports:
         """The code of the present graph, or why it cannot go to the target."""
         graph, checked = state.checked.graph, state.checked
         faults = blocking_faults(state)
-        if checked.source is None or state.unread is not None:
+        if not checked.sound or state.unread is not None:
             first = on_drawn_nodes(checked.whole, layout, faults)[0]
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
             return {"message": f"{str(first).strip()}{more}", "node": first.node}
@@ -189,7 +189,7 @@ def exported_files(
     checked: Checked, target: str, document: Document, panel: DataPanel, skip_bad: bool, file: str
 ) -> Export:
     """The files as they are saved, with the graph in the main one."""
-    if checked.source is None:
+    if not checked.sound:
         raise GraphEditError(f"Not exported: {checked.faults[0]}")
     frames = document.layout.frames.values()
     made = with_frame_comments(_export(checked, target, panel, skip_bad, file), frames)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
@@ -51,7 +52,7 @@ MOST_TRIED = 4000
 graph gets fewer remedies, so that the time for them does not grow with its square."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Checked:
     """A graph, why it cannot run here, and its script where it is sound.
 
@@ -64,11 +65,16 @@ class Checked:
     faults: tuple[Fault, ...]
     loose_faults: tuple[Fault, ...]
     """Of nodes that no output depends on: they stop nothing."""
-    source: Code | None
+    sound: bool
     flows: dict[Port, str]
     """What each output port will give, as far as it is known without running."""
     fixes: Mapping[Fault, tuple[Fix, ...]]
     """What can be done about a fault, those of loose nodes included."""
+
+    @cached_property
+    def source(self) -> Code | None:
+        """The script of a sound graph, written once it is asked for: a picture does not wait."""
+        return script_of(self.running) if self.sound else None
 
     @property
     def graph(self) -> Graph:
@@ -267,22 +273,22 @@ def check_before_run(
     faults, loose, running = whole.stopping_faults, whole.loose_faults, whole.running
     if roots is not None:
         faults = (*faults, *root_faults(running.graph, roots))
-    source = None if faults else script_of(running)
-    if source and graph.settings.device == "mixed" and machine.no_gpu:
+    sound = not faults
+    if sound and graph.settings.device == "mixed" and machine.no_gpu:
         reason = f"images are decoded on the GPU (mixed), and {machine.no_gpu}"
         faults = (Fault("", "device", reason, "Choose CPU to preview here."),)
-    elif source:
+    elif sound:
         faults = tuple(gpu_faults(running, machine))
     types = {**whole.types, **running.types}
     flows = {port: type_text(flow) for port, flow in types.items()}
     fixed = min(MOST_FIXED, MOST_TRIED // max(1, len(graph.nodes)))
-    moved = on_cpu(whole) if source and faults else None
+    moved = on_cpu(whole) if sound and faults else None
     to_cpu = (Fix("Run everything on the CPU", moved),) if moved is not None else ()
     remedies = {
-        fault: to_cpu if source and fault in faults else fixes(whole, fault)
+        fault: to_cpu if sound and fault in faults else fixes(whole, fault)
         for fault in (*faults, *loose)[:fixed]
     }
-    return Checked(whole, running, faults, loose, source, flows, remedies)
+    return Checked(whole, running, faults, loose, sound, flows, remedies)
 
 
 def initial_selection(graph: Graph, catalog: Catalog) -> list[str]:
@@ -402,7 +408,7 @@ def warnings_of(state: ViewState) -> tuple[Fault, ...]:
 
 def warnings_before_run(checked: Checked, facts: Mapping[str, DataFacts]) -> tuple[Fault, ...]:
     """The warnings about a graph that can run, by what is known of its data so far."""
-    return replace(checked.running, facts=facts).warnings if checked.source else ()
+    return checked.running.on_data(facts).warnings if checked.sound else ()
 
 
 def unread_fault(graph: Graph, error: DataError) -> Fault:
