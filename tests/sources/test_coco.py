@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -174,6 +176,20 @@ def test_the_images_are_found_where_exported_scripts_find_them(
             find_annotations(str(location))
     else:
         assert os.path.dirname(sample.path) == find_annotations(str(location))["file_root"]
+
+
+def test_the_copy_with_key_points_is_removed_when_the_program_ends(shapes: Path) -> None:
+    place = str(shapes / "coco" / "keypoints.json")
+    lines = (
+        "import os, sys; from workbench.sources.kinds.coco import find_keypoints",
+        "found = find_keypoints(sys.argv[1])['annotations_file']",
+        "print(os.path.isfile(found), found)",
+    )
+    command = [sys.executable, "-c", "\n".join(lines), place]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    existed, copy = done.stdout.split()
+    assert existed == "True"
+    assert not os.path.exists(copy)
 
 
 def test_the_file_is_parsed_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
