@@ -1,7 +1,7 @@
 """The background thread that turns requests into pictures: the newest request wins.
 
 What else is looked at (steps, statistics, one tile closely) runs in the same thread: what is
-``interactive`` in turns with the pictures, all else while no picture is due.
+``interactive`` in turns with the pictures, all else in a pause between pictures.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ from workbench.preview import PreviewRequest, PreviewResult, render_batch
 PATIENCE = 0.2
 """Seconds before a request counts as slow: the screen says that it is being computed, and a newer
 one ends it."""
+
+PAUSE = 0.15
+"""Seconds after a picture before what is not interactive begins: while a key is held or a slider
+dragged, no picture has to wait until such a job gives way."""
 
 GRACE = 5.0
 """Seconds that a worker has to give way: then it hangs, or is at work on something far too large,
@@ -70,6 +74,8 @@ class Previewer:
         self._slow = self._interrupted = self._gave_way = False
         self._turn = False
         """Whether what is interactive may run before the next picture."""
+        self._pictured = 0.0
+        """When the last picture was there."""
         self._proven: int | None = None
         """Process id of the worker that gave the last picture."""
         self._closed = False
@@ -131,9 +137,8 @@ class Previewer:
     def _work(self) -> None:
         while True:
             with self._condition:
-                self._condition.wait_for(
-                    lambda: self._closed or self._waiting or self._background_jobs
-                )
+                while not (self._closed or self._waiting or self._is_due()):
+                    self._condition.wait(self._pause_left() if self._background_jobs else None)
                 if self._closed:
                     return
                 self._slow = self._interrupted = False
@@ -143,6 +148,14 @@ class Previewer:
                 self._render(self.running)
             elif self._background_job is not None:
                 self._look(self._background_job)
+
+    def _pause_left(self) -> float:
+        return max(0.0, self._pictured + PAUSE - time.monotonic())
+
+    def _is_due(self) -> bool:
+        """Whether a background job may run."""
+        jobs = self._background_jobs.values()
+        return any(job.interactive for job in jobs) or (bool(jobs) and not self._pause_left())
 
     def _choose(self) -> None:
         """What runs next: the picture that waits, or interactive jobs after the last picture."""
@@ -164,7 +177,7 @@ class Previewer:
             self._proven = self._engine.pid
         with self._condition:
             self._gave_way = self._interrupted and isinstance(outcome, CancelledError)
-            self.running = None
+            self.running, self._pictured = None, time.monotonic()
         if not self._closed:
             self._on_done(request, outcome)
 
