@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
@@ -63,6 +64,10 @@ from workbench.ui.state.view_state import (
 )
 from workbench.ui.storage.autosave import Autosave, state_folder
 from workbench.ui.storage.saved_snippets import saved_snippets
+
+SENDING = 0.001
+"""Seconds in which the thread that sends can take the interpreter's lock, so that a picture is
+sent before all else is computed: else it waits for 5 ms (``sys.getswitchinterval``)."""
 
 
 class ViewModel:
@@ -486,6 +491,7 @@ class ViewModel:
             elif isinstance(outcome, PreviewResult):
                 state.preview, state.picture = outcome, picture_bytes(outcome, request)
                 self._publisher.show("preview", "picture", state.picture)  # the rest takes time
+                time.sleep(SENDING)
                 state.failure, self._done, state.started = None, request, True
                 self.data_panel.seen(request.data, f"{self.engine.pid} {outcome.folder}")
                 self.background_previews.follow(state, request)
