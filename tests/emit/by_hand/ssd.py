@@ -41,7 +41,7 @@ def train_pipeline(data, device, shard_id=0, num_shards=1):
     )
     images = fn.decoders.image_slice(jpegs, anchor, shape, device=device, output_type=types.RGB)
     mirror = fn.random.coin_flip(probability=0.5)
-    hue = fn.random.uniform(range=[-0.5, 0.5])
+    hue = fn.random.uniform(range=[-18, 18])
     saturation = fn.random.uniform(range=[0.5, 1.5])
     brightness = fn.random.uniform(range=[0.875, 1.125])
     contrast = fn.random.uniform(range=[0.5, 1.5])

@@ -79,7 +79,7 @@ def ssd_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
         jpegs, crop_anchor, crop_shape, output_type=types.RGB, device=device
     )
     images = fn.resize(images, resize_x=300, resize_y=300)
-    hue = fn.random.uniform(range=[-0.5, 0.5], seed=seed + 3)
+    hue = fn.random.uniform(range=[-18.0, 18.0], seed=seed + 3)
     saturation = fn.random.uniform(range=[0.5, 1.5], seed=seed + 4)
     images = fn.hsv(images, dtype=types.FLOAT, hue=hue, saturation=saturation)
     brightness = fn.random.uniform(range=[0.875, 1.125], seed=seed + 5)
