@@ -61,6 +61,10 @@ class Module:
             listed=names if len(names) < 40 else f"the {len(self.outputs)} of ``OUTPUTS``",
             labels=self.labels,
             masks=outputs_of_kind(self.outputs, "mask"),
+            outside=max(
+                (each.args.get("fill", 0) for each in self.nodes if each.op == "follow_masks"),
+                default=0,
+            ),
             lists=self.lists,
             texts=file_names(self.graph),
             validation_outputs=self.validation,
