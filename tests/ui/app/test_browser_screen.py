@@ -111,6 +111,16 @@ def test_edges_are_dragged_kept_and_reset(panel: PanelHost, photos: Path) -> Non
     for _ in range(100):
         page.keyboard.press("ArrowRight")
     assert in_sight(page, pane(page, "inspector"))
+    assert width(pane(page, "panels")) >= 160
+
+    # Nor does a width that a larger window kept, one after the other for every form.
+    for size in (1000, 800):
+        page.set_viewport_size({"width": size, "height": 900})
+        page.reload()
+        await_picture(page)
+        for each in ("canvas", "inspector", "panels"):
+            assert in_sight(page, pane(page, each))
+            assert width(pane(page, each)) >= 159
     edge.dblclick()
 
 

@@ -10,6 +10,7 @@ import { followTheme } from "./theme";
 /** Pixels of the screen's width below which canvas and inspector share a column, or all do. */
 const MEDIUM = 900;
 const NARROW = 640;
+/** The least width of a pane, as in `screen.css`. */
 const NARROWEST_PANE = 160;
 const STEP = 16;
 /** The share of a narrow screen's height that the panels keep; each of the others has half of it. */
@@ -102,10 +103,11 @@ function edgeOf(panes: HTMLElement, pane: Pane): HTMLElement {
   edge.setAttribute("aria-orientation", "vertical");
   edge.setAttribute("aria-label", `Width of the ${pane}`);
   edge.setAttribute("data-lm-suppress-shortcuts", "true");
-  const widthNow = (): number =>
-    panes.querySelector(`.wb-pane-${pane}`)?.getBoundingClientRect().width ?? NARROWEST_PANE;
+  const widthNow = (of: Pane | "panels" = pane): number =>
+    panes.querySelector(`.wb-pane-${of}`)?.getBoundingClientRect().width ?? NARROWEST_PANE;
   const widen = (to: number): void => {
-    const most = panes.clientWidth - 2 * NARROWEST_PANE;
+    // Only the panels give way, down to the least width.
+    const most = widthNow() + widthNow("panels") - NARROWEST_PANE;
     setWidth(panes, pane, Math.min(Math.max(to, NARROWEST_PANE), most));
   };
   const say = (): void => edge.setAttribute("aria-valuenow", String(Math.round(widthNow())));
@@ -169,9 +171,7 @@ function restoreWidths(panes: HTMLElement): void {
   }
   for (const pane of ["canvas", "inspector"] as const) {
     const width = (kept as Partial<Record<Pane, unknown>> | null)?.[pane];
-    if (typeof width === "number" && width >= NARROWEST_PANE && width < panes.clientWidth / 2) {
-      setWidth(panes, pane, width);
-    }
+    if (typeof width === "number" && width >= NARROWEST_PANE) setWidth(panes, pane, width);
   }
 }
 
