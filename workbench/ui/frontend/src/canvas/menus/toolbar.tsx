@@ -8,7 +8,7 @@ import { chooseAlignment } from "../state/alignment";
 import { isOutput } from "../layout/geometry";
 import { Icon } from "../../lib/icons";
 import { openMenu } from "./contextMenu";
-import { freeSide } from "./toolbarPlacement";
+import { freeEdge, freeSide } from "./toolbarPlacement";
 import type { LayoutCache } from "../layout/layoutCache";
 
 /** Pixels of a button's side. */
@@ -73,8 +73,10 @@ export const Toolbar = memo(function Toolbar({ places }: { places: LayoutCache }
       <Icon name="more" size={13} />
     </button>
   );
-  const size = { width: BUTTON + 2, height: (actions.length + 1) * BUTTON + 2 };
-  const side = id ? freeSide(places, id, size, view, { width, height }) : null;
+  const [thin, long] = [BUTTON + 2, (actions.length + 1) * BUTTON + 2];
+  const canvas = { width, height };
+  const side = id ? freeSide(places, id, { width: thin, height: long }, view, canvas) : null;
+  const edge = id ? freeEdge(places, id, { width: long, height: thin }, view, canvas) : "bottom-center";
   return id && side ? (
     <NodeToolbar
       nodeId={id}
@@ -89,7 +91,7 @@ export const Toolbar = memo(function Toolbar({ places }: { places: LayoutCache }
       {more}
     </NodeToolbar>
   ) : (
-    <Panel position="bottom-center" className="wb-toolbar nopan" data-apart>
+    <Panel position={edge} className="wb-toolbar nopan" data-apart>
       {buttons}
       {more}
     </Panel>

@@ -10,41 +10,45 @@ interface Side {
   offset: number;
 }
 
-interface Area {
-  x: number;
-  y: number;
+interface Size {
   width: number;
   height: number;
 }
 
+interface Area extends Size {
+  x: number;
+  y: number;
+}
+
+/** x, y and zoom of the view, as React Flow has them. */
+type View = readonly [number, number, number];
+
 const GAP = 8;
+/** Screen pixels below buttons at the bottom of the canvas, as in `canvas.css`. */
+const BELOW = 46;
 /** How much worse it is to lie outside of the canvas than on another node. */
 const OUTSIDE = 4;
 /** The share of the buttons that may lie on other nodes before they leave their node. */
 const COVERED = 0.2;
 
 /**
- * Null where there is no room beside the node. `size` in screen pixels; `view` is [x, y, zoom],
- * `canvas` what is seen of the canvas.
+ * Null where there is no room beside the node. `size` in screen pixels; `canvas` is what is seen of
+ * the canvas.
  */
 export function freeSide(
   { boxes, settled, inner }: LayoutCache,
   id: string,
-  size: { width: number; height: number },
-  [left, top, zoom]: readonly [number, number, number],
-  canvas: { width: number; height: number },
+  size: Size,
+  view: View,
+  canvas: Size,
 ): Side | null {
   const seen: Area[] = [];
   let own: Area | null = null;
   for (const box of boxes) {
     const at = settled.get(box.id);
     if (!at) continue;
-    const [x, width] = [at.x * zoom + left, box.width * zoom];
-    if (box.id === id) {
-      own = { x, y: at.y * zoom + top, width, height: box.height * zoom };
-    } else if (!inner.has(box.id)) {
-      seen.push({ x, y: at.y * zoom + top, width, height: box.height * zoom });
-    }
+    if (box.id === id) own = onScreen(box, at, view);
+    else if (!inner.has(box.id)) seen.push(onScreen(box, at, view));
   }
   const sides: Side[] = [Position.Right, Position.Left].flatMap((position) =>
     (["start", "end"] as const).map((align) => ({ position, align, offset: GAP })),
@@ -63,8 +67,27 @@ export function freeSide(
   return least <= COVERED * size.width * size.height ? best : null;
 }
 
+/** Where buttons lie that have no room beside their node: at the bottom, unless the node is there. */
+export function freeEdge(
+  { boxes, settled }: LayoutCache,
+  id: string,
+  size: Size,
+  view: View,
+  canvas: Size,
+): "bottom-center" | "top-right" {
+  const box = boxes.find((each) => each.id === id);
+  const at = settled.get(id);
+  if (!box || !at) return "bottom-center";
+  const bottom = {
+    x: (canvas.width - size.width) / 2,
+    y: canvas.height - BELOW - size.height,
+    ...size,
+  };
+  return overlap(onScreen(box, at, view), bottom) > 0 ? "top-right" : "bottom-center";
+}
+
 /** How far from the node the buttons lie beside the wider cards above and below it as well. */
-function besideAll(own: Area, side: Side, size: { width: number; height: number }, seen: Area[]): number {
+function besideAll(own: Area, side: Side, size: Size, seen: Area[]): number {
   const area = placed(own, side, size);
   const beyond = seen
     .filter((other) => overlap(area, other) > 0)
@@ -77,7 +100,16 @@ function besideAll(own: Area, side: Side, size: { width: number; height: number 
   return most < 3 * GAP ? Math.max(side.offset, most + 1) : side.offset;
 }
 
-function placed(own: Area, side: Side, size: { width: number; height: number }): Area {
+function onScreen(size: Size, at: { x: number; y: number }, [left, top, zoom]: View): Area {
+  return {
+    x: at.x * zoom + left,
+    y: at.y * zoom + top,
+    width: size.width * zoom,
+    height: size.height * zoom,
+  };
+}
+
+function placed(own: Area, side: Side, size: Size): Area {
   const { position, align, offset } = side;
   const right = position === Position.Right;
   const x = right ? own.x + own.width + offset : own.x - offset - size.width;
