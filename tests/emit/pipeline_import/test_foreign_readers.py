@@ -14,6 +14,7 @@ from tests.helpers import arrays_of, same, script_batches
 from workbench.catalog import load_catalog
 from workbench.errors import DataError
 from workbench.graph.model import Source
+from workbench.graph.storage.layout import dump_document, load_document
 
 FEATURES = {
     "image/encoded": tfrec.FixedLenFeature((), tfrec.string, ""),
@@ -46,6 +47,28 @@ def test_records_of_which_an_image_and_a_label_are_read() -> None:
     assert "read a.tfrecord: give that as the data" in str(found.report)
     boxes = wb.from_pipeline(pipe(lambda: define("image/encoded", "image/bbox")))
     assert boxes.report.opaque, "boxes of records are read by nothing here"
+
+
+def test_a_saved_report_names_no_folder(tmp_path: Path) -> None:
+    """It goes with a shared link and picture; the report of the import itself has whole paths."""
+    folder = tmp_path / "by Ann"
+    record, arrays = folder / "a.tfrecord", folder / "b.npy"
+
+    def define() -> Any:
+        read = fn.readers.tfrecord(
+            path=str(record), index_path=f"{tmp_path}/a.idx", features=FEATURES
+        )
+        return read["image/encoded"], fn.readers.numpy(files=[str(arrays)])
+
+    found = wb.from_pipeline(pipe(define))
+    said = str(found.report)
+    assert f"read '{record}': give that" in said
+    assert str(arrays) in said
+    saved = dump_document(found.document)
+    assert str(tmp_path) not in saved
+    kept = str(load_document(saved).report)
+    assert "read '.../a.tfrecord': give that" in kept
+    assert "files=('.../b.npy',) is not kept" in kept
 
 
 def test_arrays_and_videos() -> None:

@@ -30,6 +30,7 @@ from workbench.graph import (
 )
 from workbench.graph.edits.edit import rename_node
 from workbench.graph.model import is_text
+from workbench.graph.storage.import_report import ImportIssue, ImportReport
 from workbench.graph.storage.io import FORMAT, VERSION, graph_to_json
 from workbench.graph.storage.layout import (
     MOST_SAVED,
@@ -439,3 +440,21 @@ def test_no_more_are_read_than_can_be_kept() -> None:
     assert draws_from_json({"seed": 1}) == ()
     good = {"seed": 1, "batch": 2, "batch_size": 4}
     assert len(draws_from_json([good] * 1000)) == MOST_SAVED
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("reader read /home/ann/photos/: give that", "reader read .../photos: give that"),
+        ("no file '/home/Ann Smith/a b.yaml', '~/c/d.py'", "no file '.../a b.yaml', '.../d.py'"),
+        ("root=/mnt/x/train,/mnt/x/val; (~ann/y/z)", "root=.../train,.../val; (.../z)"),
+        ("file:///home/ann/a.jpg", "file://.../a.jpg"),
+        ("https://a.org/b/c and gs://bucket/a/b", "https://a.org/b/c and gs://bucket/a/b"),
+        ("CPU/GPU, 1 / 255, a/b/c and /data", "CPU/GPU, 1 / 255, a/b/c and /data"),
+    ],
+)
+def test_a_stored_report_has_the_last_names_of_paths(said: str, kept: str) -> None:
+    issue = ImportIssue("fault", "", "", said)
+    report = ImportReport((), (), (issue,), (said,), {"data": said})
+    stored = load_document(dump_document(Document(chain_graph(), report=report))).report
+    assert stored == ImportReport((), (), (replace(issue, why=kept),), (kept,), {"data": kept})

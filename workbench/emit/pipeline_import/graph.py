@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -327,7 +328,8 @@ def _report(
         if call.op == REQUEST.name and not by_proxy:
             notes.append(f"{node}: {_FED}")
         if call.folder is not None and not call.folder.startswith(traced.placeholders):
-            notes.append(f"{node} read {call.folder}: give that as the data when you run the graph")
+            folder = shlex.quote(call.folder)
+            notes.append(f"{node} read {folder}: give that as the data when you run the graph")
         elif (
             call.op == "readers.file"
             and isinstance(reader := graph.node(node), Source)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from workbench.figures import plot_counts
@@ -22,6 +24,12 @@ _OF_NODES = ("exact", "changed", "opaque")
 """Counts of nodes, which the headline has even if they are 0."""
 _ASSUMED = 6
 """Values that a line names."""
+_PATHS = (
+    r"(?<=['\"])(?:~[a-z]*|/[^/'\"\n]+)(?:/[^/'\"\n]+)+/?(?=['\"])",
+    r"(?:(?<![\w/.)\]~-])|(?<=file://))(?:~[a-z]*|/[^\s/'\",;]+)(?:/[\w.@%+~-][^\s/'\",;]*)+/?",
+)
+_PATH = re.compile("|".join(_PATHS))
+"""An absolute path with a folder: in quotes, where it may hold spaces, or a word of a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,19 +224,27 @@ def _line(entry: ImportIssue, nodes: Sequence[str]) -> str:
 
 
 def report_to_json(report: ImportReport) -> dict[str, Any]:
-    """The report as JSON values; entries that hold nothing are left out."""
+    """The report as JSON values; entries that hold nothing are left out.
+
+    A shared graph holds them: of a path they have the last name only, as ``.../train``, so that
+    nobody reads how the folders of this machine are called.
+    """
     issues = [
-        {name: text for name, text in asdict(issue).items() if text}
+        {name: _without_folders(text) for name, text in asdict(issue).items() if text}
         for issue in (*report.entries, *report.faults)
     ]
     found = {
         "exact": list(report.exact),
         "issues": issues,
-        "notes": list(report.notes),
-        "assumed": dict(report.assumed),
+        "notes": [_without_folders(note) for note in report.notes],
+        "assumed": {name: _without_folders(text) for name, text in report.assumed.items()},
         "changed_nodes": list(report.changed_nodes),
     }
     return {name: value for name, value in found.items() if value}
+
+
+def _without_folders(text: str) -> str:
+    return _PATH.sub(lambda path: f".../{PurePath(path[0]).name}", text)
 
 
 def report_from_json(data: Any) -> ImportReport | None:
