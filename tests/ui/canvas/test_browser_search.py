@@ -234,7 +234,8 @@ def test_an_operator_is_dragged_onto_an_edge_a_card_a_port_and_the_canvas(
     host.open(photos, small())
     page, canvas = host.page, part(host.page, "canvas")
     await_cards(page, 5)  # what comes later would move the places that are dragged to
-    canvas.locator("[data-wb=palette-button]").click()
+    canvas.locator("[data-wb=more]").click()
+    canvas.locator("[data-wb=context]").filter(has_text="Palette of operators").click()
     box, column = (
         canvas.locator(selector).bounding_box() for selector in (".wb-canvas-box", ".wb-palette")
     )
