@@ -116,7 +116,7 @@ def test_a_decoder_unlike_the_annotations_is_a_warning_with_a_fix(
 ) -> None:
     graph = load_recipe("retinanet")
     if adjust is not None:
-        graph = set_arg(graph, CATALOG, "decode", "adjust_orientation", adjust)
+        graph = set_arg(graph, CATALOG, "decoded", "adjust_orientation", adjust)
     facts = DataFacts(turned=7, annotated=annotated, first_turned="2.jpg")  # type: ignore[arg-type]
     warnings = check_warnings(graph, facts={"data": facts})
     found = [each for each in warnings if each.code == "orientation"]
@@ -154,7 +154,7 @@ def test_the_program_names_the_warning_and_with_the_fix_boxes_are_on_their_pixel
     graph = load_recipe("retinanet")
     warned = export(graph, "script", CATALOG, data=str(data)).main.text
     assert "EXIF turns 7 images, whose annotations" in " ".join(warned.split())
-    fixed = set_arg(graph, CATALOG, "decode", "adjust_orientation", False)
+    fixed = set_arg(graph, CATALOG, "decoded", "adjust_orientation", False)
     made = export(fixed, "script", CATALOG, data=str(data)).main.text
     assert "EXIF" not in made
     pipe = import_script(made, tmp_path).build_pipeline(str(data), batch_size=8)

@@ -401,7 +401,7 @@ def test_what_a_body_takes_in_can_be_used_and_stays(opened: Ready) -> None:
     assert screen["inspector", "node"]["id"] == ""
     assert screen["canvas", "fragment"] == ""
     ask(model, "remove", nodes=["branch.then"])
-    assert "it stays" in screen["bar", "message"]
+    assert "cannot be removed" in screen["bar", "message"]
     ask(model, "connect_targets", node="branch.then", output="images", edge="")
     assert screen["canvas", "connect_targets"]["source"] == "branch.then.images"
     ask(model, "compatible_ops", node="branch.then", output="images", edge="")
