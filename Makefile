@@ -40,7 +40,7 @@ lab: $(VENV)/.installed $(PHOTOS) ## open JupyterLab on the quickstart notebook 
 NOTEBOOKS = --nbmake --nbmake-timeout=600 $(wildcard notebooks)
 PYTEST = "$(BIN)/pytest" -n $(WORKERS) --dist loadgroup --timeout=600
 
-test: $(VENV)/.installed-test chromium ## run the tests: 17 minutes of CPU, 10 on two cores (WORKERS=number)
+test: $(VENV)/.installed-test chromium ## run the tests: 10 minutes of CPU, 7 on two cores (WORKERS=number)
 	@$(PYTEST) -p no:nbmake tests $(ARGS)
 
 test-all: $(VENV)/.installed-test chromium ## run the thorough tests too, in up to 70 minutes (SHARE=1/7: a part of what test leaves out)
