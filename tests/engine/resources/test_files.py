@@ -14,8 +14,8 @@ import pytest
 
 from tests.helpers import chain_graph, with_settings
 from workbench.catalog import Catalog
-from workbench.engine.reading import open_readers as module
-from workbench.engine.reading.open_readers import DatasetWatcher
+from workbench.engine.reading import dataset_watcher as module
+from workbench.engine.reading.dataset_watcher import DatasetWatcher
 from workbench.engine.reading.reader_cursor import ReadBatch, ReaderCursor
 from workbench.engine.resources.root_guard import CHANGED, outside_roots, require_inside
 from workbench.engine.run.runner import Result, Runner

@@ -1,16 +1,9 @@
-"""The readers that stay open between runs, and the watch over the data that they read.
-
-Runs inside the worker process only.
-"""
+"""The readers that stay open between runs. Runs inside the worker process only."""
 
 from __future__ import annotations
 
-import itertools
-import os
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +11,7 @@ import numpy as np
 from workbench.catalog.spec import OpSpec
 from workbench.emit.preview.preview_stage import emit_stage
 from workbench.engine.build.plan import Plan
+from workbench.engine.reading.dataset_watcher import DatasetWatcher
 from workbench.engine.reading.reader_cursor import ReaderCursor
 from workbench.engine.reading.undecodable_samples import Sample, check_samples, replace_samples
 from workbench.engine.resources.root_guard import (
@@ -28,7 +22,7 @@ from workbench.engine.resources.root_guard import (
 )
 from workbench.graph.model import Source
 from workbench.graph.model.ports import output_ports
-from workbench.sources import Dataset, Datasets, load_source
+from workbench.sources import Dataset, Datasets
 
 _KEPT_READERS = 2
 _KEPT_WATCHERS = 8
@@ -42,7 +36,7 @@ class ReadSamples(NamedTuple):
 
 
 class OpenReaders:
-    """Not thread-safe."""
+    """Readers of the last sources, which go on where they stopped. Not thread-safe."""
 
     def __init__(self) -> None:
         self._cursors: OrderedDict[tuple[Dataset | None, str], ReaderCursor] = OrderedDict()
@@ -53,9 +47,9 @@ class OpenReaders:
         return {name: self._watcher(dataset).version for name, dataset in data.items()}
 
     def look(self, data: Datasets, files_of: Callable[[str], Sequence[str]]) -> bool:
-        """Whether any of the data have changed, of which ``files_of`` names what was read.
+        """Whether any of the data have changed; readers of changed data are closed.
 
-        The readers of these are closed.
+        ``files_of`` returns the files of a dataset that were read.
         """
         watchers = {name: self._watcher(dataset) for name, dataset in data.items()}
         changed = [name for name, watcher in watchers.items() if watcher.look(files_of(name))]
@@ -69,7 +63,7 @@ class OpenReaders:
     def read(self, plan: Plan, source: Source, pipelines: int) -> ReadSamples:
         """The samples of a plan's batch; what cannot be read or shown is replaced, with its error.
 
-        ``pipelines`` are those side by side, whose readers stay open all.
+        With ``pipelines`` side by side the reader of each of them stays open.
         """
         dataset = plan.dataset(source)
         watcher = self._watcher(dataset) if dataset else None
@@ -141,7 +135,7 @@ class OpenReaders:
         return sum(cursor.nbytes for cursor in self._cursors.values())
 
     def close(self) -> None:
-        """Close them all."""
+        """Close every reader."""
         for cursor in self._cursors.values():
             cursor.close()
         self._cursors.clear()
@@ -151,82 +145,3 @@ def encoded_output(source: OpSpec) -> int | None:
     """Which of the outputs of a source is encoded images; None where none is."""
     kinds = [output.kind for output in source.outputs]
     return kinds.index("encoded") if "encoded" in kinds else None
-
-
-Stamp = tuple[int, int, int] | None
-"""(time of the last change in ns, size in bytes, inode), or None for what is not there."""
-
-_SHARE = 0.01
-"""A slow folder (many classes, a network disk) is looked at only so often that looking takes no
-more than this share of the time. A look at 16 files and 12 class folders takes 0.1 ms."""
-_MANY_FOLDERS = 10_000
-_numbers = itertools.count()
-
-
-class DatasetWatcher:
-    """One dataset: its folders or its list, and the files that were read.
-
-    ``version`` changes with every change that was noticed. A change that leaves a file's size,
-    time of change and inode as they were is not noticed.
-    """
-
-    def __init__(self, dataset: Dataset) -> None:
-        self._dataset = dataset
-        self._root = dataset.root
-        self._number = next(_numbers)
-        self._places: dict[str, Stamp] = {}
-        self._files: dict[str, Stamp] = {}
-        self._rest_until = 0.0
-
-    @property
-    def version(self) -> str:
-        """A name for what the data were like when they were last looked at."""
-        return str(self._number)
-
-    def remember(self, sizes: Mapping[str, int]) -> bool:
-        """Remember files, by name in the dataset, that were read just now with these sizes (bytes).
-
-        Returns whether one has another size already: it changed while it was read.
-        """
-        stamps = {file: _stamp(os.path.join(self._root, file)) for file in sizes}
-        self._files.update(stamps)
-        return any(stamp and stamp[1] != sizes[file] for file, stamp in stamps.items())
-
-    def look(self, files: Iterable[str]) -> bool:
-        """Whether the dataset or one of these files differs from what was remembered."""
-        start = time.monotonic()
-        if start < self._rest_until:
-            return False
-        changed = self._places_changed() | any(
-            _stamp(os.path.join(self._root, file)) != self._files[file]
-            for file in files
-            if file in self._files
-        )
-        if changed:
-            self._number = next(_numbers)
-            self._files.clear()
-        took = time.monotonic() - start
-        self._rest_until = start + took / _SHARE if took > _SHARE else 0.0
-        return changed
-
-    def _places_changed(self) -> bool:
-        if not self._places:
-            self._places = _stamps(self._dataset)
-            return False
-        changed = any(_stamp(folder) != stamp for folder, stamp in self._places.items())
-        if changed:
-            self._places = _stamps(self._dataset)
-        return changed
-
-
-def _stamps(dataset: Dataset) -> dict[str, Stamp]:
-    places = islice(load_source(dataset.kind).watched(dataset), _MANY_FOLDERS)
-    return {place: _stamp(place) for place in places}
-
-
-def _stamp(path: str) -> Stamp:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
