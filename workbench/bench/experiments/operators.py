@@ -191,9 +191,9 @@ class OperatorExperiment(ComparedExperiment):
 # One graph for each operator of a graph, behind the decoder, to be compared by itself.
 
 NOTHING = "nothing"
-"""The graph that decodes, resizes and does nothing more: what the others are told from."""
+"""The graph that only decodes and resizes: the baseline of the others."""
 DECODING = "decoding"
-"""The one that only decodes: what operators that give images a size are told from."""
+"""The graph that only decodes: the baseline of operators that set the size of images."""
 USUAL_SIZE = 256
 """Both sides of the images that an operator works on, unless it gives them a size itself."""
 SIZES = frozenset({"random_resized_crop", "resize"})

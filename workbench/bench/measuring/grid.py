@@ -85,7 +85,7 @@ class Grid:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Grid:
-        """As ``to_json`` gave it; what one of old has not is as DALI has it."""
+        """Read what ``to_json`` returned. Keys that older records lack have DALI's defaults."""
         old = {"pipelines": [1], "executor": ["dynamic"], "dont_use_mmap": [None]}
         known = {**old, **values}
         return cls(**{knob: tuple(known[knob]) for knob in KNOBS})

@@ -227,14 +227,14 @@ def run_as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _heard = ContextVar[Callable[[str], None] | None]("_heard", default=None)
-"""What hears how far DALI is with the making of an automatic augmentation."""
+"""Is called with the progress while DALI builds an automatic augmentation."""
 
 
 @contextmanager
 def making_heard(listener: Callable[[str], None]) -> Iterator[None]:
-    """Meanwhile this hears what is being made of automatic augmentation, where DALI builds it.
+    """Call ``listener`` with the progress while DALI builds automatic augmentations.
 
-    That is every augmentation anew for each place of a sub-policy: up to some seconds.
+    DALI builds every augmentation again for each place of a sub-policy: up to some seconds.
     """
     token = _heard.set(listener)
     try:
@@ -245,9 +245,9 @@ def making_heard(listener: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def handing_in(draws: Sequence[Any], node: str = "", places: int = 0) -> Iterator[None]:
-    """Meanwhile automatic augmentation takes these draws, in order, in the place of its own.
+    """Automatic augmentation takes these draws, in their order, instead of its own.
 
-    Of a node of so many ``places`` one after another it is told which is being made.
+    With ``places``, the number of places of the node's sub-policies, the progress is reported.
     """
     listener = _heard.get()
     if places and listener is not None:

@@ -1,7 +1,7 @@
 """What followers depend on: every geometric operator that their image came through.
 
-So they are in step with these whatever is changed. What a follower depends on are further inputs
-of its node, in the graph that runs alone.
+They are further inputs of the follower's node, only in the graph that runs: a change of one of
+these operators then changes the follower too.
 """
 
 from __future__ import annotations

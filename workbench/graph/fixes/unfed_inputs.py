@@ -25,7 +25,7 @@ def unfed(node: Node, spec: OpSpec) -> list[str]:
 def feed_node(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
     """Feed whatever a node needs: from a new node where the catalogue names one, else the nearest.
 
-    What can be had neither way stays as it is.
+    Inputs for which neither works stay unconnected.
     """
     return _fed(graph, catalog, node_id, beside=graph.node(node_id))
 
@@ -98,7 +98,10 @@ def _sensible(want: PortKind, graph: Graph, catalog: Catalog, port: Port) -> boo
 
 
 def feed_input(graph: Graph, catalog: Catalog, source: Port, node_id: str, into: str) -> Graph:
-    """Feed an input or argument; its value and what excludes it go. Inputs keep their order."""
+    """Connect an input or argument. Its fixed value and arguments that exclude it are removed.
+
+    Inputs keep their order.
+    """
     node = graph.node(node_id)
     spec = catalog[node.op]
     gone = {into} | spec.conflicts_with(into)

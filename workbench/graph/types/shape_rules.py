@@ -65,9 +65,9 @@ def _shape(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _extents_of(call: TypedCall, name: str) -> Extents | None:
-    """The extents that an argument names: none of them where it is not given.
+    """The extents that an argument gives; none if it is not given.
 
-    Of a constant then as many as there are numbers.
+    A constant without a shape has one extent, the number of its values.
     """
     if call.spec.name == "constant" and not call.given(name):
         values = call.whole("fdata") or call.whole("idata")

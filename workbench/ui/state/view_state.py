@@ -256,7 +256,7 @@ class ViewState:
         self.tiles = min(MOST_TILES, max(self.tiles, sample + 1))
 
     def repeated(self, batch_size: int) -> int | None:
-        """Place of the photo that stands at every place, or None: a smaller batch may lack it."""
+        """Index of the sample that is repeated in the whole batch; None if the batch is smaller."""
         return self.repeat if 0 <= self.repeat < batch_size else None
 
     @property

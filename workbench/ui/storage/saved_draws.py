@@ -26,7 +26,7 @@ def save_draw(document: Document, state: ViewState, sample: int | None) -> Docum
 
 
 def delete_draw(document: Document, number: int) -> Document:
-    """Keep a draw no longer."""
+    """Remove a saved draw."""
     gone = _saved(document, number)
     return replace(document, draws=tuple(draw for draw in document.draws if draw is not gone))
 
@@ -37,7 +37,7 @@ def replay_draw(document: Document, state: ViewState, number: int) -> Document:
     if draw.repeat is not None and draw.repeat >= draw.batch_size:
         raise GraphEditError(
             f"This draw is of the photo at place {draw.repeat}, and its batches have "
-            f"{draw.batch_size}. Forget it, or mend its repeat in the file."
+            f"{draw.batch_size}. Forget it, or correct its repeat in the file."
         )
     if draw.batch > MOST_BATCH:
         raise GraphEditError(

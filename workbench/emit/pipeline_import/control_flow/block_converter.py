@@ -20,7 +20,7 @@ class BlockConverter:
     Parameters
     ----------
     make:
-        Gives the call for one of the user's.
+        Returns the call for one of the user's operators.
     finish:
         Gets the calls of each block with the edges that it gives out.
     """
@@ -42,7 +42,7 @@ class BlockConverter:
         """The edges of which the variable is known."""
 
     def convert(self, block: ConditionalBlock, gives: Sequence[TracedInput]) -> Made:
-        """A call for each of the block's."""
+        """Convert the operators of a block, in their order, to calls."""
         made: list[tuple[TracedOp, Call]] = []
         for op in block.ops:
             statement = block.statements.get(op.name)
