@@ -95,7 +95,9 @@ def condition_of(typed: TypedGraph, block: Node) -> tuple[Condition, Port | None
     coin = IF.generator_of(graph, block)
     if coin is not None:
         probability = coin.args.get("probability", 0.5)
-        return (Chance(float(probability)), None) if isinstance(probability, int | float) else None
+        if not isinstance(probability, int | float) or not 0 <= probability <= 1:
+            return None
+        return Chance(float(probability)), None
     made = maker_of(graph, block.inputs.get(CONDITION))
     if made is None:
         return None
