@@ -94,6 +94,14 @@ function Search({ popup }: { popup: Of<"search"> }) {
     },
     [store, place, asked, compatible],
   );
+  const answered = sources.compatible_ops.tried;
+  const isPending = useCallback(
+    ([first]: readonly Item[]): boolean => {
+      const name = first && insertedName(first);
+      return Boolean(name) && (asked === null || compatible !== asked || !answered?.includes(name!));
+    },
+    [asked, compatible, answered],
+  );
   return (
     <SearchableList
       title={everything ? "Search" : "Add an operator"}
@@ -104,6 +112,7 @@ function Search({ popup }: { popup: Of<"search"> }) {
       hook="operator"
       style={style}
       onFound={tryOut}
+      isPending={isPending}
       choose={(item) => {
         close(true);
         chooseFound(store, place, item);

@@ -65,9 +65,12 @@ export function searchItems(
   ];
 }
 
-/** The operator or template that an item would put into the graph, if it is one. */
+const SNIPPET = `${PREFIXES.template}snippet:`;
+
+/** The operator or template that an item would put into the graph, if it is one; no snippet. */
 export function insertedName(item: Item): string | null {
   const { id } = fixOf(item);
+  if (id.startsWith(SNIPPET)) return null;
   if (id.startsWith(PREFIXES.template)) return id.slice(PREFIXES.template.length);
   return Object.values(PREFIXES).some((prefix) => id.startsWith(prefix)) ? null : id;
 }

@@ -24,6 +24,8 @@ interface Props {
   grouped?: boolean;
   /** Hears what is found, best first. */
   onFound?: (found: readonly Item[]) => void;
+  /** Whether what is found may still come in another order: Enter then waits. */
+  isPending?: (found: readonly Item[]) => boolean;
   /** What Delete does to an item, where it does anything. */
   cut?: (item: Item) => void;
   close: () => void;
@@ -59,6 +61,7 @@ export function SearchableList({
   grouped = false,
   typed,
   onFound,
+  isPending,
   choose,
   cut,
   close,
@@ -68,6 +71,8 @@ export function SearchableList({
   const [shown, setShown] = useState(SHOWN);
   /** The item that replaces the graph if it is chosen once more. */
   const [confirmed, setConfirmed] = useState("");
+  /** Enter was pressed before the order of what is found was known. */
+  const [entered, setEntered] = useState(false);
   const pop = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const prefix = useId();
@@ -100,6 +105,11 @@ export function SearchableList({
       setConfirmed(item.id);
     } else choose(item);
   };
+  useEffect(() => {
+    if (!entered || isPending?.(found)) return;
+    setEntered(false);
+    take(found[active]);
+  }, [entered, found, isPending]);
   const key = (event: KeyboardEvent): void => {
     event.stopPropagation();
     const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 6, PageUp: -6 }[event.key];
@@ -107,8 +117,10 @@ export function SearchableList({
       const at = Math.min(Math.max(active + by, 0), found.length - 1);
       if (at >= shown - 1) more();
       setChosen(found[at]?.id ?? "");
-    } else if (event.key === "Enter" && !event.repeat) take(found[active]);
-    else if (event.key === "Delete" && cut && found[active] && !query) cut(found[active]);
+    } else if (event.key === "Enter" && !event.repeat) {
+      if (!chosen && isPending?.(found)) setEntered(true);
+      else take(found[active]);
+    } else if (event.key === "Delete" && cut && found[active] && !query) cut(found[active]);
     else if (event.key === "Escape") close();
     else return;
     event.preventDefault();
@@ -144,6 +156,7 @@ export function SearchableList({
             setQuery(event.currentTarget.value);
             setChosen("");
             setConfirmed("");
+            setEntered(false);
             setShown(SHOWN);
           }}
         />
