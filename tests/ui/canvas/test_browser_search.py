@@ -28,6 +28,8 @@ from workbench.graph import check_graph
 
 pytestmark = pytest.mark.browser
 
+COUNT = "len(model.graph.nodes)"
+
 
 # One search in a real browser: at a place by `/`, for everything by Ctrl K, by keyboard alone.
 
@@ -78,6 +80,23 @@ def test_enter_never_replaces_the_graph_unasked(panel: PanelHost, photos: Path) 
     expect(part(page, "bar").locator("[data-wb=title]")).to_have_text("simclr")
     part(page, "bar").locator("[data-wb=undo]").click()
     await_python(panel, "model.graph.name", lambda name: name == before.name)
+
+
+def test_enter_at_once_takes_what_fits_and_was_typed(panel: PanelHost, photos: Path) -> None:
+    page = open_page(panel, photos, small("imagenet-train"))
+    before = held(panel)
+    for _ in range(3):
+        page.keyboard.press("/")
+        page.keyboard.type("rotate")
+        page.keyboard.press("Enter")  # before it can be known whether it fits
+        await_python(panel, COUNT, lambda count: count == len(before.nodes) + 1)
+        graph = held(panel)
+        (added,) = {each.id for each in graph.nodes} - {each.id for each in before.nodes}
+        assert graph.node(added).op == "rotate"
+        assert not check_graph(graph, load_catalog())
+        expect(search_field(page)).to_have_count(0)
+        page.keyboard.press("Control+z")
+        await_python(panel, COUNT, lambda count: count == len(before.nodes))
 
 
 @pytest.mark.thorough
