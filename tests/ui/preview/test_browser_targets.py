@@ -152,7 +152,7 @@ def test_the_recipe_for_detection_takes_a_turn(host: Host, shapes: Path) -> None
     assert set(names) <= {"triangle", "square", "star", "arrow", "hexagon"}
     before = host.python(_CORNERS)
 
-    canvas.locator("[data-node=flip]").press("Enter")  # its toolbar may lie over it
+    canvas.locator("[data-node=bright]").press("Enter")  # its toolbar may lie over it
     page.keyboard.press("/")
     expect(canvas.locator("[data-wb=search]")).to_be_focused()
     page.keyboard.type("rotate")
