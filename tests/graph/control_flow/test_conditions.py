@@ -145,6 +145,13 @@ def test_what_no_sample_can_have_is_refused(condition: Condition, words: str) ->
         set_condition(BRANCHED, CATALOG, BLOCK, condition)
 
 
+@pytest.mark.parametrize("probability", [-0.1, 1.5, float("nan"), 10**400])
+def test_a_probability_that_cannot_be_is_no_chance(probability: float) -> None:
+    coin = BRANCHED.node(BRANCHED.node(BLOCK).inputs["condition"].node)
+    graph = BRANCHED.replace_node(coin.with_args({"probability": probability}))
+    assert asked(graph) is None
+
+
 def test_so_is_what_cannot_be_asked() -> None:
     with pytest.raises(GraphEditError, match="rotate is no if"):
         set_condition(BRANCHED, CATALOG, "rotate", Chance())
