@@ -113,7 +113,7 @@ def compared_peers(
     machine: Machine,
     facts: dict[str, Any],
 ) -> list[ComparedProgram]:
-    """The named peers and factories as programs; the reason stands for one that cannot be measured.
+    """Return the named peers and factories as programs, or the reason why one cannot be measured.
 
     A factory is compared with DALI on the first of the devices. For each peer that was checked
     ``facts`` gets its version, what it runs and how far its pixels are from DALI's.

@@ -54,7 +54,7 @@ def class_shares(outputs: Outputs) -> list[str]:
 
 
 def told_outputs(resolved: ResolvedGraph) -> str:
-    """What the pipeline yields, and what of it stays on the CPU, as sentences of a docstring."""
+    """Return the sentences of a docstring about the outputs, and which of them stay on the CPU."""
     graph, described = resolved.graph, dict[str, list[str]]()
     for name, flow in resolved.outputs.items():
         node = graph.node(graph.outputs[name].node)
