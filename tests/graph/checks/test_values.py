@@ -177,8 +177,8 @@ def test_a_size_of_zero_follows_the_other_extent() -> None:
 @pytest.mark.parametrize(
     ("op", "arg", "value", "words"),
     [
-        ("crop", "crop", (-5, 20), "with a 0 beside it, that side is not cropped"),
-        ("resize", "size", (0, 0), "with a 0 beside it, DALI works out that side"),
+        ("crop", "crop", (-5, 20), "if one of the two is 0, that side is not cropped"),
+        ("resize", "size", (0, 0), "if one of the two is 0, DALI computes that side"),
         ("resize", "resize_shorter", 0, "Give pixels above 0, for example 224."),
     ],
 )

@@ -120,8 +120,8 @@ _ALONE = frozenset({"resize_shorter", "resize_longer", "max_size"})
 SIZES = _ALONE | {"size", "crop", "resize_x", "resize_y", "resize_z"}
 """Arguments in pixels. A 0 in ``size`` leaves that extent to the others."""
 _ZERO = {
-    "size": "; with a 0 beside it, DALI works out that side",
-    "crop": "; with a 0 beside it, that side is not cropped",
+    "size": "; if one of the two is 0, DALI computes that side",
+    "crop": "; if one of the two is 0, that side is not cropped",
 }
 """What DALI does with a 0 where another side has a size, which is accepted."""
 
