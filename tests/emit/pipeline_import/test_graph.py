@@ -436,7 +436,7 @@ def made_of(ops: list[TracedOp], lines: Lines) -> Made:
 
 @st.composite
 def grown(draw: st.DrawFn) -> tuple[list[TracedOp], list[str]]:
-    """Calls on any lines of the source, of which some are opaque, split or merge."""
+    """Calls on random lines of the source; some are opaque, some split or merge outputs."""
     ops: list[TracedOp] = [reader(), replace(decoder(), places=at(2))]
     edges = [edge for one in ops for edge, _ in one.outputs]
     for number in range(draw(st.integers(1, 25))):

@@ -297,7 +297,7 @@ def test_seeds_out_of_reach_are_changed() -> None:
     assert shared(op("A", "a", seed=2**40), pipeline=2**40).base == 42
 
 
-# DALI's own way to give out seeds, held against DALI.
+# The seeds that DALI assigns to operators, compared with DALI.
 
 
 def test_the_sequence_is_long_and_has_no_pattern() -> None:

@@ -422,7 +422,7 @@ def some(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def first(target: str, pipelines: int, folder: Path, data: Path) -> dict[str, Any]:
-    """The first batches of some graphs that run so many pipelines."""
+    """Return the first batches of some graphs with this number of pipelines."""
     graphs = {n: set_setting(RECIPES[n], pipelines=pipelines) for n in held(target, CHOSEN)}
     for name, graph in graphs.items():
         write(graph, target, folder / name)
