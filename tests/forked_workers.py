@@ -1,6 +1,6 @@
 """Workers and exported scripts of tests: forked from one process that has imported DALI.
 
-Started anew each takes 0.6 s of CPU to import what it runs; forked it takes 0.03 s and is as fresh:
+A started process imports for 0.6 s of CPU; a forked one needs 0.03 s, and its state is as new:
 no test gets what another left. They stand in for ``subprocess.Popen`` in ``worker_process`` and in
 ``exported_script`` alone. Tests of how workers and scripts start, and all on a machine with a GPU,
 start them as users do.
