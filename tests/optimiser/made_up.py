@@ -32,7 +32,7 @@ def slow_graph() -> Graph:
 NAMES = ("colour-after-crop", "crop-in-decoder", "colour-into-twist")
 """What finds a place there, in the order in which it is tried."""
 TRIED = (*NAMES, "colour-after-resize", "cast-into-normalize")
-"""Rewrites that tests look for places for: of all that is told once."""
+"""The rewrites that most tests search with; one test searches with all of them."""
 
 
 def make_up(
