@@ -429,7 +429,7 @@ def layout_read_by_dali(namespace: dict[str, Any], dataset: Dataset) -> Found:
 
 
 def without_dali(target: str, dataset: Dataset) -> Found | None:
-    """What the exported loader lists; None where the export is refused."""
+    """Return the files that the exported loader lists, or None if the export is refused."""
     graph = with_datasets(load_recipe("rotate-jitter"), {"data": dataset})
     try:
         code = export(graph, target, data=dataset).main.text
