@@ -72,6 +72,7 @@ function measure(screen: HTMLElement, panes: HTMLElement): void {
   const alone = screen.dataset["alone"] !== undefined;
   const panels = form === "narrow" && !alone ? height * PANELS_SHARE : height;
   const beside = alone || form === "wide" ? height : height / 2;
+  setLength(screen, "--wb-panes-height", height);
   setLength(panes, "--wb-beside-height", beside);
   setLength(panes, "--wb-panels-height", panels);
 }
