@@ -178,6 +178,19 @@ def test_the_images_are_found_where_exported_scripts_find_them(
         assert os.path.dirname(sample.path) == find_annotations(str(location))["file_root"]
 
 
+def test_the_folder_with_most_images_is_read(path: Path) -> None:
+    """A stray image in the folder that is looked in first chooses nothing."""
+    file = path.with_name("annotations") / "instances_train2017.json"
+    file.parent.mkdir()
+    path.rename(file)
+    stray = file.parents[1] / "train2017"
+    stray.mkdir()
+    images = file.parents[1] / "images"
+    shutil.copy(next(images.iterdir()), stray)
+    assert Path(find_annotations(str(file))["file_root"]) == images
+    assert open_dataset(file).root == str(images)
+
+
 def test_the_copy_with_key_points_is_removed_when_the_program_ends(shapes: Path) -> None:
     place = str(shapes / "coco" / "keypoints.json")
     lines = (

@@ -1,13 +1,15 @@
 """COCO: images of a folder, with the boxes and classes of an annotations file (.json).
 
-The images lie beside the file, in ``images`` there, or in the folder that the file is named after
-(``annotations/instances_train2017.json`` and ``train2017``), or in one of these a folder above.
+The images are next to the file, in ``images`` there, or in the folder that the file is named after
+(``annotations/instances_train2017.json`` and ``train2017`` or ``images/train2017``), or in one of
+these a folder above: in the one that has most of them.
 """
 
 from __future__ import annotations
 
 import atexit
 import json
+import mmap
 import os
 import pathlib
 import tempfile
@@ -150,6 +152,7 @@ _WHOLE = {
 """What DALI takes whole numbers of 32 bits for, and how it ends, or leaves all boxes behind out."""
 _SMALLEST = 0.1
 """Pixels: DALI's default of ``size_threshold``, below which ``readers.coco`` drops a box."""
+_WORDS = (b'"images"', b'"categories"', b'"annotations"', b'"bbox"')
 OUTLINES = frozenset({"polygon_masks", "pixelwise_masks"})
 """Options of the reader with which it reads outlines."""
 _BY_SIZE = ("ratio", "pixelwise_masks")
@@ -243,34 +246,61 @@ def require_sizes(dataset: Dataset, found: dict[str, Any]) -> None:
         )
 
 
-def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader: the annotations, and the folder of their images.
+def folder_of_images(file: pathlib.Path, names: list[str]) -> pathlib.Path:
+    """The folder that has most of the images that an annotations file names.
 
-    That is train2017 for annotations/instances_train2017.json, as in COCO, or images, or the
-    one with the annotations. Raises FileNotFoundError if none of these has an image.
+    Looked in: train2017 for annotations/instances_train2017.json, as in COCO, images/train2017,
+    images, and the file's own folder, there and one above. Raises FileNotFoundError if none has an
+    image.
     """
+    split = file.stem.rpartition("_")[2]
+    places = (split, f"images/{split}", "images", "")
+    folders = [parent / place for parent in file.parents[:2] for place in places]
+    counts = [sum((f / name).is_file() for name in names) if f.is_dir() else 0 for f in folders]
+    if not any(counts):
+        raise FileNotFoundError(f"No image of {file} is in {', '.join(map(str, folders))}")
+    return folders[counts.index(max(counts))]
+
+
+def find_annotations(data: str) -> dict[str, str]:
+    """Arguments of the COCO reader: the annotations, and the folder of their images."""
     file = pathlib.Path(data).absolute()
     names = [image.get("file_name") or "" for image in json.loads(file.read_bytes())["images"]]
-    places = (file.stem.rpartition("_")[2], "images", "")
-    folders = [parent / place for parent in file.parents[:2] for place in places]
-    for folder in folders:
-        if any((folder / name).is_file() for name in names):
-            return {"annotations_file": data, "file_root": str(folder)}
-    raise FileNotFoundError(f"No image of {data} is in {', '.join(map(str, folders))}")
+    return {"annotations_file": data, "file_root": str(folder_of_images(file, names))}
 
 
 @lru_cache(maxsize=8)
 def _root_of(location: str, stamp: int) -> str:
     """The folder that ``find_annotations`` finds, of annotations that are read: 156 MB take 5 s.
 
-    That one stands alone, as exported scripts have it. Without an image the annotations' own.
+    Without an image the annotations' own.
     """
     names = [image.get("file_name") or "" for image in _read(location, stamp).entries["images"]]
     file = pathlib.Path(location).absolute()
-    places = (file.stem.rpartition("_")[2], "images", "")
-    folders = [parent / place for parent in file.parents[:2] for place in places]
-    found = (f for f in folders if any((f / name).is_file() for name in names))
-    return str(next(found, file.parent))
+    try:
+        return str(folder_of_images(file, names))
+    except FileNotFoundError:
+        return str(file.parent)
+
+
+def annotation_files(folder: str) -> Iterator[str]:
+    """The .json files of a folder, and of ``annotations`` in it, with boxes of images."""
+    for place in (folder, os.path.join(folder, "annotations")):
+        if not os.path.isdir(place):
+            continue
+        for name in sorted(os.listdir(place)):
+            path = os.path.join(place, name)
+            if name.lower().endswith(".json") and os.path.isfile(path) and _lists_boxes(path):
+                yield path
+
+
+def _lists_boxes(path: str) -> bool:
+    """Whether a file has the words of COCO's annotations, which takes no reading of its JSON."""
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            return all(text.find(word) >= 0 for word in _WORDS)
+    except (OSError, ValueError):  # an empty file cannot be mapped
+        return False
 
 
 class Coco(SourceKind):
@@ -281,6 +311,7 @@ class Coco(SourceKind):
     op = "readers.coco"
     located_by = frozenset({"annotations_file", "file_root"})
     find = staticmethod(find_annotations)
+    helpers = (folder_of_images,)
     outputs = ("jpegs", "boxes", "labels")
     imports: tuple[str, ...] = ("json", "pathlib")
     targets = "boxes"
@@ -376,6 +407,11 @@ class Coco(SourceKind):
         found = annotations_of(dataset)
         return len(known_images(found) - {one.get("image_id") for one in found["annotations"]})
 
+    def has_unread_masks(self, dataset: Dataset) -> bool:
+        if OUTLINES.intersection(dataset.options or ()):
+            return False
+        return any(one.get("segmentation") for one in annotations_of(dataset)["annotations"])
+
     def nothing_found(self, dataset: Dataset) -> str:
         images = annotations_of(dataset)["images"]
         if not images:
@@ -432,7 +468,7 @@ class CocoKeypoints(Coco):
     about = "COCO key points (*keypoints*.json)"
     begins: ClassVar = {"polygon_masks": True}
     find = staticmethod(find_keypoints)
-    helpers = (find_annotations, keypoints_as_polygons)
+    helpers = (folder_of_images, find_annotations, keypoints_as_polygons)
     imports = ("atexit", "json", "numpy as np", "pathlib", "tempfile")
     is_indexed = True
     precedence = 4
@@ -459,6 +495,9 @@ class CocoKeypoints(Coco):
         """As of COCO, but for the outlines in the file, which are not read."""
         asked = tuple(option for option in dataset.options or () if option not in OUTLINES)
         return super().list_samples(replace(dataset, options=asked))
+
+    def has_unread_masks(self, dataset: Dataset) -> bool:
+        return False  # what it reads as outlines are points
 
     def key_point_names(self, dataset: Dataset) -> list[str]:
         categories = annotations_of(dataset)["categories"]

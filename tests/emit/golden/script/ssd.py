@@ -25,20 +25,27 @@ MEAN = [0.0]
 STD = [255.0]
 
 
-def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader: the annotations, and the folder of their images.
+def folder_of_images(file: pathlib.Path, names: list[str]) -> pathlib.Path:
+    """The folder that has most of the images that an annotations file names.
 
-    That is train2017 for annotations/instances_train2017.json, as in COCO, or images, or the
-    one with the annotations. Raises FileNotFoundError if none of these has an image.
+    Looked in: train2017 for annotations/instances_train2017.json, as in COCO, images/train2017,
+    images, and the file's own folder, there and one above. Raises FileNotFoundError if none has an
+    image.
     """
+    split = file.stem.rpartition("_")[2]
+    places = (split, f"images/{split}", "images", "")
+    folders = [parent / place for parent in file.parents[:2] for place in places]
+    counts = [sum((f / name).is_file() for name in names) if f.is_dir() else 0 for f in folders]
+    if not any(counts):
+        raise FileNotFoundError(f"No image of {file} is in {', '.join(map(str, folders))}")
+    return folders[counts.index(max(counts))]
+
+
+def find_annotations(data: str) -> dict[str, str]:
+    """Arguments of the COCO reader: the annotations, and the folder of their images."""
     file = pathlib.Path(data).absolute()
     names = [image.get("file_name") or "" for image in json.loads(file.read_bytes())["images"]]
-    places = (file.stem.rpartition("_")[2], "images", "")
-    folders = [parent / place for parent in file.parents[:2] for place in places]
-    for folder in folders:
-        if any((folder / name).is_file() for name in names):
-            return {"annotations_file": data, "file_root": str(folder)}
-    raise FileNotFoundError(f"No image of {data} is in {', '.join(map(str, folders))}")
+    return {"annotations_file": data, "file_root": str(folder_of_images(file, names))}
 
 
 def clip_boxes(boxes: DataNode) -> DataNode:
