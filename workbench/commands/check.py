@@ -81,7 +81,7 @@ def check(
     from workbench.engine.protocol.exit_status import printable
     from workbench.files import write_bytes, write_text
     from workbench.health.check import html_report
-    from workbench.sources import kinds_with_targets, load_source
+    from workbench.sources import load_source, readings_with_targets
 
     warnings: Faults | None = None
     if data is None:
@@ -110,10 +110,10 @@ def check(
         click.echo(
             f"note: {images} no annotation; skip_empty of the reader leaves such out", err=True
         )
-    for kind in kinds_with_targets(found.dataset):
+    for other in readings_with_targets(found.dataset):
         click.echo(
-            f"note: what else the samples hold was not looked at: `workbench check {kind}:{data}` "
-            f"reads them as {load_source(kind).about}",
+            f"note: annotations of the samples were not looked at: `workbench check "
+            f"{other.kind}:{other.location}` reads them as {load_source(other.kind).about}",
             err=True,
         )
     if found.bad:

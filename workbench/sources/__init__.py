@@ -13,6 +13,7 @@ import os
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -119,13 +120,16 @@ def taken_as(dataset: Dataset) -> str:
     return f"{kind.about}, {kind.guessed}" if guessed else kind.about
 
 
-def kinds_with_targets(dataset: Dataset) -> list[str]:
-    """The kinds that would read the same data with targets, which these have."""
+def readings_with_targets(dataset: Dataset) -> list[Dataset]:
+    """The same data as kinds that read the targets in them, and COCO's annotations in a folder."""
     found = []
     for kind in load_source(dataset.kind).with_targets:
         with suppress(DataError):
             load_source(kind).require(dataset)
-            found.append(kind)
+            found.append(replace(dataset, kind=kind))
+    if os.path.isdir(dataset.location):
+        with suppress(OSError):
+            found += map(open_dataset, load_source("coco").files_in(dataset.location))
     return found
 
 

@@ -238,6 +238,14 @@ class SourceKind:
         """Whether a path is of this kind."""
         return False
 
+    def files_in(self, folder: str) -> Iterator[str]:
+        """Files in a folder of images that are of this kind."""
+        return iter(())
+
+    def has_unread_masks(self, dataset: Dataset) -> bool:
+        """Whether its annotations have masks that its reader outputs only with an option."""
+        return False
+
     def require(self, dataset: Dataset) -> None:
         """Raise DataError, with the remedy, where a dataset cannot be read at all."""
         raise NotImplementedError

@@ -192,6 +192,22 @@ def test_targets_that_are_not_read_are_offered(make: Make, shapes: Path) -> None
     assert {"boxes", "labels"} <= model.graph.outputs.keys()
 
 
+def test_annotations_in_a_folder_and_their_masks_are_offered(make: Make, shapes: Path) -> None:
+    model, screen = make(shapes / "coco", small())
+    await_count(screen)
+    coco, points = (f"{shapes / 'coco' / name}.json" for name in ("annotations", "keypoints"))
+    places = [each["place"] for each in screen["inspector", "unread"]]
+    assert places == [f"coco:{coco}", f"coco_keypoints:{points}"]
+    assert not screen["canvas", "unread_masks"]
+    model.act("inspector", {"do": "open_folder", "path": places[0]})
+    screen.wait(lambda s: s["canvas", "unread_masks"], "the offer of masks")
+    model.act("canvas", {"do": "give_masks"})
+    screen.wait(lambda s: not s["canvas", "unread_masks"], "the masks that are read")
+    assert model.graph.node(model.graph.outputs["masks"].node).op == "follow_masks"
+    model.act("canvas", {"do": "give_masks"})
+    assert screen["bar", "message"] == "The masks are an output already."
+
+
 def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
     make: Make, tmp_path: Path
 ) -> None:

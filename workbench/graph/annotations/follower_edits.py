@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from workbench.catalog.own_operators import FOLLOWERS
 from workbench.catalog.spec import Catalog
+from workbench.errors import GraphEditError
 from workbench.graph.annotations.followers import (
     annotation_origin,
     follows,
@@ -46,6 +47,35 @@ def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> 
         if output in names:
             graph = _follow(graph, catalog, image, output, port)
     return _with_polygons(graph)
+
+
+def with_masks(graph: Graph, catalog: Catalog) -> Graph:
+    """The graph with the masks of its source as an output that follows the image.
+
+    Raises GraphEditError where no source has masks, or they are an output already.
+    """
+    for source in graph.sources:
+        spec = catalog[source.op]
+        masks = next((port for port in spec.outputs if port.kind == "mask"), None)
+        if masks is None:
+            continue
+        taken = [each for each in spec.conflicts_with(masks.needs) if source.args.get(each) is True]
+        if masks.needs and taken:
+            raise GraphEditError(
+                f"{source.id} reads {' and '.join(taken)}, and DALI gives no masks beside them. "
+                f"Reset {' and '.join(taken)}."
+            )
+        if any(port_kind(graph, catalog, port) == "mask" for port in graph.outputs.values()):
+            raise GraphEditError("The masks are an output already.")
+        reading = source.with_args({masks.needs: True}) if masks.needs else source
+        read = graph.replace_node(reading)
+        name = free_id(graph, "masks")
+        outputs = {**read.outputs, name: Port(source.id, masks.name)}
+        return with_new_targets(replace(read, outputs=outputs), catalog, {name})
+    raise GraphEditError(
+        "No reader of this graph has masks. Open COCO annotations with outlines, or a folder with "
+        "images/ and masks/."
+    )
 
 
 def with_followed(graph: Graph, catalog: Catalog, output: str) -> Graph | None:

@@ -311,7 +311,7 @@ class Coco(SourceKind):
     op = "readers.coco"
     located_by = frozenset({"annotations_file", "file_root"})
     find = staticmethod(find_annotations)
-    helpers = (folder_of_images,)
+    helpers: tuple[Any, ...] = (folder_of_images,)
     outputs = ("jpegs", "boxes", "labels")
     imports: tuple[str, ...] = ("json", "pathlib")
     targets = "boxes"
@@ -406,6 +406,9 @@ class Coco(SourceKind):
         """Images that the file lists, and no annotation."""
         found = annotations_of(dataset)
         return len(known_images(found) - {one.get("image_id") for one in found["annotations"]})
+
+    def files_in(self, folder: str) -> Iterator[str]:
+        return annotation_files(folder)
 
     def has_unread_masks(self, dataset: Dataset) -> bool:
         if OUTLINES.intersection(dataset.options or ()):

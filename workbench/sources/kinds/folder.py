@@ -28,6 +28,7 @@ from workbench.sources.class_folders import (
     named_files,
 )
 from workbench.sources.headers import describe_compression
+from workbench.sources.kinds.coco import annotation_files
 from workbench.sources.kinds.file_list import FILE_LIST, is_list
 
 if TYPE_CHECKING:
@@ -208,6 +209,8 @@ class Folder(SourceKind):
                 "images beside folders are not read. Give a folder with images only, or with "
                 "class folders."
             )
+        if annotations := next(annotation_files(data), ""):
+            return f"There is no image in {data} itself. Open its COCO annotations: {annotations}."
         if deeper := _deeper(data):
             return deeper
         names = ", ".join(entry.name for entry in entries[:3]) + (

@@ -175,6 +175,7 @@ def graph_fields(
             "detail_of": state.detail_of,
             "arguments": memo(argument_entries, catalog, _inspected_op(state, graph)),
             "recent_folders": state.recent_folders,
+            "unread_masks": any(not each["place"] for each in data_panel.view["also"]),
         },
         "inspector": {
             "node": memo(
@@ -187,6 +188,7 @@ def graph_fields(
                 data_panel.view["classes"],
             ),
             "classes": data_panel.view["classes"],
+            "unread": data_panel.view["also"],
         },
         "tabs": {"tab": state.tab},
         "preview": {

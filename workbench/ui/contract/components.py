@@ -164,6 +164,8 @@ class Canvas(Fields):
     recipes: list[views.RecipeLine] = []
     arguments: list[views.ArgumentSearchEntry] = []
     """Of the inspected node."""
+    unread_masks: bool = False
+    """Whether the data have masks that the graph does not read."""
     recent_folders: list[str] = []
     """As ``list_folders`` found them."""
     selected: Both[list[str]] = []
@@ -202,6 +204,8 @@ class Inspector(Fields):
     """Names of the classes of the data."""
     start: views.StartEntry | Empty = {}
     """A recipe to start from. Empty: the graph is the user's own, and has nodes."""
+    unread: list[data_views.OtherReading] = []
+    """Targets of the data that the graph does not read."""
     fused_speed: speed_views.FusedSpeedEntry | Empty = {}
     """An if against one operator."""
     shares: preview_views.InspectedSharesEntry | Empty = {}

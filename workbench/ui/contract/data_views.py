@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import Literal, TypedDict
 
-from workbench.sources import Dataset, kinds_with_targets, load_source
+from workbench.sources import Dataset, load_source, readings_with_targets
 
 
 class FileFinding(TypedDict):
@@ -123,21 +124,26 @@ class DataView(TypedDict):
 
 
 class OtherReading(TypedDict):
-    """A kind that gives targets which are not read now."""
+    """Targets that the data have and the graph does not read."""
 
     place: str
-    """What to open: ``webdataset_boxes:shards``."""
-    about: str
+    """What to open: ``webdataset_boxes:shards``; empty: the masks of what is open."""
+    words: str
+    """Of the button that reads them: ``Read COCO annotations (annotations.json)``."""
 
 
 def other_readings(dataset: Dataset, read: Dataset) -> list[OtherReading]:
-    """Where a dataset's targets are not read, the kinds that do; ``read`` is what the graph does.
+    """The targets of a dataset that are not read, if any; ``read`` is what the graph does.
 
-    Looks at the first samples.
+    Looks at the first samples, and at annotations in the folder.
     """
-    if read.kind != dataset.kind or not dataset.location:
+    if not dataset.location:
         return []
-    return [
-        {"place": f"{kind}:{dataset.location}", "about": load_source(kind).about}
-        for kind in kinds_with_targets(dataset)
-    ]
+    found: list[OtherReading] = []
+    for each in readings_with_targets(dataset) if read.kind == dataset.kind else ():
+        file = "" if each.location == dataset.location else os.path.basename(each.location)
+        words = f"Read {load_source(each.kind).about}" + f": {file}" * bool(file)
+        found.append({"place": f"{each.kind}:{each.location}", "words": words})
+    if load_source(read.kind).has_unread_masks(read):
+        found.append({"place": "", "words": "Give out masks: the annotations have outlines"})
+    return found

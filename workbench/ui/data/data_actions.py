@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.ui.contract.action import Action
+from workbench.catalog.spec import Catalog
+from workbench.graph.annotations.follower_edits import with_masks
+from workbench.graph.storage.layout import Document
+from workbench.ui.contract.action import Action, DocumentEdit, Edited
 
 if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
+    from workbench.ui.state.view_state import ViewState
 
 
 class OpenFolder(Action, tag="open", frozen=True):
@@ -43,6 +47,21 @@ class UseGoodFiles(Action, tag="use_good", frozen=True):
         path = model.data_panel.write_good()
         refused = model.open_data(model.data_panel.with_path(path))
         return refused or f"Opened {path}, without the bad files."
+
+
+class GiveMasks(DocumentEdit, tag="give_masks", frozen=True):
+    """Give out the masks that the annotations have; they follow the image."""
+
+    def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
+        """Select what gives the masks. Raises GraphEditError where there are none."""
+        edited = with_masks(document.graph, catalog)
+        given = (
+            edited.outputs[name] for name in edited.outputs if name not in document.graph.outputs
+        )
+        return document.with_graph(edited), [port.node for port in given]
+
+    def said(self) -> str:
+        return "The masks are an output, and follow the image."
 
 
 class BrowseFolders(Action, tag="browse", frozen=True):

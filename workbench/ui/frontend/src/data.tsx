@@ -113,7 +113,10 @@ function Data({ link, root }: PanelProps<"data">) {
       <div class="wb-data-body">
         <AtFault {...folder} />
         <PassedOver {...folder} open={(path) => link.ask("open", { path })} />
-        <Also {...folder} open={(path) => link.ask("open", { path })} />
+        <Also
+          {...folder}
+          open={(path) => (path ? link.ask("open", { path }) : link.ask("give_masks", {}))}
+        />
         <Inputs parameters={folder.parameters ?? []} />
         <Facts {...folder} />
         <Charts {...{ link, folder }} />
@@ -230,14 +233,14 @@ function PassedOver({ passed_over = "", read_all = "", open }: PassedOverProps) 
   );
 }
 
-/** Targets that the samples hold and the graph does not read, and the way to read them. */
+/** Targets that the data have and the graph does not read, and the way to read them. */
 function Also({ also = [], open }: PassedOverProps) {
   return (
     <p class="wb-passed-over" role="status" data-wb="also" hidden={!also.length}>
-      The samples hold more than is read:
-      {also.map(({ place, about }) => (
+      The data have more than is read:
+      {also.map(({ place, words }) => (
         <button key={place} class="wb-quiet" type="button" onClick={() => open(place)}>
-          Read as {about}
+          {words}
         </button>
       ))}
     </p>

@@ -517,10 +517,10 @@ export interface DataView {
   findings: FileFinding[];
 }
 
-/** A kind that gives targets which are not read now. */
+/** Targets that the data have and the graph does not read. */
 export interface OtherReading {
   place: string;
-  about: string;
+  words: string;
 }
 
 /** A name on a mask, at a pixel of what it names: x and y as shares of the picture's sides. */
@@ -1114,6 +1114,7 @@ export interface CanvasFields {
   snippets: TemplateEntry[];
   recipes: RecipeLine[];
   arguments: ArgumentSearchEntry[];
+  unread_masks: boolean;
   recent_folders: string[];
   selected: string[];
   fragment: string;
@@ -1166,6 +1167,7 @@ export interface CanvasActions {
   new: {};
   recipe: { name: string };
   open: { path: string };
+  give_masks: {};
   verify: {};
   measure: { what: string; peers?: string[]; seconds?: number };
   undo: {};
@@ -1177,6 +1179,7 @@ export interface InspectorFields {
   node: Partial<InspectorView>;
   classes: string[];
   start: Partial<StartEntry>;
+  unread: OtherReading[];
   fused_speed: Partial<FusedSpeedEntry>;
   shares: Partial<InspectedSharesEntry>;
   effect_open: boolean;
@@ -1220,6 +1223,8 @@ export interface InspectorActions {
   recipe: { name: string };
   open: { text: string; file?: string };
   open_picture: { data: string };
+  open_folder: { path: string };
+  give_masks: {};
   open_scope: { scope: string };
   select: { node: string };
   undo: {};
@@ -1380,6 +1385,7 @@ export interface DataActions {
   open_folder: { path: string };
   add_root: { path: string };
   use_good: {};
+  give_masks: {};
   browse: { path: string };
   count: {};
   check: {};

@@ -53,6 +53,8 @@ function tab(name: string, note: string, synonyms: readonly string[]): Run {
   return press(`show-${name}`, `Show ${name}`, ["tabs", `[data-tab=${name}]`], note, synonyms);
 }
 
+const MASKS = ["mask", "masks", "segmentation", "pixelwise_masks", "follow_masks"];
+
 const COMMANDS: readonly Run[] = [
   {
     id: "undo",
@@ -229,6 +231,13 @@ const COMMANDS: readonly Run[] = [
     run: repeat,
   },
   {
+    id: "masks",
+    name: "Give out masks",
+    note: "The masks of the annotations are an output, and follow the image",
+    synonyms: [...MASKS, "masks follow the image", "outlines", "instances"],
+    run: (store) => void store.link.ask("give_masks", {}),
+  },
+  {
     id: "targets",
     name: "Hide or show targets",
     keys: "T",
@@ -249,11 +258,12 @@ const COMMANDS: readonly Run[] = [
 
 /** Those that can be carried out now. */
 export function commandsNow(store: CanvasStore): readonly Command[] {
-  const count = store.get().selected.length;
-  return COMMANDS.filter(
-    ({ selected = 0, control }) =>
-      count >= selected && (!control || controlOf(store.dom.root, ...control)),
+  const { selected, unread_masks } = store.get();
+  const offered = COMMANDS.filter(
+    ({ selected: least = 0, control }) =>
+      selected.length >= least && (!control || controlOf(store.dom.root, ...control)),
   );
+  return offered.map((each) => (each.id === "masks" && unread_masks ? { ...each, firstFor: MASKS } : each));
 }
 
 export function runCommand(store: CanvasStore, id: string): void {

@@ -54,6 +54,7 @@ export function searchItems(
     ...templateItems(templates, compatibleOps, asked, place.do === "add" ? selected.length : 1),
     ...snippetItems(snippets),
     ...wrapped,
+    ...(everything ? [] : commandItems(commandsNow(store).filter(({ firstFor }) => firstFor))),
   ].sort((a, b) => (b.weight ?? 0) - (a.weight ?? 0));
   if (!everything) return fitting;
   return [

@@ -214,15 +214,18 @@ export interface Command {
   keys?: string;
   note: string;
   synonyms: readonly string[];
+  /** Texts for which it is the first of all. */
+  firstFor?: readonly string[];
   /** Whether it replaces the whole graph. */
   replaces?: boolean | undefined;
 }
 
 export function commandItems(commands: readonly Command[]): Item[] {
-  return commands.map(({ id, name, keys, note, synonyms, replaces }) => ({
+  return commands.map(({ id, name, keys, note, synonyms, firstFor = [], replaces }) => ({
     id: PREFIXES.command + id,
     name,
     synonyms,
+    firstFor,
     weight: WEIGHTS.command,
     chips: keys ? [keys] : ["command"],
     note,

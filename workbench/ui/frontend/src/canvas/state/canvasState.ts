@@ -59,6 +59,7 @@ export const FIELDS = {
   /** Arguments of the inspected node. */
   arguments: [],
   recent_folders: [],
+  unread_masks: false,
   connect_targets: {},
   compatible_ops: {},
   /** Ids of nodes; the last is the inspected one. */
