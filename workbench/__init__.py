@@ -34,13 +34,21 @@ from typing import TYPE_CHECKING, Any
 from workbench.names import did_you_mean
 
 if TYPE_CHECKING:
-    from workbench.bench import Benchmark, Measurement, Report
+    from workbench.bench import (
+        COARSE_CONFIG,
+        QUICK_CONFIG,
+        Benchmark,
+        Measurement,
+        MeasurementConfig,
+        Report,
+        load_report,
+    )
     from workbench.catalog import Catalog, load_catalog
     from workbench.emit import emit_script
     from workbench.emit.interop.graph import from_albumentations, from_torchvision
     from workbench.emit.pipeline_import.graph import ImportedGraph
     from workbench.emit.targets import Export
-    from workbench.engine.build.kernel_program import loader
+    from workbench.engine.build.kernel_program import KernelLoader, loader
     from workbench.engine.importing import from_file, from_pipeline
     from workbench.engine.protocol.process import Engine
     from workbench.errors import (
@@ -82,10 +90,13 @@ if TYPE_CHECKING:
         read_graph,
     )
     from workbench.graph.builder.function_node import FunctionNode, node, numba_node
+    from workbench.graph.builder.node_handle import NodeHandle
     from workbench.graph.checks.check_warnings import check_warnings
+    from workbench.graph.model.faults import Faults
     from workbench.graph.storage.import_report import ImportReport
     from workbench.graph.user_functions.own_code import trust_graph
     from workbench.health import check_folder
+    from workbench.health.check import FolderCheck
     from workbench.health.skip_bad import export
     from workbench.optimiser import Optimisation, optimise
     from workbench.preview import (
@@ -95,15 +106,20 @@ if TYPE_CHECKING:
         preview_batch,
         preview_outputs,
     )
+    from workbench.preview.verify import Verification
     from workbench.preview.views.replay import replay
     from workbench.samples import write_samples
     from workbench.transform_comparison import TransformComparison, compare_transforms
+    from workbench.ui.contract.selected_samples import SelectedSamples
     from workbench.ui.notebook.graph_comparison import GraphComparison, compare
+    from workbench.ui.notebook.notebook_code import LiveNode
     from workbench.ui.notebook.widget import Workbench
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "COARSE_CONFIG",
+    "QUICK_CONFIG",
     "ArgumentError",
     "Benchmark",
     "CancelledError",
@@ -116,6 +132,8 @@ __all__ = [
     "EngineError",
     "Export",
     "Fault",
+    "Faults",
+    "FolderCheck",
     "FunctionNode",
     "Graph",
     "GraphComparison",
@@ -127,8 +145,12 @@ __all__ = [
     "ImportFailedError",
     "ImportReport",
     "ImportedGraph",
+    "KernelLoader",
+    "LiveNode",
     "Measurement",
+    "MeasurementConfig",
     "Node",
+    "NodeHandle",
     "Optimisation",
     "OutputBatch",
     "PipelineError",
@@ -138,8 +160,10 @@ __all__ = [
     "PreviewResult",
     "Report",
     "SaveError",
+    "SelectedSamples",
     "Settings",
     "TransformComparison",
+    "Verification",
     "Workbench",
     "WorkbenchError",
     "WorkerCrashedError",
@@ -162,6 +186,7 @@ __all__ = [
     "load_graph",
     "load_recipe",
     "load_recipes",
+    "load_report",
     "loader",
     "node",
     "numba_node",
@@ -178,7 +203,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "bench": "Benchmark Measurement Report",
+    "bench": (
+        "Benchmark COARSE_CONFIG Measurement MeasurementConfig QUICK_CONFIG Report load_report "
+    ),
     "catalog": "Catalog load_catalog",
     "emit": "emit_script",
     "emit.pipeline_import.graph": "ImportedGraph",
@@ -186,7 +213,7 @@ _HOMES = {
     "emit.targets": "Export",
     "emit.interop.graph": "from_albumentations from_torchvision",
     "engine.importing": "from_file from_pipeline",
-    "engine.build.kernel_program": "loader",
+    "engine.build.kernel_program": "KernelLoader loader",
     "engine.protocol.process": "Engine",
     "errors": (
         "ArgumentError CancelledError CatalogError DataError EngineError GraphEditError "
@@ -204,6 +231,12 @@ _HOMES = {
     "graph.user_functions.own_code": "trust_graph",
     "health": "check_folder",
     "health.skip_bad": "export",
+    "graph.model.faults": "Faults",
+    "health.check": "FolderCheck",
+    "ui.notebook.notebook_code": "LiveNode",
+    "graph.builder.node_handle": "NodeHandle",
+    "ui.contract.selected_samples": "SelectedSamples",
+    "preview.verify": "Verification",
     "optimiser": "Optimisation optimise",
     "preview": "OutputBatch PreviewResult PreviewRequest preview_batch preview_outputs",
     "preview.views.replay": "replay",
@@ -216,14 +249,16 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        hint = "" if name.startswith("_") else did_you_mean(name, __all__)
-        said = f"module 'workbench' has no attribute {name!r}"
-        raise AttributeError(f"{said}. {hint}" if hint else said)
-    value = getattr(import_module(f"workbench.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # mypy would accept every name
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME_OF:
+            hint = "" if name.startswith("_") else did_you_mean(name, __all__)
+            said = f"module 'workbench' has no attribute {name!r}"
+            raise AttributeError(f"{said}. {hint}" if hint else said)
+        value = getattr(import_module(f"workbench.{_HOME_OF[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

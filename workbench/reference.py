@@ -17,13 +17,14 @@ from typing import Any
 
 PATH = Path(__file__).with_name("REFERENCE.md")
 START = """\
+import json
 import pathlib
 
 import ipywidgets
 import numpy as np
 
 import workbench as wb
-from workbench.bench.measuring.measurement_config import COARSE_CONFIG
+from workbench import COARSE_CONFIG
 
 wb.write_samples("photos")
 graph = wb.read("photos").decode().resize(size=(224, 224))
@@ -61,7 +62,8 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     ),
     "Speed": (
         "Measured on this machine and these data.",
-        "Benchmark Report Measurement optimise Optimisation",
+        "Benchmark MeasurementConfig QUICK_CONFIG COARSE_CONFIG Report load_report Measurement "
+        "optimise Optimisation",
     ),
     "Export and import": (
         "There is one way from a graph to a pipeline: the emitted source.",
@@ -82,16 +84,18 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     ),
 }
 """What the names are for: title -> a sentence, and the names in order."""
-UNLISTED = {
-    "Faults": "workbench.graph.model.faults",
-    "FolderCheck": "workbench.health.check",
-    "KernelLoader": "workbench.engine.build.kernel_program",
-    "LiveNode": "workbench.ui.notebook.notebook_code",
-    "NodeHandle": "workbench.graph.builder.node_handle",
-    "SelectedSamples": "workbench.ui.contract.selected_samples",
-    "Verification": "workbench.preview.verify",
-}
-"""What public names give, and nobody makes: the module of each."""
+RETURNED = frozenset(
+    {
+        "Faults",
+        "FolderCheck",
+        "KernelLoader",
+        "LiveNode",
+        "NodeHandle",
+        "SelectedSamples",
+        "Verification",
+    }
+)
+"""Classes whose instances public functions return, and that nobody constructs."""
 MEMBERS: Mapping[str, str] = {
     "Graph": "with_p if_else one_of some_of repeat decode named with_settings node has walk "
     "sources",
@@ -127,8 +131,7 @@ _SECTION = re.compile(r"^(\w+)\n-+\n((?:(?:[^\s:].*:|(?: {4}.*)?)\n)+)", re.MULT
 def find(name: str) -> Any:
     """What a name of the reference means: ``Graph``, ``Graph.repeat``."""
     owner, _, member = name.partition(".")
-    home = import_module(UNLISTED.get(owner, "workbench"))
-    value = getattr(home, owner)
+    value = getattr(import_module("workbench"), owner)
     if not member:
         return value
     from workbench.graph.builder.graph_methods import METHODS
@@ -170,7 +173,7 @@ def signature(name: str) -> str:
     shown = member or owner
     if not callable(value) or (isinstance(value, type) and issubclass(value, Exception)):
         return shown
-    if owner in UNLISTED and not member:
+    if owner in RETURNED and not member:
         return shown
     parameters = list(inspect.signature(value).parameters.values())[1 if member else 0 :]
     bare = [each.replace(annotation=each.empty, default=_short(each)) for each in parameters]

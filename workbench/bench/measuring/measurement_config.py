@@ -27,7 +27,15 @@ UNSTABLE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class MeasurementConfig:
-    """The lengths and limits of one measurement; seconds, batches and shares."""
+    """The lengths and limits of one measurement; seconds, batches and shares.
+
+    Without arguments that of figures to publish. ``QUICK_CONFIG`` is for many configurations at
+    once, ``COARSE_CONFIG`` for a first look: their intervals are wider.
+
+    ::
+
+        report = w.bench(devices=("cpu",), measurement_config=wb.COARSE_CONFIG)
+    """
 
     round_seconds: float = 1.0
     round_batches: int = 10

@@ -274,7 +274,15 @@ def dump_report(report: Report) -> str:
 
 
 def load_report(text: str) -> Report:
-    """The report that a text holds. Raises RecordFormatError, which says where and what to do."""
+    """The report that a text holds, as ``Report.to_json`` or ``workbench bench --json`` made it.
+
+    Raises RecordFormatError, which says where and what to do.
+
+    ::
+
+        pathlib.Path("speed.json").write_text(json.dumps(report.to_json()))
+        again = wb.load_report(pathlib.Path("speed.json").read_text())
+    """
     try:
         record = json.loads(text)
     except (ValueError, RecursionError) as error:
