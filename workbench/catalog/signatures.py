@@ -33,6 +33,17 @@ def signature_of(spec: OpSpec) -> Signature:
         for arg in spec.args.values()
         if arg.name not in taken
     ]
+    taken |= spec.args.keys()
+    own = (
+        {"seed": "int", "device": "str", "name": "str"}
+        if spec.seeded
+        else {"device": "str", "name": "str"}
+    )
+    arguments += [
+        Parameter(name, Parameter.KEYWORD_ONLY, annotation=f"{kind} | None", default=None)
+        for name, kind in own.items()
+        if name not in taken
+    ]
     return Signature([*inputs, *sorted(arguments, key=lambda p: p.default is not Parameter.empty)])
 
 
@@ -45,8 +56,16 @@ def type_text(arg: ArgSpec) -> str:
     return text if arg.required or scalar == "Any" else f"{text} | None"
 
 
+def accepted_values(arg: ArgSpec) -> tuple[str, ...]:
+    """The names that an argument accepts where it accepts no others; empty for anything else."""
+    kind = arg.kind.removesuffix("_list")
+    if kind == "enum":
+        return arg.members
+    return tuple(map(str, arg.choices)) if kind == "str" else ()
+
+
 def documentation_of(spec: OpSpec) -> str:
-    """What an operator does, and each argument with what it takes, in NumPy's form."""
+    """The operator's text, and each argument with type, default, range and choices."""
     lines = [spec.doc.strip() or spec.summary]
     if spec.args:
         lines += ["", "Parameters", "----------"]
@@ -54,8 +73,13 @@ def documentation_of(spec: OpSpec) -> str:
         unit = f", in {arg.unit}" if arg.unit else ""
         ends = [f"{end:g}" if end is not None else "" for end in (arg.minimum, arg.maximum)]
         bounds = f", {ends[0] or '-inf'} to {ends[1] or 'inf'}" if any(ends) else ""
-        lines.append(f"{arg.name} : {type_text(arg)}{unit}{bounds}")
-        lines += [f"    {line}" for line in arg.doc.strip().splitlines()]
+        if not bounds and arg.low is not None and arg.high is not None:
+            bounds = f", usually {arg.low:g} to {arg.high:g}"
+        default = "" if arg.default is None else f", default {arg.default!r}"
+        lines.append(f"{arg.name} : {type_text(arg)}{unit}{bounds}{default}")
+        if names := accepted_values(arg):
+            lines.append(f"    One of: {', '.join(names)}.")
+        lines += [f"    {line}".rstrip() for line in arg.doc.strip().splitlines()]
     if spec.outputs:
         lines += ["", "Returns", "-------"]
         lines += [f"{port.name} : {port.kind}" for port in spec.outputs]

@@ -6,15 +6,17 @@ Those that make blocks are ``block_methods``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
+from inspect import Parameter, Signature, signature
 from types import MethodType
 from typing import Any
 from warnings import warn
 
-from workbench.arguments import TEXT, WHOLE, checked
+from workbench.arguments import TEXT, WHOLE, checked, shown
 from workbench.catalog import load_catalog
 from workbench.catalog.familiar_names import nearest_operators
+from workbench.catalog.signatures import signature_of
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError, GraphFaultsError, UnknownNameError
 from workbench.graph.annotations.follower_edits import with_followers
@@ -38,8 +40,8 @@ from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.checks.check import check_graph
 from workbench.graph.control_flow.kinds import KINDS
 from workbench.graph.edits.edit import free_id, set_setting
-from workbench.graph.model import Graph, Port, is_name
-from workbench.graph.model.operators import Operator, OperatorGroup, Operators, register
+from workbench.graph.model import Graph, Port, Settings, is_name
+from workbench.graph.model.operators import OperatorGroup, Operators, operator_function, register
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.names import did_you_mean
@@ -91,6 +93,17 @@ def with_settings(graph: Graph, **settings: Any) -> Graph:
     if faults:
         raise GraphFaultsError(faults)
     return made
+
+
+vars(with_settings)["__signature__"] = Signature(
+    [
+        Parameter("graph", Parameter.POSITIONAL_OR_KEYWORD),
+        *(
+            Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
+            for each in fields(Settings)
+        ),
+    ]
+)
 
 
 def _plain_setting(value: Any) -> Any:
@@ -205,7 +218,7 @@ class _Methods:
             if name in owner.outputs:
                 return DataNode(owner, owner.outputs[name])
             if name in METHODS:
-                return MethodType(METHODS[name], owner)
+                return MethodType(_method(name), owner)
         if isinstance(owner, Fn) and owner._group:
             return getattr(self.attribute(Fn(), owner._group), name)
         if name in catalog:
@@ -227,6 +240,12 @@ class _Methods:
         if isinstance(owner, DataNode):
             what = str(owner.port)
         raise UnknownNameError(f"{what} has no output, method or operator {name!r}.{hint}")
+
+    def unbound(self, owner: type, name: str) -> Any:
+        if owner is Graph and name in METHODS:
+            return _method(name)
+        stand_in = Graph() if owner is Graph else DataNode(Graph(), Port("", ""))
+        return _unbound(self.attribute(stand_in, name))
 
     def names(self, owner: Any) -> list[str]:
         if isinstance(owner, Fn) and owner._group:
@@ -256,9 +275,7 @@ def _nested(members: Mapping[str, Callable[[], Any]]) -> dict[str, Callable[[], 
     return flat
 
 
-def _operator(owner: Any, op: str, catalog: Catalog) -> Operator:
-    spec = catalog[op]
-
+def _operator(owner: Any, op: str, catalog: Catalog) -> Callable[..., Any]:
     def call(inputs: Sequence[Any], arguments: dict[str, Any]) -> Any:
         if isinstance(owner, Graph):
             return _behind(owner, op, inputs, arguments)
@@ -266,7 +283,37 @@ def _operator(owner: Any, op: str, catalog: Catalog) -> Operator:
             return call_operator(op, (owner, *inputs), arguments)
         return call_operator(op, inputs, arguments)
 
-    return Operator(call, spec)
+    return operator_function(call, catalog[op])
+
+
+def _unbound(found: Any) -> Any:
+    """An operator, or a group of them, as a function that takes the graph or value first."""
+    if isinstance(found, OperatorGroup):
+        members = {name: partial(_unbound, getattr(found, name)) for name in dir(found)}
+        return OperatorGroup(members, repr(found))
+    spec = found.spec
+
+    def call(inputs: Sequence[Any], arguments: dict[str, Any]) -> Any:
+        owner, *others = inputs or (None,)
+        if not isinstance(owner, Graph | DataNode):
+            raise GraphEditError(
+                f"{spec.name} is called on {shown(owner)}. Call it on a graph: "
+                f"graph.{spec.name}(...), or give the graph first."
+            )
+        return _operator(owner, spec.name, load_catalog())(*others, **arguments)
+
+    return operator_function(call, spec)
+
+
+def _method(name: str) -> Callable[..., Any]:
+    """A method of graphs with the signature that ``help`` and completion show."""
+    method = METHODS[name]
+    if name == "decode" and "__signature__" not in vars(method):
+        known = signature_of(load_catalog()["decoders.image"]).parameters.values()
+        by_name = [each for each in known if each.kind is Parameter.KEYWORD_ONLY]
+        graph = next(iter(signature(method).parameters.values()))
+        vars(method)["__signature__"] = Signature([graph, *by_name])
+    return method
 
 
 class Fn(Operators[DataNode]):

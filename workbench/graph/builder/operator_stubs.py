@@ -7,36 +7,45 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 
 from workbench.catalog import load_catalog
-from workbench.catalog.signatures import type_text
-from workbench.catalog.spec import Catalog, OpSpec
+from workbench.catalog.signatures import accepted_values, type_text
+from workbench.catalog.spec import ArgSpec, Catalog, OpSpec
+from workbench.graph.model import Settings
+from workbench.sources import is_reader
 
 PATH = Path(__file__).parents[1] / "model" / "operators.pyi"
 _HEAD = """\
 # Written by `python -m workbench.graph.builder.operator_stubs` from DALI {version}; not by hand.
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar
 
 from workbench.graph.builder.data_node import DataNode
 from workbench.graph.model import Graph
+from workbench.graph.model.graph import DecodeDevice, Executor
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.builder.block_methods import Apply
 
 R = TypeVar("R")
 
+class EnumMember(Protocol):  # of nvidia.dali.types
+    @property
+    def name(self) -> str: ...
+
 class Calls(Protocol):
     def attribute(self, owner: Any, name: str) -> Any: ...
+    def unbound(self, owner: type, name: str) -> Any: ...
     def names(self, owner: Any) -> list[str]: ...
     def item(self, graph: Any, node_id: str) -> Any: ...
     def shown(self, graph: Any) -> dict[str, str]: ...
 
 def register(calls: Calls) -> None: ...
 
-class Operator:
-    def __init__(self, call: Callable[..., Any], spec: Any) -> None: ...
-    def __call__(self, *inputs: Any, **arguments: Any) -> Any: ...
+def operator_function(
+    call: Callable[..., Any], spec: Any, name: str = ""
+) -> Callable[..., Any]: ...
 
 class OperatorGroup:
     def __init__(self, members: Mapping[str, Callable[[], Any]], name: str) -> None: ...
@@ -55,9 +64,7 @@ class GraphMethods(Operators[Graph]):
     def repeat(
         self, times: int | DataNode, apply: Apply, *, most: int | None = None
     ) -> Graph: ...
-    def decode(self, **arguments: Any) -> Graph: ...
     def named(self, name: str, about: str = "") -> Graph: ...
-    def with_settings(self, **settings: Any) -> Graph: ...
     def __getattr__(self, name: str) -> DataNode: ...  # the graph's outputs
 """
 
@@ -73,10 +80,65 @@ def stub_text(catalog: Catalog) -> str:
         while group:
             group = group.rpartition(".")[0]
             groups.setdefault(group, {})
-    parts = [_HEAD.format(version=catalog.dali_version)]
+    parts = [_HEAD.format(version=catalog.dali_version), *_aliases(catalog)]
     for group in sorted(groups, key=lambda name: -name.count(".") - bool(name)):
         parts.append("\n".join(_class_lines(group, groups)))
-    return "\n".join(parts) + _GRAPH
+    decode = _method_lines("decode", catalog["decoders.image"], "Graph")
+    parts += [_GRAPH.rstrip(), *_settings_lines(), *decode, "", *_reader_lines(catalog), ""]
+    return "\n".join(parts)
+
+
+def _settings_lines() -> Iterator[str]:
+    yield "    def with_settings("
+    yield "        self,"
+    yield "        *,"
+    yield from (f"        {each.name}: {each.type} = ...," for each in fields(Settings))
+    yield "    ) -> Graph: ..."
+
+
+def _reader_lines(catalog: Catalog) -> Iterator[str]:
+    """What ``workbench.read`` passes on: the arguments of every reader, with all their types."""
+    known: dict[str, dict[str, None]] = {"seed": {"int": None}}
+    for name, spec in sorted(catalog.items()):
+        if is_reader(name) and not spec.unusable:
+            named = (arg for arg in spec.args.values() if arg.name != "path")
+            for arg in named:  # ``path`` of read is a column
+                known.setdefault(arg.name, {}).update(dict.fromkeys(_type_of(arg).split(" | ")))
+    yield "class ReaderOptions(TypedDict, total=False):"
+    yield from (f"    {name}: {' | '.join(known[name])}" for name in sorted(known))
+
+
+def _aliases(catalog: Catalog) -> Iterator[str]:
+    """``Literal`` types of DALI's enumerations, as far as arguments accept their members."""
+    found = {
+        _alias(arg): arg.members
+        for spec in catalog.values()
+        for arg in spec.args.values()
+        if arg.enum and arg.members
+    }
+    for name, members in sorted(found.items()):
+        yield f"{name} = Literal[{', '.join(map(repr, members))}] | EnumMember"
+    yield ""
+
+
+def _alias(arg: ArgSpec) -> str:
+    count = len(arg.members)
+    name = (arg.enum or "").removeprefix("DALI")
+    return name if count == _MOST_MEMBERS.get(name) else f"{name}{count}"
+
+
+_MOST_MEMBERS = {"DataType": 12, "InterpType": 6, "ImageType": 5}
+"""Sets of all members have the enumeration's name, smaller ones their size in it too."""
+
+
+def _type_of(arg: ArgSpec) -> str:
+    """The type of an argument; of one that accepts certain names only, these."""
+    names = accepted_values(arg)
+    if not names:
+        return type_text(arg)
+    one = _alias(arg) if arg.enum else f"Literal[{', '.join(map(repr, names))}]"
+    text = f"{one} | Sequence[{one}]" if arg.kind.endswith("_list") else one
+    return text + " | DataNode" * arg.tensor + " | None" * (not arg.required)
 
 
 def _class_lines(group: str, groups: Mapping[str, Mapping[str, OpSpec]]) -> Iterator[str]:
@@ -99,9 +161,9 @@ def _class_name(group: str) -> str:
     )
 
 
-def _method_lines(name: str, spec: OpSpec) -> Iterator[str]:
+def _method_lines(name: str, spec: OpSpec, result: str = "") -> Iterator[str]:
     known = {"self", *(port.name for port in spec.inputs)}
-    arguments = [f"{arg.name}: {type_text(arg)} = ..." for arg in spec.args.values()
+    arguments = [f"{arg.name}: {_type_of(arg)} = ..." for arg in spec.args.values()
                  if arg.name not in known]  # fmt: skip
     gives = "R" if len(spec.outputs) == 1 and not spec.counted_outputs else "tuple[DataNode, ...]"
     yield f"    def {name}("
@@ -112,7 +174,7 @@ def _method_lines(name: str, spec: OpSpec) -> Iterator[str]:
         if name.partition(":")[0] not in own:
             arguments.append(f"{name} = ...")
     yield from (f"        {argument}," for argument in arguments)
-    yield f"    ) -> {gives}:"
+    yield f"    ) -> {result or gives}:"
     summary = spec.summary.replace('"""', "'''").replace("\\", "\\\\").strip()
     yield f'        """{summary}"""'
 

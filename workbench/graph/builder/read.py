@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from workbench.arguments import checked
 from workbench.catalog import load_catalog
@@ -28,7 +28,7 @@ from workbench.sources.kinds.file_list import require_files
 
 if TYPE_CHECKING:
     from workbench.graph.builder.data_node import DataNode
-    from workbench.graph.model.operators import RandomOperators
+    from workbench.graph.model.operators import RandomOperators, ReaderOptions
 
 _RANDOM = """What DALI draws for each sample: ``uniform``, ``normal``, ``coin_flip`` and so on.
 
@@ -44,7 +44,13 @@ random: RandomOperators[DataNode] = Fn("random", _RANDOM)  # type: ignore[assign
 
 
 @checked()
-def read(data: Data, *, path: str | None = None, label: str | None = None, **options: Any) -> Graph:
+def read(
+    data: Data,
+    *,
+    path: str | None = None,
+    label: str | None = None,
+    **options: Unpack[ReaderOptions],
+) -> Graph:
     """A graph that reads data and gives out what their reader has: images still encoded, labels.
 
     Parameters

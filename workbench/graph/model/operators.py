@@ -23,6 +23,9 @@ class Calls(Protocol):
     def attribute(self, owner: Any, name: str) -> Any:
         """The output, method or group of methods of a name. Raises AttributeError."""
 
+    def unbound(self, owner: type, name: str) -> Any:
+        """A method of a class, which takes the instance first. Raises AttributeError."""
+
     def names(self, owner: Any) -> list[str]:
         """All that ``attribute`` finds."""
 
@@ -41,7 +44,16 @@ def register(calls: Calls) -> None:
     _calls[:] = [calls]
 
 
-class Operators(Generic[R]):
+class _OperatorsType(type):
+    """Lets ``help(workbench.Graph.rotate)`` find what instances have."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("_") or not _calls:
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        return _calls[0].unbound(cls, name)
+
+
+class Operators(Generic[R], metaclass=_OperatorsType):
     """Has every operator as a method."""
 
     def __getattr__(self, name: str) -> Any:
@@ -69,20 +81,17 @@ class GraphMethods(Operators[Any]):
         return _calls[0].shown(self)
 
 
-class Operator:
-    """One operator, bound to what it is called on."""
+def operator_function(call: Callable[..., Any], spec: OpSpec, name: str = "") -> Callable[..., Any]:
+    """One operator as a function with its signature and documentation, also for ``help``."""
 
-    def __init__(self, call: Callable[..., Any], spec: OpSpec) -> None:
-        self._call = call
-        self.__name__ = self.__qualname__ = spec.name.rpartition(".")[2]
-        self.__doc__ = documentation_of(spec)
-        self.__signature__ = signature_of(spec)
+    def operator(*inputs: Any, **arguments: Any) -> Any:
+        return call(inputs, arguments)
 
-    def __call__(self, *inputs: Any, **arguments: Any) -> Any:
-        return self._call(inputs, arguments)
-
-    def __repr__(self) -> str:
-        return f"<operator {self.__name__}>"
+    operator.__name__ = operator.__qualname__ = name or spec.name.rpartition(".")[2]
+    operator.__doc__ = documentation_of(spec)
+    vars(operator)["__signature__"] = signature_of(spec)
+    vars(operator)["spec"] = spec  # for completion
+    return operator
 
 
 class OperatorGroup:

@@ -1,29 +1,42 @@
 # Written by `python -m workbench.graph.builder.operator_stubs` from DALI 2.4.0; not by hand.
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar
 
 from workbench.graph.builder.data_node import DataNode
 from workbench.graph.model import Graph
+from workbench.graph.model.graph import DecodeDevice, Executor
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.builder.block_methods import Apply
 
 R = TypeVar("R")
 
+class EnumMember(Protocol):  # of nvidia.dali.types
+    @property
+    def name(self) -> str: ...
+
 class Calls(Protocol):
     def attribute(self, owner: Any, name: str) -> Any: ...
+    def unbound(self, owner: type, name: str) -> Any: ...
     def names(self, owner: Any) -> list[str]: ...
     def item(self, graph: Any, node_id: str) -> Any: ...
     def shown(self, graph: Any) -> dict[str, str]: ...
 
 def register(calls: Calls) -> None: ...
 
-class Operator:
-    def __init__(self, call: Callable[..., Any], spec: Any) -> None: ...
-    def __call__(self, *inputs: Any, **arguments: Any) -> Any: ...
+def operator_function(
+    call: Callable[..., Any], spec: Any, name: str = ""
+) -> Callable[..., Any]: ...
 
 class OperatorGroup:
     def __init__(self, members: Mapping[str, Callable[[], Any]], name: str) -> None: ...
     def __getattr__(self, name: str) -> Any: ...
+
+DataType = Literal['UINT8', 'UINT16', 'UINT32', 'UINT64', 'INT8', 'INT16', 'INT32', 'INT64', 'FLOAT16', 'FLOAT', 'FLOAT64', 'BOOL'] | EnumMember
+DataType11 = Literal['BOOL', 'UINT8', 'UINT16', 'UINT32', 'UINT64', 'INT8', 'INT16', 'INT32', 'INT64', 'FLOAT', 'FLOAT64'] | EnumMember
+DataType9 = Literal['BOOL', 'UINT8', 'UINT16', 'UINT32', 'UINT64', 'INT8', 'INT16', 'INT32', 'INT64'] | EnumMember
+ImageType = Literal['RGB', 'BGR', 'GRAY', 'YCbCr', 'ANY_DATA'] | EnumMember
+InterpType = Literal['INTERP_NN', 'INTERP_LINEAR', 'INTERP_CUBIC', 'INTERP_LANCZOS3', 'INTERP_TRIANGULAR', 'INTERP_GAUSSIAN'] | EnumMember
+InterpType2 = Literal['INTERP_NN', 'INTERP_LINEAR'] | EnumMember
 
 class ExperimentalReadersOperators(Generic[R]):
     def video(
@@ -35,15 +48,15 @@ class ExperimentalReadersOperators(Generic[R]):
         random_shuffle: bool | None = ...,
         initial_fill: int | None = ...,
         pad_last_batch: bool | None = ...,
-        pad_mode: str | DataNode | None = ...,
+        pad_mode: Literal['none', 'constant', 'edge', 'reflect_1001', 'reflect_101'] | DataNode | None = ...,
         num_shards: int | None = ...,
         shard_id: int | None = ...,
         prefetch_queue_depth: int | None = ...,
-        enable_frame_num: str | None = ...,
+        enable_frame_num: Literal['none', 'scalar', 'sequence'] | None = ...,
         enable_timestamps: bool | None = ...,
-        file_list_format: str | None = ...,
+        file_list_format: Literal['frames', 'timestamps'] | None = ...,
         file_list_include_end: bool | None = ...,
-        file_list_rounding: str | None = ...,
+        file_list_rounding: Literal['start_down_end_up', 'start_up_end_down', 'all_up', 'all_down'] | None = ...,
         fill_value: int | Sequence[int] | None = ...,
         uniform_sample: bool | None = ...,
         tensor_init_bytes: int | None = ...,
@@ -52,7 +65,7 @@ class ExperimentalReadersOperators(Generic[R]):
         file_list: str | None = ...,
         file_root: str | None = ...,
         filenames: str | Sequence[str] | None = ...,
-        image_type: str | None = ...,
+        image_type: ImageType | None = ...,
         labels: int | Sequence[int] | None = ...,
         lazy_init: bool | None = ...,
         preserve: bool | None = ...,
@@ -83,7 +96,7 @@ class DecodersOperators(Generic[R]):
         *inputs: DataNode | Graph,
         sample_rate: float | DataNode | None = ...,
         downmix: bool | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         quality: float | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
@@ -95,13 +108,13 @@ class DecodersOperators(Generic[R]):
     def image(
         self,
         *inputs: DataNode | Graph,
-        output_type: str | None = ...,
+        output_type: ImageType | None = ...,
         adjust_orientation: bool | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         hw_decoder_load: float | None = ...,
         cache_size: int | None = ...,
         cache_threshold: int | None = ...,
-        cache_type: str | None = ...,
+        cache_type: Literal['', 'threshold', 'largest'] | None = ...,
         preallocate_height_hint: int | None = ...,
         preallocate_width_hint: int | None = ...,
         affine: bool | None = ...,
@@ -130,7 +143,7 @@ class DecodersOperators(Generic[R]):
         crop: float | Sequence[float] | DataNode | None = ...,
         crop_pos_x: float | DataNode | None = ...,
         crop_pos_y: float | DataNode | None = ...,
-        output_type: str | None = ...,
+        output_type: ImageType | None = ...,
         adjust_orientation: bool | None = ...,
         affine: bool | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
@@ -140,7 +153,7 @@ class DecodersOperators(Generic[R]):
         crop_w: float | DataNode | None = ...,
         device_memory_padding: int | None = ...,
         device_memory_padding_jpeg2k: int | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         host_memory_padding: int | None = ...,
         host_memory_padding_jpeg2k: int | None = ...,
         hw_decoder_load: float | None = ...,
@@ -150,7 +163,7 @@ class DecodersOperators(Generic[R]):
         preallocate_height_hint: int | None = ...,
         preallocate_width_hint: int | None = ...,
         preserve: bool | None = ...,
-        rounding: str | None = ...,
+        rounding: Literal['round', 'truncate'] | None = ...,
         split_stages: bool | None = ...,
         use_chunk_allocator: bool | None = ...,
         use_fast_idct: bool | None = ...,
@@ -164,13 +177,13 @@ class DecodersOperators(Generic[R]):
         *inputs: DataNode | Graph,
         random_area: float | Sequence[float] | None = ...,
         random_aspect_ratio: float | Sequence[float] | None = ...,
-        output_type: str | None = ...,
+        output_type: ImageType | None = ...,
         adjust_orientation: bool | None = ...,
         affine: bool | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         device_memory_padding: int | None = ...,
         device_memory_padding_jpeg2k: int | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         host_memory_padding: int | None = ...,
         host_memory_padding_jpeg2k: int | None = ...,
         hw_decoder_load: float | None = ...,
@@ -195,14 +208,14 @@ class DecodersOperators(Generic[R]):
         rel_start: float | Sequence[float] | DataNode | None = ...,
         rel_shape: float | Sequence[float] | DataNode | None = ...,
         axis_names: str | None = ...,
-        output_type: str | None = ...,
+        output_type: ImageType | None = ...,
         adjust_orientation: bool | None = ...,
         affine: bool | None = ...,
         axes: int | Sequence[int] | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         device_memory_padding: int | None = ...,
         device_memory_padding_jpeg2k: int | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         end: int | Sequence[int] | DataNode | None = ...,
         host_memory_padding: int | None = ...,
         host_memory_padding_jpeg2k: int | None = ...,
@@ -242,7 +255,7 @@ class ExperimentalOperators(Generic[R]):
         *inputs: DataNode | Graph,
         mask_size: int | Sequence[int] | DataNode | None = ...,
         iterations: int | None = ...,
-        border_mode: str | None = ...,
+        border_mode: Literal['constant', 'replicate', 'reflect', 'reflect_101', 'wrap'] | None = ...,
         anchor: int | Sequence[int] | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
@@ -256,7 +269,7 @@ class ExperimentalOperators(Generic[R]):
         *inputs: DataNode | Graph,
         mask_size: int | Sequence[int] | DataNode | None = ...,
         iterations: int | None = ...,
-        border_mode: str | None = ...,
+        border_mode: Literal['constant', 'replicate', 'reflect', 'reflect_101', 'wrap'] | None = ...,
         anchor: int | Sequence[int] | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
@@ -279,9 +292,9 @@ class ExperimentalOperators(Generic[R]):
     def remap(
         self,
         *inputs: DataNode | Graph,
-        interp: str | None = ...,
+        interp: InterpType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        pixel_origin: str | None = ...,
+        pixel_origin: Literal['corner', 'center'] | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -297,15 +310,15 @@ class ExperimentalOperators(Generic[R]):
         resize_x: float | DataNode | None = ...,
         resize_y: float | DataNode | None = ...,
         resize_z: float | DataNode | None = ...,
-        mode: str | None = ...,
-        interp_type: str | DataNode | None = ...,
+        mode: Literal['default', 'stretch', 'not_larger', 'not_smaller'] | None = ...,
+        interp_type: InterpType | DataNode | None = ...,
         antialias: bool | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
-        image_type: str | None = ...,
-        mag_filter: str | DataNode | None = ...,
+        dtype: DataType | None = ...,
+        image_type: ImageType | None = ...,
+        mag_filter: InterpType | DataNode | None = ...,
         max_size: float | Sequence[float] | None = ...,
-        min_filter: str | DataNode | None = ...,
+        min_filter: InterpType | DataNode | None = ...,
         minibatch_size: int | None = ...,
         preserve: bool | None = ...,
         roi_end: float | Sequence[float] | DataNode | None = ...,
@@ -322,13 +335,13 @@ class ExperimentalOperators(Generic[R]):
         self,
         *inputs: DataNode | Graph,
         matrix: float | Sequence[float] | DataNode | None = ...,
-        border_mode: str | None = ...,
+        border_mode: Literal['constant', 'replicate', 'reflect', 'reflect_101', 'wrap'] | None = ...,
         fill_value: float | Sequence[float] | None = ...,
-        interp_type: str | None = ...,
+        interp_type: InterpType | None = ...,
         inverse_map: bool | None = ...,
         size: float | Sequence[float] | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        pixel_origin: str | None = ...,
+        pixel_origin: Literal['corner', 'center'] | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -365,7 +378,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
         left: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -400,7 +413,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
         left: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -419,7 +432,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         right: int | DataNode | None = ...,
         left: int | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType9 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -438,7 +451,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         right: int | DataNode | None = ...,
         left: int | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType9 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -449,7 +462,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         right: int | DataNode | None = ...,
         left: int | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType9 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -476,7 +489,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         lo: float | DataNode | None = ...,
         hi: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -502,7 +515,7 @@ class MathOperators(Generic[R]):
         self,
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -537,7 +550,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
         left: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -548,7 +561,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
         left: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -558,7 +571,7 @@ class MathOperators(Generic[R]):
         self,
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -568,7 +581,7 @@ class MathOperators(Generic[R]):
         self,
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -578,7 +591,7 @@ class MathOperators(Generic[R]):
         self,
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -613,7 +626,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         right: int | DataNode | None = ...,
         left: int | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType9 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -623,7 +636,7 @@ class MathOperators(Generic[R]):
         self,
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -634,7 +647,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
         left: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -645,7 +658,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
         left: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -656,7 +669,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
         left: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -667,7 +680,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
         left: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -677,7 +690,7 @@ class MathOperators(Generic[R]):
         self,
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -696,7 +709,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
         left: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -707,7 +720,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         right: int | DataNode | None = ...,
         left: int | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType9 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -750,7 +763,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
         left: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -777,7 +790,7 @@ class MathOperators(Generic[R]):
         *inputs: DataNode | Graph,
         right: float | DataNode | None = ...,
         left: float | DataNode | None = ...,
-        constant_type: str | None = ...,
+        constant_type: DataType11 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -828,7 +841,7 @@ class RandomOperators(Generic[R]):
         *inputs: DataNode | Graph,
         alpha: float | DataNode | None = ...,
         beta: float | DataNode | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
         shape: int | Sequence[int] | DataNode | None = ...,
@@ -854,7 +867,7 @@ class RandomOperators(Generic[R]):
         self,
         *inputs: DataNode | Graph,
         probability: float | DataNode | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
         shape: int | Sequence[int] | DataNode | None = ...,
@@ -868,7 +881,7 @@ class RandomOperators(Generic[R]):
         *inputs: DataNode | Graph,
         mean: float | DataNode | None = ...,
         stddev: float | DataNode | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
         shape: int | Sequence[int] | DataNode | None = ...,
@@ -882,7 +895,7 @@ class RandomOperators(Generic[R]):
         *inputs: DataNode | Graph,
         range: float | Sequence[float] | DataNode | None = ...,
         values: float | Sequence[float] | DataNode | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
         shape: int | Sequence[int] | DataNode | None = ...,
@@ -1080,7 +1093,7 @@ class ReadersOperators(Generic[R]):
         roi_axes: int | Sequence[int] | None = ...,
         roi_start: int | Sequence[int] | DataNode | None = ...,
         roi_shape: int | Sequence[int] | DataNode | None = ...,
-        out_of_bounds_policy: str | None = ...,
+        out_of_bounds_policy: Literal['error', 'pad', 'trim_to_shape'] | None = ...,
         initial_fill: int | None = ...,
         pad_last_batch: bool | None = ...,
         num_shards: int | None = ...,
@@ -1179,8 +1192,8 @@ class ReadersOperators(Generic[R]):
         prefetch_queue_depth: int | None = ...,
         tensor_init_bytes: int | None = ...,
         case_sensitive_extensions: bool | None = ...,
-        dtypes: str | Sequence[str] | None = ...,
-        missing_component_behavior: str | None = ...,
+        dtypes: DataType | Sequence[DataType] | None = ...,
+        missing_component_behavior: Literal['', 'empty', 'skip', 'error'] | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         dont_use_mmap: bool | None = ...,
         ext: str | Sequence[str] = ...,
@@ -1209,7 +1222,7 @@ class ReadersOperators(Generic[R]):
         prefetch_queue_depth: int | None = ...,
         tensor_init_bytes: int | None = ...,
         case_sensitive_extensions: bool | None = ...,
-        dtypes: str | Sequence[str] | None = ...,
+        dtypes: DataType | Sequence[DataType] | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         dont_use_mmap: bool | None = ...,
         lazy_init: bool | None = ...,
@@ -1238,7 +1251,7 @@ class ReadersOperators(Generic[R]):
         prefetch_queue_depth: int | None = ...,
         tensor_init_bytes: int | None = ...,
         case_sensitive_extensions: bool | None = ...,
-        dtypes: str | Sequence[str] | None = ...,
+        dtypes: DataType | Sequence[DataType] | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         dont_use_mmap: bool | None = ...,
         lazy_init: bool | None = ...,
@@ -1274,7 +1287,7 @@ class ReductionsOperators(Generic[R]):
         axis_names: str | None = ...,
         axes: int | Sequence[int] | None = ...,
         keep_dims: bool | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
@@ -1288,7 +1301,7 @@ class ReductionsOperators(Generic[R]):
         axis_names: str | None = ...,
         axes: int | Sequence[int] | None = ...,
         keep_dims: bool | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
@@ -1315,7 +1328,7 @@ class ReductionsOperators(Generic[R]):
         axis_names: str | None = ...,
         axes: int | Sequence[int] | None = ...,
         keep_dims: bool | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
@@ -1343,7 +1356,7 @@ class ReductionsOperators(Generic[R]):
         axis_names: str | None = ...,
         axes: int | Sequence[int] | None = ...,
         keep_dims: bool | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
@@ -1383,7 +1396,7 @@ class SegmentationOperators(Generic[R]):
         self,
         *inputs: DataNode | Graph,
         foreground_prob: float | DataNode | None = ...,
-        format: str | None = ...,
+        format: Literal['anchor_shape', 'start_end', 'box'] | None = ...,
         background: int | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         cache_objects: bool | None = ...,
@@ -1510,12 +1523,12 @@ class Operators(Generic[R]):
         *inputs: DataNode | Graph,
         policy: Any = ...,
         num_magnitude_bins: int | None = ...,
-        magnitudes: str | None = ...,
+        magnitudes: Literal['suite', 'learnt'] | None = ...,
         shape: int | Sequence[int] | DataNode | None = ...,
         max_translate_abs: int | Sequence[int] | None = ...,
         max_translate_rel: float | Sequence[float] | None = ...,
         fill_value: int | None = ...,
-        interp_type: str | None = ...,
+        interp_type: InterpType2 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -1530,7 +1543,7 @@ class Operators(Generic[R]):
         out_length: int | DataNode | None = ...,
         quality: float | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -1540,12 +1553,12 @@ class Operators(Generic[R]):
     def auto_augment(
         self,
         *inputs: DataNode | Graph,
-        policy_name: str | None = ...,
+        policy_name: Literal['image_net', 'reduced_image_net', 'svhn', 'reduced_cifar10'] | None = ...,
         shape: int | Sequence[int] | DataNode | None = ...,
         max_translate_abs: int | Sequence[int] | None = ...,
         max_translate_rel: float | Sequence[float] | None = ...,
         fill_value: int | None = ...,
-        interp_type: str | None = ...,
+        interp_type: InterpType2 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -1595,7 +1608,7 @@ class Operators(Generic[R]):
         *inputs: DataNode | Graph,
         angle: float | DataNode = ...,
         keep_size: bool | None = ...,
-        mode: str | None = ...,
+        mode: Literal['expand', 'halfway', 'fixed'] | None = ...,
         input_shape: int | Sequence[int] | DataNode = ...,
         size: float | Sequence[float] | DataNode | None = ...,
         bbox_layout: str | None = ...,
@@ -1631,7 +1644,7 @@ class Operators(Generic[R]):
         brightness: float | DataNode | None = ...,
         brightness_shift: float | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -1646,7 +1659,7 @@ class Operators(Generic[R]):
         brightness_shift: float | DataNode | None = ...,
         contrast_center: float | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -1656,7 +1669,7 @@ class Operators(Generic[R]):
     def cast(
         self,
         *inputs: DataNode | Graph,
-        dtype: str = ...,
+        dtype: DataType = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
@@ -1704,8 +1717,8 @@ class Operators(Generic[R]):
     def color_space_conversion(
         self,
         *inputs: DataNode | Graph,
-        image_type: str = ...,
-        output_type: str = ...,
+        image_type: ImageType = ...,
+        output_type: ImageType = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
@@ -1721,8 +1734,8 @@ class Operators(Generic[R]):
         saturation: float | DataNode | None = ...,
         hue: float | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
-        image_type: str | None = ...,
+        dtype: DataType | None = ...,
+        image_type: ImageType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -1735,7 +1748,7 @@ class Operators(Generic[R]):
         fdata: float | Sequence[float] | None = ...,
         idata: int | Sequence[int] | None = ...,
         shape: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         layout: str | None = ...,
         preserve: bool | None = ...,
@@ -1750,7 +1763,7 @@ class Operators(Generic[R]):
         contrast: float | DataNode | None = ...,
         contrast_center: float | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -1781,7 +1794,7 @@ class Operators(Generic[R]):
         M: float | Sequence[float] | DataNode | None = ...,
         T: float | Sequence[float] | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -1804,18 +1817,18 @@ class Operators(Generic[R]):
         crop: float | Sequence[float] | DataNode | None = ...,
         crop_pos_x: float | DataNode | None = ...,
         crop_pos_y: float | DataNode | None = ...,
-        out_of_bounds_policy: str | None = ...,
-        dtype: str | None = ...,
+        out_of_bounds_policy: Literal['error', 'pad', 'constant', 'trim_to_shape'] | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         crop_d: float | DataNode | None = ...,
         crop_h: float | DataNode | None = ...,
         crop_pos_z: float | DataNode | None = ...,
         crop_w: float | DataNode | None = ...,
         fill_values: float | Sequence[float] | None = ...,
-        image_type: str | None = ...,
-        output_dtype: str | None = ...,
+        image_type: ImageType | None = ...,
+        output_dtype: DataType | None = ...,
         preserve: bool | None = ...,
-        rounding: str | None = ...,
+        rounding: Literal['round', 'truncate'] | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -1828,9 +1841,9 @@ class Operators(Generic[R]):
         mirror: int | DataNode | None = ...,
         mean: float | Sequence[float] | DataNode | None = ...,
         std: float | Sequence[float] | DataNode | None = ...,
-        dtype: str | None = ...,
-        output_layout: str | None = ...,
-        out_of_bounds_policy: str | None = ...,
+        dtype: DataType | None = ...,
+        output_layout: Literal['CHW', 'HWC', 'FCHW', 'FHWC'] | None = ...,
+        out_of_bounds_policy: Literal['error', 'pad', 'constant', 'trim_to_shape'] | None = ...,
         scale: float | None = ...,
         shift: float | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
@@ -1841,11 +1854,11 @@ class Operators(Generic[R]):
         crop_pos_z: float | DataNode | None = ...,
         crop_w: float | DataNode | None = ...,
         fill_values: float | Sequence[float] | None = ...,
-        image_type: str | None = ...,
-        output_dtype: str | None = ...,
+        image_type: ImageType | None = ...,
+        output_dtype: DataType | None = ...,
         pad_output: bool | None = ...,
         preserve: bool | None = ...,
-        rounding: str | None = ...,
+        rounding: Literal['round', 'truncate'] | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -1918,11 +1931,11 @@ class Operators(Generic[R]):
     def filter(
         self,
         *inputs: DataNode | Graph,
-        border: str | None = ...,
-        mode: str | None = ...,
+        border: Literal['reflect_101', 'reflect_1001', 'wrap', 'clamp', 'constant'] | None = ...,
+        mode: Literal['same', 'valid'] | None = ...,
         anchor: int | Sequence[int] | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -1970,7 +1983,7 @@ class Operators(Generic[R]):
         sigma: float | Sequence[float] | DataNode | None = ...,
         window_size: int | Sequence[int] | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -1980,7 +1993,7 @@ class Operators(Generic[R]):
     def get_property(
         self,
         *inputs: DataNode | Graph,
-        key: str = ...,
+        key: Literal['source_info', 'layout'] = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
@@ -2010,7 +2023,7 @@ class Operators(Generic[R]):
         saturation: float | DataNode | None = ...,
         value: float | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -2022,8 +2035,8 @@ class Operators(Generic[R]):
         *inputs: DataNode | Graph,
         hue: float | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
-        image_type: str | None = ...,
+        dtype: DataType | None = ...,
+        image_type: ImageType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -2034,7 +2047,7 @@ class Operators(Generic[R]):
         self,
         *inputs: DataNode | Graph,
         nDegree: int | None = ...,
-        interp_type: str | None = ...,
+        interp_type: InterpType | None = ...,
         fill_value: float | None = ...,
         mask: int | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
@@ -2063,7 +2076,7 @@ class Operators(Generic[R]):
         normalized_kernel: bool | None = ...,
         scale: float | Sequence[float] | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -2076,9 +2089,9 @@ class Operators(Generic[R]):
         keys: int | Sequence[int] | None = ...,
         values: float | Sequence[float] | None = ...,
         default_value: float | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        output_dtype: str | None = ...,
+        output_dtype: DataType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -2092,7 +2105,7 @@ class Operators(Generic[R]):
         sample_rate: float | None = ...,
         freq_low: float | None = ...,
         freq_high: float | None = ...,
-        mel_formula: str | None = ...,
+        mel_formula: Literal['slaney', 'htk'] | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         normalize: bool | None = ...,
         preserve: bool | None = ...,
@@ -2124,7 +2137,7 @@ class Operators(Generic[R]):
         out_anchors: int | DataNode | None = ...,
         shapes: int | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         in_anchors: int | DataNode | None = ...,
         in_anchors_rel: float | DataNode | None = ...,
         out_anchors_rel: float | DataNode | None = ...,
@@ -2157,7 +2170,7 @@ class Operators(Generic[R]):
         stddev: float | DataNode | None = ...,
         scale: float | None = ...,
         shift: float | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         batch: bool | None = ...,
         epsilon: float | None = ...,
         ddof: int | None = ...,
@@ -2175,7 +2188,7 @@ class Operators(Generic[R]):
         num_classes: int | None = ...,
         on_value: float | None = ...,
         off_value: float | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         axis: int | None = ...,
         axis_name: str | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
@@ -2189,7 +2202,7 @@ class Operators(Generic[R]):
         self,
         *inputs: DataNode | Graph,
         shape: int | Sequence[int] | DataNode | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         layout: str | None = ...,
         preserve: bool | None = ...,
@@ -2201,7 +2214,7 @@ class Operators(Generic[R]):
     def ones_like(
         self,
         *inputs: DataNode | Graph,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
@@ -2217,7 +2230,7 @@ class Operators(Generic[R]):
         enable_external_hints: bool | None = ...,
         enable_temporal_hints: bool | None = ...,
         hint_grid: int | None = ...,
-        image_type: str | None = ...,
+        image_type: ImageType | None = ...,
         output_format: int | None = ...,
         output_grid: int | None = ...,
         preserve: bool | None = ...,
@@ -2261,9 +2274,9 @@ class Operators(Generic[R]):
         self,
         *inputs: DataNode | Graph,
         adjust_orientation: bool | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        image_type: str | None = ...,
+        image_type: ImageType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -2309,9 +2322,9 @@ class Operators(Generic[R]):
         self,
         *inputs: DataNode | Graph,
         preemph_coeff: float | DataNode | None = ...,
-        border: str | None = ...,
+        border: Literal['zero', 'clamp', 'reflect'] | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -2325,12 +2338,12 @@ class Operators(Generic[R]):
         m: int = ...,
         num_magnitude_bins: int | None = ...,
         monotonic_mag: bool | None = ...,
-        excluded: str | Sequence[str] | None = ...,
+        excluded: Literal['translate_x', 'translate_y', 'shear_x', 'shear_y', 'rotate', 'brightness', 'contrast', 'color', 'sharpness', 'posterize', 'solarize', 'equalize', 'auto_contrast', 'identity'] | Sequence[Literal['translate_x', 'translate_y', 'shear_x', 'shear_y', 'rotate', 'brightness', 'contrast', 'color', 'sharpness', 'posterize', 'solarize', 'equalize', 'auto_contrast', 'identity']] | None = ...,
         shape: int | Sequence[int] | DataNode | None = ...,
         max_translate_abs: int | Sequence[int] | None = ...,
         max_translate_rel: float | Sequence[float] | None = ...,
         fill_value: int | None = ...,
-        interp_type: str | None = ...,
+        interp_type: InterpType2 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -2342,7 +2355,7 @@ class Operators(Generic[R]):
         aspect_ratio: float | Sequence[float] | None = ...,
         scaling: float | Sequence[float] | None = ...,
         thresholds: float | Sequence[float] | None = ...,
-        threshold_type: str | None = ...,
+        threshold_type: Literal['iou', 'overlap'] | None = ...,
         allow_no_crop: bool | None = ...,
         total_num_attempts: int | None = ...,
         all_boxes_above_threshold: bool | None = ...,
@@ -2381,12 +2394,12 @@ class Operators(Generic[R]):
         size: int | Sequence[int] = ...,
         random_area: float | Sequence[float] | None = ...,
         random_aspect_ratio: float | Sequence[float] | None = ...,
-        interp_type: str | DataNode | None = ...,
+        interp_type: InterpType | DataNode | None = ...,
         antialias: bool | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
-        mag_filter: str | DataNode | None = ...,
-        min_filter: str | DataNode | None = ...,
+        dtype: DataType | None = ...,
+        mag_filter: InterpType | DataNode | None = ...,
+        min_filter: InterpType | DataNode | None = ...,
         minibatch_size: int | None = ...,
         num_attempts: int | None = ...,
         preserve: bool | None = ...,
@@ -2402,7 +2415,7 @@ class Operators(Generic[R]):
         layout: str | None = ...,
         shape: int | Sequence[int] | DataNode | None = ...,
         rel_shape: float | Sequence[float] | DataNode | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
         src_dims: int | Sequence[int] | DataNode | None = ...,
@@ -2442,15 +2455,15 @@ class Operators(Generic[R]):
         resize_x: float | DataNode | None = ...,
         resize_y: float | DataNode | None = ...,
         resize_z: float | DataNode | None = ...,
-        mode: str | None = ...,
-        interp_type: str | DataNode | None = ...,
+        mode: Literal['default', 'stretch', 'not_larger', 'not_smaller'] | None = ...,
+        interp_type: InterpType | DataNode | None = ...,
         antialias: bool | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
-        image_type: str | None = ...,
-        mag_filter: str | DataNode | None = ...,
+        dtype: DataType | None = ...,
+        image_type: ImageType | None = ...,
+        mag_filter: InterpType | DataNode | None = ...,
         max_size: float | Sequence[float] | None = ...,
-        min_filter: str | DataNode | None = ...,
+        min_filter: InterpType | DataNode | None = ...,
         minibatch_size: int | None = ...,
         preserve: bool | None = ...,
         roi_end: float | Sequence[float] | DataNode | None = ...,
@@ -2476,24 +2489,24 @@ class Operators(Generic[R]):
         crop_pos_x: float | DataNode | None = ...,
         crop_pos_y: float | DataNode | None = ...,
         mirror: int | DataNode | None = ...,
-        mode: str | None = ...,
-        interp_type: str | DataNode | None = ...,
+        mode: Literal['default', 'stretch', 'not_larger', 'not_smaller'] | None = ...,
+        interp_type: InterpType | DataNode | None = ...,
         antialias: bool | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         crop_d: float | DataNode | None = ...,
         crop_h: float | DataNode | None = ...,
         crop_pos_z: float | DataNode | None = ...,
         crop_w: float | DataNode | None = ...,
-        dtype: str | None = ...,
-        mag_filter: str | DataNode | None = ...,
+        dtype: DataType | None = ...,
+        mag_filter: InterpType | DataNode | None = ...,
         max_size: float | Sequence[float] | None = ...,
-        min_filter: str | DataNode | None = ...,
+        min_filter: InterpType | DataNode | None = ...,
         minibatch_size: int | None = ...,
         preserve: bool | None = ...,
         roi_end: float | Sequence[float] | DataNode | None = ...,
         roi_relative: bool | None = ...,
         roi_start: float | Sequence[float] | DataNode | None = ...,
-        rounding: str | None = ...,
+        rounding: Literal['round', 'truncate'] | None = ...,
         subpixel_scale: bool | None = ...,
         temp_buffer_hint: int | None = ...,
         seed: int = ...,
@@ -2522,12 +2535,12 @@ class Operators(Generic[R]):
         angle: float | DataNode = ...,
         fill_value: float | None = ...,
         keep_size: bool | None = ...,
-        interp_type: str | None = ...,
+        interp_type: InterpType | None = ...,
         size: float | Sequence[float] | DataNode | None = ...,
         axis: float | Sequence[float] | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
-        output_dtype: str | None = ...,
+        dtype: DataType | None = ...,
+        output_dtype: DataType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -2539,8 +2552,8 @@ class Operators(Generic[R]):
         *inputs: DataNode | Graph,
         saturation: float | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
-        image_type: str | None = ...,
+        dtype: DataType | None = ...,
+        image_type: ImageType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -2576,15 +2589,15 @@ class Operators(Generic[R]):
         end: int | Sequence[int] | DataNode | None = ...,
         shape: int | Sequence[int] | DataNode | None = ...,
         axis_names: str | None = ...,
-        out_of_bounds_policy: str | None = ...,
-        dtype: str | None = ...,
+        out_of_bounds_policy: Literal['error', 'pad', 'constant', 'edge', 'clamp', 'reflect', 'reflect_1001', 'reflect_101', 'wrap', 'trim_to_shape'] | None = ...,
+        dtype: DataType | None = ...,
         axes: int | Sequence[int] | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         fill_values: float | Sequence[float] | None = ...,
-        image_type: str | None = ...,
+        image_type: ImageType | None = ...,
         normalized_anchor: bool | None = ...,
         normalized_shape: bool | None = ...,
-        output_dtype: str | None = ...,
+        output_dtype: DataType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -2598,7 +2611,7 @@ class Operators(Generic[R]):
         window_length: int | None = ...,
         window_step: int | None = ...,
         power: int | None = ...,
-        layout: str | None = ...,
+        layout: Literal['ft', 'tf'] | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         center_windows: bool | None = ...,
         preserve: bool | None = ...,
@@ -2612,7 +2625,7 @@ class Operators(Generic[R]):
     def sphere(
         self,
         *inputs: DataNode | Graph,
-        interp_type: str | None = ...,
+        interp_type: InterpType | None = ...,
         fill_value: float | None = ...,
         mask: int | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
@@ -2661,17 +2674,17 @@ class Operators(Generic[R]):
         sizes: float | Sequence[float] | DataNode | None = ...,
         scales: float | Sequence[float] | DataNode | None = ...,
         axis_names: str | None = ...,
-        mode: str | None = ...,
-        interp_type: str | DataNode | None = ...,
-        size_rounding: str | None = ...,
+        mode: Literal['default', 'stretch', 'not_larger', 'not_smaller'] | None = ...,
+        interp_type: InterpType | DataNode | None = ...,
+        size_rounding: Literal['round', 'truncate', 'ceil'] | None = ...,
         alignment: float | Sequence[float] | DataNode | None = ...,
         antialias: bool | None = ...,
         axes: int | Sequence[int] | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
-        mag_filter: str | DataNode | None = ...,
+        dtype: DataType | None = ...,
+        mag_filter: InterpType | DataNode | None = ...,
         max_size: float | Sequence[float] | None = ...,
-        min_filter: str | DataNode | None = ...,
+        min_filter: InterpType | DataNode | None = ...,
         minibatch_size: int | None = ...,
         preserve: bool | None = ...,
         roi_end: float | Sequence[float] | DataNode | None = ...,
@@ -2714,12 +2727,12 @@ class Operators(Generic[R]):
         self,
         *inputs: DataNode | Graph,
         num_magnitude_bins: int | None = ...,
-        excluded: str | Sequence[str] | None = ...,
+        excluded: Literal['translate_x', 'translate_y', 'shear_x', 'shear_y', 'rotate', 'brightness', 'contrast', 'color', 'sharpness', 'posterize', 'solarize', 'equalize', 'auto_contrast', 'identity'] | Sequence[Literal['translate_x', 'translate_y', 'shear_x', 'shear_y', 'rotate', 'brightness', 'contrast', 'color', 'sharpness', 'posterize', 'solarize', 'equalize', 'auto_contrast', 'identity']] | None = ...,
         shape: int | Sequence[int] | DataNode | None = ...,
         max_translate_abs: int | Sequence[int] | None = ...,
         max_translate_rel: float | Sequence[float] | None = ...,
         fill_value: int | None = ...,
-        interp_type: str | None = ...,
+        interp_type: InterpType2 | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -2730,12 +2743,12 @@ class Operators(Generic[R]):
         *inputs: DataNode | Graph,
         matrix: float | Sequence[float] | DataNode | None = ...,
         fill_value: float | None = ...,
-        interp_type: str | None = ...,
+        interp_type: InterpType | None = ...,
         inverse_map: bool | None = ...,
         size: float | Sequence[float] | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
-        dtype: str | None = ...,
-        output_dtype: str | None = ...,
+        dtype: DataType | None = ...,
+        output_dtype: DataType | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
@@ -2751,7 +2764,7 @@ class Operators(Generic[R]):
         freq_y: float | None = ...,
         phase_x: float | None = ...,
         phase_y: float | None = ...,
-        interp_type: str | None = ...,
+        interp_type: InterpType | None = ...,
         mask: int | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         fill_value: float | None = ...,
@@ -2765,7 +2778,7 @@ class Operators(Generic[R]):
         self,
         *inputs: DataNode | Graph,
         shape: int | Sequence[int] | DataNode | None = ...,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         layout: str | None = ...,
         preserve: bool | None = ...,
@@ -2777,7 +2790,7 @@ class Operators(Generic[R]):
     def zeros_like(
         self,
         *inputs: DataNode | Graph,
-        dtype: str | None = ...,
+        dtype: DataType | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         preserve: bool | None = ...,
         seed: int = ...,
@@ -2785,6 +2798,7 @@ class Operators(Generic[R]):
         name: str = ...,
     ) -> R:
         """Returns new data with the same shape, type and layout as the input array, filled with zeros."""
+
 class GraphMethods(Operators[Graph]):
     def __getitem__(self, node_id: str) -> NodeHandle: ...
     def with_p(self, p: float | DataNode, apply: Apply) -> Graph: ...
@@ -2796,7 +2810,132 @@ class GraphMethods(Operators[Graph]):
     def repeat(
         self, times: int | DataNode, apply: Apply, *, most: int | None = None
     ) -> Graph: ...
-    def decode(self, **arguments: Any) -> Graph: ...
     def named(self, name: str, about: str = "") -> Graph: ...
-    def with_settings(self, **settings: Any) -> Graph: ...
     def __getattr__(self, name: str) -> DataNode: ...  # the graph's outputs
+    def with_settings(
+        self,
+        *,
+        batch_size: int = ...,
+        num_threads: int = ...,
+        seed: int = ...,
+        device: DecodeDevice = ...,
+        prefetch_queue_depth: int = ...,
+        pipelines: int = ...,
+        executor: Executor = ...,
+    ) -> Graph: ...
+    def decode(
+        self,
+        *inputs: DataNode | Graph,
+        output_type: ImageType | None = ...,
+        adjust_orientation: bool | None = ...,
+        dtype: DataType | None = ...,
+        hw_decoder_load: float | None = ...,
+        cache_size: int | None = ...,
+        cache_threshold: int | None = ...,
+        cache_type: Literal['', 'threshold', 'largest'] | None = ...,
+        preallocate_height_hint: int | None = ...,
+        preallocate_width_hint: int | None = ...,
+        affine: bool | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        cache_batch_copy: bool | None = ...,
+        cache_debug: bool | None = ...,
+        device_memory_padding: int | None = ...,
+        device_memory_padding_jpeg2k: int | None = ...,
+        host_memory_padding: int | None = ...,
+        host_memory_padding_jpeg2k: int | None = ...,
+        hybrid_huffman_threshold: int | None = ...,
+        jpeg_fancy_upsampling: bool | None = ...,
+        memory_stats: bool | None = ...,
+        preserve: bool | None = ...,
+        split_stages: bool | None = ...,
+        use_chunk_allocator: bool | None = ...,
+        use_fast_idct: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> Graph:
+        """Decodes images."""
+
+class ReaderOptions(TypedDict, total=False):
+    additional_inputs: int | None
+    annotations_file: str | None
+    avoid_class_remapping: bool | None
+    bbox: bool | None
+    bytes_per_sample_hint: int | Sequence[int] | None
+    cache_header_information: bool | None
+    case_sensitive_extensions: bool | None
+    case_sensitive_filter: bool | None
+    dir_filters: str | Sequence[str] | None
+    dont_use_mmap: bool | None
+    dtypes: DataType | Sequence[DataType] | None
+    dump_meta_files: bool | None
+    dump_meta_files_path: str | None
+    enable_frame_num: Literal['none', 'scalar', 'sequence'] | None
+    enable_timestamps: bool | None
+    ext: str | Sequence[str]
+    features: Any
+    file_filter: str | None
+    file_filters: str | Sequence[str] | None
+    file_list: str | None
+    file_list_format: Literal['frames', 'timestamps'] | None
+    file_list_include_end: bool | None
+    file_list_rounding: Literal['start_down_end_up', 'start_up_end_down', 'all_up', 'all_down'] | None
+    file_root: str | None
+    filenames: str | Sequence[str] | None
+    files: str | Sequence[str] | None
+    fill_value: int | Sequence[int] | None | float
+    image_available: bool | None
+    image_ids: bool | None
+    image_type: ImageType | None
+    images: str | Sequence[str] | None
+    include_iscrowd: bool | None
+    index_path: str | Sequence[str]
+    index_paths: str | Sequence[str] | None
+    initial_fill: int | None
+    label_available: bool | None
+    label_type: int | None
+    labels: int | Sequence[int] | None
+    lazy_init: bool | None
+    ltrb: bool | None
+    masks: bool | None
+    meta_files_path: str | None
+    missing_component_behavior: Literal['', 'empty', 'skip', 'error'] | None
+    num_labels: int | None
+    num_shards: int | None
+    out_of_bounds_policy: Literal['error', 'pad', 'trim_to_shape'] | None
+    pad_last_batch: bool | None
+    pad_mode: Literal['none', 'constant', 'edge', 'reflect_1001', 'reflect_101'] | DataNode | None
+    paths: str | Sequence[str]
+    pixelwise_masks: bool | None
+    polygon_masks: bool | None
+    prefetch_queue_depth: int | None
+    preprocessed_annotations: str | None
+    preserve: bool | None
+    random_shuffle: bool | None
+    ratio: bool | None
+    read_ahead: bool | None
+    register_buffers: bool | None
+    rel_roi_end: float | Sequence[float] | DataNode | None
+    rel_roi_shape: float | Sequence[float] | DataNode | None
+    rel_roi_start: float | Sequence[float] | DataNode | None
+    roi_axes: int | Sequence[int] | None
+    roi_end: int | Sequence[int] | DataNode | None
+    roi_shape: int | Sequence[int] | DataNode | None
+    roi_start: int | Sequence[int] | DataNode | None
+    save_img_ids: bool | None
+    save_preprocessed_annotations: bool | None
+    save_preprocessed_annotations_dir: str | None
+    seed: int
+    sequence_length: int
+    shard_id: int | None
+    shuffle_after_epoch: bool | None
+    shuffle_after_epoch_seed: int | None
+    size_threshold: float | None
+    skip_cached_images: bool | None
+    skip_empty: bool | None
+    step: int | None
+    stick_to_shard: bool | None
+    stride: int | None
+    tensor_init_bytes: int | None
+    uniform_sample: bool | None
+    use_o_direct: bool | None

@@ -35,11 +35,13 @@ _SMALLEST_TILE = 8
 class KnownAttributes:
     """Mixin that raises AttributeError when a cell sets an attribute that does not exist."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        by_library = name.startswith("_") or name == "notify_change"  # traitlets replaces it
-        if not by_library and not hasattr(getattr(type(self), name, None), "__set__"):
-            raise UnknownNameError(self._why_not_set(name))
-        super().__setattr__(name, value)
+    if not TYPE_CHECKING:  # mypy would accept every name
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            by_library = name.startswith("_") or name == "notify_change"  # traitlets replaces it
+            if not by_library and not hasattr(getattr(type(self), name, None), "__set__"):
+                raise UnknownNameError(self._why_not_set(name))
+            super().__setattr__(name, value)
 
     def _why_not_set(self, name: str) -> str:
         owner = type(self).__name__
@@ -245,7 +247,7 @@ class CodeAccess(KnownAttributes, RunAccess):
             raise EngineClosedError(CLOSED)
         return self._model
 
-    def observe(self, handler: Any, names: Any = ..., type: str = "change") -> None:
+    def observe(self, handler: Any, names: Any = ..., type: Any = "change") -> None:
         """Call a function when a trait changes (see ``traitlets``)."""
         super().observe(handler, names, type)  # type: ignore[misc]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import ipywidgets
 import traitlets
@@ -39,7 +39,13 @@ from workbench.ui.notebook.static_snapshot import StaticSnapshot
 from workbench.ui.state.graph_argument import GraphLike, to_document, to_graph
 from workbench.ui.state.owner import notebook_owner, notebook_path, running_cell
 
-LAYOUTS = ("side", "stacked")
+if TYPE_CHECKING:
+    from workbench.ui.notebook.part_types import TypedWorkbench as VBox
+else:
+    VBox = ipywidgets.VBox
+
+Arrangement = Literal["side", "stacked"]
+LAYOUTS = get_args(Arrangement)
 HEIGHT = 620
 """Pixels."""
 LEAST_HEIGHT = 320
@@ -113,7 +119,7 @@ def _owner(datasets: Datasets, graph: Graph) -> str:
     return notebook_owner(path, running_cell(), start) if path else ""
 
 
-class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
+class Workbench(CodeAccess, VBox):
     """A folder of images and a graph, to compose, see, measure and ship.
 
     Parameters
@@ -165,8 +171,9 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
         w.close()
     """
 
-    graph = traitlets.Any(help="The present graph.")
-    target = traitlets.Enum(entry_names(), "script", help="What the graph is shown as.")
+    if not TYPE_CHECKING:  # ``part_types`` has their types
+        graph = traitlets.Any(help="The present graph.")
+        target = traitlets.Enum(entry_names(), "script", help="What the graph is shown as.")
 
     @checked(roots=PATHS)
     def __init__(
@@ -176,7 +183,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
         *,
         restore: bool | None = None,
         trust: bool = False,
-        layout: str = "side",
+        layout: Arrangement = "side",
         height: int = HEIGHT,
         roots: Sequence[str | Path] | None = None,
     ) -> None:
@@ -305,14 +312,16 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
 
     # What Python code uses
 
-    def __getattr__(self, name: str) -> Part:
-        """The component of that name, as ``__dir__`` lists them."""
-        if name not in PARTS:
-            public = [each for each in dir(self) if not each.startswith("_")]
-            hint = "" if name.startswith("_") else did_you_mean(name, public, cutoff=0.7)
-            said = f"{type(self).__name__} has no attribute {name!r}"
-            raise UnknownNameError(f"{said}. {hint}" if hint else said)
-        return self._parts[name]
+    if not TYPE_CHECKING:  # mypy would accept every name
+
+        def __getattr__(self, name: str) -> Part:
+            """The component of that name, as ``__dir__`` lists them."""
+            if name not in PARTS:
+                public = [each for each in dir(self) if not each.startswith("_")]
+                hint = "" if name.startswith("_") else did_you_mean(name, public, cutoff=0.7)
+                said = f"{type(self).__name__} has no attribute {name!r}"
+                raise UnknownNameError(f"{said}. {hint}" if hint else said)
+            return self._parts[name]
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *PARTS]

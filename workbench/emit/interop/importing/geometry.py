@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.emit.interop.importing.images import Images, number, uniform
 from workbench.graph.builder.data_node import DataNode
 from workbench.graph.builder.read import fn
+
+if TYPE_CHECKING:
+    from workbench.graph.model.operators import InterpType
 
 Drawn = DataNode | float
 
@@ -79,7 +82,7 @@ def pad_to(images: Images, height: float, width: float, fill: Any, *, corner: bo
     )
 
 
-def scale_by(images: Images, low: float, high: float, interp: str) -> None:
+def scale_by(images: Images, low: float, high: float, interp: InterpType) -> None:
     """Resize by a random factor."""
     factor = uniform(low, high)
     images.graph = images.graph.resize(
@@ -97,7 +100,7 @@ def affine(
     scale: Drawn | tuple[Drawn, Drawn],
     shear: tuple[Drawn, Drawn],
     shift: tuple[tuple[float, float], tuple[float, float]],
-    interp: str,
+    interp: InterpType,
     fill: float,
     sheared_last: bool = False,
     whole_shift: bool = False,

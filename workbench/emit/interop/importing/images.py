@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.transform_call import DrawnValue, NamedValue, TransformCall
@@ -15,11 +15,14 @@ from workbench.graph.builder.read import fn, random
 from workbench.graph.model import Graph
 from workbench.graph.storage.import_report import ImportIssue
 
+if TYPE_CHECKING:
+    from workbench.graph.model.operators import InterpType
+
 T = TypeVar("T")
 ImageStep = Callable[[], None]
 """Appends nodes to the images."""
 
-_INTERPOLATIONS = {
+_INTERPOLATIONS: Mapping[str, InterpType] = {
     **{"nearest": "INTERP_NN", "bilinear": "INTERP_LINEAR", "bicubic": "INTERP_CUBIC"},
     **{"lanczos": "INTERP_LANCZOS3", "nearest_exact": "INTERP_NN", "box": "INTERP_LINEAR"},
     **{"hamming": "INTERP_LINEAR", "linear": "INTERP_LINEAR", "cubic": "INTERP_CUBIC"},
@@ -277,7 +280,7 @@ def size_of(value: Any) -> tuple[int, int]:
     return int(number(value)), int(number(value))
 
 
-def interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW) -> str:
+def interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW) -> InterpType:
     """DALI's name of an interpolation. Raises NoMatchError for one that is not known."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(numbered):
         value = numbered[value]
@@ -289,7 +292,9 @@ def interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW
     return _INTERPOLATIONS[name]
 
 
-def warp_interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW) -> str:
+def warp_interp_type(
+    images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW
+) -> InterpType:
     """As ``interp_type``, for ``rotate`` and ``warp_affine``, which have nearest and linear."""
     found = interp_type(images, value, numbered)
     if found not in ("INTERP_NN", "INTERP_LINEAR"):

@@ -257,7 +257,7 @@ def auto_augment(
     if name not in ("imagenet", "svhn"):
         raise NoMatchError(f"DALI has no policy {name}; it has image_net, reduced_image_net, svhn")
     images.graph = images.graph.auto_augment(
-        policy_name="image_net" if name == "imagenet" else name,
+        policy_name="image_net" if name == "imagenet" else "svhn",
         **_of_augment(images, interpolation, fill),
     )
 
