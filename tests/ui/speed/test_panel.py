@@ -11,6 +11,7 @@ import pytest
 
 from tests.bench.fakes import measured, report, rounds
 from tests.ui.speed.conftest import NO_GPU, Bed, Fake
+from workbench.bench import Benchmark
 from workbench.bench.experiments.stages import StageCostExperiment
 from workbench.bench.experiments.tune import TuningExperiment
 from workbench.bench.measuring.config import config_of
@@ -358,7 +359,12 @@ def test_a_message_stays_with_its_part_graph_and_data(bed: Bed, fake: Fake) -> N
 
 def test_how_long_a_measurement_takes_is_said_before_and_can_be_limited(bed: Bed) -> None:
     estimates = bed["limits"]["estimates"]
-    assert estimates["usual"]["compare"] == "up to 48 s"  # decode and pipeline on the CPU
+    more = "longer if a batch takes over 3 s"
+    assert estimates["usual"]["compare"] == f"up to 48 s, {more}"  # decode and pipeline on the CPU
+    quick = experiment_for("compare", bed.graph, bed.data, "quick", NO_GPU)
+    assert isinstance(quick, Benchmark)
+    assert quick.measurement_config.limit == 7.0
+    assert estimates["quick"]["compare"].startswith("up to 14 s, longer")  # of two
     parts = {"compare", "stages", "threads", "pipelines", "rewrites", "tuner", "all"}
     assert set(estimates["usual"]) == set(estimates["quick"]) == parts
     graph, data = bed.graph, bed.data

@@ -24,6 +24,8 @@ from workbench.bench.measuring.grid import grid_for, mapping_values
 from workbench.bench.measuring.interleaved import format_duration
 from workbench.bench.measuring.measurement_config import (
     COARSE_CONFIG,
+    FEWEST_BATCHES,
+    FEWEST_ROUNDS,
     QUICK_CONFIG,
     MeasurementConfig,
     config_within,
@@ -40,14 +42,21 @@ from workbench.optimiser import OptimisationExperiment
 from workbench.sources import Datasets
 from workbench.ui.contract.speed_views import SpeedLimits
 
-MEASUREMENT_CONFIGS = {"quick": QUICK_CONFIG, "usual": MeasurementConfig()}
+_START_SECONDS, _PROBE_SECONDS, _BEST_SECONDS = 4.0, 8.0, 60.0
+"""For estimates: a worker's start, one setting of a search, and comparing the best at its end."""
+
+
+def _limited(config: MeasurementConfig) -> MeasurementConfig:
+    """Within the time that the screen promises: start, warm-up and rounds together."""
+    return replace(config, limit=_START_SECONDS + config.budget)
+
+
+MEASUREMENT_CONFIGS = {"quick": _limited(QUICK_CONFIG), "usual": _limited(MeasurementConfig())}
 """How carefully: short rounds for a first look, or those of METHOD.md."""
-STAGE_CONFIGS = {"quick": COARSE_CONFIG, "usual": QUICK_CONFIG}
+STAGE_CONFIGS = {"quick": _limited(COARSE_CONFIG), "usual": _limited(QUICK_CONFIG)}
 """Where the time goes takes a measurement for each stage."""
 PEER_SECONDS = {"quick": 12.0, "usual": 30.0}
 """For each that takes part in a comparison with peers, at most: libraries take seconds to load."""
-_START_SECONDS, _PROBE_SECONDS, _BEST_SECONDS = 4.0, 8.0, 60.0
-"""For estimates: a worker's start, one setting of a search, and comparing the best at its end."""
 _ALL_PROBED = 8
 """Settings that the tuner tries all, where there are no more."""
 MOST_VALUES = 32
@@ -196,7 +205,7 @@ def limits_of(graph: Graph, machine: Machine) -> SpeedLimits:
 
 
 def _estimates(graph: Graph, machine: Machine, settings: int) -> dict[str, dict[str, str]]:
-    """About how long each measurement takes: the rounds of its configurations, and their start."""
+    """How long each measurement takes: the limits of its configurations, or about so long."""
     devices = 1 if machine.no_gpu else 2
     counts = machine.cores.bit_length() + 1  # 1, 2, 4, ... up to the cores
     tuned = {
@@ -205,18 +214,25 @@ def _estimates(graph: Graph, machine: Machine, settings: int) -> dict[str, dict[
     }
     found = {}
     for effort, config in MEASUREMENT_CONFIGS.items():
-        one = _START_SECONDS + config.budget
-        stage = _START_SECONDS + STAGE_CONFIGS[effort].budget
-        seconds = {
-            "compare": devices * len(REGIMES) * one,
-            "stages": 2 * len(graph.nodes) * stage,
-            "threads": counts * one,
-            "pipelines": counts * one,
-            "rewrites": len(graph.nodes) * one,
-            **tuned,
+        stages = STAGE_CONFIGS[effort]
+        limited = {
+            "compare": (config, devices * len(REGIMES)),
+            "stages": (stages, 2 * len(graph.nodes)),
+            "threads": (config, counts),
+            "pipelines": (config, counts),
         }
-        found[effort] = {what: f"up to {format_duration(most)}" for what, most in seconds.items()}
+        found[effort] = {what: _up_to(how, count) for what, (how, count) in limited.items()}
+        others = {"rewrites": len(graph.nodes) * (config.limit or 0.0), **tuned}
+        found[effort] |= {what: f"about {format_duration(most)}" for what, most in others.items()}
     return found
+
+
+def _up_to(config: MeasurementConfig, count: int) -> str:
+    """The limit of ``count`` configurations, and from when on their fewest rounds take longer."""
+    assert config.limit is not None
+    batch = config.budget / ((1 + FEWEST_ROUNDS) * FEWEST_BATCHES)
+    most = format_duration(count * config.limit)
+    return f"up to {most}, longer if a batch takes over {batch:.1g} s"
 
 
 @cache
