@@ -332,3 +332,17 @@ def test_a_recipe_for_other_data_names_the_samples_to_open(make: Make, shapes: P
         lambda s: s.picture and any(any(tile["marks"]) for tile in s.header["tiles"]), "boxes"
     )
     assert screen["bar", "message"] == ""
+
+
+def test_pictures_of_the_graph_before_are_marked_until_those_of_the_opened_one_are_there(
+    make: Make, photos: Path
+) -> None:
+    model, screen = make(photos, small())
+    screen.wait_ready()
+    before = screen.picture
+    with model.lock:  # no picture can come meanwhile
+        model.act("bar", {"do": "recipe", "name": "imagenet-train"})
+        assert screen["preview", "rendering"]
+        assert screen["canvas", "stale"] == "rendering"
+    screen.wait_other_picture(before)
+    screen.wait(lambda s: not s["preview", "rendering"], "the pictures of the recipe")

@@ -490,6 +490,8 @@ class ViewModel:
                 pass  # other data were opened meanwhile
             elif isinstance(outcome, PreviewResult):
                 state.preview, state.picture = outcome, picture_bytes(outcome, request)
+                state.pictured = self.history.opens
+                self._publisher.show("preview", "rendering", False)
                 self._publisher.show("preview", "picture", state.picture)  # the rest takes time
                 time.sleep(SENDING)
                 state.failure, self._done, state.started = None, request, True
@@ -515,7 +517,8 @@ class ViewModel:
         starts = example or not self.graph.nodes
         shown["inspector"]["start"] = start_entry(example) if starts else {}
         active, data = self.state.checked.active, self.data_panel.datasets
-        stale, faults = shown["preview"]["stale"], shown["bar"]["faults"]
+        rendering = "rendering" if shown["preview"]["rendering"] else ""
+        stale, faults = shown["preview"]["stale"] or rendering, shown["bar"]["faults"]
 
         def measured() -> Fields:
             fused = self.speed.fused.entry(active, data)

@@ -288,6 +288,8 @@ class Preview(Fields):
     """Keys of the augmentations, node.name, whose samples alone are shown; empty: all."""
     stale: str = ""
     """Why the picture is not of the present graph; empty if it is."""
+    rendering: bool = False
+    """Whether the picture is of the graph before, and the one of the graph just opened follows."""
     fault: views.FaultEntry | Empty = {}
     """What ``stale`` says, with what mends it; empty where that is no fault of the graph."""
     retryable: bool = False

@@ -169,6 +169,8 @@ class ViewState:
     code_message: str = ""
     preview: PreviewResult | None = None
     """The last picture of the open data."""
+    pictured: int = 0
+    """Number of the graph (``History.opens``) that ``preview`` is of."""
     started: bool = False
     """Whether there was a picture, of these or other data."""
     picture: bytes = b""

@@ -32,6 +32,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
   const header = sheet?.header;
   const mode = useField(link, "mode", "both");
   const reason = useField(link, "stale", "");
+  const rendering = useField(link, "rendering", false) && !reason;
   const retryable = useField(link, "retryable", false);
   const { node = "", arg = "", fixes = [] } = useField(link, "fault", {});
   const sized = useField(link, "tile_size", 0) !== 0;
@@ -50,6 +51,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
   const due = unreadable !== "" || reason !== "";
   const still = sheet ? `Still the last good picture: ${reason}` : reason;
   useRootData(root, "stale", due ? "true" : undefined);
+  useRootData(root, "rendering", rendering ? "true" : undefined);
   useRootData(root, "closeup", near ? "true" : undefined);
   useRootData(root, "failed", unreadable || undefined);
   useRootData(root, "batch", header && String(header.batch));
@@ -157,6 +159,9 @@ function Preview({ link, root }: PanelProps<"preview">) {
       )}
       <p class="wb-empty" hidden={sheet !== null || due}>
         The first batch is on its way.
+      </p>
+      <p class="wb-rendering" role="status" hidden={!rendering}>
+        rendering
       </p>
       <StatusLine link={link} header={header} />
       <Statistics link={link} />

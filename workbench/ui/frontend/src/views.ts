@@ -1263,6 +1263,7 @@ export interface PreviewFields {
   shown_branches: string[];
   shown_augmentations: string[];
   stale: string;
+  rendering: boolean;
   fault: Partial<FaultEntry>;
   retryable: boolean;
   shuffles: boolean;
