@@ -28,6 +28,7 @@ milliseconds.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -263,6 +264,17 @@ if not TYPE_CHECKING:  # mypy would accept every name
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def _register_completion() -> None:
+    """Let the shell that imports the package complete graphs, where it is IPython's."""
+    running = sys.modules.get("IPython.core.getipython")
+    shell = running.get_ipython() if running else None
+    if shell is not None:
+        import_module("workbench.ui.notebook.shell_hooks").register(shell)
+
+
+_register_completion()
 
 
 def load_ipython_extension(shell: Any) -> None:

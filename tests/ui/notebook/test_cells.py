@@ -32,8 +32,9 @@ from workbench.graph.storage.recipes import load_recipe_document
 from workbench.preview.views.share import KEY
 from workbench.sources import open_datasets
 from workbench.ui.export.cell_source import MOST_FILES, WIDTH, cell_source
-from workbench.ui.notebook.node_completion import register
+from workbench.ui.notebook.completion import description
 from workbench.ui.notebook.notebook_runs import run_with_bar
+from workbench.ui.notebook.shell_hooks import register
 from workbench.ui.state.graph_argument import START, to_document, to_graph
 
 CELL = """
@@ -209,34 +210,107 @@ def completing_shell() -> Iterator[Any]:
     register(made)
     register(made)
     graph = load_recipe("rotate-jitter")
-    made.user_ns |= {"g": graph, "w": SimpleNamespace(graph=graph), "other": 3}
+    made.user_ns |= {"wb": wb, "g": graph, "angles": 3, "other": 3}
+    w = wb.Workbench(".", graph, restore=False)
+    made.user_ns["w"] = w
     yield made
+    w.close()
     InteractiveShell.clear_instance()
 
 
 def completed(completing_shell: Any, text: str) -> list[str]:
-    """The text after a completion is accepted."""
+    """What can stand at the end of the text."""
     with provisionalcompleter():
-        found = list(completing_shell.Completer.completions(text, len(text)))
-    return [text[: each.start] + each.text for each in found]
+        return [each.text for each in completing_shell.Completer.completions(text, len(text))]
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('g["rotate"].an', 'g["rotate"].angle'),
-        ("w['rotate'].an", "w['rotate'].angle"),
-        ('w["rotate"].fill', 'w["rotate"].fill_value'),
-        ('x = w["rotate"].keep', 'x = w["rotate"].keep_size'),
+        # operators
+        ("g.rot", "rotate"),
+        ("g.rotate(angle=3).resi", "resize"),
+        ("g.rotate(angle=3).resize(size=(3, 3)).crop_m", "crop_mirror_normalize"),
+        ("wb.read('photos').dec", "decode"),
+        ("wb.read('photos').decode().resi", "resize"),
+        ("x = (\n    wb.read('photos')\n    .decode()  # of (all\n    .resi", "resize"),
+        ("x = g.rotate(angle=3)\ny = x.flip()\ny.resi", "resize"),
+        ("g.images.rot", "rotate"),
+        ("(g.images * 0.5 + g.images.flip()).rot", "rotate"),
+        ("wb.outputs(view=g.flip(), labels=g.labels).rot", "rotate"),
+        ("g['rotate'].set(angle=3).resi", "resize"),
+        ("g.noise.gau", "gaussian"),
+        ("wb.random.unif", "uniform"),
+        ("g.rotate(angle=wb.random.unif", "uniform"),
+        ("wb.fn.reductions.me", "mean"),
+        ("g.lab", "labels"),
+        ("wb.rea", "read"),
+        # in lambdas
+        ("g.with_p(0.5, lambda x: x.rot", "rotate"),
+        ("g.with_p(0.5, lambda x: x.rotate(angle=3).gauss", "gaussian_blur"),
+        ("g.one_of(lambda x: x.flip(), lambda y: y.gauss", "gaussian_blur"),
+        ("z = (\n    wb.read('p')\n    .with_p(0.5, lambda x: x.rot", "rotate"),
+        # arguments
+        ("g.rotate(ang", "angle="),
+        ("g.rotate(angle=3, ke", "keep_size="),
+        ("g.rotate(angle=3).resize(si", "size="),
+        ("g.with_p(0.5, lambda x: x.rotate(ang", "angle="),
+        ("wb.read('photos').decode(output", "output_type="),
+        ("wb.read('photos', random_sh", "random_shuffle="),
+        ("wb.random.uniform(ran", "range="),
+        ("w['rotate'].set(fill", "fill_value="),
+        ("wb.Workbench('photos', lay", "layout="),
+        ("wb.export(g, tar", "target="),
+        # of a node
+        ('g["rotate"].an', "angle"),
+        ('x = w["rotate"].keep', "keep_size"),
+        ("w['rot", "rotate"),
+        ("w.param('rotate.an", "rotate.angle"),
+        # values
+        ("g.resize(size=(4, 4), interp_type='INTERP_LAN", "INTERP_LANCZOS3"),
+        ("w['rotate'].interp_type = 'INTERP_L", "INTERP_LINEAR"),
+        ("wb.read('photos').decode(output_type='GR", "GRAY"),
+        ("wb.load_recipe('imagenet-t", "imagenet-train"),
+        ("wb.Workbench('photos', 'simc", "simclr"),
+        ("wb.export(g, 'pyto", "pytorch"),
+        # settings
+        ("g.with_settings(batch_s", "batch_size="),
+        ("g.with_settings(batch_size=3, device='mi", "mixed"),
+        ("g.with_settings(executor='sta", "static"),
     ],
 )
-def test_arguments_of_a_node_complete(completing_shell: Any, text: str, expected: str) -> None:
+def test_a_cell_completes(completing_shell: Any, text: str, expected: str) -> None:
     assert completed(completing_shell, text).count(expected) == 1
 
 
-@pytest.mark.parametrize("text", ['g["rotat"].an', 'other["rotate"].an', 'nothing["rotate"].an'])
-def test_what_is_no_node_completes_nothing(completing_shell: Any, text: str) -> None:
-    assert f"{text}gle" not in completed(completing_shell, text)
+def test_a_variable_is_offered_beside_arguments(completing_shell: Any) -> None:
+    assert completed(completing_shell, "g.rotate(ang") == ["angle=", "angles"]
+    assert "angle=" not in completed(completing_shell, "g.rotate(angle=3, ang")
+
+
+@pytest.mark.parametrize(
+    "text", ['g["rotat"].an', 'other["rotate"].an', "other.rot", "g.rotate(angle='INT", "(((", ".a"]
+)
+def test_what_is_unknown_completes_nothing(completing_shell: Any, text: str) -> None:
+    assert not {"angle", "rotate", "INTERP_NN"} & {*completed(completing_shell, text)}
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("g.rotate(", ("keep_size: 'bool | None' = False", "One of: INTERP_NN, INTERP_LINEAR")),
+        ("g.flip().rotate(angle=3, ", ("rotate(data", "in °, usually -180 to 180")),
+        ("g.with_p(0.5, lambda x: x.resize(", ("resize(data", "One of: default, stretch")),
+        ("wb.read('photos').decode(", ("decode(", "output_type")),
+        ("other(", ()),
+    ],
+)
+def test_shift_tab_describes_operators_in_chains(
+    completing_shell: Any, code: str, words: tuple[str, ...]
+) -> None:
+    text = description(code, len(code), completing_shell.user_ns)
+    assert bool(text) == bool(words)
+    assert all(each in text for each in words)
 
 
 def test_an_older_shell_is_left_as_it_is(

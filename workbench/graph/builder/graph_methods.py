@@ -283,7 +283,9 @@ def _operator(owner: Any, op: str, catalog: Catalog) -> Callable[..., Any]:
             return call_operator(op, (owner, *inputs), arguments)
         return call_operator(op, inputs, arguments)
 
-    return operator_function(call, catalog[op])
+    made = operator_function(call, catalog[op])
+    vars(made)["owner"] = owner  # for completion
+    return made
 
 
 def _unbound(found: Any) -> Any:
@@ -309,10 +311,11 @@ def _method(name: str) -> Callable[..., Any]:
     """A method of graphs with the signature that ``help`` and completion show."""
     method = METHODS[name]
     if name == "decode" and "__signature__" not in vars(method):
-        known = signature_of(load_catalog()["decoders.image"]).parameters.values()
+        spec = load_catalog()["decoders.image"]
+        known = signature_of(spec).parameters.values()
         by_name = [each for each in known if each.kind is Parameter.KEYWORD_ONLY]
         graph = next(iter(signature(method).parameters.values()))
-        vars(method)["__signature__"] = Signature([graph, *by_name])
+        vars(method).update(spec=spec, __signature__=Signature([graph, *by_name]))
     return method
 
 

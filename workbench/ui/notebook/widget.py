@@ -31,7 +31,6 @@ from workbench.sources.kinds.file_list import require_files
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.contract.components import COMPONENTS, TABS
 from workbench.ui.export.exports import entry_names
-from workbench.ui.notebook import node_completion
 from workbench.ui.notebook.graph_comparison import is_same_data, require_same_data
 from workbench.ui.notebook.notebook_code import CodeAccess
 from workbench.ui.notebook.notebook_part import PARTS, Part
@@ -82,13 +81,6 @@ def show_pictures_of_boxes() -> None:
     if shell is not None and shell.display_formatter is not None:
         formatter = shell.display_formatter.ipython_display_formatter
         formatter.for_type(ipywidgets.Box, _show_box)
-
-
-def complete_arguments() -> None:
-    """Let IPython complete the arguments of a node: ``w["rotate"].an``. May be called again."""
-    shell: Any = get_ipython()
-    if shell is not None:
-        node_completion.register(shell)
 
 
 def _show_box(box: Any) -> None:
@@ -240,7 +232,6 @@ class Workbench(CodeAccess, VBox):
         self._layout_self()
         _open.add(self)
         show_pictures_of_boxes()
-        complete_arguments()
 
     def _print_offer(self, line: str) -> None:
         """Print a line that a notebook removes once the edits are offered no more."""

@@ -1,0 +1,199 @@
+"""The code before the cursor of a cell: which object an expression is, without running it.
+
+Jedi, which IPython uses, knows neither the result of a call on an object that exists nor the type
+of a lambda's parameter. Here a graph stands for each graph that its methods would return.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.graph.builder.data_node import DataNode
+from workbench.graph.builder.graph_methods import Fn
+from workbench.graph.builder.node_handle import NodeHandle
+from workbench.graph.model import Graph, Port
+from workbench.graph.model.operators import OperatorGroup
+from workbench.ui.notebook.notebook_code import CodeAccess, LiveNode
+
+_TOKEN = re.compile(
+    r"""(?P<comment>\#[^\n]*)
+    |(?P<text>[rbfuRBFU]{0,2}(?:'''(?:\\.|[^\\])*?'''|\"\"\"(?:\\.|[^\\])*?\"\"\"
+        |'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"))
+    |(?P<begun>[rbfuRBFU]{0,2}(?P<quote>["'])(?P<inside>[^"'\\\n]*)\Z)
+    |(?P<name>[^\W\d]\w*)
+    |(?P<number>\d[\w.]*)
+    |(?P<newline>\n)
+    |(?P<space>[^\S\n]+|\\\n)
+    |(?P<mark>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_CLOSING = {")": "(", "]": "[", "}": "{"}
+_VALUE = DataNode(Graph(), Port("", ""))
+"""Stands for the value of any node."""
+_READABLE = frozenset({"graph", "settings"})
+"""Properties of a workbench that are read; others might start a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A part of the code: its kind (a group of the pattern) and text."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that is not closed before the cursor."""
+
+    function: Any
+    keywords: frozenset[str]
+    """The arguments that are given by name."""
+    place: int
+    """How many arguments are complete."""
+
+
+class CodeBeforeCursor:
+    """The tokens of a cell up to the cursor, and what its names mean."""
+
+    def __init__(self, code: str, names: Mapping[str, Any]) -> None:
+        self._names = names
+        self.tokens: list[Token] = []
+        self._opened: list[int] = []
+        """Brackets that are not closed: their places."""
+        self._partner: dict[int, int] = {}
+        """Closing bracket -> the opening one."""
+        self._within: list[int] = []
+        """For each token the innermost bracket around it; -1: none."""
+        for found in _TOKEN.finditer(code):
+            kind = "begun" if found["begun"] is not None else str(found.lastgroup)
+            if kind in ("comment", "space") or (kind == "newline" and self._opened):
+                continue
+            text = found["inside"] if kind == "begun" else found[0]
+            if kind == "mark" and text in _CLOSING and self._opened:
+                self._partner[len(self.tokens)] = self._opened.pop()
+            self._within.append(self._opened[-1] if self._opened else -1)
+            if kind == "mark" and text in "([{":
+                self._opened.append(len(self.tokens))
+            self.tokens.append(Token(kind, text))
+        self._within.append(self._opened[-1] if self._opened else -1)  # at the cursor
+
+    def text(self, place: int) -> str:
+        """The text of a token; empty outside of the code, and for texts and numbers."""
+        inside = 0 <= place < len(self.tokens)
+        return self.tokens[place].text if inside and self.tokens[place].kind in _CODE else ""
+
+    def object_before(self, end: int, depth: int = 0) -> Any:
+        """What the expression that ends before a token is; None if that is not known."""
+        last = end - 1
+        if last < 0 or depth > _DEEPEST:
+            return None
+        if self.tokens[last].kind == "name":
+            name = self.text(last)
+            if self.text(last - 1) == ".":
+                return attribute(self.object_before(last - 1, depth + 1), name)
+            return self._variable(name, last, depth + 1)
+        opening = self._partner.get(last)
+        if opening is None:
+            return None
+        called = self.text(opening - 1)
+        is_name = called.isidentifier() and called not in _WORDS
+        if not is_name and opening - 1 not in self._partner:
+            return self.object_before(last, depth + 1) if self.text(opening) == "(" else None
+        owner = self.object_before(opening, depth + 1)
+        if self.text(opening) == "(":
+            return result_of(owner)
+        return _item(owner, self.tokens[opening + 1 : last])
+
+    def _variable(self, name: str, place: int, depth: int) -> Any:
+        for opening in self._brackets_around(place):
+            if any(self._binds(name, each) for each in range(opening + 1, place)):
+                owner = self.object_before(opening - 2, depth)
+                return owner if isinstance(owner, Graph) else Graph()
+        for at in reversed(range(place - 1)):
+            begins = at == 0 or self.tokens[at - 1].kind == "newline"
+            if begins and self.text(at) == name and self.text(at + 1) == "=":
+                line = range(at + 2, place)
+                ends = [each for each in line if self.tokens[each].kind == "newline"]
+                if ends:
+                    return self.object_before(ends[0], depth)
+        return self._names.get(name)
+
+    def _binds(self, name: str, place: int) -> bool:
+        is_parameter = self.text(place) == name and self.text(place - 1) == "lambda"
+        return is_parameter and self.text(place + 1) == ":"
+
+    def _brackets_around(self, place: int) -> Iterator[int]:
+        """The brackets around a token, the innermost first."""
+        opening = self._within[place]
+        while opening >= 0:
+            yield opening
+            opening = self._within[opening]
+
+    def call_around(self, place: int) -> Call | None:
+        """The innermost call around a token, unless another bracket is closer; None for none."""
+        opening = self._within[place]
+        function = self.object_before(opening) if self.text(opening) == "(" else None
+        if function is None:
+            return None
+        own = [each for each in range(opening + 1, place) if self._within[each] == opening]
+        keywords = {self.text(each - 1) for each in own if self.text(each) == "="}
+        commas = [each for each in own if self.text(each) == ","]
+        return Call(function, frozenset(keywords), len(commas))
+
+
+_CODE = ("name", "mark", "number")
+_WORDS = frozenset({"in", "is", "not", "and", "or", "if", "else", "return", "lambda", "yield"})
+KINDS = (Graph, DataNode, Fn, OperatorGroup, NodeHandle, LiveNode)
+"""Objects whose attributes can be read: nothing runs."""
+_DEEPEST = 200
+"""Calls in one chain, and names for names."""
+
+
+def attribute(owner: Any, name: str) -> Any:
+    """An attribute of an object of the workbench, as far as reading it runs nothing."""
+    is_module = inspect.ismodule(owner) and owner.__name__ == "workbench"
+    if isinstance(owner, CodeAccess):
+        static = inspect.getattr_static(type(owner), name, None)
+        if isinstance(static, property) and name not in _READABLE:
+            return None
+    elif not (isinstance(owner, KINDS) or is_module or owner is Graph):
+        return None
+    try:
+        return getattr(owner, name)
+    except (AttributeError, WorkbenchError):
+        return None
+
+
+def result_of(function: Any) -> Any:
+    """What a call of a function of the workbench returns; None if that is not known."""
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, NodeHandle):
+        return owner._graph
+    if hasattr(function, "spec"):
+        owner = getattr(function, "owner", owner)
+        return owner if isinstance(owner, Graph) else _VALUE
+    if isinstance(owner, Graph):
+        return owner
+    module = getattr(function, "__module__", None) or ""
+    if inspect.isfunction(function) and module.startswith("workbench."):
+        returned = str(inspect.signature(function).return_annotation)
+        return Graph() if returned == "Graph" else None
+    return None
+
+
+def _item(owner: Any, tokens: list[Token]) -> Any:
+    if isinstance(owner, DataNode):
+        return owner
+    if not isinstance(owner, Graph | CodeAccess) or len(tokens) != 1 or tokens[0].kind != "text":
+        return None
+    try:
+        return owner[ast.literal_eval(tokens[0].text)]
+    except (WorkbenchError, ValueError, SyntaxError):
+        return None

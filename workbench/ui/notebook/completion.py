@@ -1,0 +1,172 @@
+"""Completion in a cell: operators, arguments, enum values, recipes, targets, nodes and settings.
+
+IPython asks Jedi, which does not know what graphs return (see ``code_before_cursor``).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from workbench.catalog import load_catalog
+from workbench.catalog.signatures import accepted_values
+from workbench.catalog.spec import ArgSpec
+from workbench.emit.targets import target_names
+from workbench.engine.build.kernel_program import LIBRARIES
+from workbench.errors import WorkbenchError
+from workbench.graph.builder.node_handle import NodeHandle
+from workbench.graph.model import Graph
+from workbench.graph.model.graph import CHOICES
+from workbench.graph.storage.recipes import load_recipes
+from workbench.sources import is_reader
+from workbench.ui.notebook.code_before_cursor import KINDS, Call, CodeBeforeCursor
+from workbench.ui.notebook.notebook_code import CodeAccess, LiveNode
+
+_INTERNAL = frozenset(
+    {
+        *("at_scope", "bodies", "body", "body_at", "datasets", "enclosing", "feeding", "gives"),
+        *("origins", "replace_body", "replace_node", "scope", "scope_of", "whole"),
+    }
+)
+"""Methods of graphs that other modules use, and cells do not."""
+_NAMES: Mapping[tuple[str, str], Callable[[Any], Iterable[str]]] = {
+    ("load_recipe", "name"): lambda _: load_recipes(),
+    ("Workbench", "graph"): lambda _: load_recipes(),
+    ("Workbench", "layout"): lambda _: ("side", "stacked"),
+    ("compare", "other"): lambda _: load_recipes(),
+    ("export", "target"): lambda _: target_names(),
+    ("to_code", "target"): lambda _: target_names(),
+    ("loader", "library"): lambda _: LIBRARIES,
+    ("param", "name"): lambda w: (
+        f"{node.id}.{name}" for node in w.graph.walk() for name in node_arguments(w.graph[node.id])
+    ),
+}
+"""Function and argument -> the texts that it accepts, for the object of the method."""
+
+
+def completions(code: str, names: Mapping[str, Any]) -> tuple[str, list[str], str]:
+    """The word begun at the end of the code, the words that can be there, and their type.
+
+    ``names`` are the variables of the kernel.
+    """
+    before = CodeBeforeCursor(code, names)
+    end = len(before.tokens)
+    last = before.tokens[-1] if end else None
+    if last is None:
+        return "", [], ""
+    if last.kind == "begun":
+        return last.text, list(_texts(before, end - 1)), "text"
+    begun = last.text if last.kind == "name" and code.endswith(last.text) else ""
+    place = end - bool(begun)
+    previous = before.text(place - 1)
+    if previous == ".":
+        return begun, _attributes(before.object_before(place - 1)), "function"
+    call = before.call_around(end) if previous in ("(", ",") else None
+    known = _arguments(call.function) if call else []
+    given = call.keywords if call else frozenset()
+    by_name = [f"{each}=" for each in known if each not in given]
+    if not any(each.startswith(begun) for each in by_name):
+        return begun, [], ""
+    variables = [each for each in names if begun and each[0] != "_"]
+    return begun, [*by_name, *variables], "param"
+
+
+def _attributes(owner: Any) -> list[str]:
+    if inspect.ismodule(owner) and owner.__name__ == "workbench":
+        return sorted(owner.__all__)
+    if not isinstance(owner, KINDS):
+        return []  # IPython knows those of other objects
+    hidden = _INTERNAL if isinstance(owner, Graph) else ()
+    return [each for each in dir(owner) if each[0] != "_" and each not in hidden]
+
+
+def _arguments(function: Any) -> list[str]:
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, NodeHandle | LiveNode) and function.__name__ == "set":
+        return node_arguments(owner)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    known = [each.name for each in parameters if each.kind in named]
+    if _is_read(function):
+        known += sorted(_reader_arguments())
+    return known
+
+
+def node_arguments(handle: NodeHandle | LiveNode) -> list[str]:
+    """The arguments of the operator of a node."""
+    spec = load_catalog().find(handle.node.op)
+    return [*(spec.args if spec else ()), *(["seed"] if spec and spec.seeded else [])]
+
+
+def _is_read(function: Any) -> bool:
+    return bool(getattr(function, "__qualname__", "") == "read")
+
+
+def _reader_arguments() -> dict[str, ArgSpec]:
+    readers = (spec for op, spec in load_catalog().items() if is_reader(op))
+    return {name: arg for spec in readers for name, arg in spec.args.items()}
+
+
+def _texts(before: CodeBeforeCursor, place: int) -> Iterable[str]:
+    """What a text that is begun can be: a value of an argument, or a name that a function knows."""
+    if before.text(place - 1) == "[":
+        owner = before.object_before(place - 1)
+        graph = getattr(owner, "graph", None) if isinstance(owner, CodeAccess) else owner
+        return [node.id for node in graph.walk()] if isinstance(graph, Graph) else []
+    named = before.text(place - 2) if before.text(place - 1) == "=" else ""
+    if named and before.text(place - 3) == ".":
+        owner = before.object_before(place - 3)
+        return _values(owner, named) if isinstance(owner, LiveNode) else CHOICES.get(named, ())
+    call = before.call_around(place)
+    if call is None:
+        return []
+    name = named or _positional(call)
+    function: Any = call.function
+    if known := _NAMES.get((getattr(function, "__name__", ""), name)):
+        return known(getattr(function, "__self__", None))
+    return _values(function, name)
+
+
+def _positional(call: Call) -> str:
+    try:
+        parameters = [*inspect.signature(call.function).parameters]
+    except (TypeError, ValueError):
+        return ""
+    return parameters[call.place] if call.place < len(parameters) else ""
+
+
+def _values(function: Any, name: str) -> Iterable[str]:
+    """The values of an argument of an operator or node, of a setting or of a reader."""
+    owner = function if isinstance(function, LiveNode) else getattr(function, "__self__", None)
+    spec = getattr(function, "spec", None)
+    if isinstance(owner, NodeHandle | LiveNode):
+        spec = load_catalog().find(owner.node.op)
+    known = _reader_arguments() if _is_read(function) else getattr(spec, "args", {})
+    if name in known:
+        return accepted_values(known[name])
+    is_settings = getattr(function, "__name__", "") == "with_settings"
+    return CHOICES.get(name, ()) if is_settings else ()
+
+
+def description(code: str, cursor: int, names: Mapping[str, Any]) -> str:
+    """Signature and documentation of the function at the cursor, or of the call around it."""
+    end = cursor
+    while end < len(code) and (code[end].isalnum() or code[end] == "_"):
+        end += 1
+    before = CodeBeforeCursor(code[:end], names)
+    place = len(before.tokens)
+    found = before.object_before(place)
+    if not callable(found):
+        call = before.call_around(place)
+        found = call.function if call else None
+    if found is None:
+        return ""
+    try:
+        signature = inspect.signature(found)
+    except (TypeError, ValueError, WorkbenchError):
+        return ""
+    return f"{found.__name__}{signature}\n\n{inspect.getdoc(found)}"
