@@ -178,6 +178,20 @@ def test_what_cannot_go_to_a_target_says_which_node_and_why(shown: Ready) -> Non
     assert screen["code", "fault"]["message"] == ""
 
 
+def test_the_menu_says_which_targets_cannot_hold_the_graph_and_why(shown: Ready) -> None:
+    model, screen = shown
+    model.act("bar", {"do": "recipe", "name": "simclr"})
+    assert screen["bar", "refusals"] == {}  # until the menu is opened
+    model.act("bar", {"do": "find_refusals"})
+    screen.wait(lambda s: s["bar", "refusals"], "the refusals")
+    found = screen["bar", "refusals"]
+    assert screen["code", "refusals"] == found
+    assert "has no if" in found["dynamic"]
+    assert not {"script", "pytorch"} & found.keys()
+    model.act("bar", {"do": "undo"})
+    assert screen["bar", "refusals"] == {}  # they were of the other graph
+
+
 def test_files_are_saved_one_alone_several_in_a_new_folder(shown: Ready) -> None:
     model, screen = shown
     model.receive("code", "target", "pytorch")

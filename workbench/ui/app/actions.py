@@ -39,6 +39,7 @@ ACTIONS: dict[str, list[type[Action]]] = {
         bar.DismissMessage,
         export.SaveGraph,
         export.ShowCode,
+        export.FindRefusals,
         data_actions.OpenData,
         data_actions.AddRoot,
         data_actions.BrowseFolders,
@@ -89,7 +90,13 @@ ACTIONS: dict[str, list[type[Action]]] = {
         *(kind for kind in declared_in(speed) if kind not in _IN_INSPECTOR),
         *_ANYWHERE,
     ],
-    "code": [export.SaveCode, export.DownloadCode, export.SaveFileList, selection.SelectNode],
+    "code": [
+        export.FindRefusals,
+        export.SaveCode,
+        export.DownloadCode,
+        export.SaveFileList,
+        selection.SelectNode,
+    ],
     "data": [
         *declared_in(data_actions),
         view_actions.ShowClass,

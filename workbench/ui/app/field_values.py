@@ -117,6 +117,7 @@ def graph_fields(
     )
     stops = bool(entries and stopping and not data_panel.error)
     repeated = state.repeated(settings.batch_size)
+    refused = state.refusals if state.refusals_of is state.checked else {}
     again = bool(data_panel.error or (state.failure and not blocking_faults(state)))
     return {
         "bar": {
@@ -144,6 +145,7 @@ def graph_fields(
             "saved": memo(dump_document, document),
             "shared": state.shared,
             "target": state.target,
+            "refusals": refused,
             "overwrite": state.overwrite.get("bar", NO_QUESTION),
         },
         "canvas": {
@@ -189,6 +191,7 @@ def graph_fields(
             ),
             "classes": data_panel.view["classes"],
             "unread": data_panel.view["also"],
+            "warnings": memo(_words_after, shown_faults, len(stopping)),
         },
         "tabs": {"tab": state.tab},
         "preview": {
@@ -231,6 +234,7 @@ def graph_fields(
             "lists_files": data_panel.found is not None,
             "source": state.checked.source.text if state.checked.source else "",
             "target": state.target,
+            "refusals": refused,
             "from_top": state.target_number if state.code_from_top else 0,
             "script": state.script,
             "in_view": state.code_in_view,
@@ -259,6 +263,10 @@ def _on_drawn_nodes(
 
 def _first_ones(faults: Sequence[Fault], count: int) -> list[Fault]:
     return list(faults[:count])
+
+
+def _words_after(faults: Sequence[Fault], count: int) -> list[str]:
+    return [fault.words for fault in faults[count:]]
 
 
 def _devices(checked: Checked) -> dict[str, Device]:

@@ -121,6 +121,8 @@ class Bar(Fields):
     """The graph's JSON, for the browser to offer as a file."""
     target: str = "script"
     """What the Code panel shows the graph as."""
+    refusals: dict[str, str] = {}
+    """Targets that cannot hold the graph, and why; empty until asked for."""
     targets: list[views.TargetEntry] = []
     save_folder: str = ""
     """Where files with a plain name are saved."""
@@ -204,6 +206,8 @@ class Inspector(Fields):
     """Names of the classes of the data."""
     start: views.StartEntry | Empty = {}
     """A recipe to start from. Empty: the graph is the user's own, and has nodes."""
+    warnings: list[str] = []
+    """Errors of rows and of the node that stop nothing."""
     unread: list[data_views.OtherReading] = []
     """Targets of the data that the graph does not read."""
     fused_speed: speed_views.FusedSpeedEntry | Empty = {}
@@ -375,6 +379,8 @@ class Code(Fields):
     node is selected, whose lines are then shown."""
     script: views.TextFile | Empty = {}
     """What ``download`` made."""
+    refusals: dict[str, str] = {}
+    """As the bar's."""
     targets: list[views.TargetEntry] = []
     in_view: Both[bool] = False
     """Whether it is on the screen: only then it is sent."""

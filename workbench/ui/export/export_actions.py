@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,9 @@ from workbench.graph.storage.layout import dump_document
 from workbench.roots import Roots
 from workbench.ui.contract.action import Action, tag_of
 from workbench.ui.contract.views import OverwriteQuestion, TextFile
-from workbench.ui.export.exports import choose_target, exported_files
+from workbench.ui.export.exports import choose_target, exported_files, refusals
 from workbench.ui.export.output_paths import OutputPath, with_suffix
+from workbench.ui.jobs.background_task import TaskListener, run_in_background
 from workbench.ui.state.view_state import ViewState
 
 if TYPE_CHECKING:
@@ -76,6 +78,24 @@ class SaveCode(SaveAction, tag="save", frozen=True):
             state.checked, state.target, document, model.data_panel, state.skip_bad, file
         )
         return _save_code(exported, self.path, model.roots, self.overwrite)
+
+
+class FindRefusals(Action, tag="find_refusals", frozen=True):
+    """Find out in the background which targets cannot hold the graph."""
+
+    def apply(self, model: ViewModel) -> None:
+        state, checked = model.state, model.state.checked
+        if not checked.sound or state.refusals_of is checked:
+            return
+        state.refusals, state.refusals_of = {}, checked
+
+        def ended(found: dict[str, str] | None, wrong: str) -> None:
+            if state.refusals_of is checked and found is not None:
+                state.refusals = found
+                model.changed()
+
+        run = partial(refusals, checked, model.data_panel.datasets)
+        run_in_background("targets", run, TaskListener(model.lock, lambda: None, ended))
 
 
 class ShowCode(Action, tag="export", frozen=True):

@@ -25,7 +25,7 @@ from workbench.emit.targets import (
 )
 from workbench.errors import DataError, GraphEditError, GraphExportError
 from workbench.graph.storage.layout import Document, Frame, Layout
-from workbench.sources import data_facts
+from workbench.sources import Datasets, data_facts
 from workbench.ui.canvas.canvas_views import all_folded_generators, on_drawn_nodes
 from workbench.ui.contract.views import CodeFault, TargetEntry
 from workbench.ui.data.data_panel import DataPanel
@@ -79,6 +79,18 @@ def _export(
         return replace(made, good=good)
     running = replace(checked.running, facts=panel.facts)
     return export_resolved(running, target, panel.datasets, with_, file=file)
+
+
+def refusals(checked: Checked, datasets: Datasets) -> dict[str, str]:
+    """Entries that cannot hold a sound graph, and why."""
+    found = {}
+    for entry in entry_names():
+        target, _, with_ = entry.partition(_WITH)
+        try:
+            export_resolved(checked.running, target, datasets, with_)
+        except (GraphExportError, DataError) as error:
+            found[entry] = str(error)
+    return found
 
 
 def _no_code(fault: CodeFault) -> dict[str, Any]:

@@ -186,6 +186,9 @@ class ViewState:
     """What memory a worker that is to start waits for."""
     target: str = "script"
     """What the code panel shows the graph as."""
+    refusals: dict[str, str] = field(default_factory=dict)
+    """Targets that cannot hold the graph of ``refusals_of``, and why."""
+    refusals_of: Checked | None = None
     target_number: int = 1
     """One more with each choice of a target."""
     code_from_top: bool = True

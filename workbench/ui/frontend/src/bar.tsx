@@ -313,11 +313,13 @@ function Files({ link, root, saving, say }: FilesProps) {
         label="Export"
         role="menu"
         align="end"
+        opening={() => link.ask("find_refusals", {})}
         button={{ class: "wb-btn", "data-wb": "export", children: "Export" }}
       >
         <TargetMenu
           targets={useField(link, "targets", [])}
           chosen={useField(link, "target", "script")}
+          refused={useField(link, "refusals", {})}
           choose={(target) => {
             shipping.current!.hidePopover();
             link.ask("export", { target });

@@ -20,6 +20,7 @@ const NOTHING = "Select an operator to see its arguments.";
 function Inspector({ link, root }: PanelProps<"inspector">) {
   const view = useField(link, "node", {});
   const start = useField(link, "start", {});
+  const warnings = useField(link, "warnings", []);
   const redraw = useRedraw();
   const guard = useMemo(() => new InteractionGuard(root, link, redraw), [root, link]);
   const memory = useMemo(() => new PreviousValues(), []);
@@ -94,7 +95,7 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
       </div>
       <Notices>
         {[...(view.errors ?? []), ...policyErrors].map((error) => (
-          <Notice key={error} name="node-error" kind="error" words={error} />
+          <Notice key={error} name="node-error" kind={warnings.includes(error) ? "warning" : "error"} words={error} />
         ))}
       </Notices>
       {!id && <Unread link={link} />}

@@ -1056,6 +1056,7 @@ export interface BarFields {
   message: string;
   saved: string;
   target: string;
+  refusals: Record<string, string>;
   targets: TargetEntry[];
   save_folder: string;
   overwrite: Partial<OverwriteQuestion>;
@@ -1089,6 +1090,7 @@ export interface BarActions {
   dismiss: {};
   save: { path: string; overwrite?: boolean };
   export: { target: string };
+  find_refusals: {};
   open_folder: { path: string };
   add_root: { path: string };
   browse: { path: string };
@@ -1179,6 +1181,7 @@ export interface InspectorFields {
   node: Partial<InspectorView>;
   classes: string[];
   start: Partial<StartEntry>;
+  warnings: string[];
   unread: OtherReading[];
   fused_speed: Partial<FusedSpeedEntry>;
   shares: Partial<InspectedSharesEntry>;
@@ -1349,6 +1352,7 @@ export interface CodeFields {
   target: string;
   from_top: number;
   script: Partial<TextFile>;
+  refusals: Record<string, string>;
   targets: TargetEntry[];
   in_view: boolean;
   skip_bad: boolean;
@@ -1366,6 +1370,7 @@ export interface CodeFields {
 }
 
 export interface CodeActions {
+  find_refusals: {};
   save: { path: string; overwrite?: boolean };
   download: { file: string };
   save_file_list: { path: string; overwrite?: boolean };

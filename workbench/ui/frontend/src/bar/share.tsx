@@ -21,6 +21,7 @@ interface Props {
 export const FRAGMENT = "#graph=";
 const LONG = 32_000;
 const DRAWING = "Drawing the picture";
+const WHERE = "It opens this app, for who has opened the link with the token that the app printed.";
 const HINT = "It carries the graph: dropped on a workbench, it opens again.";
 
 export function Share({ picture, ask, graph, stem, linked }: Props) {
@@ -46,7 +47,7 @@ export function Share({ picture, ask, graph, stem, linked }: Props) {
     const link = `${location.href.split("#")[0]}${FRAGMENT}${packed}`;
     const copied = await copyText(link);
     const long = link.length > LONG ? " It is long: some programs cut it; the PNG is safer." : "";
-    say(copied ? `Link copied: it holds the whole graph.${long}` : "The link could not be copied.");
+    say(copied ? `Link copied: it holds the whole graph. ${WHERE}${long}` : "The link could not be copied.");
   };
   return (
     <Popover

@@ -10,6 +10,7 @@ import { TargetMenu } from "../lib/targetMenu";
 export function Targets({ link }: { link: Link<"code"> }) {
   const chosen = useField(link, "target", "script");
   const targets = useField(link, "targets", []);
+  const refused = useField(link, "refusals", {});
   const menu = useRef<HTMLDivElement>(null);
   const choose = (target: string): void => {
     menu.current!.hidePopover();
@@ -23,8 +24,14 @@ export function Targets({ link }: { link: Link<"code"> }) {
   };
   return (
     <span class="wb-code-to">
-      <Popover handle={menu} label="Export to" role="menu" button={button}>
-        <TargetMenu {...{ targets, chosen, choose }} />
+      <Popover
+        handle={menu}
+        label="Export to"
+        role="menu"
+        opening={() => link.ask("find_refusals", {})}
+        button={button}
+      >
+        <TargetMenu {...{ targets, chosen, refused, choose }} />
       </Popover>
       <span class="wb-muted wb-code-about" data-wb="about">
         {targets.find(({ name }) => name === chosen)?.about}

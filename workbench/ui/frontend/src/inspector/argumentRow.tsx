@@ -3,6 +3,7 @@
 import type { ComponentChild } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ArgRow, Json } from "../views";
+import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import { Notice } from "../lib/notice";
@@ -41,6 +42,7 @@ export function ArgumentRow(props: Props) {
     const args: Record<string, Json> = memory.args(owner, row.name, op);
     link.ask("randomise", { ...params, op, args });
   };
+  const warns = useField(link, "warnings", []).includes(row.error);
   return (
     <div
       class="wb-arg wb-reveals"
@@ -58,7 +60,7 @@ export function ArgumentRow(props: Props) {
       data-mode={row.mode}
       data-tensor={row.tensor || undefined}
       data-off={row.off ? "true" : undefined}
-      data-wrong={row.error ? "" : undefined}
+      data-wrong={row.error ? (warns ? "warning" : "error") : undefined}
       data-wide={row.mode === "random" || (row.mode === "fixed" && isWide(row)) || undefined}
     >
       <div class="wb-arg-label">
@@ -97,7 +99,7 @@ export function ArgumentRow(props: Props) {
       />
       <Note row={row} own={() => link.ask("own", params)} />
       {row.error && <Icon name="warn" size={12} />}
-      <Notice words={row.error} name="row-error" kind="error" role="alert" />
+      <Notice words={row.error} name="row-error" kind={warns ? "warning" : "error"} role="alert" />
       <p class="wb-arg-doc" hidden={!open}>
         {doc.split("\n\n")[1]}
       </p>

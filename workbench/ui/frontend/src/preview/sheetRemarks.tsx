@@ -1,7 +1,6 @@
 // What must be known to read the pictures: which is which, how values are shown, whose draws.
 
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../lib/icons";
 import type { PreviewFields, SheetHeader } from "../views";
 
@@ -16,22 +15,12 @@ interface Props {
 }
 
 export function SheetRemarks({ header, mode, originals, manyPhotos, children }: Props) {
-  const line = useRef<HTMLDivElement>(null);
-  const height = useRef(0);
-  useLayoutEffect(() => {
-    if (!originals) height.current = line.current!.offsetHeight;
-  });
   const mixed = header?.tiles.some((tile) => tile.original.length && tile.augmented.length);
   const sides = header && (originals ? "originals" : besides(header, mode));
   const note = originals && mixed ? "" : header?.note;
-  const words = [sides, note].filter(Boolean).join(" · ");
+  const words = [note, sides].filter(Boolean).join(" · ");
   return (
-    <div
-      ref={line}
-      class="wb-remarks wb-reveals"
-      // A line that grew or went while a key is held would move the pictures.
-      style={originals ? { minHeight: `${height.current}px` } : {}}
-    >
+    <div class="wb-remarks wb-reveals">
       <button
         class="wb-one"
         type="button"
@@ -45,7 +34,8 @@ export function SheetRemarks({ header, mode, originals, manyPhotos, children }: 
         </span>
         <Icon name="close" size={10} />
       </button>
-      <span class="wb-note" data-wb="note">
+      {/* One line, so that the pictures stay where they are: the tip has all of it. */}
+      <span class="wb-note" data-wb="note" data-tip={words || undefined} tabIndex={note ? 0 : -1}>
         {words}
       </span>
       <span class="wb-said">{children}</span>
