@@ -57,10 +57,11 @@ targets: $(VENV)/.installed-test ## install what exported programs need (3 GB), 
 	"$(BIN)/pip" install --disable-pip-version-check --editable '.[test,targets]'
 	@$(TENSORFLOW_PLUGIN) || echo "The TensorFlow export is not executed: DALI's plugin for it was not built."
 
-lint: $(VENV)/.installed-test ## ruff, mypy and tsc
+lint: $(VENV)/.installed-test ## run ruff, mypy, tsc and the check of wording
 	"$(BIN)/ruff" check .
 	"$(BIN)/ruff" format --check .
 	"$(BIN)/mypy"
+	"$(BIN)/python" -m tests.wording
 	PATH="$(BIN):$$PATH" npm --prefix $(FRONTEND) run typecheck
 
 perf: $(VENV)/.installed-test ## run the benchmarks and print their table
