@@ -45,7 +45,8 @@ window.WebSocket = new Proxy(WebSocket, {
     const socket = new Socket(...given);
     socket.addEventListener("message", ({ data }) => {
       if (typeof data === "string" || data.byteLength < 4096) return;
-      const found = /"tiles": .*?"milliseconds": ([0-9.]+)/.exec(text(data));
+      const head = typeof data === "string" ? data : data.slice(0, 32768);
+      const found = /"tiles": .*?"milliseconds": ([0-9.]+)/.exec(text(head));
       if (found) wires.pictures.push([performance.now(), Number(found[1])]);
     });
     return socket;

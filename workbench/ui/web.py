@@ -253,6 +253,7 @@ class Session(PageParts):
             roots=roots,
             claim=lambda tab: OPEN_TABS.claim(tab, self),
             connected=False,
+            picture_first=True,
         )
         self._apply()
         pn.state.onload(self.on_load)

@@ -19,6 +19,7 @@ from tests.ui.screen import Make, Ready, edit, read_picture
 from workbench.bench.records.record import dump_report
 from workbench.errors import GraphFormatError
 from workbench.graph import Graph, Node, Port, dump_graph, load_recipe
+from workbench.graph.edits.edit import set_arg
 from workbench.graph.model.bounds import MOST_CANVAS_NODES, MOST_PAGE_CHARACTERS
 from workbench.ui.app import view_model
 from workbench.ui.app.bar_actions import Undo
@@ -101,6 +102,32 @@ def test_the_picture_is_published_before_all_else(ready: Ready) -> None:
         model._on_done(request, replace(preview, milliseconds=9876.5))
         assert screen.published[0] == ("preview", "picture")
         assert ("bar", "status") in screen.published[1:]
+
+
+def test_an_edited_value_is_told_after_its_picture_or_soon(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, screen = make(picture_first=True)
+    model.set_graph(set_arg(model.graph, model.catalog, "rotate", "angle", 6))
+    screen.wait_ready()
+    before = screen.picture
+    turn = {"view": "a", "do": "set", "node": "rotate", "arg": "angle"}
+    monkeypatch.setattr(view_model, "PICTURE_FIRST", 60.0)
+    with model.lock:
+        screen.published.clear()
+        model.take("inspector", [turn | {"n": 1, "value": 7}])
+        assert model.graph.node("rotate").args["angle"] == 7
+        assert screen.published == []
+    screen.wait_other_picture(before)
+    screen.wait(lambda s: ("inspector", "ack") in s.published, "the answer")
+    assert screen.published[0] == ("preview", "picture")
+
+    monkeypatch.setattr(view_model, "PICTURE_FIRST", 0.01)
+    monkeypatch.setattr(model.previewer, "ask", lambda request: None)  # no picture comes
+    model.take("inspector", [turn | {"n": 2, "value": 8}])
+    screen.wait(lambda s: s["inspector", "ack"] == 2, "the answer without a picture")
+    model.take("canvas", [{"n": 3, "view": "a", "do": "add", "op": "flip", "after": ""}])
+    assert screen["canvas", "ack"] == 3, "another node is shown at once"
 
 
 def test_of_many_quick_changes_the_last_is_shown(

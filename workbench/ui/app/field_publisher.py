@@ -37,6 +37,8 @@ class FieldPublisher:
         self._present = present
         self._held: dict[tuple[str, str], Any] = {}
         self._publishing = self._stale = False
+        self._due: threading.Timer | None = None
+        """Refreshes, unless something else does before."""
 
     def held(self, component: str, field: str, default: Any = None) -> Any:
         """The value that the browser holds."""
@@ -62,6 +64,7 @@ class FieldPublisher:
         is looked at anew.
         """
         with self._lock:
+            self.close()
             self._stale = True
             if self._publishing:
                 return
@@ -72,6 +75,20 @@ class FieldPublisher:
                     self._publish_present()
             finally:
                 self._publishing = False
+
+    def refresh_within(self, seconds: float) -> None:
+        """Refresh after so many seconds, unless it happens before for another reason."""
+        with self._lock:
+            if self._due is None:
+                self._due = threading.Timer(seconds, self.refresh)
+                self._due.daemon = True
+                self._due.start()
+
+    def close(self) -> None:
+        """Leave a refresh that is due."""
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
 
     def _publish_present(self) -> None:
         for component, fields in self._present().items():

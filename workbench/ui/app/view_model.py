@@ -65,9 +65,12 @@ from workbench.ui.state.view_state import (
 from workbench.ui.storage.autosave import Autosave, state_folder
 from workbench.ui.storage.saved_snippets import saved_snippets
 
-SENDING = 0.001
-"""Seconds in which the thread that sends can take the interpreter's lock, so that a picture is
-sent before all else is computed: else it waits for 5 ms (``sys.getswitchinterval``)."""
+SENDING = 0.005
+"""Seconds after a picture before all else is computed. Meanwhile the thread that sends has the
+interpreter to itself: a message has several parts, each sent in a turn of its event loop."""
+PICTURE_FIRST = 0.05
+"""Seconds that the fields of an edited value wait for its picture: a page that draws the fields
+takes the picture 10 ms later."""
 
 
 class ViewModel:
@@ -92,13 +95,16 @@ class ViewModel:
         apply_kept: bool = True,
         claim: Claim = own_tab,
         cell: str | None = None,
+        picture_first: bool = False,
     ) -> None:
         """``roots`` are the folders below which is opened and saved; None: anywhere.
 
         ``restore`` keeps the session on disk and finds the earlier session of its ``owner``, which
         is restored with ``apply_kept`` and offered without; ``claim`` returns the owner for a page
         that names its tab. ``cell`` is the id of the
-        notebook's cell that made the workbench, None where there is no notebook.
+        notebook's cell that made the workbench, None where there is no notebook. With
+        ``picture_first`` what the page shows besides the picture follows an edited value after its
+        picture, or after 50 ms.
 
         Until it is ``connected`` it computes no picture: no worker starts for a page that is asked
         for and never shown.
@@ -118,6 +124,9 @@ class ViewModel:
         )
         self._publisher = FieldPublisher(publish, self.lock, self._fields, together)
         self._refresh = self._publisher.refresh
+        self._picture_first = picture_first
+        self._acknowledged: dict[str, int] = {}
+        """Number of the last message taken, by component."""
         self.roots = roots
         self._seen: dict[tuple[str, str], int] = {}
         self._memo = IdentityMemo()
@@ -300,6 +309,7 @@ class ViewModel:
             last_first.callback(self.data_panel.close)
             last_first.callback(self.sessions.close)
             last_first.callback(self.heartbeat.close)
+            last_first.callback(self._publisher.close)
 
     def _leave_measurement(self) -> None:
         with self.lock:
@@ -309,7 +319,7 @@ class ViewModel:
     def take(self, component: str, outbox: Any) -> None:
         """Carry out the entries of an outbox that are new, and acknowledge them."""
         with self.lock:
-            last = self._publisher.held(component, "ack", 0)
+            before, last = self.graph.nodes, self._acknowledged.get(component, 0)
             for message in outbox if isinstance(outbox, list) else ():
                 if not isinstance(message, dict) or not isinstance(message.get("n"), int):
                     continue
@@ -318,8 +328,9 @@ class ViewModel:
                 if message["n"] > self._seen.get(view, 0):
                     self._seen[view] = message["n"]
                     self._do(component, message)
-            self.changed()
-            self._publisher.show(component, "ack", last)
+            self._acknowledged[component] = last
+            same_nodes = [node.id for node in before] == [node.id for node in self.graph.nodes]
+            self.changed(picture_first=self._picture_first and same_nodes)
 
     def act(self, component: str, message: Mapping[str, Any]) -> None:
         """Carry out one action of the component's table."""
@@ -375,14 +386,16 @@ class ViewModel:
         if not taken:
             set_graph_field(self.state, self.history, self.machine, component, field, value)
 
-    def changed(self) -> None:
+    def changed(self, *, picture_first: bool = False) -> None:
         """After any change of the graph or of what is to be seen of it.
+
+        With ``picture_first`` all else follows the picture, if there will be another.
 
         A document that cannot be shown, because of a bug, is replaced by the last one that could:
         the page answers whatever it opens.
         """
         try:
-            self._follow_change()
+            self._follow_change(picture_first)
         except Exception as error:
             said = self._report("This graph cannot be shown", error)
             if self.history.document is self._shown_document:
@@ -400,7 +413,7 @@ class ViewModel:
         logging.getLogger(__name__).exception("%s", what)
         return f"{what}: {type(error).__name__}: {str(error)[:200]}. This is a bug."
 
-    def _follow_change(self) -> None:
+    def _follow_change(self, picture_first: bool = False) -> None:
         state, document = self.state, self.history.document
         if document is not state.shared_of:
             state.shared, state.shared_of = b"", document
@@ -418,6 +431,7 @@ class ViewModel:
         self.verification.follow(state.checked.active, self.data_panel.datasets)
         wanted = sound and self._connected and not self.closed
         request = request_of(state, self.data_panel.previewed) if wanted else None
+        waits = picture_first and request is not None and request != self._asked
         if request is None or request != self._asked:
             self._asked = request
             self.previewer.ask(request)
@@ -428,7 +442,10 @@ class ViewModel:
         there = request if request == self._done else None
         self.comparison.follow(state, self.data_panel.datasets, there)
         self._follow_warnings()
-        self._refresh()
+        if waits:
+            self._publisher.refresh_within(PICTURE_FIRST)
+        else:
+            self._refresh()
 
     def _follow_warnings(self) -> None:
         checked, facts = self.state.checked, self.data_panel.facts
@@ -482,23 +499,28 @@ class ViewModel:
             self._refresh()
 
     def _on_done(self, request: PreviewRequest, outcome: Outcome) -> None:
+        if isinstance(outcome, PreviewResult):
+            with self.lock:
+                if self.data_panel.reads(request.data):
+                    self.state.preview, self.state.picture = (
+                        outcome,
+                        picture_bytes(outcome, request),
+                    )
+                    self.state.pictured = self.history.opens
+                    self._publisher.show("preview", "rendering", False)
+                    self._publisher.show("preview", "picture", self.state.picture)
+            time.sleep(SENDING)
         with self.lock:
             state = self.state
             state.slow = state.silent = False
             state.waits_for = state.making = ""
-            if isinstance(outcome, PreviewResult) and not self.data_panel.reads(request.data):
-                pass  # other data were opened meanwhile
-            elif isinstance(outcome, PreviewResult):
-                state.preview, state.picture = outcome, picture_bytes(outcome, request)
-                state.pictured = self.history.opens
-                self._publisher.show("preview", "rendering", False)
-                self._publisher.show("preview", "picture", state.picture)  # the rest takes time
-                time.sleep(SENDING)
-                state.failure, self._done, state.started = None, request, True
-                self.data_panel.seen(request.data, f"{self.engine.pid} {outcome.folder}")
-                self.background_previews.follow(state, request)
-                self.comparison.follow(state, self.data_panel.datasets, request)
-                self.sessions.pictured(outcome)
+            if isinstance(outcome, PreviewResult):
+                if self.data_panel.reads(request.data):  # else others were opened meanwhile
+                    state.failure, self._done, state.started = None, request, True
+                    self.data_panel.seen(request.data, f"{self.engine.pid} {outcome.folder}")
+                    self.background_previews.follow(state, request)
+                    self.comparison.follow(state, self.data_panel.datasets, request)
+                    self.sessions.pictured(outcome)
             elif request is self._asked:
                 self._asked = None  # so that the same may be asked for again
                 self.background_previews.follow(state, None)
@@ -513,6 +535,8 @@ class ViewModel:
     def _fields(self) -> Fields:
         shown = graph_fields(self.state, self.history, self.catalog, self.data_panel, self._memo)
         shown["bar"] |= self.sessions.fields()
+        for component, last in self._acknowledged.items():
+            shown[component] = {**shown.get(component, {}), "ack": last}
         example = self._has_example and not self.history.can_undo
         starts = example or not self.graph.nodes
         shown["inspector"]["start"] = start_entry(example) if starts else {}
