@@ -64,9 +64,12 @@ if TYPE_CHECKING:
         GraphFaultsError,
         GraphFormatError,
         ImportFailedError,
+        MissingLibraryError,
         PipelineError,
         PipelineFormatError,
         SaveError,
+        UnknownNameError,
+        UnsupportedUseError,
         WorkbenchError,
         WorkerCrashedError,
         WorkerTimeoutError,
@@ -96,6 +99,7 @@ if TYPE_CHECKING:
     from workbench.graph.model.faults import Faults
     from workbench.graph.storage.import_report import ImportReport
     from workbench.graph.user_functions.own_code import trust_graph
+    from workbench.graph.variants.difference import GraphDifferences
     from workbench.health import check_folder
     from workbench.health.check import FolderCheck
     from workbench.health.skip_bad import export
@@ -113,7 +117,7 @@ if TYPE_CHECKING:
     from workbench.transform_comparison import TransformComparison, compare_transforms
     from workbench.ui.contract.selected_samples import SelectedSamples
     from workbench.ui.notebook.graph_comparison import GraphComparison, compare
-    from workbench.ui.notebook.notebook_code import LiveNode
+    from workbench.ui.notebook.notebook_code import LiveNode, LiveSettings
     from workbench.ui.notebook.widget import Workbench
 
 __version__ = "0.1.0"
@@ -138,6 +142,7 @@ __all__ = [
     "FunctionNode",
     "Graph",
     "GraphComparison",
+    "GraphDifferences",
     "GraphEditError",
     "GraphError",
     "GraphExportError",
@@ -148,8 +153,10 @@ __all__ = [
     "ImportedGraph",
     "KernelLoader",
     "LiveNode",
+    "LiveSettings",
     "Measurement",
     "MeasurementConfig",
+    "MissingLibraryError",
     "Node",
     "NodeHandle",
     "Optimisation",
@@ -164,6 +171,8 @@ __all__ = [
     "SelectedSamples",
     "Settings",
     "TransformComparison",
+    "UnknownNameError",
+    "UnsupportedUseError",
     "Verification",
     "Workbench",
     "WorkbenchError",
@@ -219,8 +228,8 @@ _HOMES = {
     "errors": (
         "ArgumentError CancelledError CatalogError DataError EngineError GraphEditError "
         "GraphError GraphExportError GraphFaultsError GraphFormatError ImportFailedError "
-        "PipelineError PipelineFormatError SaveError "
-        "WorkbenchError WorkerCrashedError WorkerTimeoutError "
+        "MissingLibraryError PipelineError PipelineFormatError SaveError UnknownNameError "
+        "UnsupportedUseError WorkbenchError WorkerCrashedError WorkerTimeoutError "
     ),
     "graph": (
         "DataNode Edge Fault Graph Node Port "
@@ -230,11 +239,12 @@ _HOMES = {
     "graph.checks.check_warnings": "check_warnings",
     "graph.builder.function_node": "FunctionNode node numba_node",
     "graph.user_functions.own_code": "trust_graph",
+    "graph.variants.difference": "GraphDifferences",
     "health": "check_folder",
     "health.skip_bad": "export",
     "graph.model.faults": "Faults",
     "health.check": "FolderCheck",
-    "ui.notebook.notebook_code": "LiveNode",
+    "ui.notebook.notebook_code": "LiveNode LiveSettings",
     "graph.builder.node_handle": "NodeHandle",
     "ui.contract.selected_samples": "SelectedSamples",
     "preview.verify": "Verification",
@@ -247,6 +257,8 @@ _HOMES = {
     "ui.notebook.widget": "Workbench",
 }
 """Module -> the names that it gives."""
+GRAPH_METHODS = {"batch": "preview.graph_batches", "show": "preview.graph_batches"}
+"""Method of a graph -> the module that has it: one that ``graph`` does not import."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 
@@ -255,8 +267,10 @@ if not TYPE_CHECKING:  # mypy would accept every name
     def __getattr__(name: str) -> Any:
         if name not in _HOME_OF:
             hint = "" if name.startswith("_") else did_you_mean(name, __all__)
-            said = f"module 'workbench' has no attribute {name!r}"
-            raise AttributeError(f"{said}. {hint}" if hint else said)
+            said = f"workbench has no attribute {name!r}."
+            from workbench.errors import UnknownNameError
+
+            raise UnknownNameError(f"{said} {hint}".rstrip())
         value = getattr(import_module(f"workbench.{_HOME_OF[name]}"), name)
         globals()[name] = value
         return value

@@ -7,11 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
+from importlib.util import find_spec
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ParamSpec, TypeVar
 
-from workbench.errors import ArgumentError
+from workbench.errors import ArgumentError, MissingLibraryError, UnknownNameError
 from workbench.names import did_you_mean
 
 P = ParamSpec("P")
@@ -91,7 +92,8 @@ def told_as(written: str, inner: str) -> Iterator[None]:
         text = str(error)
         if not text.startswith(inner):
             raise
-        raise ArgumentError(written + text.removeprefix(inner)) from None
+        kind = UnknownNameError if isinstance(error, UnknownNameError) else ArgumentError
+        raise kind(written + text.removeprefix(inner)) from None
 
 
 def _taken(signature: inspect.Signature) -> str:
@@ -128,7 +130,7 @@ def require_names(where: str, given: Iterable[str], signature: inspect.Signature
     for name in given:
         if name not in known and not any(each.kind is each.VAR_KEYWORD for each in parameters):
             hint = did_you_mean(name, known, f"It has {', '.join(known)}.")
-            raise ArgumentError(f"{where} has no argument {name!r}. {hint}")
+            raise UnknownNameError(f"{where} has no argument {name!r}. {hint}")
 
 
 def require_choice(what: str, value: object, choices: Iterable[str]) -> None:
@@ -138,6 +140,14 @@ def require_choice(what: str, value: object, choices: Iterable[str]) -> None:
         hint = did_you_mean(value, known) if isinstance(value, str) else ""
         raise ArgumentError(
             f"{what} is {shown(value)}. Give one of {', '.join(known)}. {hint}".rstrip()
+        )
+
+
+def require_library(name: str, user: str) -> None:
+    """Raise MissingLibraryError if a library that ``user`` needs is not installed."""
+    if find_spec(name) is None:
+        raise MissingLibraryError(
+            f"{user} needs {name}, which is not installed. Install it: pip install {name}."
         )
 
 

@@ -1,32 +1,58 @@
-"""Every error that the workbench raises on purpose.
+"""Every error that the workbench raises on purpose, and which mistake raises which.
+
+A mistake in a call raises ``ArgumentError``, which is a ValueError. Its kind decides the class:
+
+===============================================  ===================  ==========================
+mistake or event                                 class                also a
+===============================================  ===================  ==========================
+a name that does not exist: attribute, operator, UnknownNameError     AttributeError, KeyError,
+argument, option, setting, node, output, part                         ValueError
+a value of the wrong type or out of its range    ArgumentError        ValueError
+the same, for an argument of an operator         GraphFaultsError     ArgumentError, ValueError
+an edit that the graph does not allow            GraphEditError       ArgumentError, ValueError
+an unknown recipe; a file that is not a graph    GraphFormatError     ArgumentError, ValueError
+an unknown target; a graph that cannot go there  GraphExportError     ArgumentError, ValueError
+a graph used as what it is not: changed in       UnsupportedUseError  TypeError, ValueError
+place, iterated, asked for its truth
+data that are missing, empty or unreadable       DataError
+a library that is not installed                  MissingLibraryError  ImportError
+a script or composition that cannot be read      ImportFailedError
+a file that cannot be written                    SaveError
+DALI refuses the pipeline                        PipelineError        EngineError
+the worker ended, or the call was cancelled      WorkerLostError,     EngineError
+                                                 CancelledError
+===============================================  ===================  ==========================
 
 ::
 
     WorkbenchError
-    ├── ArgumentError            a function was given what it does not take; a ValueError too
-    │   └── UnknownNameError     an object has no such attribute; an AttributeError too
-    ├── CatalogError             DALI is missing, or has no such operator
-    ├── DataError                the folder is missing, empty, unreadable or without images
-    ├── GraphError
-    │   ├── GraphFormatError     the text is not a graph that this version can read
-    │   ├── GraphEditError       an edit names a node or port that is not there
-    │   ├── GraphFaultsError     the graph cannot run; ``faults`` lists every reason
-    │   └── GraphExportError     the graph runs, but cannot go to that target
+    ├── ArgumentError                a call has a mistake; a ValueError too
+    │   ├── GraphError
+    │   │   ├── GraphFormatError     the text is not a graph that this version can read
+    │   │   ├── GraphEditError       an edit is not possible
+    │   │   │   ├── UnknownNameError     nothing has this name
+    │   │   │   └── UnsupportedUseError  a graph is not a Python value of this kind
+    │   │   ├── GraphFaultsError     the graph cannot run; ``faults`` lists every reason
+    │   │   └── GraphExportError     the graph runs, but cannot go to that target
+    ├── CatalogError                 DALI is missing, or has no such operator
+    ├── DataError                    the folder is missing, empty, unreadable or without images
+    ├── MissingLibraryError          a library is not installed; an ImportError too
     ├── EngineError
-    │   ├── PipelineError        DALI refused the pipeline; ``node`` says where, if known
-    │   ├── WorkerLostError      the worker is gone; ``nodes`` says what it ran
+    │   ├── PipelineError            DALI refused the pipeline; ``node`` says where, if known
+    │   ├── WorkerLostError          the worker is gone; ``nodes`` says what it ran
     │   │   ├── WorkerCrashedError   it ended by itself
     │   │   └── WorkerTimeoutError   it did not answer in time and was ended
     │   │       └── WorkerSilentError    it gave no sign of life at all: stopped, for example
-    │   └── CancelledError       the caller asked to stop
+    │   └── CancelledError           the caller asked to stop
     │       └── EngineClosedError    the engine was closed: it runs nothing any more
-    ├── RecordFormatError        the text is not a record of measurements for this version
-    ├── ImportFailedError        a source has no pipeline that can be read; nothing was written
+    ├── RecordFormatError            the text is not a record of measurements for this version
+    ├── ImportFailedError            a source has no pipeline that can be read; nothing was written
     │   └── PipelineFormatError      the bytes are not a pipeline that DALI serialised
-    └── SaveError                a file could not be written; the old one is untouched
+    └── SaveError                    a file could not be written; the old one is untouched
         └── OverwriteError           it is there already, and nobody said to overwrite it
 
-A message names the fact, the value found, the values allowed and the remedy.
+A message names the fact, the value found, the values allowed and the remedy. In a notebook it is
+shown with the line of the cell; ``%xmode Verbose`` shows every frame.
 """
 
 from __future__ import annotations
@@ -84,15 +110,6 @@ class ArgumentError(WorkbenchError, ValueError):
     """
 
 
-class UnknownNameError(ArgumentError, AttributeError):
-    """A graph, node or workbench has no attribute of that name.
-
-    ::
-
-        graph.rotat(angle=5)
-    """
-
-
 class CatalogError(WorkbenchError):
     """DALI cannot be imported, or an operator is not in its catalogue.
 
@@ -111,7 +128,16 @@ class DataError(WorkbenchError):
     """
 
 
-class GraphError(WorkbenchError):
+class MissingLibraryError(WorkbenchError, ImportError):
+    """A library that a call needs is not installed. The message has the command that installs it.
+
+    ::
+
+        w.batch(0).to("cupy")
+    """
+
+
+class GraphError(ArgumentError):
     """Base of the errors about a graph.
 
     ::
@@ -135,6 +161,28 @@ class GraphEditError(GraphError):
     ::
 
         graph["rotate"].set(angl=5)
+    """
+
+
+class UnknownNameError(GraphEditError, AttributeError, KeyError):
+    """Nothing has this name: no attribute, operator, argument, option, setting, node or output.
+
+    ::
+
+        graph.rotat(angle=5)
+    """
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # a KeyError would quote it
+
+
+class UnsupportedUseError(GraphEditError, TypeError):
+    """A graph, or a value of it, was changed in place, iterated or asked for its truth.
+
+    ::
+
+        for image in graph.images:
+            print(image)
     """
 
 

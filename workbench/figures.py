@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import io
 import math
+import os
+import tempfile
 import textwrap
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
+
+from workbench.arguments import Kind as ArgumentKind
+from workbench.arguments import require_kind, shown
+from workbench.errors import ArgumentError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +34,18 @@ _MOST_SHOWN = 70_000
 """Bytes of a figure with pictures that a notebook keeps, where a third is added to them."""
 _ACROSS = 4
 """Pictures in a row."""
+MOST_PICTURES = 16
+_ROWS = ArgumentKind(
+    "a whole number from 1", lambda v: isinstance(v, int) and not isinstance(v, bool) and v > 0
+)
+_SIZE = ArgumentKind(
+    "width and height in inches: (8, 6)",
+    lambda v: (
+        _is_list(v)
+        and len(v) == 2
+        and all(isinstance(side, int | float) and side > 0 for side in v)
+    ),
+)
 LETTERS = 26
 """Of a title above a picture."""
 
@@ -100,20 +118,91 @@ def plot_counts(counts: Mapping[str, int], unit: str, title: str) -> Figure:
     return figure
 
 
-def plot_pictures(pictures: Sequence[Any], titles: Sequence[str], title: str) -> Figure:
-    """A grid of pictures, arrays as matplotlib's ``imshow`` takes them, each with its title."""
-    columns = min(_ACROSS, len(pictures))
-    rows = math.ceil(len(pictures) / columns)
-    figure = new_figure(1.9 * rows * _ACROSS / columns)
-    for index, (picture, words) in enumerate(zip(pictures, titles, strict=True), start=1):
-        axes = figure.add_subplot(rows, columns, index)
-        axes.imshow(picture, cmap="gray")
-        axes.set_title(words if len(words) <= LETTERS else f"…{words[1 - LETTERS :]}", fontsize=8)
-        axes.axis("off")
-    figure.suptitle(textwrap.fill(title, LINE), fontsize=9)
-    del vars(figure)["_repr_png_"]
-    vars(figure)["_repr_jpeg_"] = partial(_small_jpeg, figure)  # a tenth of the bytes
+def plot_pictures(
+    pictures: Sequence[Any],
+    titles: Sequence[str],
+    title: str,
+    *,
+    rows: int | None = None,
+    columns: int = _ACROSS,
+    figsize: tuple[float, float] | None = None,
+    ax: Any = None,
+) -> Figure:
+    """A grid of pictures, arrays as matplotlib's ``imshow`` takes them, each with its title.
+
+    Without ``rows`` the first ``MOST_PICTURES``. ``ax`` is an Axes that gets the grid, or several,
+    one for each picture.
+    """
+    require_kind("plot: rows", 1 if rows is None else rows, _ROWS)
+    require_kind("plot: figsize", (1, 1) if figsize is None else figsize, _SIZE)
+    several = None if ax is None or hasattr(ax, "imshow") else _axes_in(ax)
+    count = len(several) if several else rows * columns if rows else MOST_PICTURES
+    pictures, titles = pictures[:count], titles[:count]
+    columns = min(columns, len(pictures))
+    down = math.ceil(len(pictures) / columns)
+    lines = max((words.count("\n") for words in titles), default=0)
+    if ax is None:
+        width, height = figsize or (7.0, (1.9 + 0.13 * lines) * down * _ACROSS / columns + 0.7)
+        figure = new_figure(height - 0.7, width)
+        places = [figure.add_subplot(down, columns, at + 1) for at in range(len(pictures))]
+        figure.suptitle(textwrap.fill(title, LINE), fontsize=9)
+    elif several:
+        figure, places = _figure_of(several[0]), several
+    else:
+        figure = _figure_of(ax)
+        ax.axis("off")
+        share = 0.8 - 0.06 * lines  # of the height of a place; the rest is for its title
+        places = [
+            ax.inset_axes(
+                ((at % columns) / columns, 1 - (at // columns + 1) / down,
+                 0.96 / columns, share / down)
+            )
+            for at in range(len(pictures))
+        ]  # fmt: skip
+    for place, picture, words in zip(places, pictures, titles, strict=False):
+        place.imshow(picture, cmap="gray")
+        place.set_title("\n".join(map(_shortened, words.split("\n"))), fontsize=8)
+        place.axis("off")
+    if ax is None:
+        del vars(figure)["_repr_png_"]
+        vars(figure)["_repr_jpeg_"] = partial(_small_jpeg, figure)  # a tenth of the bytes
     return figure
+
+
+def _axes_in(ax: Any) -> list[Axes]:
+    """The Axes in a list or array, such as ``plt.subplots`` returns."""
+    found = list(ax.flat) if hasattr(ax, "flat") else list(ax) if _is_list(ax) else []
+    if not found or not all(hasattr(each, "imshow") for each in found):
+        raise ArgumentError(f"plot: ax is {shown(ax)}. Give an Axes, or an array of Axes.")
+    return found
+
+
+def _figure_of(axes: Axes) -> Figure:
+    figure: Any = axes.figure
+    return figure.figure  # type: ignore[no-any-return]  # also of an Axes in a part of a figure
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _shortened(words: str) -> str:
+    return words if len(words) <= LETTERS else f"…{words[1 - LETTERS :]}"
+
+
+def show_figure(figure: Figure, name: str) -> None:
+    """Display a figure in a notebook; elsewhere write it to a temporary file and print its path."""
+    from IPython.core.getipython import get_ipython
+
+    if hasattr(get_ipython(), "kernel"):
+        from IPython.display import display
+
+        display(figure)
+        return
+    folder = tempfile.mkdtemp(prefix="workbench-")
+    path = os.path.join(folder, f"{name}.png")
+    figure.savefig(path, dpi=_DPI)
+    print(path)
 
 
 def _small_jpeg(figure: Figure) -> bytes:

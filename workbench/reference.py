@@ -15,6 +15,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import workbench
+
 PATH = Path(__file__).with_name("REFERENCE.md")
 START = """\
 import json
@@ -53,12 +55,12 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     ),
     "Workbench": (
         "The widget, and what a cell does with it.",
-        "Workbench LiveNode SelectedSamples loader KernelLoader",
+        "Workbench LiveNode LiveSettings SelectedSamples loader KernelLoader",
     ),
     "Preview and batches": (
         "DALI runs in a worker process, never in the caller's.",
         "Engine PreviewRequest preview_batch PreviewResult preview_outputs OutputBatch replay "
-        "compare GraphComparison",
+        "compare GraphComparison GraphDifferences",
     ),
     "Speed": (
         "Measured on this machine and these data.",
@@ -78,7 +80,8 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "All are `WorkbenchError`s; each message names the fact, the value found, the values "
         "allowed and the remedy. Each example raises the error it stands with.",
         "WorkbenchError ArgumentError CatalogError DataError GraphError GraphFormatError "
-        "GraphEditError GraphFaultsError GraphExportError EngineError PipelineError "
+        "GraphEditError UnknownNameError UnsupportedUseError GraphFaultsError GraphExportError "
+        "MissingLibraryError EngineError PipelineError "
         "WorkerCrashedError WorkerTimeoutError CancelledError ImportFailedError "
         "PipelineFormatError SaveError",
     ),
@@ -89,7 +92,9 @@ RETURNED = frozenset(
         "Faults",
         "FolderCheck",
         "KernelLoader",
+        "GraphDifferences",
         "LiveNode",
+        "LiveSettings",
         "NodeHandle",
         "SelectedSamples",
         "Verification",
@@ -97,16 +102,16 @@ RETURNED = frozenset(
 )
 """Classes whose instances public functions return, and that nobody constructs."""
 MEMBERS: Mapping[str, str] = {
-    "Graph": "with_p if_else one_of some_of repeat decode named with_settings node has walk "
-    "sources",
+    "Graph": "batch show save diff with_p if_else one_of some_of repeat decode named with_settings "
+    "node has walk sources",
     "NodeHandle": "set reset remove mute rename node args output outputs",
     "FunctionNode": "after args op",
     "Workbench": "batch loader pipeline param undo redo compare bench stages tune optimise verify "
-    "share panel to_code to_cell close",
+    "share panel to_code to_cell settings close",
     "SelectedSamples": "to_frame plot",
     "LiveNode": "set",
     "Engine": "handle close",
-    "OutputBatch": "to to_frame plot",
+    "OutputBatch": "show plot to to_frame",
     "PreviewResult": "to_frame plot",
     "GraphComparison": "to_frame plot",
     "Benchmark": "run",
@@ -134,9 +139,13 @@ def find(name: str) -> Any:
     value = getattr(import_module("workbench"), owner)
     if not member:
         return value
-    from workbench.graph.builder.graph_methods import METHODS
+    from workbench.graph.builder.graph_methods import METHODS, later_method
 
-    return METHODS[member] if owner == "Graph" and member in METHODS else _member(value, member)
+    if owner == "Graph" and member in METHODS:
+        return METHODS[member]
+    if owner == "Graph" and member in workbench.GRAPH_METHODS:
+        return later_method(member)
+    return _member(value, member)
 
 
 def _member(owner: type, name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from workbench.catalog.familiar_names import nearest_arguments, nearest_operator
 from workbench.catalog.listing import list_operators
 from workbench.catalog.schema import first_sentence, plain_text
 from workbench.catalog.tables import read_tables
+from workbench.graph.builder.graph_methods import METHODS
 from workbench.ui.notebook.widget import Workbench
 
 
@@ -116,6 +118,9 @@ OPERATORS = {
     "RandomResizedCrop": "random_resized_crop",
     "Rotate": "rotate",
     "gausian_blur": "gaussian_blur",
+    "Normalize": "crop_mirror_normalize",
+    "ToTensor": "crop_mirror_normalize",
+    "ShiftScaleRotate": "warp_affine",
 }
 
 
@@ -133,9 +138,11 @@ def test_a_name_of_another_library_leads_to_the_operator(name: str, meant: str) 
 def test_all_names_in_the_tables_exist() -> None:
     catalog = wb.load_catalog()
     arguments = {name for spec in catalog.values() for name in spec.args}
-    operators, named = read_tables("familiar_names.toml").values()
+    operators, methods, named = read_tables("familiar_names.toml").values()
     assert not {*operators.values()} - {*catalog}
-    assert not {*named.values()} - arguments
+    assert not {*methods.values()} - {*METHODS}
+    meant = [(each,) if isinstance(each, str) else each for each in named.values()]
+    assert not {*chain(*meant)} - arguments
     assert not {key for key in operators if key != key.lower() or "_" in key}
 
 
@@ -144,14 +151,18 @@ def test_arguments_of_torchvision_lead_to_those_of_dali() -> None:
     wrong: Any = {"scale": (0.1, 1.0)}
     with pytest.raises(wb.GraphEditError, match=r"Did you mean random_area\?"):
         graph.random_resized_crop(size=(8, 8), **wrong)
+    wrong = {"scale": (8, 8)}
+    with pytest.raises(wb.GraphEditError, match=r"Did you mean size\?"):
+        graph.resize(**wrong)
     with pytest.raises(wb.GraphEditError, match=r"Did you mean angle\?"):
         graph["rotate"].set(degrees=3)
     with pytest.raises(AttributeError, match=r"Did you mean angle\?"):
         _ = graph["rotate"].degrees
-    assert nearest_arguments("scale", ["size", "scal"]) == ["scal"]
+    assert nearest_arguments("scale", ["size", "scal"]) == ["size"]
+    assert nearest_arguments("scale", ["sise", "scal"]) == ["scal"]
 
 
-@pytest.mark.parametrize("name", ["batch", "show", "save", "loader", "to_code"])
+@pytest.mark.parametrize("name", ["loader", "to_code", "preview"])
 def test_a_graph_names_the_function_of_the_workbench(name: str) -> None:
     with pytest.raises(AttributeError, match=r"Use wb\.") as failed:
         getattr(wb.load_recipe("rotate-jitter"), name)

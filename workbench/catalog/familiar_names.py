@@ -10,7 +10,7 @@ from workbench.catalog.tables import read_tables
 
 
 @cache
-def _familiar() -> Mapping[str, Mapping[str, str]]:
+def _familiar() -> Mapping[str, Mapping[str, str | tuple[str, ...]]]:
     """The tables of ``familiar_names.toml``: other names by what they name, and DALI's."""
     return read_tables("familiar_names.toml")
 
@@ -23,13 +23,17 @@ def nearest_operators(name: str, known: Iterable[str], count: int = 1) -> list[s
     public = [each for each in known if not each.startswith("_")]
     plain = name.replace("_", "").lower()
     same = [each for each in public if each.replace("_", "") == plain]
-    familiar = _familiar()["operators"].get(plain)
-    found = same + ([familiar] if familiar in public else [])
+    tables = _familiar()
+    familiar = str(tables["operators"].get(plain) or tables["methods"].get(plain, ""))
+    other = [familiar] if familiar in public else []
+    # Capitals are of another library, whose Normalize is not DALI's normalize.
+    found = same + other if name == name.lower() else other + same
     return found[:count] or get_close_matches(name, public, n=count, cutoff=0.7)
 
 
 def nearest_arguments(name: str, known: Iterable[str]) -> list[str]:
     """The argument in ``known`` that a wrong argument name may mean, or none."""
     names = list(known)
-    familiar = _familiar()["arguments"].get(name)
-    return [familiar] if familiar in names else get_close_matches(name, names, n=1)
+    familiar = _familiar()["arguments"].get(name, ())
+    meant = (familiar,) if isinstance(familiar, str) else familiar
+    return [each for each in meant if each in names][:1] or get_close_matches(name, names, n=1)

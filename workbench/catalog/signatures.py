@@ -34,11 +34,12 @@ def signature_of(spec: OpSpec) -> Signature:
         if arg.name not in taken
     ]
     taken |= spec.args.keys()
-    own = (
-        {"seed": "int", "device": "str", "name": "str"}
-        if spec.seeded
-        else {"device": "str", "name": "str"}
-    )
+    own = {
+        **({"seed": "int"} if spec.seeded else {}),
+        "device": "str",
+        "name": "str",
+        **({"p": "float | DataNode"} if spec.inputs else {}),
+    }
     arguments += [
         Parameter(name, Parameter.KEYWORD_ONLY, annotation=f"{kind} | None", default=None)
         for name, kind in own.items()

@@ -16,6 +16,7 @@ import click
 from workbench.errors import (
     ArgumentError,
     DataError,
+    GraphError,
     GraphFormatError,
     RecordFormatError,
     SaveError,
@@ -59,6 +60,8 @@ def report_errors(function: Callable[P, R]) -> Callable[P, R]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
+        except GraphError as error:
+            raise click.ClickException(str(error)) from None
         except (ArgumentError, RecordFormatError) as error:
             raise click.UsageError(str(error)) from None
         except WorkbenchError as error:

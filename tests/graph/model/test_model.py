@@ -5,12 +5,11 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
 
-from workbench.errors import GraphEditError
+from workbench.errors import GraphEditError, UnsupportedUseError
 from workbench.graph import Edge, Graph, Node, Port, load_recipe
 from workbench.graph.edits.edit import free_seed
 from workbench.graph.model.bounds import USUAL_SEEDS
@@ -47,8 +46,10 @@ def test_a_missing_node_is_named_with_those_there_are() -> None:
 
 
 def test_graphs_are_frozen() -> None:
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(UnsupportedUseError, match=r"Use another one: graph\.named"):
         Graph().name = "other"  # type: ignore[misc]
+    with pytest.raises(UnsupportedUseError, match="with_settings"):
+        Graph().settings.batch_size = 3  # type: ignore[misc]
 
 
 def test_of_two_nodes_with_one_id_the_first_is_meant() -> None:

@@ -206,7 +206,7 @@ def test_it_is_the_batch_of_the_exported_script(
     for _ in range(number + 1):
         images, labels = pipe.run()
     assert np.array_equal(found.images, np.stack([np.asarray(images[i]) for i in range(6)]))
-    assert np.array_equal(found.labels, np.stack([np.asarray(labels[i]) for i in range(6)]))
+    assert found.labels.tolist() == [np.asarray(labels[i]).item() for i in range(6)]
     assert found.images.dtype == np.uint8
     assert found.layouts["images"] == "HWC"
     assert len(found.files) == 6

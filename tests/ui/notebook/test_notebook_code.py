@@ -183,8 +183,8 @@ def test_every_edit_of_a_graph_handle_is_one_of_a_workbench_handle() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("batch_size", "w.graph.with_settings(batch_size=...)"),
-        ("seed", "w.graph.with_settings(seed=...)"),
+        ("batch_size", "w.settings.batch_size ="),
+        ("seed", "w.settings.seed ="),
         ("grpah", "Did you mean graph?"),
         ("targte", "Did you mean target?"),
         ("canvas", "Workbench.canvas cannot be set"),
@@ -382,7 +382,7 @@ def test_a_batch_warns_of_a_function_that_is_another_at_each_call(
 def test_a_missing_library_is_one_sentence_with_the_command(
     w: wb.Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.engine.build.kernel_program.find_spec", lambda name: None)
+    monkeypatch.setattr("workbench.arguments.find_spec", lambda name: None)
     for library in ("torch", "jax"):
         with pytest.raises(ImportError, match=f"Install it: pip install {library}") as raised:
             w.loader(library)
@@ -405,7 +405,9 @@ def test_the_marked_samples_else_the_one_on_the_cards(make: Make) -> None:
     model.receive("preview", "marked", [3, 1, 1])
     assert selected().places == (1, 3)
     assert selected().labels == tuple(int(tiles[place].label) for place in (1, 3))
-    assert selected().draws == (tiles[1].draws, tiles[3].draws)
+    assert selected().draws == {
+        name: [tiles[1].values[name], tiles[3].values[name]] for name in tiles[0].values
+    }
     assert list(selected().to_frame()["file"]) == list(selected().files)
     model.receive("preview", "batch", 1)
     assert model.shown("preview", "marked") == []

@@ -13,13 +13,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import module_from_spec, spec_from_file_location
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from workbench.arguments import TEXT, WHOLE, checked, require_names, shown, told_as
+from workbench.arguments import TEXT, WHOLE, checked, require_library, require_names, shown, told_as
 from workbench.emit.targets import export
 from workbench.engine.build.pipelines import plain_reason
 from workbench.engine.protocol.exit_status import is_file_fault
@@ -27,7 +27,6 @@ from workbench.engine.resources.missing_gpu import require_gpu_where_asked
 from workbench.errors import (
     ArgumentError,
     DataError,
-    EngineError,
     GraphExportError,
     GraphFaultsError,
 )
@@ -77,10 +76,6 @@ def build_pipeline(graph: Graph, data: Datasets, **options: Any) -> Any:
     return _built(_build_function(import_program(graph, "script", data)), graph, data, options)
 
 
-class MissingLibraryError(EngineError, ImportError):
-    """A library that a loader needs is not installed; a notebook shows one line of it."""
-
-
 def make_loader(
     graph: Graph, data: Datasets, library: str = "torch", epochs: int | None = 1, **options: Any
 ) -> KernelLoader:
@@ -98,11 +93,7 @@ def make_loader(
         raise GraphExportError(
             f"epochs is {epochs!r}. Give a whole number from 1, or None to go on for ever."
         )
-    if find_spec(library) is None:
-        raise MissingLibraryError(
-            f"w.loader({library!r}) needs {library}, which is not installed. "
-            f"Install it: pip install {library}."
-        )
+    require_library(library, f"w.loader({library!r})")
     program = import_program(graph, LIBRARIES[library], data)
     if library == "jax":  # its loader builds a pipeline for each device
         made = _built(program.Loader, graph, data, options)

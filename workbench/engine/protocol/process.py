@@ -371,6 +371,11 @@ class Engine:
         self._environment = dict(environment)
         self.end_worker()
 
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called: calls raise EngineClosedError."""
+        return self._closed
+
     def end_worker(self) -> None:
         """End the worker: host and GPU memory go back to the system.
 

@@ -12,7 +12,7 @@ from workbench.arguments import APPLY, checked, shown
 from workbench.catalog import load_catalog
 from workbench.catalog.own_operators import BLOCKS
 from workbench.catalog.spec import Catalog, Value
-from workbench.errors import GraphEditError
+from workbench.errors import ArgumentError, GraphEditError
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.builder.data_node import (
     DataNode,
@@ -31,7 +31,7 @@ from workbench.graph.control_flow.kinds import (
     weight_args,
 )
 from workbench.graph.edits.compose import kind_name
-from workbench.graph.edits.edit import new_node
+from workbench.graph.edits.edit import free_id, new_node
 from workbench.graph.model import Body, Graph, Node, Port
 from workbench.graph.types.devices import port_kind
 
@@ -51,11 +51,16 @@ def with_p(graph: Graph, p: float | DataNode, apply: Apply) -> Graph:
     Raises GraphEditError for another ``p``, ArgumentError for what is no function, and as the
     operators do.
     """
+    return applied_with_p(graph, p, apply)
+
+
+def applied_with_p(graph: Graph, p: object, apply: Apply, name: str = "") -> Graph:
+    """``with_p``, of which ``name`` is the beginning of the new ids: ``flip_chance``."""
     if isinstance(p, DataNode):
-        return if_else(graph, p, apply)
+        return _block(graph, IF, [apply, None], p, name=name)
     if isinstance(p, bool) or not isinstance(p, int | float) or not 0 <= p <= 1:
         raise GraphEditError(f"p is {p!r}. Give a number from 0 to 1.")
-    return _block(graph, IF, [apply, None], {"probability": p})
+    return _block(graph, IF, [apply, None], {"probability": p}, name=name)
 
 
 @checked(then=APPLY, otherwise=APPLY)
@@ -172,16 +177,22 @@ def _block(
     options: Sequence[Apply | None],
     decides: DataNode | Mapping[str, Value],
     args: Mapping[str, Any] = MappingProxyType({}),
+    name: str = "",
 ) -> Graph:
     """The graph with a block along its image, a body for each option.
 
     ``decides`` is the value that feeds its control, or the chances of the generator that does.
     """
+    for apply in options:
+        if isinstance(apply, Graph):  # it is callable, with an image
+            raise ArgumentError(f"{kind.op} is given a graph. Give {APPLY.words}.")
     catalog = load_catalog()
-    name, start = main_output(graph, catalog)
+    output, start = main_output(graph, catalog)
     spec = catalog[kind.op]
     taken = kind_name(port_kind(graph, catalog, start.port))
     block = replace(new_node(graph, catalog, kind.op), args=args, inputs={taken: start.port})
+    if name:
+        block = replace(block, id=free_id(graph, f"{name}_branch"))
     bodies = {}
     for body in spec.body_names(len(options)):
         bodies[body] = Body((), {taken: Port(block.scope(body), taken)}, (taken,))
@@ -197,12 +208,14 @@ def _block(
         edited, port = joined(edited, catalog, decides, kind.control)
         made = edited.node(block.id)
     elif generator := kind.new_generator(edited, catalog, made, decides):
+        if name:
+            generator = replace(generator, id=free_id(edited, f"{name}_chance"))
         port = Port(generator.id, "output")
         edited = replace(edited, nodes=(*edited.nodes, generator))
     if port is not None:
         made = replace(made, inputs={kind.control: port, **made.inputs})
     others = [each for each in edited.nodes if each.id != made.id]
-    given = {**edited.outputs, name: Port(made.id, taken)}
+    given = {**edited.outputs, output: Port(made.id, taken)}
     after = replace(edited, nodes=(*others, made), outputs=given)
     require_sound_node(after, catalog, made.id)
     return with_followers(graph, after, catalog)

@@ -18,7 +18,12 @@ from workbench.arguments import WHOLE, shown
 from workbench.catalog import load_catalog
 from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import Catalog, OpSpec, Value
-from workbench.errors import GraphEditError, GraphFaultsError
+from workbench.errors import (
+    GraphEditError,
+    GraphFaultsError,
+    UnknownNameError,
+    UnsupportedUseError,
+)
 from workbench.graph.checks.check import check_graph
 from workbench.graph.edits.compose import origin_of, route_into_body
 from workbench.graph.edits.edit import free_id, free_seed, usable_spec, usual_id
@@ -73,9 +78,9 @@ class DataNode(Operators["DataNode"]):
     port:
         The node and its output.
 
-    Raises GraphEditError for what cannot be combined or is no index, AttributeError for what is no
-    operator, GraphFaultsError for what the operator cannot take, and TypeError where it is asked
-    for a truth or iterated::
+    Raises GraphEditError for what cannot be combined or is no index, UnknownNameError for what is
+    no operator, GraphFaultsError for what the operator cannot take, and UnsupportedUseError if it
+    is used as an array: asked for its truth or length, or iterated::
 
         mixed = graph.images * 0.7 + graph.images.flip() * 0.3
         part = graph.images[0:100, :, 0]
@@ -89,12 +94,24 @@ class DataNode(Operators["DataNode"]):
         return f"<{self.port} of {self.graph.whole.node(self.port.node).op}>"
 
     def __bool__(self) -> NoReturn:
-        raise TypeError(
+        raise UnsupportedUseError(
             f"{self.port} has a value for each sample, none for all. Use if_else in place of if."
         )
 
     def __iter__(self) -> NoReturn:
-        raise TypeError(f"{self.port} cannot be iterated. Take its parts by index: [0], [:, 3:9].")
+        raise UnsupportedUseError(
+            f"{self.port} cannot be iterated. Take its parts by index: [0], [:, 3:9]."
+        )
+
+    __array_ufunc__ = None  # numpy's numbers leave arithmetic to this class
+
+    def _no_array(self, *_: object, **__: object) -> NoReturn:
+        raise UnsupportedUseError(
+            f"{self.port} is no array: it stands for a batch that has not run. "
+            "graph.batch(0) has the arrays."
+        )
+
+    __len__ = __float__ = __int__ = __index__ = __array__ = _no_array
 
     def __getitem__(self, key: Any) -> DataNode:
         items = key if isinstance(key, tuple) else (key,)
@@ -200,9 +217,11 @@ def _as_node(op: str, place: int | str, value: Any, catalog: Catalog) -> DataNod
         return value
     if isinstance(value, Graph):
         return main_output(value, catalog)[1]
+    named = next(iter(catalog[op].args), "")
+    fix = f"Give arguments by name: {op}({named}=...)" if named and place else "Give an image"
     raise GraphEditError(
-        f"{op}: input {place} is {shown(value)}. Give what a node gives, such as graph.images; "
-        "values are arguments, given by name."
+        f"{op}: input {place} is {shown(value)}. {fix}, and inputs as outputs of nodes, such as "
+        "graph.images."
     )
 
 
@@ -212,7 +231,7 @@ def _require_known(spec: OpSpec, given: Mapping[str, Any]) -> None:
             continue
         near = nearest_arguments(key, spec.args)
         hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(spec.args) or 'none'}."
-        raise GraphEditError(f"{spec.name} has no argument {key!r}. {hint}")
+        raise UnknownNameError(f"{spec.name} has no argument {key!r}. {hint}")
 
 
 _DEFERRED = ContextVar("deferred", default=False)

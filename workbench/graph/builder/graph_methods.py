@@ -8,20 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
+from importlib import import_module
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from types import MethodType
 from typing import Any
 from warnings import warn
 
-from workbench.arguments import TEXT, WHOLE, checked, shown
+import workbench
+from workbench.arguments import PATH, TEXT, WHOLE, checked, require_kind, shown
 from workbench.catalog import load_catalog
 from workbench.catalog.familiar_names import nearest_operators
 from workbench.catalog.signatures import signature_of
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError, GraphFaultsError, UnknownNameError
+from workbench.files import write_text
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.annotations.followers import unmoved_targets
 from workbench.graph.builder.block_methods import (
+    applied_with_p,
     block_method,
     if_else,
     one_of,
@@ -34,17 +39,20 @@ from workbench.graph.builder.data_node import (
     call_operator,
     joined,
     main_output,
+    single,
 )
 from workbench.graph.builder.graph_drawing import graph_svg, graph_text
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.checks.check import check_graph
 from workbench.graph.control_flow.kinds import KINDS
-from workbench.graph.edits.edit import free_id, set_setting
-from workbench.graph.model import Graph, Port, Settings, is_name
+from workbench.graph.edits.edit import free_id, set_setting, usual_id
+from workbench.graph.model import GRAPH, Graph, Port, Settings, is_name
 from workbench.graph.model.operators import OperatorGroup, Operators, operator_function, register
+from workbench.graph.storage.io import dump_graph
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.names import did_you_mean
+from workbench.graph.variants.difference import GraphDifferences, graph_differences
+from workbench.names import did_you_mean, shortened
 
 
 def decode(graph: Graph, **arguments: Any) -> Graph:
@@ -73,6 +81,7 @@ def named(graph: Graph, name: str, about: str = "") -> Graph:
     return replace(graph, name=name, about=about or graph.about)
 
 
+@checked()
 def with_settings(graph: Graph, **settings: Any) -> Graph:
     """The graph with another ``batch_size``, ``num_threads``, ``seed``, ``device`` and so on.
 
@@ -87,7 +96,7 @@ def with_settings(graph: Graph, **settings: Any) -> Graph:
     for name in settings:
         if name not in known:
             hint = did_you_mean(name, known, f"There are {', '.join(known)}.")
-            raise GraphEditError(f"There is no setting {name!r}. {hint}")
+            raise UnknownNameError(f"There is no setting {name!r}. {hint}")
     made = set_setting(graph, **{name: _plain_setting(value) for name, value in settings.items()})
     faults = [each for each in check_graph(made.whole) if each.code == "setting"]
     if faults:
@@ -190,7 +199,37 @@ def _led_on(graph: Graph, name: str, made: DataNode) -> dict[str, Port]:
     return {free_id(made.graph, "images"): made.port, **given}
 
 
-_WRITTEN = (with_p, if_else, one_of, some_of, repeat, decode, named, with_settings)
+@checked(path=PATH)
+def save(graph: Graph, path: str | Path) -> Path:
+    """Write the graph as a file of JSON, which ``wb.read_graph`` reads. Returns where it is.
+
+    A file of that name is replaced. The data are not part of it. Raises SaveError.
+
+    ::
+
+        again = wb.read_graph(graph.save("mine.json"))
+        assert again == graph
+    """
+    return write_text(path, dump_graph(graph.whole))
+
+
+@checked()
+def diff(graph: Graph, other: Graph) -> GraphDifferences:
+    """What leads from this graph to another: nodes, arguments, edges and settings.
+
+    Empty if they are equal. Pictures of both are those of ``wb.compare``. Raises ArgumentError for
+    what is no graph.
+
+    ::
+
+        found = graph.diff(graph["rotate"].set(angle=20))
+        assert (found[0].node, found[0].what, found[0].after) == ("rotate", "angle", "20")
+    """
+    require_kind("diff: other", other, GRAPH)
+    return graph_differences(graph.whole, other.whole)
+
+
+_WRITTEN = (with_p, if_else, one_of, some_of, repeat, decode, named, with_settings, save, diff)
 METHODS: Mapping[str, Callable[..., Any]] = {
     **{op: block_method(kind) for op, kind in KINDS.items() if is_name(op)},
     **{method.__name__: method for method in _WRITTEN},
@@ -198,15 +237,20 @@ METHODS: Mapping[str, Callable[..., Any]] = {
 
 
 _ELSEWHERE = {
-    "batch": "wb.Workbench(data, graph).batch()",
     "loader": "wb.loader(graph, data)",
     "preview": "wb.Workbench(data, graph)",
-    "run": "wb.Workbench(data, graph).batch()",
-    "save": "wb.dump_graph(graph)",
-    "show": "wb.Workbench(data, graph)",
+    "plot": "graph.batch(0).plot()",
+    "run": "graph.batch(0)",
     "to_code": "wb.emit_script(graph)",
 }
 """Attribute that a graph does not have -> what to use instead."""
+
+
+def later_method(name: str, beside: str = "") -> Callable[..., Any]:
+    """A method of a module that is imported only now; ``beside``: of the module of that method."""
+    module = import_module(f"workbench.{workbench.GRAPH_METHODS[beside or name]}")
+    method: Callable[..., Any] = getattr(module, name)
+    return method
 
 
 class _Methods:
@@ -219,6 +263,8 @@ class _Methods:
                 return DataNode(owner, owner.outputs[name])
             if name in METHODS:
                 return MethodType(_method(name), owner)
+            if name in workbench.GRAPH_METHODS:
+                return MethodType(later_method(name), owner)
         if isinstance(owner, Fn) and owner._group:
             return getattr(self.attribute(Fn(), owner._group), name)
         if name in catalog:
@@ -244,6 +290,8 @@ class _Methods:
     def unbound(self, owner: type, name: str) -> Any:
         if owner is Graph and name in METHODS:
             return _method(name)
+        if owner is Graph and name in workbench.GRAPH_METHODS:
+            return later_method(name)
         stand_in = Graph() if owner is Graph else DataNode(Graph(), Port("", ""))
         return _unbound(self.attribute(stand_in, name))
 
@@ -252,15 +300,44 @@ class _Methods:
             return dir(self.attribute(Fn(), owner._group))
         names = {op.partition(".")[0] for op in load_catalog()}
         if isinstance(owner, Graph):
-            names |= {*owner.outputs, *METHODS}
+            names |= {*owner.outputs, *METHODS, *workbench.GRAPH_METHODS}
         return sorted(names)
 
     def item(self, graph: Graph, node_id: str) -> NodeHandle:
-        graph.node(node_id)
+        if not graph.has(node_id):
+            known = [node.id for node in graph.walk()]
+            hint = did_you_mean(
+                str(node_id), known, f"The graph has: {shortened(', '.join(known), 300)}."
+            )
+            raise UnknownNameError(f"There is no node {node_id!r}. {hint}")
         return NodeHandle(graph, node_id)
+
+    def call(self, graph: Graph, image: object, **options: Any) -> Any:
+        return later_method("call", "batch")(graph, image, **options)
 
     def shown(self, graph: Graph) -> dict[str, str]:
         return {"image/svg+xml": graph_svg(graph), "text/plain": graph_text(graph)}
+
+
+def _with_chance(
+    owner: Graph | DataNode, op: str, inputs: Sequence[Any], arguments: dict[str, Any]
+) -> Any:
+    """An operator that is applied to each sample with the probability ``p``: ``with_p`` around it.
+
+    Of a value the value, of a graph the graph.
+    """
+    p, rest = arguments["p"], {name: value for name, value in arguments.items() if name != "p"}
+    name = usual_id(op)
+    if isinstance(owner, Graph):
+        return applied_with_p(owner, p, lambda x: _behind(x, op, inputs, rest), name)
+
+    def apply(inside: Graph) -> DataNode:
+        (port,) = inside.outputs.values()
+        return single(call_operator(op, (DataNode(inside, port), *inputs), rest))
+
+    alone = replace(owner.graph, outputs={"value": owner.port})
+    made = applied_with_p(alone, p, apply, name)
+    return DataNode(replace(made, outputs=owner.graph.outputs), made.outputs["value"])
 
 
 def _nested(members: Mapping[str, Callable[[], Any]]) -> dict[str, Callable[[], Any]]:
@@ -277,6 +354,9 @@ def _nested(members: Mapping[str, Callable[[], Any]]) -> dict[str, Callable[[], 
 
 def _operator(owner: Any, op: str, catalog: Catalog) -> Callable[..., Any]:
     def call(inputs: Sequence[Any], arguments: dict[str, Any]) -> Any:
+        of, *others = inputs if isinstance(owner, Fn) and inputs else (owner, *inputs)
+        if "p" in arguments and "p" not in catalog[op].args and isinstance(of, Graph | DataNode):
+            return _with_chance(of, op, others, arguments)
         if isinstance(owner, Graph):
             return _behind(owner, op, inputs, arguments)
         if isinstance(owner, DataNode):

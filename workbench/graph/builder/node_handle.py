@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from workbench.arguments import TEXT, WHOLE, checked
+from workbench.arguments import FLAG, TEXT, WHOLE, checked
 from workbench.catalog import load_catalog
 from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import Value
@@ -145,6 +145,7 @@ class NodeHandle:
         removed = remove_nodes(self._graph, catalog, (self._id,))
         return with_followers(self._graph, removed, catalog)
 
+    @checked(muted=FLAG)
     def mute(self, muted: bool = True) -> Graph:
         """The graph in which this node is left out of what runs, or is not any more.
 

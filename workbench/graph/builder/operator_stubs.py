@@ -20,6 +20,7 @@ PATH = Path(__file__).parents[1] / "model" / "operators.pyi"
 _HEAD = """\
 # Written by `python -m workbench.graph.builder.operator_stubs` from DALI {version}; not by hand.
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar
 
 from workbench.graph.builder.data_node import DataNode
@@ -27,6 +28,9 @@ from workbench.graph.model import Graph
 from workbench.graph.model.graph import DecodeDevice, Executor
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.builder.block_methods import Apply
+from workbench.graph.variants.difference import GraphDifferences
+from workbench.preview import OutputBatch
+from workbench.sources import Data
 
 R = TypeVar("R")
 
@@ -39,6 +43,7 @@ class Calls(Protocol):
     def unbound(self, owner: type, name: str) -> Any: ...
     def names(self, owner: Any) -> list[str]: ...
     def item(self, graph: Any, node_id: str) -> Any: ...
+    def call(self, graph: Any, image: object, **options: Any) -> Any: ...
     def shown(self, graph: Any) -> dict[str, str]: ...
 
 def register(calls: Calls) -> None: ...
@@ -55,6 +60,21 @@ _GRAPH = """\
 
 class GraphMethods(Operators[Graph]):
     def __getitem__(self, node_id: str) -> NodeHandle: ...
+    def __call__(self, image: object, *, draw: int = 0, label: int | None = None) -> Any: ...
+    def batch(
+        self, number: int = 0, samples: int | None = None, data: Data | None = None
+    ) -> OutputBatch: ...
+    def show(
+        self,
+        data: Data | None = None,
+        *,
+        batch: int = 0,
+        rows: int | None = None,
+        figsize: tuple[float, float] | None = None,
+        output: str = "",
+    ) -> None: ...
+    def save(self, path: str | Path) -> Path: ...
+    def diff(self, other: Graph) -> GraphDifferences: ...
     def with_p(self, p: float | DataNode, apply: Apply) -> Graph: ...
     def if_else(
         self, condition: DataNode, then: Apply, otherwise: Apply | None = None
@@ -170,7 +190,7 @@ def _method_lines(name: str, spec: OpSpec, result: str = "") -> Iterator[str]:
     yield "        self,"
     yield "        *inputs: DataNode | Graph,"
     own = {argument.partition(":")[0] for argument in arguments}
-    for name in ("seed: int", "device: str | None", "name: str"):
+    for name in ("seed: int", "device: str | None", "name: str", "p: float | DataNode"):
         if name.partition(":")[0] not in own:
             arguments.append(f"{name} = ...")
     yield from (f"        {argument}," for argument in arguments)

@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.own_operators.auto_augment import OWN_POLICY, learnt_policies
 from workbench.catalog.spec import Catalog, OpSpec, Value, kind_fits
-from workbench.errors import GraphEditError
+from workbench.errors import GraphEditError, UnknownNameError
 from workbench.graph.edits.generators import draw_args, draw_refusal, generators_for
 from workbench.graph.model import Graph, Node, Port, Source, is_name
 from workbench.graph.model.bounds import LARGEST_SEED, USUAL_SEEDS
@@ -266,7 +266,7 @@ def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value
     if node.op in catalog and arg not in catalog[node.op].args:
         near = nearest_arguments(arg, catalog[node.op].args)
         hint = f" Did you mean {near[0]}?" if near else ""
-        raise GraphEditError(f"{node_id} ({node.op}) has no argument {arg!r}.{hint}")
+        raise UnknownNameError(f"{node_id} ({node.op}) has no argument {arg!r}.{hint}")
     cleared = _without(node, catalog, arg)
     # a value that was there keeps its place, so that code and inspector stay still
     kept = {name: v for name, v in node.args.items() if name in cleared.args or name == arg}

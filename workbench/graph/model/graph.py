@@ -25,7 +25,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, Self, TypeVar, get_args
 
 from workbench.arguments import MAPPING, Kind, require_kind, shown
 from workbench.catalog.spec import Device, Value
-from workbench.errors import ArgumentError, GraphEditError
+from workbench.errors import ArgumentError, GraphEditError, UnsupportedUseError
 from workbench.graph.model.operators import GraphMethods
 from workbench.sources import PARAMETER, Datasets, is_reader, kind_of_reader, load_source
 
@@ -49,6 +49,7 @@ def is_text(text: str) -> bool:
 
 K = TypeVar("K")
 V = TypeVar("V")
+T = TypeVar("T")
 
 
 LONGEST_TITLE = 60
@@ -67,7 +68,7 @@ class FrozenDict(dict[K, V]):
     """
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError(
+        raise UnsupportedUseError(
             "A graph cannot be changed in place. Edits give a new one: "
             'graph["rotate"].set(angle=5), or wb.outputs for what it gives out.'
         )
@@ -97,6 +98,20 @@ def _frozen_value(value: Any) -> Any:
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         return tuple(_frozen_value(item) for item in value)
     return value
+
+
+def fixed(kind: type[T]) -> type[T]:
+    """Let a frozen dataclass raise UnsupportedUseError, with the remedy, if it is changed."""
+
+    def refuse(self: T, name: str, value: object = None) -> NoReturn:
+        use = f"graph.with_settings({name}=...)" if kind.__name__ == "Settings" else ""
+        use = use or ("graph.named(...)" if name == "name" else 'graph["rotate"].set(angle=5)')
+        raise UnsupportedUseError(
+            f"{kind.__name__}.{name} cannot be set: a graph never changes. Use another one: {use}."
+        )
+
+    kind.__setattr__ = kind.__delattr__ = refuse  # type: ignore[method-assign,assignment]
+    return kind
 
 
 class Port(NamedTuple):
@@ -179,6 +194,7 @@ class Body:
         return replace(self.rewire(ports), inputs=inputs)
 
 
+@fixed
 @dataclass(frozen=True, slots=True)
 class Node:
     """One call of one operator, or a block.
@@ -277,6 +293,7 @@ class Source(Node):
         return self.finds_data and load_source(self.kind).pixels != ""
 
 
+@fixed
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How the pipeline runs. ``Graph.with_settings`` gives a graph with others.
@@ -308,6 +325,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 """The settings that are no numbers, and the values of each."""
 
 
+@fixed
 @dataclass(frozen=True, repr=False)
 class Graph(GraphMethods):
     """Nodes, what they give out by name, and how to run them.

@@ -7,11 +7,12 @@ they are called, so that nothing here names an operator. ``operators.pyi`` has t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from workbench.catalog.signatures import documentation_of, signature_of
 from workbench.catalog.spec import OpSpec
-from workbench.errors import UnknownNameError
+from workbench.errors import UnknownNameError, UnsupportedUseError
+from workbench.names import did_you_mean
 
 R = TypeVar("R")
 """What a method gives: of a graph a graph, of a value a value."""
@@ -31,6 +32,9 @@ class Calls(Protocol):
 
     def item(self, graph: Any, node_id: str) -> Any:
         """A node of a graph by its id. Raises GraphEditError."""
+
+    def call(self, graph: Any, image: object, **options: Any) -> Any:
+        """The graph applied to one image."""
 
     def shown(self, graph: Any) -> dict[str, str]:
         """A graph by MIME type, as a notebook shows it."""
@@ -71,6 +75,18 @@ class GraphMethods(Operators[Any]):
     def __getitem__(self, node_id: str) -> Any:
         return _calls[0].item(self, node_id)
 
+    def _no_arithmetic(self, _: object) -> NoReturn:
+        raise UnsupportedUseError(
+            "A graph has several outputs, so no arithmetic. Use one, graph.images * 0.5, and "
+            "workbench.outputs(images=...) for a graph again."
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _no_arithmetic
+
+    def __call__(self, image: object, *, draw: int = 0, label: int | None = None) -> Any:
+        """Apply the graph to one image: ``workbench.preview.graph_batches.call``."""
+        return _calls[0].call(self, image, draw=draw, label=label)
+
     def _ipython_key_completions_(self) -> list[str]:
         return [node.id for node in self.walk()]
 
@@ -106,9 +122,9 @@ class OperatorGroup:
             return self._members[name]()
         if name.startswith("_"):
             raise AttributeError(name)
-        raise UnknownNameError(
-            f"{self._name} has no operator {name!r}. It has {', '.join(self._members)}."
-        )
+        known = ", ".join(self._members)
+        hint = did_you_mean(name, self._members, f"It has {known}.")
+        raise UnknownNameError(f"{self._name} has no operator {name!r}. {hint}")
 
     def __dir__(self) -> list[str]:
         return sorted(self._members)

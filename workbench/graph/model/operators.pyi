@@ -1,5 +1,6 @@
 # Written by `python -m workbench.graph.builder.operator_stubs` from DALI 2.4.0; not by hand.
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar
 
 from workbench.graph.builder.data_node import DataNode
@@ -7,6 +8,9 @@ from workbench.graph.model import Graph
 from workbench.graph.model.graph import DecodeDevice, Executor
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.builder.block_methods import Apply
+from workbench.graph.variants.difference import GraphDifferences
+from workbench.preview import OutputBatch
+from workbench.sources import Data
 
 R = TypeVar("R")
 
@@ -19,6 +23,7 @@ class Calls(Protocol):
     def unbound(self, owner: type, name: str) -> Any: ...
     def names(self, owner: Any) -> list[str]: ...
     def item(self, graph: Any, node_id: str) -> Any: ...
+    def call(self, graph: Any, image: object, **options: Any) -> Any: ...
     def shown(self, graph: Any) -> dict[str, str]: ...
 
 def register(calls: Calls) -> None: ...
@@ -75,6 +80,7 @@ class ExperimentalReadersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Loads and decodes video files from disk."""
 class IoFileOperators(Generic[R]):
@@ -88,6 +94,7 @@ class IoFileOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Reads raw file contents from an encoded filename represented by a 1D byte array."""
 class DecodersOperators(Generic[R]):
@@ -103,6 +110,7 @@ class DecodersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Decodes waveforms from encoded audio data."""
     def image(
@@ -135,6 +143,7 @@ class DecodersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Decodes images."""
     def image_crop(
@@ -170,6 +179,7 @@ class DecodersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Decodes images and extracts regions-of-interest (ROI) that are specified by fixed window dimensions and variable anchors."""
     def image_random_crop(
@@ -200,6 +210,7 @@ class DecodersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Decodes images and randomly crops them."""
     def image_slice(
@@ -237,6 +248,7 @@ class DecodersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Decodes images and extracts regions of interest."""
     def pillow(
@@ -245,6 +257,7 @@ class DecodersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Decodes GIF, AVIF, ICO, TGA, QOI and what else Pillow opens, the first picture of several, in Python: 200 to 500 photos/s of 0.2 megapixels, however many threads there are. For what DALI decodes take decoders.image."""
 class ExperimentalOperators(Generic[R]):
@@ -262,6 +275,7 @@ class ExperimentalOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Performs a dilation operation on the input image."""
     def erode(
@@ -276,6 +290,7 @@ class ExperimentalOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Performs an erosion operation on the input image."""
     def median_blur(
@@ -287,6 +302,7 @@ class ExperimentalOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Median blur performs smoothing of an image or sequence of images by replacing each pixel with the median color of a surrounding rectangular region."""
     def remap(
@@ -299,6 +315,7 @@ class ExperimentalOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """The remap operation applies a generic geometrical transformation to an image."""
     def resize(
@@ -329,6 +346,7 @@ class ExperimentalOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Resize images."""
     def warp_perspective(
@@ -346,6 +364,7 @@ class ExperimentalOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Performs a perspective transform on the images."""
 class MathOperators(Generic[R]):
@@ -355,6 +374,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Value without its sign."""
     def acos(
@@ -363,6 +383,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Angle in radians of a cosine."""
     def acosh(
@@ -371,6 +392,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Inverse hyperbolic cosine."""
     def add(
@@ -382,6 +404,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Sum of two values."""
     def asin(
@@ -390,6 +413,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Angle in radians of a sine."""
     def asinh(
@@ -398,6 +422,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Inverse hyperbolic sine."""
     def atan(
@@ -406,6 +431,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Angle in radians of a tangent."""
     def atan2(
@@ -417,6 +443,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Arcus tangent of the quotient of two values."""
     def atanh(
@@ -425,6 +452,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Inverse hyperbolic tangent."""
     def bitand(
@@ -436,6 +464,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Bits set in both."""
     def bitnot(
@@ -444,6 +473,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Every bit turned over."""
     def bitor(
@@ -455,6 +485,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Bits set in either."""
     def bitxor(
@@ -466,6 +497,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Bits set in one."""
     def cbrt(
@@ -474,6 +506,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Cube root."""
     def ceil(
@@ -482,6 +515,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """The smallest whole number not below the value."""
     def clamp(
@@ -493,6 +527,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """The value, or the end of a range that it goes beyond."""
     def cos(
@@ -501,6 +536,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Cosine of an angle in radians."""
     def cosh(
@@ -509,6 +545,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Hyperbolic cosine."""
     def eq(
@@ -519,6 +556,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Whether two values are equal."""
     def exp(
@@ -527,6 +565,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """e to the power of the value."""
     def fabs(
@@ -535,6 +574,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Value without its sign, as a fraction."""
     def floor(
@@ -543,6 +583,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """The largest whole number not above the value."""
     def floordiv(
@@ -554,6 +595,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Quotient; of whole numbers rounded towards zero."""
     def fpow(
@@ -565,6 +607,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Power, as a fraction also of whole numbers."""
     def ge(
@@ -575,6 +618,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Greater or equal."""
     def gt(
@@ -585,6 +629,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Whether a value is greater."""
     def le(
@@ -595,6 +640,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Less or equal."""
     def log(
@@ -603,6 +649,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Natural logarithm."""
     def log10(
@@ -611,6 +658,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Logarithm to the base 10."""
     def log2(
@@ -619,6 +667,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Logarithm to the base 2."""
     def lshift(
@@ -630,6 +679,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Bits moved up."""
     def lt(
@@ -640,6 +690,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Whether a value is less."""
     def max(
@@ -651,6 +702,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """The larger of two values."""
     def min(
@@ -662,6 +714,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """The smaller of two values."""
     def mod(
@@ -673,6 +726,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Remainder."""
     def mul(
@@ -684,6 +738,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Product."""
     def ne(
@@ -694,6 +749,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Whether two values differ."""
     def neg(
@@ -702,6 +758,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """The value with the other sign."""
     def pow(
@@ -713,6 +770,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Power."""
     def rshift(
@@ -724,6 +782,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Bits moved down."""
     def rsqrt(
@@ -732,6 +791,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """One by the square root."""
     def sin(
@@ -740,6 +800,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Sine of an angle in radians."""
     def sinh(
@@ -748,6 +809,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Hyperbolic sine."""
     def sqrt(
@@ -756,6 +818,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Square root."""
     def sub(
@@ -767,6 +830,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Difference."""
     def tan(
@@ -775,6 +839,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Tangent of an angle in radians."""
     def tanh(
@@ -783,6 +848,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Hyperbolic tangent."""
     def truediv(
@@ -794,6 +860,7 @@ class MathOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Quotient, as a fraction also of whole numbers."""
 class NoiseOperators(Generic[R]):
@@ -807,6 +874,7 @@ class NoiseOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Applies gaussian noise to the input."""
     def salt_and_pepper(
@@ -822,6 +890,7 @@ class NoiseOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Applies salt-and-pepper noise to the input."""
     def shot(
@@ -833,6 +902,7 @@ class NoiseOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Applies shot noise to the input."""
 class RandomOperators(Generic[R]):
@@ -848,6 +918,7 @@ class RandomOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Generates a random number from [0, 1] range following the beta distribution."""
     def choice(
@@ -874,6 +945,7 @@ class RandomOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Generates random boolean values following a bernoulli distribution."""
     def normal(
@@ -888,6 +960,7 @@ class RandomOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Generates random numbers following a normal distribution."""
     def uniform(
@@ -902,6 +975,7 @@ class RandomOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Generates random numbers following a uniform distribution."""
 class ReadersOperators(Generic[R]):
@@ -928,6 +1002,7 @@ class ReadersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Reads (Image, label) pairs from a Caffe LMDB."""
     def caffe2(
@@ -956,6 +1031,7 @@ class ReadersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Reads sample data from a Caffe2 Lightning Memory-Mapped Database (LMDB)."""
     def coco(
@@ -1000,6 +1076,7 @@ class ReadersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Reads data from a COCO dataset that is composed of a directory with images and annotation JSON files."""
     def file(
@@ -1031,6 +1108,7 @@ class ReadersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Reads file contents and returns file-label pairs."""
     def image_masks(
@@ -1058,6 +1136,7 @@ class ReadersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Read images with masks, as readers.file reads images."""
     def mxnet(
@@ -1084,6 +1163,7 @@ class ReadersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Reads the data from an MXNet RecordIO."""
     def numpy(
@@ -1124,6 +1204,7 @@ class ReadersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Reads Numpy arrays from a directory."""
     def tfrecord(
@@ -1152,6 +1233,7 @@ class ReadersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Reads samples from a TensorFlow TFRecord file."""
     def tfrecord_boxes(
@@ -1180,6 +1262,7 @@ class ReadersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Read TFRecord with boxes, as readers.tfrecord reads images."""
     def webdataset(
@@ -1210,6 +1293,7 @@ class ReadersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """A reader for the webdataset format."""
     def webdataset_boxes(
@@ -1239,6 +1323,7 @@ class ReadersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Read WebDataset with boxes, as readers.webdataset reads images."""
     def webdataset_masks(
@@ -1265,6 +1350,7 @@ class ReadersOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Read WebDataset with masks, as readers.webdataset reads images."""
 class ReductionsOperators(Generic[R]):
@@ -1279,6 +1365,7 @@ class ReductionsOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Gets maximal input element along provided axes."""
     def mean(
@@ -1293,6 +1380,7 @@ class ReductionsOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Gets mean of elements along provided axes."""
     def mean_square(
@@ -1307,6 +1395,7 @@ class ReductionsOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Gets mean square of elements along provided axes."""
     def min(
@@ -1320,6 +1409,7 @@ class ReductionsOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Gets minimal input element along provided axes."""
     def rms(
@@ -1334,6 +1424,7 @@ class ReductionsOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Gets root mean square of elements along provided axes."""
     def std_dev(
@@ -1348,6 +1439,7 @@ class ReductionsOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Gets standard deviation of elements along provided axes."""
     def sum(
@@ -1362,6 +1454,7 @@ class ReductionsOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Gets sum of elements along provided axes."""
     def variance(
@@ -1376,6 +1469,7 @@ class ReductionsOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Gets variance of elements along provided axes."""
 class SegmentationOperators(Generic[R]):
@@ -1390,6 +1484,7 @@ class SegmentationOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Selects random pixel coordinates in a mask, sampled from a uniform distribution."""
     def random_object_bbox(
@@ -1410,6 +1505,7 @@ class SegmentationOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Randomly selects an object from a mask and returns its bounding box."""
 class TransformsOperators(Generic[R]):
@@ -1422,6 +1518,7 @@ class TransformsOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Combines two or more affine transforms."""
     def crop(
@@ -1438,6 +1535,7 @@ class TransformsOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Produces an affine transform matrix that maps a reference coordinate space to another one."""
     def rotation(
@@ -1452,6 +1550,7 @@ class TransformsOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Produces a rotation affine transform matrix."""
     def scale(
@@ -1466,6 +1565,7 @@ class TransformsOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Produces a scale affine transform matrix."""
     def shear(
@@ -1480,6 +1580,7 @@ class TransformsOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Produces a shear affine transform matrix."""
     def translation(
@@ -1492,6 +1593,7 @@ class TransformsOperators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Produces a translation affine transform matrix."""
 class IoOperators(Generic[R]):
@@ -1532,6 +1634,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """One of the sub-policies of a policy of your own for each sample, each of them some augmentations with their probabilities and magnitudes."""
     def audio_resample(
@@ -1548,6 +1651,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Resamples an audio signal."""
     def auto_augment(
@@ -1562,6 +1666,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """One of the learnt sub-policies of two augmentations for each sample (arXiv 1805.09501)."""
     def batch_permutation(
@@ -1574,6 +1679,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Produces a batch of random integers which can be used as indices for indexing samples in the batch."""
     def bb_flip(
@@ -1587,6 +1693,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Flips bounding boxes horizontally or vertically (mirror)."""
     def bbox_paste(
@@ -1601,6 +1708,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Transforms bounding boxes so that the boxes remain in the same place in the image after the image is pasted on a larger canvas."""
     def bbox_rotate(
@@ -1620,6 +1728,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Transforms bounding boxes so that the boxes remain in the same place in the image after the image is rotated."""
     def box_encoder(
@@ -1636,6 +1745,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Encodes the input bounding boxes and labels using a set of default boxes (anchors) passed as an argument."""
     def brightness(
@@ -1649,6 +1759,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Adjusts the brightness of the images."""
     def brightness_contrast(
@@ -1664,6 +1775,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Adjusts the brightness and contrast of the images."""
     def cast(
@@ -1675,6 +1787,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Cast a tensor to a different type."""
     def cast_like(
@@ -1685,6 +1798,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Cast the first tensor to the type of the second tensor."""
     def cat(
@@ -1697,6 +1811,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Joins the input tensors along an existing axis."""
     def clahe(
@@ -1712,6 +1827,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Contrast Limited Adaptive Histogram Equalization (CLAHE) operator."""
     def color_space_conversion(
@@ -1724,6 +1840,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Converts between various image color models."""
     def color_twist(
@@ -1740,6 +1857,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Adjusts hue, saturation, brightness and contrast of the image."""
     def constant(
@@ -1755,6 +1873,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Produces a batch of constant tensors."""
     def contrast(
@@ -1768,6 +1887,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Adjusts the contrast of the images."""
     def coord_flip(
@@ -1785,6 +1905,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Transforms vectors or points by flipping (reflecting) their coordinates with respect to a given center."""
     def coord_transform(
@@ -1799,6 +1920,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Applies a linear transformation to points or vectors."""
     def copy(
@@ -1809,6 +1931,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Creates a copy of the input tensor."""
     def crop(
@@ -1832,6 +1955,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Crops the images with the specified window dimensions and window position (upper left corner)."""
     def crop_mirror_normalize(
@@ -1862,6 +1986,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Performs fused cropping, normalization, format conversion (NHWC to NCHW) if desired, and type casting."""
     def element_extract(
@@ -1873,6 +1998,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Extracts one or more elements from input sequence."""
     def equalize(
@@ -1883,6 +2009,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Performs grayscale/per-channel histogram equalization."""
     def erase(
@@ -1902,6 +2029,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Erases one or more regions from the input tensors."""
     def expand_dims(
@@ -1914,6 +2042,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Insert new dimension(s) with extent 1 to the data shape."""
     def external_source(
@@ -1926,6 +2055,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Reads arrays, encoded bytes, PIL images and data sets that a Python function gives."""
     def filter(
@@ -1940,6 +2070,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Convolves the image with the provided filter."""
     def flip(
@@ -1953,6 +2084,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Flips the images in selected dimensions (horizontal, vertical, and depthwise)."""
     def full(
@@ -1965,6 +2097,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Returns new data of given shape and type, filled with a fill value."""
     def full_like(
@@ -1975,6 +2108,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Returns new data with the same shape, type and layout as the input data, filled with a fill_value."""
     def gaussian_blur(
@@ -1988,6 +2122,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Applies a Gaussian Blur to the input."""
     def get_property(
@@ -1999,6 +2134,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Returns a property of the tensor passed as an input."""
     def grid_mask(
@@ -2014,6 +2150,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Performs the gridmask augmentation (https://arxiv.org/abs/2001.04086)."""
     def hsv(
@@ -2028,6 +2165,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Adjusts hue, saturation and value (brightness) of the images."""
     def hue(
@@ -2041,6 +2179,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Changes the hue level of the image."""
     def jitter(
@@ -2055,6 +2194,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Performs a random Jitter augmentation."""
     def jpeg_compression_distortion(
@@ -2066,6 +2206,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Introduces JPEG compression artifacts to RGB images."""
     def laplacian(
@@ -2081,6 +2222,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Computes the Laplacian of an input."""
     def lookup_table(
@@ -2096,6 +2238,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Maps the input to output by using a lookup table that is specified by keys and values, and a default_value for unspecified keys."""
     def mel_filter_bank(
@@ -2112,6 +2255,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Converts a spectrogram to a mel spectrogram by applying a bank of triangular filters."""
     def mfcc(
@@ -2127,6 +2271,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Computes Mel Frequency Cepstral Coefficients (MFCC) from a mel spectrogram."""
     def multi_paste(
@@ -2146,6 +2291,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Performs multiple pastes from image batch to each of the outputs."""
     def nonsilent_region(
@@ -2160,6 +2306,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Performs leading and trailing silence detection in an audio buffer."""
     def normalize(
@@ -2180,6 +2327,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Normalizes the input by removing the mean and dividing by the standard deviation."""
     def one_hot(
@@ -2196,6 +2344,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Produces a one-hot encoding of the input."""
     def ones(
@@ -2209,6 +2358,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Returns new data of given shape and type, filled with ones."""
     def ones_like(
@@ -2220,6 +2370,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Returns new data with the same shape, type and layout as the input array, filled with ones."""
     def optical_flow(
@@ -2237,6 +2388,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Calculates the optical flow between images in the input."""
     def pad(
@@ -2252,6 +2404,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Pads all samples with the fill_value in the specified axes to match the biggest extent in the batch for those axes or to match the minimum shape specified."""
     def paste(
@@ -2268,6 +2421,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Pastes the input images on a larger canvas, where the canvas size is equal to input size * ratio."""
     def peek_image_shape(
@@ -2281,6 +2435,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Obtains the shape of the encoded image."""
     def per_frame(
@@ -2292,6 +2447,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Marks the input tensor as a sequence."""
     def permute_batch(
@@ -2303,6 +2459,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Returns a batch of tensors constructed by selecting tensors from the input based on indices given in indices argument"""
     def power_spectrum(
@@ -2316,6 +2473,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Calculates power spectrum of the signal."""
     def preemphasis_filter(
@@ -2329,6 +2487,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Applies preemphasis filter to the input data."""
     def rand_augment(
@@ -2347,6 +2506,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Several augmentations of a suite of 14, drawn for each sample, all of one magnitude (arXiv 1909.13719)."""
     def random_bbox_crop(
@@ -2373,6 +2533,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Applies a prospective random crop to an image coordinate space while keeping the bounding boxes, and optionally labels, consistent."""
     def random_crop_generator(
@@ -2386,6 +2547,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Produces a cropping window with a randomly selected area and aspect ratio."""
     def random_resized_crop(
@@ -2407,6 +2569,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Performs a crop with a randomly selected area and aspect ratio and resizes it to the specified size."""
     def reinterpret(
@@ -2422,6 +2585,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Treats content of the input as if it had a different type, shape, and/or layout."""
     def request(
@@ -2430,6 +2594,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Encoded images that another program feeds, as clients of Triton do."""
     def reshape(
@@ -2444,6 +2609,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Treats content of the input as if it had a different shape and/or layout."""
     def resize(
@@ -2474,6 +2640,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Resize images."""
     def resize_crop_mirror(
@@ -2512,6 +2679,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Performs a fused resize, crop, mirror operation."""
     def roi_random_crop(
@@ -2527,6 +2695,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Produces a fixed shape cropping window, randomly placed so that as much of the provided region of interest (ROI) is contained in it."""
     def rotate(
@@ -2545,6 +2714,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Rotates the images by the specified angle."""
     def saturation(
@@ -2558,6 +2728,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Changes the saturation level of the image."""
     def sequence_rearrange(
@@ -2569,6 +2740,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Rearranges frames in a sequence."""
     def shape(
@@ -2577,6 +2749,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """The extents of an array, such as height, width and channels of an image."""
     def slice(
@@ -2602,6 +2775,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Extracts a subtensor, or slice."""
     def spectrogram(
@@ -2620,6 +2794,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Produces a spectrogram from a 1D signal (for example, audio)."""
     def sphere(
@@ -2633,6 +2808,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Performs a sphere augmentation."""
     def squeeze(
@@ -2645,6 +2821,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Removes the dimensions given as axes or axis_names."""
     def stack(
@@ -2657,6 +2834,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Joins the input tensors along a new axis."""
     def subscript(
@@ -2666,6 +2844,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Part of an array, as Python's indexing has it."""
     def tensor_resize(
@@ -2695,6 +2874,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Resize tensors."""
     def to_decibels(
@@ -2708,6 +2888,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Converts a magnitude (real, positive) to the decibel scale."""
     def transpose(
@@ -2721,6 +2902,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Transposes the tensors by reordering the dimensions based on the perm parameter."""
     def trivial_augment_wide(
@@ -2736,6 +2918,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """One augmentation of a suite of 14 for each sample, of any magnitude (arXiv 2103.10158)."""
     def warp_affine(
@@ -2753,6 +2936,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Applies an affine transformation to the images."""
     def water(
@@ -2772,6 +2956,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Performs a water augmentation, which makes the image appear to be underwater."""
     def zeros(
@@ -2785,6 +2970,7 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Returns new data of given shape and type, filled with zeros."""
     def zeros_like(
@@ -2796,11 +2982,27 @@ class Operators(Generic[R]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> R:
         """Returns new data with the same shape, type and layout as the input array, filled with zeros."""
 
 class GraphMethods(Operators[Graph]):
     def __getitem__(self, node_id: str) -> NodeHandle: ...
+    def __call__(self, image: object, *, draw: int = 0, label: int | None = None) -> Any: ...
+    def batch(
+        self, number: int = 0, samples: int | None = None, data: Data | None = None
+    ) -> OutputBatch: ...
+    def show(
+        self,
+        data: Data | None = None,
+        *,
+        batch: int = 0,
+        rows: int | None = None,
+        figsize: tuple[float, float] | None = None,
+        output: str = "",
+    ) -> None: ...
+    def save(self, path: str | Path) -> Path: ...
+    def diff(self, other: Graph) -> GraphDifferences: ...
     def with_p(self, p: float | DataNode, apply: Apply) -> Graph: ...
     def if_else(
         self, condition: DataNode, then: Apply, otherwise: Apply | None = None
@@ -2853,6 +3055,7 @@ class GraphMethods(Operators[Graph]):
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
+        p: float | DataNode = ...,
     ) -> Graph:
         """Decodes images."""
 

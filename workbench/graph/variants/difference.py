@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from html import escape
 from typing import Any, Literal
 
 from workbench.catalog.spec import Catalog
@@ -37,18 +38,44 @@ class GraphDifference:
     after: str = ""
 
 
-def graph_differences(one: Graph, other: Graph) -> tuple[GraphDifference, ...]:
+class GraphDifferences(tuple[GraphDifference, ...]):
+    """What ``graph_differences`` found, shown as a table."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        if not self:
+            return "no differences"
+        rows = [(each.change, each.node or "graph", each.what, each.before, each.after)
+                for each in self]  # fmt: skip
+        return "\n".join(
+            " ".join(filter(None, (change, node, what))) + f": {before or '-'} -> {after or '-'}"
+            for change, node, what, before, after in rows
+        )
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><td>{each.change}</td><td>{escape(each.node or 'graph')}</td>"
+            f"<td>{escape(each.what)}</td><td>{escape(each.before[:80])}</td>"
+            f"<td>{escape(each.after[:80])}</td></tr>"
+            for each in self
+        )
+        head = "<tr><th>change</th><th>node</th><th>what</th><th>before</th><th>after</th></tr>"
+        return f"<table>{head}{cells}</table>" if self else "<p>no differences</p>"
+
+
+def graph_differences(one: Graph, other: Graph) -> GraphDifferences:
     """What leads from ``one`` to ``other``; empty exactly where they are equal.
 
     Nodes are the same where their ids are, or where they differ in nothing but these.
     """
     if one == other:
-        return ()
+        return GraphDifferences()
     names = find_renames(one, other)
     renamed = [GraphDifference("changed", new, "name", old, new) for old, new in names.items()]
     one = with_ids_of(one, other)
     found = (*renamed, *_nodes(one, other), *_bodies(one, other), *_graph(one, other))
-    return found or (GraphDifference("changed", "", "order of the nodes"),)
+    return GraphDifferences(found or [GraphDifference("changed", "", "order of the nodes")])
 
 
 def value_text(value: Any) -> str:

@@ -1,30 +1,43 @@
-"""What a graph gives for one batch, as arrays: the batch that its exported script gives."""
+"""The outputs of a graph for one batch, as arrays: the batch that its exported script returns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.arguments import require_choice, require_library
 from workbench.engine.protocol.registry import task
 from workbench.engine.reading.undecodable_samples import Sample
 from workbench.engine.run.worker import Worker
-from workbench.errors import GraphError
-from workbench.figures import plot_pictures
-from workbench.graph.types.devices import is_generator
+from workbench.errors import GraphError, UnknownNameError
+from workbench.figures import plot_pictures, show_figure
+from workbench.names import did_you_mean
+from workbench.preview.pictures.target_marks import Marks, draw_marks, marks_of
 from workbench.preview.request import PreviewRequest, run_request
-from workbench.preview.views.texts import augmentations_of
+from workbench.preview.views.texts import (
+    augmentations_of,
+    label_port,
+    labels_of,
+    names_of_labels,
+    random_values,
+    short_values,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_BYTES = 2**30
 """Of one batch, which travels from the worker in one piece."""
-_MOST_PLOTTED = 16
+_MOST_LINES = 4
+"""Lines of the caption above a picture."""
+_MARKED_SIDE = 240
+"""Pixels to which a small picture is enlarged before names are written on it."""
 _LIBRARIES = ("numpy", "torch", "jax", "cupy")
 
 
@@ -35,20 +48,24 @@ class OutputArrays:
     name: str
     layout: str
     arrays: tuple[NDArray[Any], ...]
+    marks: tuple[Marks, ...] = ()
+    """Boxes, points and masks on each sample's picture."""
+    is_label: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class BatchArrays:
-    """All outputs, and what was drawn: for each draw a value a sample, empty where none came.
+    """All outputs and random values: for each generator a value per sample, empty if not reached.
 
     ``applied`` has for each node of automatic augmentation what it did to each sample, in words;
-    ``folder`` is another text after a change of the data.
+    ``classes`` the name of each sample's class; ``folder`` changes with the data.
     """
 
     outputs: tuple[OutputArrays, ...]
     samples: tuple[Sample, ...]
     draws: dict[str, tuple[NDArray[Any], ...]]
     applied: dict[str, list[str]]
+    classes: tuple[str, ...] = ()
     folder: str = ""
 
 
@@ -66,22 +83,27 @@ def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
             f"The batch has {size / 2**30:.1f} GiB; {MOST_BYTES / 2**30:g} are the limit. Give "
             "fewer samples: w.batch(0, samples=16)."
         )
-    draws: dict[str, tuple[NDArray[Any], ...]] = {}
-    for node in (*run.nodes, *run.inner_nodes):
-        if is_generator(run.resolved.spec(node)):
-            values: list[NDArray[Any]] = []
-            for index in range(len(run.result.samples)):
-                at = run.output_place(node.id, index)
-                port = next(p for p in run.result.batches if p.node == node.id)
-                one = () if at is None else run.result.batches[port].sample(at).arrays()[0]
-                values.append(np.array(one))
-            draws[node.id] = tuple(values)
     outputs = tuple(
-        OutputArrays(name, batch.layout, tuple(np.array(each) for each in batch.arrays()))
+        OutputArrays(
+            name,
+            batch.layout,
+            tuple(np.array(each) for each in batch.arrays()),
+            tuple(marks_of(worker, run, run.images[name])) if name in run.images else (),
+            run.resolved.kind(run.graph.outputs[name]) == "label",
+        )
         for name, batch in found.items()
     )
+    label = label_port(run.resolved)
+    if label is not None and any(each.size != 1 for each in run.result.batches[label].arrays()):
+        label = None  # the labels of boxes, whose names are among the marks
+    classes = names_of_labels(worker, run, label, labels_of(label, run.result.batches))
     version = run.result.plan.version
-    return BatchArrays(outputs, run.result.samples, draws, augmentations_of(run), version)
+    applied = augmentations_of(run)
+    draws = {
+        name: tuple(np.array(()) if value is None else value for value in values)
+        for name, values in random_values(run).items()
+    }
+    return BatchArrays(outputs, run.result.samples, draws, applied, tuple(classes), version)
 
 
 @dataclass(frozen=True)
@@ -89,7 +111,8 @@ class OutputBatch(Mapping[str, Any]):
     """One batch of a graph: its outputs by name, as attributes or items.
 
     An output is one array, shape (samples, ...), where all samples have one shape, else a tuple of
-    arrays. Pixels are in the output's own layout (``layouts``) and element type.
+    arrays. Labels with one number per sample have the shape (samples,), as in exported loaders.
+    Pixels are in the output's own layout (``layouts``) and element type.
 
     Attributes
     ----------
@@ -100,12 +123,15 @@ class OutputBatch(Mapping[str, Any]):
     errors:
         Why a file cannot be used, by its name; another stands in its place.
     draws:
-        What was drawn for each sample, by the node's id: numbers, None where a sample did not come
-        to a draw inside a block; of automatic augmentation what it did, ``rotate -27, equalize``.
+        Random values by the id of the node that sampled them: a list with one for each sample, None
+        if a sample did not reach a node inside a block; of automatic augmentation what it did,
+        ``rotate -27, equalize``.
+    classes:
+        The name of each sample's class, or its label as text; empty without labels.
     folder:
         Another text after a change of the data.
 
-    An unknown output raises AttributeError, or KeyError as an item, with the known ones.
+    An unknown output raises UnknownNameError, with the known ones.
 
     ::
 
@@ -120,16 +146,22 @@ class OutputBatch(Mapping[str, Any]):
     files: tuple[str, ...]
     errors: Mapping[str, str] = field(default_factory=dict)
     draws: Mapping[str, list[Any]] = field(default_factory=dict)
+    classes: tuple[str, ...] = ()
+    marks: Mapping[str, tuple[Marks, ...]] = field(default_factory=dict, repr=False)
     sheet: bytes = field(default=b"", repr=False)
     folder: str = field(default="", repr=False)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.arrays:
-            raise KeyError(self._unknown(name))
+            raise self._unknown(name)
         return self.arrays[name]
 
-    def _unknown(self, name: object) -> str:
-        return f"The batch has no output {name!r}. It has {', '.join(self.arrays)}."
+    def __contains__(self, name: object) -> bool:
+        return name in self.arrays
+
+    def _unknown(self, name: object) -> UnknownNameError:
+        hint = did_you_mean(str(name), self.arrays, f"It has {', '.join(self.arrays)}.")
+        return UnknownNameError(f"The batch has no output {name!r}. {hint}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.arrays)
@@ -139,7 +171,7 @@ class OutputBatch(Mapping[str, Any]):
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in self.arrays:
-            raise AttributeError(self._unknown(name))
+            raise self._unknown(name)
         return self.arrays[name]
 
     def __dir__(self) -> list[str]:
@@ -148,8 +180,8 @@ class OutputBatch(Mapping[str, Any]):
     def to(self, library: str) -> OutputBatch:
         """The batch with arrays of another library, on the CPU but for cupy.
 
-        ``library`` is ``numpy``, ``torch``, ``jax`` or ``cupy``. Raises ValueError for another, and
-        ImportError where it is not installed.
+        ``library`` is ``numpy``, ``torch``, ``jax`` or ``cupy``. Raises ArgumentError for another,
+        and MissingLibraryError if it is not installed.
 
         ::
 
@@ -169,8 +201,9 @@ class OutputBatch(Mapping[str, Any]):
 
             print(w.batch(0).to_frame().describe())
 
-        Raises ImportError where pandas is not installed.
+        Raises MissingLibraryError if pandas is not installed.
         """
+        require_library("pandas", "batch.to_frame()")
         import pandas
 
         columns: dict[str, Any] = {"file": list(self.files)}
@@ -180,27 +213,84 @@ class OutputBatch(Mapping[str, Any]):
                 columns[name] = [each[0].item() for each in flat]
         return pandas.DataFrame({**columns, **self.draws})
 
-    def plot(self, output: str = "") -> Figure:
-        """A figure of matplotlib: the pictures of 16 samples at most, each with its file.
+    def plot(
+        self,
+        output: str = "",
+        *,
+        rows: int | None = None,
+        figsize: tuple[float, float] | None = None,
+        ax: Any = None,
+    ) -> Figure:
+        """A figure of matplotlib: pictures of the samples with class, random values, annotations.
 
-        ``output`` is the first of images by default. Values of other types than uint8 are shown
-        from their least to their greatest, of a sequence the first frame. Raises GraphError for an
-        output that has no pictures.
+        ``output`` is an image or mask, by default all images side by side. Without ``rows`` 16
+        pictures are shown at most. ``figsize`` is in inches; ``ax`` is an Axes to draw the grid
+        into, or an array of Axes, one for each picture. Values of other types than uint8 are scaled
+        from their least to their greatest; of a sequence the first frame is shown. Raises
+        GraphError if there are no pictures, ArgumentError for other values.
 
         ::
 
-            figure = w.batch(0).plot()
-            figure.set_size_inches(8, 8)
+            figure = w.batch(0).plot(rows=2, figsize=(8, 4))
+            figure.savefig("batch.png")
         """
         shown = [name for name, layout in self.layouts.items() if {"H", "W"} <= {*layout}]
-        name = output or next(iter(shown), "")
-        if name not in shown:
+        if output and output not in self.arrays:
+            raise self._unknown(output)
+        names = [output] if output else [name for name in shown if name in self.marks] or shown
+        if not names or not {*names} <= {*shown}:
             there = f"Those with pictures are {', '.join(shown)}." if shown else "It has none."
-            raise GraphError(f"The batch has no pictures {name!r} to plot. {there}")
-        layout = self.layouts[name]
-        files = self.files[:_MOST_PLOTTED]
-        pictures = [_picture(self.arrays[name][index], layout) for index in range(len(files))]
-        return plot_pictures(pictures, files, f"{name} of batch {self.number}")
+            raise GraphError(f"The batch has no pictures {output!r} to plot. {there}")
+        titles, pictures = [], []
+        for index in range(len(self.files)):
+            for name in names:
+                pictures.append(self._marked_picture(name, index))
+                titles.append(self._caption(index, name if len(names) > 1 else ""))
+        title = f"{', '.join(names)} of batch {self.number}"
+        columns = max(1, 4 // len(names)) * len(names)
+        return plot_pictures(
+            pictures, titles, title, rows=rows, columns=columns, figsize=figsize, ax=ax
+        )
+
+    def show(
+        self,
+        output: str = "",
+        *,
+        rows: int | None = None,
+        figsize: tuple[float, float] | None = None,
+    ) -> None:
+        """Display ``plot`` in the notebook. Outside of one the path of a picture file is printed.
+
+        ::
+
+            w.batch(0).show(rows=1)
+        """
+        show_figure(self.plot(output, rows=rows, figsize=figsize), f"batch-{self.number}")
+
+    def _caption(self, index: int, name: str) -> str:
+        """The class or else the file of a sample, and its random values."""
+        named = self.classes[index] if self.classes else self.files[index]
+        lines = [f"{named} · {name}" if name else named]
+        for node, values in self.draws.items():
+            value = values[index]
+            if value is not None and value != "":
+                text = value if isinstance(value, str) else short_values(np.array(value))
+                lines.append(f"{node} {text}")
+        left = len(lines) - _MOST_LINES
+        return "\n".join([*lines[:_MOST_LINES], *([f"… {left} more"] if left > 0 else [])])
+
+    def _marked_picture(self, name: str, index: int) -> NDArray[Any]:
+        """The picture of a sample with its boxes, points and masks."""
+        picture = _picture(self.arrays[name][index], self.layouts[name])
+        marks = self.marks[name][index] if self.marks.get(name) else ()
+        if not marks:
+            return picture
+        if picture.dtype != np.uint8:
+            picture = (255 * picture).astype(np.uint8)
+        if picture.ndim == 2:
+            picture = np.stack([picture] * 3, axis=-1)
+        times = max(1, round(_MARKED_SIDE / max(picture.shape[:2])))  # names need room
+        return draw_marks(picture.repeat(times, 0).repeat(times, 1), marks, names=True)
 
     def __repr__(self) -> str:
         lines = [f"batch {self.number}: {len(self.files)} samples"]
@@ -229,21 +319,24 @@ def output_batch(number: int, found: BatchArrays, sheet: bytes = b"") -> OutputB
     """The batch that a worker has read."""
     return OutputBatch(
         number,
-        {each.name: _stacked(each.arrays) for each in found.outputs},
+        {each.name: _stacked(each) for each in found.outputs},
         {each.name: each.layout for each in found.outputs},
         tuple(sample.file for sample in found.samples),
         {sample.file: sample.error for sample in found.samples if sample.error},
         {name: [_number(value) for value in values] for name, values in found.draws.items()}
         | found.applied,
+        found.classes,
+        {each.name: each.marks for each in found.outputs if each.marks},
         sheet,
         found.folder,
     )
 
 
-def _stacked(arrays: Sequence[NDArray[Any]]) -> Any:
-    if len({(array.shape, array.dtype) for array in arrays}) == 1:
-        return np.stack(arrays)
-    return tuple(arrays)
+def _stacked(output: OutputArrays) -> Any:
+    if len({(array.shape, array.dtype) for array in output.arrays}) != 1:
+        return output.arrays
+    made = np.stack(output.arrays)
+    return made.reshape(-1) if output.is_label and made.shape[1:] == (1,) else made
 
 
 def _picture(value: Any, layout: str) -> NDArray[Any]:
@@ -266,19 +359,7 @@ def _number(value: NDArray[Any]) -> Any:
 
 
 def _converter(library: str) -> Any:
-    match library:
-        case "numpy":
-            return np.asarray
-        case "torch":
-            import torch
-
-            return torch.from_numpy
-        case "jax":
-            import jax.numpy
-
-            return jax.numpy.asarray
-        case "cupy":
-            import cupy
-
-            return cupy.asarray
-    raise ValueError(f"library is {library!r}. Give one of {', '.join(_LIBRARIES)}.")
+    require_choice("batch.to: library", library, _LIBRARIES)
+    require_library(library, f"batch.to({library!r})")
+    module = import_module({"jax": "jax.numpy"}.get(library, library))
+    return module.from_numpy if library == "torch" else module.asarray

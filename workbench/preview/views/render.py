@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,11 +50,13 @@ from workbench.preview.views.branches import (
 from workbench.preview.views.texts import (
     augmentations_of,
     describe_shape,
-    draws_of,
+    draw_texts,
     facts_of,
     label_port,
     labels_of,
     names_of_labels,
+    plain_draw,
+    random_values,
     target_texts,
 )
 from workbench.sources import data_facts
@@ -91,6 +93,8 @@ class Tile:
     applied: tuple[str, ...] = ()
     marks: tuple[Marks, ...] = ()
     """Boxes and points on the original, if it is shown, and then on each augmented picture."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """The random values by generator, those on a GPU excluded; None: not reached."""
     targets: tuple[str, ...] = ()
     """What has no place on a picture: ``image_ids 17``, ``labels cat 0.70, dog 0.30``."""
 
@@ -279,7 +283,8 @@ def _tiles(
     differences: list[DifferenceTiles],
 ) -> tuple[Tile, ...]:
     batches = run.result.batches
-    draws = draws_of(run) | augmentations_of(run)
+    drawn, automatic = random_values(run, ("cpu",)), augmentations_of(run)
+    draws = draw_texts(run, drawn) | automatic
     port = label_port(run.resolved)
     labels = labels_of(port, batches)
     names = names_of_labels(worker, run, port, labels)
@@ -305,6 +310,8 @@ def _tiles(
             augmented[index],
             applied[index],
             tuple(group[index] for group in marks),
+            {name: plain_draw(values[index]) for name, values in drawn.items()}
+            | {name: texts[index] for name, texts in automatic.items()},
             targets[index],
         )
         for index, sample in enumerate(run.result.samples)

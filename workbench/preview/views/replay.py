@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.arguments import MAPPING, PATH, checked
 from workbench.catalog import load_catalog
-from workbench.engine import Engine
+from workbench.engine.protocol.shared_engine import shared_engine
 from workbench.errors import DataError
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.execution.dataset_parameters import parameter_of
@@ -95,8 +95,8 @@ def replay(
 def _shown(graph: Graph, dataset: Dataset) -> OutputBatch:
     """The batch of a data set with one sample."""
     (reader,) = graph.sources
-    with Engine() as engine:
-        return preview_outputs(engine, PreviewRequest(graph, {reader.dataset: dataset}, tiles=1))
+    request = PreviewRequest(graph, {reader.dataset: dataset}, tiles=1)
+    return preview_outputs(shared_engine(), request)
 
 
 def _sample(dataset: Dataset, file: str) -> Sample:

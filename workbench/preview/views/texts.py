@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,25 +51,44 @@ def facts_of(run: GraphRun, node: Node) -> str:
     return ", ".join(parts)
 
 
-def draws_of(run: GraphRun) -> dict[str, list[str]]:
-    """The values of each generator on the CPU, one text for each sample, by the generator's id.
+Drawn = Mapping[str, Sequence[NDArray[Any] | None]]
+"""Random values by the generator's id, one per sample; None if it does not reach the generator."""
 
-    The text is empty where the sample does not come to the generator. Generators on a GPU are
-    left out: to show their values they would have to be fetched at every change.
+
+def draw_texts(run: GraphRun, drawn: Drawn) -> dict[str, list[str]]:
+    """Random values as texts, empty for None."""
+    return {
+        name: [
+            "" if value is None else short_values(value, is_truth(run.graph.node(name)))
+            for value in values
+        ]
+        for name, values in drawn.items()
+    }
+
+
+def plain_draw(value: NDArray[Any] | None) -> Any:
+    """A random value as a number or a list."""
+    return None if value is None else value.tolist()
+
+
+def random_values(run: GraphRun, devices: Collection[str] = ("cpu", "gpu")) -> Drawn:
+    """The random values of the generators that run on one of ``devices``.
+
+    Fetching those of a GPU at every change would take long.
     """
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[NDArray[Any] | None]] = {}
     for node in (*run.nodes, *run.inner_nodes):
         spec = run.resolved.spec(node)
-        if not is_generator(spec) or run.resolved.devices[node.id] != "cpu":
+        if not is_generator(spec) or run.resolved.devices[node.id] not in devices:
             continue
         scope = run.graph.scope_of(node.id)
         for output in outputs_of(node, spec):
             arrays = run.result.batches[Port(node.id, output.name)].arrays()
             found[node.id] = [
-                short_values(arrays[at], is_truth(node))
+                np.array(arrays[at])
                 if run.place(scope, index) is not None
                 and (at := run.output_place(node.id, index)) is not None
-                else ""
+                else None
                 for index in range(len(run.result.samples))
             ]
     return found

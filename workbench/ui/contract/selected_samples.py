@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from workbench.arguments import require_library
 from workbench.figures import plot_counts
 from workbench.preview.views.render import PreviewResult
 
@@ -33,8 +34,8 @@ class SelectedSamples:
     labels:
         Whole numbers, None where the graph gives no label out.
     draws:
-        For each sample a text for each node that draws: ``angle -7.2``. ``w.batch(k).draws`` has
-        the numbers.
+        Random values by the id of the node that sampled them, one for each sample, as
+        ``w.batch(k).draws``. Values sampled on a GPU are only there.
 
     ::
 
@@ -46,29 +47,24 @@ class SelectedSamples:
     places: tuple[int, ...] = ()
     files: tuple[str, ...] = ()
     labels: tuple[int | None, ...] = ()
-    draws: tuple[tuple[str, ...], ...] = ()
+    draws: Mapping[str, list[Any]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.places)
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame with a row for each sample: place, file, label, draws.
+        """A pandas DataFrame with a row for each sample: place, file, label, random values.
 
         ::
 
             frame = w.preview.selected.to_frame()
-            assert list(frame.columns) == ["place", "file", "label", "draws"]
+            assert list(frame.columns)[:3] == ["place", "file", "label"]
         """
+        require_library("pandas", "selected.to_frame()")
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "place": self.places,
-                "file": self.files,
-                "label": self.labels,
-                "draws": [", ".join(each) for each in self.draws],
-            }
-        )
+        columns = {"place": self.places, "file": self.files, "label": self.labels}
+        return pd.DataFrame({**columns, **self.draws})
 
     def plot(self) -> Figure:
         """A figure of matplotlib: how many of them have each label.
@@ -83,13 +79,17 @@ class SelectedSamples:
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{place}</td><td>{escape(file[:200])}</td><td>{label}</td>"
-            f"<td>{escape(', '.join(draws)[:300])}</td></tr>"
-            for place, file, label, draws in zip(
-                self.places[:_MOST_ROWS], self.files, self.labels, self.draws, strict=False
+            f"<td>{escape(self._drawn(at)[:300])}</td></tr>"
+            for at, (place, file, label) in enumerate(
+                zip(self.places[:_MOST_ROWS], self.files, self.labels, strict=False)
             )
         )
         head = "<tr><th>place</th><th>file</th><th>label</th><th>draws</th></tr>"
         return f"<p>batch {self.batch}: {len(self)} selected</p><table>{head}{rows}</table>"
+
+    def _drawn(self, at: int) -> str:
+        values = {name: drawn[at] for name, drawn in self.draws.items()}
+        return ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)
 
 
 def selected_samples(
@@ -100,12 +100,14 @@ def selected_samples(
         return SelectedSamples()
     wanted = set(marked) or {sample}
     tiles = [tile for tile in result.tiles if tile.index in wanted]
+    if not tiles:
+        return SelectedSamples(result.batch)
     return SelectedSamples(
         result.batch,
         tuple(tile.index for tile in tiles),
         tuple(tile.sample.file for tile in tiles),
         tuple(_number(tile.label) for tile in tiles),
-        tuple(tile.draws for tile in tiles),
+        {name: [tile.values.get(name) for tile in tiles] for name in result.tiles[0].values},
     )
 
 

@@ -8,8 +8,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from workbench.arguments import WHOLE, checked
-from workbench.engine import Engine
 from workbench.engine.protocol.progress import one_line_interrupt
+from workbench.engine.protocol.shared_engine import shared_engine
 from workbench.errors import ArgumentError, DataError
 from workbench.figures import plot_values
 from workbench.graph.model import Graph
@@ -214,8 +214,8 @@ def compare(
         PreviewRequest(graph, given, batch, samples, _TILE, "augmented")
         for graph in (one, following)
     ]
-    with Engine() as engine:
-        here, there = (preview_batch(engine, request) for request in requests)
-        distances = preview_distances(engine, requests[0], requests[1])
+    engine = shared_engine()
+    here, there = (preview_batch(engine, request) for request in requests)
+    distances = preview_distances(engine, requests[0], requests[1])
     names = (one.name, other.name if other.name != one.name else f"{other.name} (second)")
     return GraphComparison(names, graph_differences(one, other), (here, there), distances)

@@ -10,26 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
-from workbench.arguments import TEXT, WHOLE, checked, told_as
+from workbench.arguments import TEXT, WHOLE, checked, require_choice, told_as
 from workbench.emit.targets import export
 from workbench.engine.build.kernel_program import KernelLoader, build_pipeline, make_loader
 from workbench.engine.protocol.progress import one_line_interrupt
-from workbench.engine.resources.missing_gpu import require_gpu_where_asked
-from workbench.errors import EngineClosedError, GraphEditError, UnknownNameError
+from workbench.errors import ArgumentError, EngineClosedError, GraphEditError, UnknownNameError
 from workbench.graph.builder.data_node import plain_value
+from workbench.graph.builder.graph_methods import vars_of_settings
 from workbench.graph.builder.node_handle import NodeHandle
-from workbench.graph.model.bounds import SETTINGS
 from workbench.names import did_you_mean
-from workbench.preview import OutputBatch, PreviewRequest, preview_outputs
+from workbench.preview import OutputBatch
+from workbench.preview.graph_batches import run_batch
 from workbench.ui.export.cell_source import cell_source
 from workbench.ui.notebook.notebook_runs import RunAccess
 
 if TYPE_CHECKING:
-    from workbench.graph.model import Graph
     from workbench.ui.app.view_model import ViewModel
 
 CLOSED = "This workbench is closed. Make another one: workbench.Workbench(data, w.graph)."
-_SMALLEST_TILE = 8
+
+
+SETTINGS_NAMES = vars_of_settings()
 
 
 class KnownAttributes:
@@ -39,18 +40,28 @@ class KnownAttributes:
 
         def __setattr__(self, name: str, value: Any) -> None:
             by_library = name.startswith("_") or name == "notify_change"  # traitlets replaces it
-            if not by_library and not hasattr(getattr(type(self), name, None), "__set__"):
+            if by_library:
+                super().__setattr__(name, value)
+                return
+            if not hasattr(getattr(type(self), name, None), "__set__"):
                 raise UnknownNameError(self._why_not_set(name))
-            super().__setattr__(name, value)
+            try:
+                super().__setattr__(name, value)
+            except traitlets.TraitError as error:
+                choices = getattr(getattr(type(self), name), "values", None)
+                what = f"{type(self).__name__}.{name}"
+                if choices:
+                    require_choice(what, value, choices)
+                raise ArgumentError(f"{what}: {error}") from None
 
     def _why_not_set(self, name: str) -> str:
         owner = type(self).__name__
         if name in dir(self):
             return f"{owner}.{name} cannot be set."
-        if name in SETTINGS:
+        if name in SETTINGS_NAMES:
             return (
                 f"{owner} has no attribute {name!r}: it is a setting of the graph. "
-                f"Use w.graph = w.graph.with_settings({name}=...)."
+                f"Use w.settings.{name} = ..."
             )
         known = [each for each in dir(self) if not each.startswith("_")]
         hint = did_you_mean(name, known)
@@ -72,8 +83,7 @@ class LiveNode:
         object.__setattr__(self, "_workbench", workbench)
         object.__setattr__(self, "_node_id", node_id)
 
-    @property
-    def _now(self) -> NodeHandle:
+    def _now(self) -> NodeHandle:  # no property: there an UnknownNameError would be swallowed
         handle: NodeHandle = self._workbench.graph[self._node_id]
         return handle
 
@@ -89,7 +99,7 @@ class LiveNode:
 
             w["rotate"].set(angle=wb.random.uniform(range=(-10, 10)), fill_value=0)
         """
-        self._workbench.graph = self._now.set(**arguments)
+        self._workbench.graph = self._now().set(**arguments)
 
     def reset(self, *names: str) -> None:
         """Reset these arguments, or all, to their defaults, in one step of undo.
@@ -100,7 +110,7 @@ class LiveNode:
 
             w["rotate"].reset("angle")
         """
-        self._workbench.graph = self._now.reset(*names)
+        self._workbench.graph = self._now().reset(*names)
 
     def remove(self) -> None:
         """Remove the node from the graph; its input feeds its consumers.
@@ -109,7 +119,7 @@ class LiveNode:
 
             w["rotate"].remove()
         """
-        self._workbench.graph = self._now.remove()
+        self._workbench.graph = self._now().remove()
 
     def mute(self, muted: bool = True) -> None:
         """Exclude the node from what runs, or include it again with ``muted=False``.
@@ -118,7 +128,7 @@ class LiveNode:
 
             w["rotate"].mute()
         """
-        self._workbench.graph = self._now.mute(muted)
+        self._workbench.graph = self._now().mute(muted)
 
     def rename(self, new_id: str) -> None:
         """Change the id of the node; this handle follows. Raises GraphEditError for a used id.
@@ -127,11 +137,11 @@ class LiveNode:
 
             w["rotate"].rename("turned")
         """
-        self._workbench.graph = self._now.rename(new_id)
+        self._workbench.graph = self._now().rename(new_id)
         object.__setattr__(self, "_node_id", new_id)
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(self._now, name)
+        value = getattr(self._now(), name)
         # A random argument is a node too: its handle must act on the workbench as well.
         is_node = isinstance(value, NodeHandle)
         return LiveNode(self._workbench, value.node.id) if is_node else value
@@ -140,10 +150,41 @@ class LiveNode:
         self.set(**{name: value})
 
     def __dir__(self) -> list[str]:
-        return dir(self._now)
+        return dir(self._now())
 
     def __repr__(self) -> str:
-        return repr(self._now)
+        return repr(self._now())
+
+
+class LiveSettings:
+    """The settings of the graph on the screen: ``w.settings.batch_size = 3`` can be undone.
+
+    Raises UnknownNameError for what is no setting, and GraphFaultsError for a value out of range.
+
+    ::
+
+        w.settings.batch_size = 4
+        assert w.graph.settings.batch_size == 4
+    """
+
+    def __init__(self, workbench: CodeAccess) -> None:
+        object.__setattr__(self, "_workbench", workbench)
+
+    def __getattr__(self, name: str) -> Any:
+        settings = self._workbench.graph.settings
+        if name not in SETTINGS_NAMES:
+            hint = did_you_mean(name, SETTINGS_NAMES, f"There are {', '.join(SETTINGS_NAMES)}.")
+            raise UnknownNameError(f"There is no setting {name!r}. {hint}")
+        return getattr(settings, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._workbench.graph = self._workbench.graph.with_settings(**{name: value})
+
+    def __dir__(self) -> list[str]:
+        return [*SETTINGS_NAMES]
+
+    def __repr__(self) -> str:
+        return repr(self._workbench.graph.settings)
 
 
 _ECHO_SECONDS = 2.0
@@ -247,12 +288,22 @@ class CodeAccess(KnownAttributes, RunAccess):
             raise EngineClosedError(CLOSED)
         return self._model
 
+    @property
+    def settings(self) -> LiveSettings:
+        """The settings of the graph, to be read and set: ``w.settings.batch_size = 3``.
+
+        ::
+
+            w.settings.num_threads = 2
+        """
+        return LiveSettings(self)
+
     def observe(self, handler: Any, names: Any = ..., type: Any = "change") -> None:
         """Call a function when a trait changes (see ``traitlets``)."""
         super().observe(handler, names, type)  # type: ignore[misc]
 
     def __getitem__(self, node_id: str) -> LiveNode:
-        self.graph.node(node_id)
+        self.graph[node_id]  # raises with the nearest id
         return LiveNode(self, node_id)
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -326,15 +377,8 @@ class CodeAccess(KnownAttributes, RunAccess):
             images = w.batch(0, samples=4).images
             assert images.shape == (4, 224, 224, 3)
         """
-        graph: Graph = self.graph
-        size = graph.settings.batch_size
-        if samples is not None and not 1 <= samples <= size:
-            raise GraphEditError(f"samples is {samples}. Give 1 to {size}, the batch size.")
-        count = size if samples is None else samples
         data = self._live.data_panel.datasets
-        require_gpu_where_asked(graph, self._live.machine)
-        request = PreviewRequest(graph, data, number, count, _SMALLEST_TILE)
-        batch = preview_outputs(self._model.engine, request)
+        batch = run_batch(self.graph, data, number, samples, self._model.engine)
         self._model.follow_files(batch.folder)
         return batch
 

@@ -19,6 +19,7 @@ from IPython.display import DisplayHandle, display
 
 from workbench.arguments import PATH, PATHS, TEXT, checked
 from workbench.emit.pipeline_import.graph import ImportedGraph
+from workbench.engine.protocol.shared_engine import lend_engine
 from workbench.errors import ArgumentError, UnknownNameError
 from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Graph
@@ -32,7 +33,7 @@ from workbench.ui.app.view_model import ViewModel
 from workbench.ui.contract.components import COMPONENTS, TABS
 from workbench.ui.export.exports import entry_names
 from workbench.ui.notebook.graph_comparison import is_same_data, require_same_data
-from workbench.ui.notebook.notebook_code import CodeAccess
+from workbench.ui.notebook.notebook_code import SETTINGS_NAMES, CodeAccess
 from workbench.ui.notebook.notebook_part import PARTS, Part
 from workbench.ui.notebook.static_snapshot import StaticSnapshot
 from workbench.ui.state.graph_argument import GraphLike, to_document, to_graph
@@ -52,6 +53,15 @@ LEAST_HEIGHT = 320
 
 _WITH_GRAPH = (("bar", "saved"), ("data", "summary"))
 """Fields that change with the graph and its data."""
+
+_ELSEWHERE = {
+    **{name: f"It is a setting: w.settings.{name}." for name in SETTINGS_NAMES},
+    "export": "Use w.to_code('pytorch').",
+    "plot": "Use w.batch(0).plot().",
+    "save": "Use w.graph.save('mine.json').",
+    "show": "Put w into the last line of a cell, or use w.batch(0).show().",
+}
+"""Attribute that a workbench does not have -> what to use instead."""
 
 _open: weakref.WeakSet[Workbench] = weakref.WeakSet()
 
@@ -231,6 +241,7 @@ class Workbench(CodeAccess, VBox):
         traitlets.link((self, "target"), (self.code, "target"))
         self._layout_self()
         _open.add(self)
+        lend_engine(self._model.engine)
         show_pictures_of_boxes()
 
     def _print_offer(self, line: str) -> None:
@@ -310,8 +321,8 @@ class Workbench(CodeAccess, VBox):
             if name not in PARTS:
                 public = [each for each in dir(self) if not each.startswith("_")]
                 hint = "" if name.startswith("_") else did_you_mean(name, public, cutoff=0.7)
-                said = f"{type(self).__name__} has no attribute {name!r}"
-                raise UnknownNameError(f"{said}. {hint}" if hint else said)
+                hint = _ELSEWHERE.get(name, hint)
+                raise UnknownNameError(f"Workbench has no attribute {name!r}. {hint}".rstrip())
             return self._parts[name]
 
     def __dir__(self) -> list[str]:

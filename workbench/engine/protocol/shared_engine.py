@@ -1,0 +1,39 @@
+"""One worker for all calls of this process that bring no engine of their own."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+
+from workbench.engine.protocol.process import Engine
+from workbench.engine.resources.memory_budget import shared_budget
+
+_lock = threading.Lock()
+_own: Engine | None = None
+_lent: list[weakref.ref[Engine]] = []
+"""Engines of open workbenches, the latest last."""
+
+
+def shared_engine() -> Engine:
+    """The engine of the latest open workbench, else one that is started for all such calls.
+
+    Its worker is ended after a while without calls; the next call starts another.
+    """
+    global _own
+    with _lock:
+        _lent[:] = [each for each in _lent if (engine := each()) is not None and not engine.closed]
+        for each in reversed(_lent):
+            if (engine := each()) is not None:
+                return engine
+        if _own is None or _own.closed:
+            _own = Engine(memory=shared_budget())
+        return _own
+
+
+def lend_engine(engine: Engine) -> None:
+    """Let ``shared_engine`` return this one until it is closed; the worker used before ends."""
+    with _lock:
+        _lent.append(weakref.ref(engine))
+        own = _own
+    if own is not None:
+        own.end_worker()
