@@ -28,6 +28,7 @@ def nearest_operators(name: str, known: Iterable[str], count: int = 1) -> list[s
     other = [familiar] if familiar in public else []
     # Capitals are of another library, whose Normalize is not DALI's normalize.
     found = same + other if name == name.lower() else other + same
+    found = [*dict.fromkeys(found)]
     return found[:count] or get_close_matches(name, public, n=count, cutoff=0.7)
 
 

@@ -260,7 +260,8 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     if any(stage.adds is not None and not stage.is_nonnegative for stage in found.stages):
         click.echo("n/m: not measurable, the difference is below zero")
     rest = "-" if found.remainder is None else f"{found.remainder:+.2f}"
-    click.echo(f"{'whole, and remainder':{wide + 8}}{found.total:>10.2f}{'':30}{rest:>10}")
+    if any(stage.adds is not None for stage in found.stages):  # else the whole was not measured
+        click.echo(f"{'whole, and remainder':{wide + 8}}{found.total:>10.2f}{'':30}{rest:>10}")
     if words := low_precision_notice(
         report.measurement_config, [row.interval for row in report.measurements if row.interval]
     ):

@@ -8,7 +8,6 @@ from typing import Any
 
 import ipywidgets
 import pytest
-import traitlets
 
 import workbench as wb
 from tests.ui.notebook.conftest import Open
@@ -61,7 +60,7 @@ def test_parts_are_widgets_of_their_own(widget: Workbench) -> None:
     assert [part.layout.display for part in parts] == [None] * len(parts), (
         "each can be shown by itself"
     )
-    with pytest.raises(traitlets.TraitError):
+    with pytest.raises(wb.ArgumentError):
         widget.tabs.tab = "kitchen"
 
 

@@ -33,6 +33,8 @@ _BELOW_NOTHING = 0.05
 _DISAGREE = 0.35
 """Of the work of all operators: where the shares of one, in the pipeline and alone, are so far
 apart, the machine was disturbed while one of them was taken."""
+_MOST_ALONE = 0.6
+"""Of the time of all operators alone: one that takes so much is named where the run is noisy."""
 AGAIN = "No stage is named. Measure again, with longer rounds or on a quieter machine."
 Step = tuple[Node, str, str]
 """A stage: its node, kind and device."""
@@ -68,6 +70,13 @@ def make_stage_report(
         tuple(costs), total, remainder, ceiling, worst.stage, "", own_code, gain=gain
     )
     if doubt := _doubt(own, whole, total):
+        noisy = f"The figures are noisy. {doubt}"
+        if dominates(worst, own):
+            advice = f"{_range_words(worst, total)} {noisy}"
+            return replace(report, gain=None, advice=advice)
+        if (slowest := dominates_alone(own)) is not None:
+            advice = f"{longest_alone(own)} {noisy}"
+            return replace(report, bottleneck=slowest.stage, gain=None, advice=advice)
         return replace(report, bottleneck="", gain=None, advice=f"{doubt} {AGAIN}")
     advice = bottleneck_advice(worst, share, without, whole, graph, machine)
     return replace(report, advice=advice, critical=_critical(own))
@@ -103,6 +112,65 @@ def stage_costs(
         adds = _added(copied, whole, batch)
         costs.append(StageCost("copy to the host", COPY, "gpu", adds[0], None, "", *adds[1:]))
     return total, costs
+
+
+def dominates(worst: StageCost, costs: Sequence[StageCost]) -> bool:
+    """Whether a stage takes more than any other beyond the noise.
+
+    Either its interval lies above those of all others, and alone none takes longer; or it takes
+    more than half, in the pipeline and alone.
+    """
+    others = [cost for cost in costs if cost is not worst]
+    highest = max((cost.high or cost.adds or 0.0 for cost in others), default=0.0)
+    alone = max((cost.alone or 0.0 for cost in others), default=0.0)
+    if worst.alone is not None and worst.alone < alone:
+        return False
+    low = worst.adds if worst.low is None else worst.low
+    if low is not None and low > highest:
+        return True
+    taken = sum(cost.exclusive or 0.0 for cost in costs)
+    worked = sum(cost.alone or 0.0 for cost in costs)
+    half = (worst.exclusive or 0.0) > taken / 2 and (worst.alone or 0.0) > worked / 2
+    return half and worked > 0
+
+
+def dominates_alone(costs: Sequence[StageCost]) -> StageCost | None:
+    """The operator that takes most of the time of all operators alone, if all run on the CPU.
+
+    There operators run one after another. None if the times in the pipeline contradict it.
+    """
+    known = [cost for cost in costs if cost.alone is not None]
+    if not known or any(cost.device != "cpu" for cost in costs):
+        return None
+    worst = max(known, key=lambda cost: cost.alone or 0.0)
+    if (worst.alone or 0.0) < _MOST_ALONE * sum(cost.alone or 0.0 for cost in known):
+        return None
+    low = max((cost.low or 0.0 for cost in costs if cost is not worst), default=0.0)
+    return worst if (worst.high or 0.0) >= low else None
+
+
+def _range_words(worst: StageCost, total: float) -> str:
+    low, high = (min(max((end or 0.0) / total, 0.0), 1.0) for end in (worst.low, worst.high))
+    return f"{worst.title} takes most of a batch's time: {low:.0%} to {high:.0%}."
+
+
+def alone_words(costs: Sequence[StageCost]) -> str:
+    """Which operator takes longest by itself, of a run that was ended before the whole was run."""
+    words = longest_alone(costs)
+    return f"Interrupted before the pipeline was measured. {words}" if words else ""
+
+
+def longest_alone(costs: Sequence[StageCost]) -> str:
+    """Which operator takes longest by itself, in words."""
+    known = [cost for cost in costs if cost.alone is not None]
+    if not known:
+        return ""
+    worst = max(known, key=lambda cost: cost.alone or 0.0)
+    share = (worst.alone or 0.0) / max(sum(cost.alone or 0.0 for cost in known), 1e-9)
+    return (
+        f"Of the operators alone {worst.title} takes longest: {worst.alone:.1f} ms, {share:.0%} of "
+        "their time."
+    )
 
 
 def _doubt(costs: Sequence[StageCost], whole: Measurement, total: float) -> str:

@@ -9,15 +9,20 @@ has all threads to itself, so the two need not agree: the remainder is shown.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from workbench.bench.experiments.speed_experiment import Outcome, SpeedExperiment
+from workbench.bench.experiments.speed_experiment import (
+    Outcome,
+    SpeedExperiment,
+    interrupted_rows,
+)
 from workbench.bench.experiments.stage_verdict import (
     Step,
+    alone_words,
     function_nodes,
     make_stage_report,
     row_without,
@@ -29,16 +34,24 @@ from workbench.bench.measuring.config import (
     nodes_after_decoders,
     with_config,
 )
+from workbench.bench.measuring.data_files import Cache
+from workbench.bench.measuring.deadline import Deadline, require_seconds
 from workbench.bench.measuring.interleaved import ConfigJobs, without_traceback
 from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import (
+    FEWEST_ROUNDS,
+    QUICK_CONFIG,
+    MeasurementConfig,
+)
 from workbench.bench.measuring.workload import Workload
-from workbench.bench.records.record import WHOLE
+from workbench.bench.records.record import WHOLE, Report
 from workbench.bench.records.stage_report import (
     CEILING,
     DECODE,
     OPERATOR,
     READ,
     FileTimes,
+    StageCost,
     StageReport,
     time_files,
 )
@@ -59,9 +72,13 @@ from workbench.graph.model.node_order import ancestors, topological
 from workbench.graph.model.ports import output_ports, used_inputs
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import decodes, is_generator
-from workbench.sources import Datasets
+from workbench.sources import Data, Datasets
 
 ALONE_LIMIT = 300.0
+_ALONE_UNTIL, _ROWS_UNTIL = 0.25, 0.85
+"""Of the seconds that it is given: the operators alone end, then the prefixes."""
+_LEAST_FOR_FILES, _START = 5.0, 2.0
+"""Seconds that timing files is worth, and that its worker takes to start."""
 
 
 def stage_prefixes(resolved: ResolvedGraph) -> list[tuple[Node, Graph]]:
@@ -88,13 +105,36 @@ def stage_prefixes(resolved: ResolvedGraph) -> list[tuple[Node, Graph]]:
 
 
 class StageCostExperiment(SpeedExperiment):
-    """Where the time of a graph goes, with its own settings."""
+    """Where the time of a graph goes, with its own settings.
+
+    ``seconds`` bounds the whole run: rounds are shorter, and intervals wider.
+    """
 
     kind = "stages"
-    _steps: Sequence[Step] = ()
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: Data,
+        *,
+        seconds: float | None = None,
+        measurement_config: MeasurementConfig | None = None,
+        cache: Cache = "warm",
+        name: str = "",
+    ) -> None:
+        require_seconds(type(self).__name__, seconds)
+        if seconds is not None:
+            measurement_config = measurement_config or QUICK_CONFIG
+        super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
+        self._seconds = seconds
+        self._deadline = Deadline()
+        self._steps: Sequence[Step] = ()
+        self._rows: Sequence[Measurement] = ()
+        self._alone_ms: Mapping[str, float] = {}
 
     def measure_all(self) -> Outcome:
-        """Measure every prefix interleaved, then each operator and each file alone."""
+        """Measure each operator alone, every prefix interleaved, then each file alone."""
+        self._deadline = Deadline(self._seconds)
         config = config_of(self.graph)
         resolved = with_config(self.resolved, config)
         graph, devices = resolved.graph, resolved.devices
@@ -124,31 +164,52 @@ class StageCostExperiment(SpeedExperiment):
             entries.append(ConfigJobs(config, (job,), row_without(node.id)))
         steps = [(node, _kind(resolved, node), devices[node.id]) for node, _ in cut]
         self._steps = steps
-        rows = self.measure(entries, self.progress.part(0.0, 0.95))
-        stage_costs(steps, rows, {}, config.batch_size)  # where the whole hangs, so does one alone
-        self.progress(0.95, "each operator alone")
+        self.progress(0.0, "each operator alone")
         nodes = [node.id for node, _ in cut if not isinstance(node, Source)]
-        alone = self._alone(graph, nodes)
-        stages = make_stage_report(steps, rows, alone, graph, self.prepared.machine)
-        self.progress(0.98, "the files one by one")
+        self._alone_ms = self._alone(graph, nodes)
+        how = self._deadline.within(self.measurement_config, len(entries), _ROWS_UNTIL)
+        rows = self.measure(entries, self.progress.part(0.05, 0.97), how)
+        stages = make_stage_report(steps, rows, self._alone_ms, graph, self.prepared.machine)
+        self.progress(0.97, "the files one by one")
         files, reason = self._files(resolved)
         stages = replace(stages, files=files, files_reason=reason)
         return Outcome(rows, {"stages": asdict(stages)})
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Publish the stages as soon as the whole is known; no bottleneck is named yet."""
-        if any(row.name == WHOLE and row.rounds for row in rows):
-            total, costs = stage_costs(self._steps, rows, {}, self.graph.settings.batch_size)
-            so_far = StageReport(tuple(costs), total, None, None, "", "")
-            self.publish_rows(rows, stages=asdict(so_far))
-        else:
+        """Publish the stages as soon as the whole is known; two rounds of each give a verdict."""
+        self._rows = rows
+        if not any(row.name == WHOLE and row.rounds for row in rows):
             self.partial_report = None
+            return
+        if all(len(row.rounds) >= FEWEST_ROUNDS for row in rows):
+            so_far = make_stage_report(
+                self._steps, rows, self._alone_ms, self.graph, self.prepared.machine
+            )
+        else:
+            batch = self.graph.settings.batch_size
+            total, costs = stage_costs(self._steps, rows, self._alone_ms, batch)
+            so_far = StageReport(tuple(costs), total, None, None, "", "")
+        self.publish_rows(rows, stages=asdict(so_far))
+
+    def interrupted_report(self) -> Report | None:
+        """The stages so far; before the whole was measured, the operators alone."""
+        if (found := super().interrupted_report()) is not None or not self._alone_ms:
+            return found
+        costs = [
+            StageCost(node.id, kind, device, None, self._alone_ms.get(node.id), node.op)
+            for node, kind, device in self._steps
+        ]
+        stages = StageReport(
+            tuple(costs), sum(self._alone_ms.values()), None, None, "", alone_words(costs)
+        )
+        return self.report(interrupted_rows(self._rows), stages=asdict(stages), interrupted=True)
 
     def _alone(self, graph: Graph, nodes: Sequence[str]) -> dict[str, float]:
         try:
             with self.progress.engine(self.stop) as engine:
+                limit = min(ALONE_LIMIT, self._deadline.left(_ALONE_UNTIL))
                 found: dict[str, float] = engine.call(
-                    time_alone, graph, self.data, nodes, limit=ALONE_LIMIT
+                    time_alone, graph, self.data, nodes, limit=limit
                 )
         except CancelledError:
             raise
@@ -163,9 +224,12 @@ class StageCostExperiment(SpeedExperiment):
             return None, "not timed: engines take a batch as a whole"
         if not all(decodes(resolved.spec(node)) for node in decoder_nodes(resolved)):
             return None, "not timed: the source decodes what it reads"
+        left = self._deadline.left()
+        if left < _LEAST_FOR_FILES:
+            return None, "not timed: the time was up"
         try:
             with self.progress.engine(self.stop) as engine:
-                found = engine.call(time_files, graph, self.data, limit=ALONE_LIMIT)
+                found = engine.call(time_files, graph, self.data, left - _START, limit=ALONE_LIMIT)
         except CancelledError:
             raise
         except EngineError as error:

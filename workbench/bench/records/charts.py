@@ -321,12 +321,13 @@ def stage_chart(report: Report) -> StackChart:
         for stage in found.stages
     )
     verdict = f"bottleneck: {found.bottleneck}" if found.bottleneck else "unstable: no verdict"
+    verdict = "interrupted" if report.extra.get("interrupted") and not found.bottleneck else verdict
     notes = [f"whole batch {found.total:.1f} ms (dotted)", verdict]
     if found.critical is not None:
         notes.append(found.critical.words(found.total))
     if nothing := [stage.title for stage in found.stages if (stage.adds or 0.0) < 0]:
         notes.append(f"measured as less than nothing: {', '.join(nothing)}")
-    if found.remainder is not None:
+    if found.remainder is not None and found.remainder > 0:  # alone they may take longer
         notes.append(f"alone leaves {found.remainder:+.1f} ms")
     if found.ceiling is not None:
         notes.append(f"{CEILING.partition(':')[0]} {rate_words(found.ceiling, report.frames)}")

@@ -90,7 +90,8 @@ def report_text(report: Report) -> str:
     lines = [_title(report)]
     if costs := operators_of(report.extra):
         return "\n".join([*lines, *(f"  {line}".rstrip() for line in operator_lines(costs))])
-    lines += [f"  {_line(row)}" for row in report.measurements[:_MOST_ROWS]]
+    lines += [f"  {line}" for line in _verdict_lines(report)]
+    lines += [f"  {_line(row, report)}" for row in report.measurements[:_MOST_ROWS]]
     if (more := len(report.measurements) - _MOST_ROWS) > 0:
         lines.append(f"  and {more} more")
     lines += [
@@ -105,7 +106,7 @@ def report_html(report: Report) -> str:
         lines = escape("\n".join(operator_lines(costs)))
         return f"<p>{escape(_title(report))}</p><pre>{lines}</pre>"
     rows = "".join(
-        f"<tr><td>{escape(row.name)}</td><td>{escape(_figure(row))}</td></tr>"
+        f"<tr><td>{escape(_name(row, report))}</td><td>{escape(_figure(row))}</td></tr>"
         for row in report.measurements[:_MOST_ROWS]
     )
     ratios = "".join(
@@ -113,7 +114,28 @@ def report_html(report: Report) -> str:
         f"({each.interval.low:.2f} to {each.interval.high:.2f})</p>"
         for each in report.ratios
     )
-    return f"<p>{escape(_title(report))}</p><table>{rows}</table>{ratios}"
+    verdict = "".join(f"<p>{escape(line)}</p>" for line in _verdict_lines(report))
+    return f"<p>{escape(_title(report))}</p>{verdict}<table>{rows}</table>{ratios}"
+
+
+def _verdict_lines(report: Report) -> list[str]:
+    """Of a run by stages the milliseconds of each and the verdict, of a tuning its choice."""
+    if report.kind == "tune" and report.measurements:
+        best = report.measurements[0]
+        return [f"best: {best.config.settings}, {_figure(best)}"]
+    found = stages_of(report.extra)
+    if found is None:
+        return []
+    lines = []
+    for stage in found.stages:
+        alone = "" if stage.alone is None else f"alone {stage.alone:.1f} ms"
+        taken = ""
+        if stage.exclusive is not None:
+            share = stage.exclusive / found.total
+            taken = f"{stage.exclusive:.1f} ms of a batch, {share:.0%}"
+        if words := "; ".join(filter(None, (taken, alone))):
+            lines.append(f"{stage.title}: {words}")
+    return [*([found.advice] if found.advice else []), *lines]
 
 
 def _title(report: Report) -> str:
@@ -125,8 +147,14 @@ def _title(report: Report) -> str:
     return f"{report.kind} of {report.graph} on {data}: {where}{machine.cores} cores"
 
 
-def _line(row: Measurement) -> str:
-    return f"{row.name}: {_figure(row)}"
+def _line(row: Measurement, report: Report) -> str:
+    return f"{_name(row, report)}: {_figure(row)}"
+
+
+def _name(row: Measurement, report: Report) -> str:
+    """The row's name; of a setting that was tried the setting too."""
+    tried = report.kind in ("tune", "sweep") and row.name != row.config.settings
+    return f"{row.name}: {row.config.settings}" if tried else row.name
 
 
 def _figure(row: Measurement) -> str:

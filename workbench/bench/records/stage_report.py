@@ -119,7 +119,9 @@ def file_times(names: Sequence[str], times: Sequence[float], batch: int, threads
 
 
 @task
-def time_files(worker: Worker, graph: Graph, data: Datasets) -> FileTimes | None:
+def time_files(
+    worker: Worker, graph: Graph, data: Datasets, seconds: float = LIMIT
+) -> FileTimes | None:
     """Task: each file through the reader and the decoders by itself, in the reader's order.
 
     None where no file can be named. On the CPU only.
@@ -142,7 +144,7 @@ def time_files(worker: Worker, graph: Graph, data: Datasets) -> FileTimes | None
     try:
         pipe.run()  # the first builds what later ones reuse
         found: dict[str, float] = {}
-        until = time.perf_counter() + LIMIT
+        until = time.perf_counter() + min(LIMIT, seconds)
         for done in range(PASSES * count):
             worker.report(done / (PASSES * count))
             start = time.process_time()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import partial
+from functools import cache, partial, wraps
 from importlib import import_module
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -387,16 +387,24 @@ def _unbound(found: Any) -> Any:
     return operator_function(call, spec)
 
 
+@cache
 def _method(name: str) -> Callable[..., Any]:
     """A method of graphs with the signature that ``help`` and completion show."""
     method = METHODS[name]
-    if name == "decode" and "__signature__" not in vars(method):
-        spec = load_catalog()["decoders.image"]
-        known = signature_of(spec).parameters.values()
-        by_name = [each for each in known if each.kind is Parameter.KEYWORD_ONLY]
-        graph = next(iter(signature(method).parameters.values()))
-        vars(method).update(spec=spec, __signature__=Signature([graph, *by_name]))
-    return method
+    if name != "decode":
+        return method
+
+    @wraps(method)
+    def decode(graph: Graph, **arguments: Any) -> Graph:
+        made: Graph = method(graph, **arguments)
+        return made
+
+    spec = load_catalog()["decoders.image"]
+    known = signature_of(spec).parameters.values()
+    by_name = [each for each in known if each.kind is Parameter.KEYWORD_ONLY]
+    graph = next(iter(signature(method).parameters.values()))
+    vars(decode).update(spec=spec, __signature__=Signature([graph, *by_name]))
+    return decode
 
 
 class Fn(Operators[DataNode]):

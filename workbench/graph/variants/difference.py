@@ -39,7 +39,13 @@ class GraphDifference:
 
 
 class GraphDifferences(tuple[GraphDifference, ...]):
-    """What ``graph_differences`` found, shown as a table."""
+    """What leads from one graph to another, as ``graph.diff`` returns it; a notebook shows a table.
+
+    ::
+
+        for each in graph.diff(graph.flip()):
+            print(each.change, each.node, each.what, each.before, each.after)
+    """
 
     __slots__ = ()
 

@@ -164,7 +164,7 @@ class LiveSettings:
     ::
 
         w.settings.batch_size = 4
-        assert w.graph.settings.batch_size == 4
+        assert w.graph.settings.batch_size == 4 and w.undo()
     """
 
     def __init__(self, workbench: CodeAccess) -> None:

@@ -11,6 +11,7 @@ from workbench.bench import Benchmark, Report
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.bench.experiments.stages import StageCostExperiment
 from workbench.bench.experiments.tune import TuningExperiment
+from workbench.bench.experiments.tuned_report import TunedReport, tuned_report
 from workbench.engine.protocol.progress import share_bar
 from workbench.optimiser import Optimisation, optimise
 from workbench.preview.verify import Verification, verify
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 
 E = TypeVar("E", bound=SpeedExperiment)
+_STAGE_SECONDS = 60.0
 _GIVEN = ("graph", "data", "on_progress")
 
 
@@ -78,27 +80,32 @@ class RunAccess:
 
             report = w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG)
         """
-        return run_with_bar(_made("w.bench", Benchmark, options, self.graph, self._read_data))
+        return self._measured(_made("w.bench", Benchmark, options, self.graph, self._read_data))
 
     @checked()
     def stages(self, **options: Any) -> Report:
-        """Where the time goes: what each stage costs, and the slowest files.
+        """Where the time goes: what each stage costs, and the slowest files, in a minute at most.
 
-        ``options`` are ``measurement_config``, ``cache`` (``"warm"`` or ``"cold"``) and ``name``.
-        Raises DataError for the data and EngineError where nothing can be measured.
+        ``options`` are ``seconds`` (60 by default; None is no limit), ``measurement_config``,
+        ``cache`` (``"warm"`` or ``"cold"``) and ``name``. Raises DataError for the data and
+        EngineError if nothing can be measured.
 
         ::
 
             report = w.stages(measurement_config=COARSE_CONFIG)
             print(report.to_frame())
         """
-        return run_with_bar(
+        options.setdefault("seconds", None if "measurement_config" in options else _STAGE_SECONDS)
+        return self._measured(
             _made("w.stages", StageCostExperiment, options, self.graph, self._read_data)
         )
 
     @checked()
-    def tune(self, device: DecodeDevice | None = None, **options: Any) -> Report:
+    def tune(self, device: DecodeDevice | None = None, **options: Any) -> TunedReport:
         """The fastest number of threads, batch size and queue on this machine, in minutes.
+
+        The report shows every setting that was tried; ``best`` is the rate of the fastest,
+        ``best_settings`` its settings, and ``apply()`` the graph with them.
 
         ``device`` is ``"cpu"`` or ``"mixed"``, by default the graph's; ``options`` are ``grid``,
         ``seconds`` (how long it may take), ``host_limit`` and ``gpu_limit`` (bytes),
@@ -111,11 +118,20 @@ class RunAccess:
 
             grid = Grid(threads=(1, 2), batch_size=(8,), prefetch=(2,))
             report = w.tune("cpu", grid=grid, measurement_config=COARSE_CONFIG)
+            print(report.best_settings)
+            w.graph = report.apply()
         """
-        data = self._read_data
-        return run_with_bar(
-            _made("w.tune", TuningExperiment, {"device": device, **options}, self.graph, data)
+        data, graph = self._read_data, self.graph
+        given = {"device": device, **options}
+        return tuned_report(
+            self._measured(_made("w.tune", TuningExperiment, given, graph, data)), graph
         )
+
+    def _measured(self, experiment: SpeedExperiment) -> Report:
+        """Run with a bar; the Speed panel and the status line show the figures too."""
+        report = run_with_bar(experiment)
+        self._live.speed.take(report)
+        return report
 
     @checked()
     def optimise(self, **options: Any) -> Optimisation:

@@ -182,6 +182,18 @@ class SpeedPanel:
             self.overlay = ""
         self._shown[run.part] = key
 
+    def take(self, report: Report) -> None:
+        """Show what a cell has measured in its part, and keep the record. Takes the lock."""
+        with self._lock:
+            try:
+                key = self.store.add(report)
+            except WorkbenchError as error:
+                key = next(iter(self.store.records))
+                self.say(f"The record is not kept: {error}", failed=True)
+            self._shown[part_of(report)] = key
+            self._version = object()
+        self._changed()
+
     def view(self, key: str, beside: bool = False) -> None:
         """Show a record in its part; with ``beside``, next to what a comparison shows already."""
         part = part_of(self.store.require(key))

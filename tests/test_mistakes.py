@@ -1,0 +1,184 @@
+"""A table of mistakes, made in a real IPython shell: each raises, in at most five lines.
+
+``pytest --thorough -s tests/test_mistakes.py`` prints the table: mistake, class, lines, message.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import workbench as wb
+from workbench.samples import write_samples
+
+MOST_LINES = 5
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_START = """
+import numpy as np, pathlib, workbench as wb
+g = wb.read("photos").decode().resize(size=(64, 64)).rotate(angle=5).with_settings(batch_size=4)
+"""
+_WORKBENCH = """
+w = wb.Workbench("photos", g, restore=False)
+b = w.batch(0)
+"""
+
+MISTAKES = {
+    # Misspelt names, and names of other libraries
+    'wb.raed("photos")': ("UnknownNameError", "Did you mean read?"),
+    'wb.Workbnech("photos")': ("UnknownNameError", "Did you mean Workbench?"),
+    'wb.load_recipe("simcl")': ("GraphFormatError", "Did you mean simclr?"),
+    "g.rotat(angle=5)": ("UnknownNameError", "Did you mean rotate?"),
+    "g.rotate(angl=5)": ("UnknownNameError", "Did you mean angle?"),
+    "g.RandomHorizontalFlip()": ("UnknownNameError", "Did you mean flip?"),
+    "g.ColorJitter(brightness=0.2)": ("UnknownNameError", "Did you mean color_twist?"),
+    "g.Normalize(mean=0.5)": ("UnknownNameError", "Did you mean crop_mirror_normalize"),
+    "g.ToTensor()": ("UnknownNameError", "Did you mean crop_mirror_normalize?"),
+    "g.OneOf()": ("UnknownNameError", "Did you mean one_of?"),
+    "g.resize(scale=(64, 64))": ("UnknownNameError", "Did you mean size?"),
+    "g.random_resized_crop(size=64, scale=(0.2, 1))": ("UnknownNameError", "random_area?"),
+    "g.rotate(limit=10)": ("UnknownNameError", "Did you mean angle?"),
+    "g.imags": ("UnknownNameError", "Did you mean images?"),
+    'g["rotat"]': ("UnknownNameError", "Did you mean rotate?"),
+    'g["rotate"].angl': ("UnknownNameError", "Did you mean angle?"),
+    'g["rotate"].set(angl=5)': ("UnknownNameError", "Did you mean angle?"),
+    "g.with_settings(batchsize=3)": ("UnknownNameError", "Did you mean batch_size?"),
+    "wb.random.unifrom(range=(0, 1))": ("UnknownNameError", "Did you mean uniform?"),
+    "wb.random.uniform(low=0, high=1)": ("UnknownNameError", "Did you mean range?"),
+    'wb.read("photos", random_shufle=True)': ("UnknownNameError", "Did you mean random_shuffle?"),
+    'wb.read("photos", shuffle=True)': ("UnknownNameError", "Did you mean random_shuffle?"),
+    'wb.export(g, "pytorhc")': ("GraphExportError", "Did you mean pytorch?"),
+    "wb.loader(g, batchsize=4)": ("UnknownNameError", "Did you mean batch_size?"),
+    "wb.Engine(limit=3)": ("UnknownNameError", "Did you mean call_limit?"),
+    # Wrong types
+    'g.rotate(angle="left")': ("GraphFaultsError", "'left' is not a number"),
+    "g.rotate(10)": ("GraphEditError", "Give arguments by name: rotate(angle=...)"),
+    "g.rotate(angle=np.random.uniform)": ("GraphEditError", "is no value of an argument"),
+    "g.with_p(0.5, g.flip())": ("ArgumentError", "Give a function of the graph"),
+    "g.with_p(0.5, lambda x: None)": ("GraphEditError", "An option gave None"),
+    "g.flip(p=2)": ("GraphEditError", "Give a number from 0 to 1"),
+    "g + g": ("UnsupportedUseError", "graph.images * 0.5"),
+    'g.images + "a"': ("GraphEditError", "Give a number"),
+    "if g.labels == 3: pass": ("UnsupportedUseError", "Use if_else"),
+    "for image in g.images: pass": ("UnsupportedUseError", "cannot be iterated"),
+    "np.array(g.images)": ("UnsupportedUseError", "graph.batch(0) has the arrays"),
+    "g.settings.batch_size = 3": ("UnsupportedUseError", "graph.with_settings(batch_size=...)"),
+    'g["rotate"].angle = 5': ("GraphEditError", "set(angle=5)"),
+    'g.outputs["x"] = 3': ("UnsupportedUseError", "cannot be changed in place"),
+    'g["rotate"].mute("yes")': ("ArgumentError", "Give True or False"),
+    "g.with_settings(8)": ("ArgumentError", "too many positional arguments"),
+    "wb.outputs(images=5)": ("GraphEditError", "Give what a node gives"),
+    'wb.check_graph("photos")': ("ArgumentError", "Give a Graph"),
+    "g.diff(5)": ("ArgumentError", "Give a Graph"),
+    "g(5)": ("DataError", "Give a path, an array"),
+    # Files that are missing, or are something else
+    'wb.read("nope")': ("DataError", "There is no folder nope"),
+    'wb.read(["photos/cat/cat_01.jpg", "nope.jpg"])': ("DataError", "1 of 2 files are missing"),
+    "wb.read([])": ("DataError", ""),
+    'wb.read_graph("nope.json")': ("GraphFormatError", "cannot be read"),
+    'wb.load_graph("{}")': ("GraphFormatError", "not a graph file"),
+    'wb.from_file("nope.py")': ("ImportFailedError", "cannot be read"),
+    "wb.from_torchvision(5)": ("ImportFailedError", "no transformation of torchvision"),
+    'g.save("nowhere/x.json")': ("SaveError", "was not written"),
+    'g("photos/nope.jpg")': ("DataError", "There is no file"),
+    'wb.loader(wb.load_recipe("simclr"))': ("DataError", "Give data"),
+    # Wrong shapes and values
+    "g.resize(size=(0, 0))": ("GraphFaultsError", "Give pixels above 0"),
+    "g.resize(size=(64, 64, 64))": ("GraphFaultsError", "Give one number, or 2"),
+    "g.flip(horizontal=2)": ("GraphFaultsError", "Give 0 or 1"),
+    "g.crop_mirror_normalize(mean=[1, 2])": ("GraphFaultsError", "Give 3 numbers"),
+    "wb.random.uniform(range=(3, 1))": ("GraphFaultsError", "low then high"),
+    "g.with_settings(batch_size=0)": ("GraphFaultsError", "from 1 to"),
+    "wb.fn.cat(g.images, g.labels)": ("GraphFaultsError", "one type for both"),
+    # The wrong place
+    'wb.read("photos").resize(size=(64, 64))': ("GraphFaultsError", ".decode()"),
+    "g.decode()": ("GraphFaultsError", "it takes encoded"),
+    "g.labels.rotate(angle=5)": ("GraphFaultsError", "it takes image"),
+    'wb.Workbench(wb.load_recipe("simclr"))': ("ArgumentError", "The graph names no data"),
+    'wb.Workbench("photos", g, layout="wide")': ("ArgumentError", "give one of: side, stacked"),
+    'wb.Workbench("photos", g, restor=True)': ("UnknownNameError", "Did you mean restore?"),
+    "%%dali photos\nx = 1": ("ImportFailedError", "no pipeline of DALI"),
+}
+"""Mistake -> the class that is raised, and part of its message."""
+
+RUN = {
+    'w["rotat"]': ("UnknownNameError", "Did you mean rotate?"),
+    'w["rotate"].angl = 5': ("UnknownNameError", "Did you mean angle?"),
+    "w.show()": ("UnknownNameError", "w.batch(0).show()"),
+    "w.batch_size = 3": ("UnknownNameError", "w.settings.batch_size"),
+    "w.settings.batchsize = 3": ("UnknownNameError", "Did you mean batch_size?"),
+    "w.preview.bacth = 3": ("UnknownNameError", "Did you mean batch?"),
+    "w.preview.batch = 5000": ("GraphEditError", "0 to 999"),
+    'w.target = "pytorhc"': ("ArgumentError", "Did you mean pytorch?"),
+    'w.graph = "simcl"': ("GraphFormatError", "Did you mean simclr?"),
+    'w.param("rotate.angl")': ("GraphEditError", "Did you mean angle?"),
+    "w.batch(0, samples=99)": ("GraphEditError", "Give 1 to 4"),
+    "w.batch(0, sampels=2)": ("UnknownNameError", "Did you mean samples?"),
+    'w.loader("tf")': ("GraphExportError", "Give one of"),
+    'w.bench(device="cpu")': ("UnknownNameError", "Did you mean devices?"),
+    "w.stages(second=3)": ("UnknownNameError", "Did you mean seconds?"),
+    'w.share("nowhere/mine.png")': ("SaveError", "was not written"),
+    "b.imags": ("UnknownNameError", "Did you mean images?"),
+    'b["imags"]': ("UnknownNameError", "Did you mean images?"),
+    'b.to("tensorflow")': ("ArgumentError", "Give one of numpy, torch, jax, cupy"),
+    'b.plot("labels")': ("GraphError", "no pictures 'labels'"),
+    'b.plot(rows="two")': ("ArgumentError", "Give a whole number from 1"),
+    "b.plot(ax=5)": ("ArgumentError", "Give an Axes"),
+    "g.gaussian_blur(window_size=4).batch(0)": ("PipelineError", "should have odd length"),
+    "g.crop(crop=(640, 640)).batch(0)": ("PipelineError", "reaches outside the image"),
+}
+"""The same, of a workbench and of what runs in the worker."""
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder, before = tmp_path_factory.mktemp("mistakes"), Path.cwd()
+    write_samples(folder / "photos")
+    os.chdir(folder)
+    made = InteractiveShell.instance()
+    made.run_line_magic("load_ext", "workbench")
+    assert made.run_cell(_START).success
+    yield made
+    for value in made.user_ns.values():
+        if isinstance(value, wb.Workbench):
+            value.close()
+    InteractiveShell.clear_instance()
+    os.chdir(before)
+
+
+def _require_short(shell: Any, mistake: str, kind: str, words: str) -> None:
+    shown = StringIO()
+    with redirect_stdout(shown), redirect_stderr(shown):
+        ran = shell.run_cell(mistake)
+    text = _COLOUR.sub("", shown.getvalue()).strip()
+    raised = ran.error_in_exec
+    assert raised is not None, f"passed silently: {text}"
+    lines = len(text.splitlines())
+    cell = mistake.replace("\n", "; ")
+    message = str(raised).replace("|", "\\|").replace("\n", " ")
+    print(f"| `{cell}` | {type(raised).__name__} | {lines} | {message} |")
+    assert type(raised).__name__ == kind, raised
+    assert isinstance(raised, wb.WorkbenchError)
+    assert words in str(raised)
+    assert "workbench/" not in text, "a frame of the workbench is shown"
+    assert lines <= MOST_LINES
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_a_few_lines(shell: Any, mistake: str) -> None:
+    _require_short(shell, mistake, *MISTAKES[mistake])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("mistake", RUN)
+def test_a_mistake_with_a_workbench_is_a_few_lines(shell: Any, mistake: str) -> None:
+    if "w" not in shell.user_ns:
+        assert shell.run_cell(_WORKBENCH).success
+    _require_short(shell, mistake, *RUN[mistake])

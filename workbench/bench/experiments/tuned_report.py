@@ -1,0 +1,64 @@
+"""The report of a tuning with its choice, to be applied to the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from workbench.bench.measuring.config import Config, with_config
+from workbench.bench.records.charts import best_measurement
+from workbench.bench.records.record import Report
+from workbench.catalog import load_catalog
+from workbench.graph.model import Graph
+from workbench.graph.resolved import ResolvedGraph
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TunedReport(Report):
+    """A ``Report`` of the settings that were tried; the first measurement is the choice.
+
+    ::
+
+        report = w.tune("cpu", seconds=20, measurement_config=COARSE_CONFIG)
+        w.graph = report.apply()
+        assert w.graph.settings.batch_size == report.best_settings["batch_size"]
+    """
+
+    tuned: Graph = field(default_factory=Graph, repr=False, compare=False)
+
+    @property
+    def _choice(self) -> Config:
+        return best_measurement(self).config
+
+    @property
+    def best_settings(self) -> dict[str, Any]:
+        """The fastest settings, by their names in ``graph.with_settings``.
+
+        ::
+
+            print(w.tune("cpu", seconds=20, measurement_config=COARSE_CONFIG).best_settings)
+        """
+        choice = self._choice
+        return {
+            "batch_size": choice.batch_size,
+            "num_threads": choice.threads,
+            "prefetch_queue_depth": choice.prefetch,
+            "device": choice.device,
+            "pipelines": choice.pipelines,
+            "executor": choice.executor,
+        }
+
+    def apply(self) -> Graph:
+        """The measured graph with the fastest settings, those of its decoder and reader included.
+
+        ::
+
+            w.graph = w.tune("cpu", seconds=20, measurement_config=COARSE_CONFIG).apply()
+        """
+        return with_config(ResolvedGraph(self.tuned, load_catalog()), self._choice).graph
+
+
+def tuned_report(report: Report, graph: Graph) -> TunedReport:
+    """The report of a tuning of a graph."""
+    known = {each.name: getattr(report, each.name) for each in fields(Report)}
+    return TunedReport(**known, tuned=graph)
