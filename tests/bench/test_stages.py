@@ -170,13 +170,25 @@ def test_a_decoder_that_works_while_files_are_read_is_the_bottleneck() -> None:
 
 
 def test_no_verdict_where_a_stage_seems_to_cost_less_than_nothing() -> None:
-    found = verdict(rows(100_000, 5000, 1000, 1250, 1250, 2500))
-    assert [round(stage.adds or 0) for stage in found.stages] == [1, 19, 80, -20]
+    found = verdict(rows(100_000, 2000, 1000, 1250, 1250, 2500))
+    assert [round(stage.adds or 0) for stage in found.stages] == [1, 49, 50, -20]
     assert [stage.is_nonnegative for stage in found.stages] == [True, True, True, False]
     assert found.bottleneck == ""
     assert found.advice == f"Unstable: normalize seems to cost less than nothing. {AGAIN}"
     found = verdict(rows(100_000, 5000, 1000, 1010, 1010, 2500))
     assert found.bottleneck == "crop", "1 % is no reason"
+
+
+def test_an_operator_that_dominates_beyond_the_noise_is_named() -> None:
+    below = verdict(rows(100_000, 5000, 1000, 1250, 1250, 2500))
+    assert [round(stage.adds or 0) for stage in below.stages] == [1, 19, 80, -20]
+    assert (below.bottleneck, below.gain) == ("crop", None)
+    assert "takes most of a batch's time: 100% to 100%. The figures are noisy." in below.advice
+    made = rows()
+    made[2] = replace(made[2], rounds=rounds(900, 1250, 1900, 1250))
+    alone = verdict(made, {"decode": 5.0, "crop": 90.0, "normalize": 1.0})
+    assert alone.bottleneck == "crop"
+    assert "takes longest: 90.0 ms, 94% of their time." in alone.advice
 
 
 def test_no_verdict_where_a_stage_costs_something_else_alone() -> None:

@@ -18,9 +18,10 @@ import workbench as wb
 from tests.sources.written import write_frames
 from tests.thorough import one_in
 from tests.ui.notebook.conftest import Open
-from workbench.bench import COARSE_CONFIG
+from workbench.bench import COARSE_CONFIG, Report
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.emit.pipeline_import.graph import ImportedGraph
+from workbench.engine import describe_machine
 from workbench.engine.protocol import progress
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph import Graph, Node, dump_graph, load_recipe, load_recipes
@@ -408,17 +409,19 @@ def test_each_run_is_one_of_the_present_graph(
 ) -> None:
     ran: list[tuple[str, float, str]] = []
 
-    def note(experiment: SpeedExperiment) -> str:
+    def note(experiment: SpeedExperiment) -> Report:
         config = experiment.measurement_config
         assert config is COARSE_CONFIG
         ran.append((experiment.kind, experiment.graph["rotate"].angle, w.graph.settings.device))
-        return experiment.kind
+        return Report("graph", "photos", describe_machine(), (), name=experiment.kind)
 
     monkeypatch.setattr("workbench.ui.notebook.notebook_runs.run_with_bar", note)
     w["rotate"].angle = 9
     for run in (w.bench, w.stages, w.tune):
         run(measurement_config=COARSE_CONFIG)
     assert ran == [("bench", 9, "cpu"), ("stages", 9, "cpu"), ("tune", 9, "cpu")]
+    shown = {record.name for record in w._model.speed.store.records.values()}
+    assert shown == {"bench", "stages", "tune"}, "the panel and the status line have them"
 
 
 def test_the_preview_is_compared_with_the_script(w: wb.Workbench) -> None:

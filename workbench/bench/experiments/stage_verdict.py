@@ -118,15 +118,17 @@ def dominates(worst: StageCost, costs: Sequence[StageCost]) -> bool:
     """Whether a stage takes more than any other beyond the noise.
 
     Either its interval lies above those of all others, and alone none takes longer; or it takes
-    more than half, in the pipeline and alone.
+    more than half, in the pipeline and alone. A stage that seems to cost less than nothing shows
+    by how much the others may be wrong.
     """
+    noise = max(0.0, -min(cost.adds or 0.0 for cost in costs))
     others = [cost for cost in costs if cost is not worst]
     highest = max((cost.high or cost.adds or 0.0 for cost in others), default=0.0)
     alone = max((cost.alone or 0.0 for cost in others), default=0.0)
     if worst.alone is not None and worst.alone < alone:
         return False
     low = worst.adds if worst.low is None else worst.low
-    if low is not None and low > highest:
+    if low is not None and low - noise > highest + noise:
         return True
     taken = sum(cost.exclusive or 0.0 for cost in costs)
     worked = sum(cost.alone or 0.0 for cost in costs)

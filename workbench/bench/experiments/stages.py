@@ -38,11 +38,7 @@ from workbench.bench.measuring.data_files import Cache
 from workbench.bench.measuring.deadline import Deadline, require_seconds
 from workbench.bench.measuring.interleaved import ConfigJobs, without_traceback
 from workbench.bench.measuring.measurement import Measurement
-from workbench.bench.measuring.measurement_config import (
-    FEWEST_ROUNDS,
-    QUICK_CONFIG,
-    MeasurementConfig,
-)
+from workbench.bench.measuring.measurement_config import QUICK_CONFIG, MeasurementConfig
 from workbench.bench.measuring.workload import Workload
 from workbench.bench.records.record import WHOLE, Report
 from workbench.bench.records.stage_report import (
@@ -176,19 +172,14 @@ class StageCostExperiment(SpeedExperiment):
         return Outcome(rows, {"stages": asdict(stages)})
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Publish the stages as soon as the whole is known; two rounds of each give a verdict."""
+        """Publish the stages as soon as the whole is known; no bottleneck is named yet."""
         self._rows = rows
         if not any(row.name == WHOLE and row.rounds for row in rows):
             self.partial_report = None
             return
-        if all(len(row.rounds) >= FEWEST_ROUNDS for row in rows):
-            so_far = make_stage_report(
-                self._steps, rows, self._alone_ms, self.graph, self.prepared.machine
-            )
-        else:
-            batch = self.graph.settings.batch_size
-            total, costs = stage_costs(self._steps, rows, self._alone_ms, batch)
-            so_far = StageReport(tuple(costs), total, None, None, "", "")
+        batch = self.graph.settings.batch_size
+        total, costs = stage_costs(self._steps, rows, self._alone_ms, batch)
+        so_far = StageReport(tuple(costs), total, None, None, "", "")
         self.publish_rows(rows, stages=asdict(so_far))
 
     def interrupted_report(self) -> Report | None:

@@ -239,8 +239,13 @@ class OutputBatch(Mapping[str, Any]):
             raise self._unknown(output)
         names = [output] if output else [name for name in shown if name in self.marks] or shown
         if not names or not {*names} <= {*shown}:
-            there = f"Those with pictures are {', '.join(shown)}." if shown else "It has none."
-            raise GraphError(f"The batch has no pictures {output!r} to plot. {there}")
+            there = (
+                f"Those with pictures are {', '.join(shown)}."
+                if shown
+                else f"It has {', '.join(self.arrays)}."
+            )
+            named = f" {output!r}" if output else ""
+            raise GraphError(f"The batch has no pictures{named} to plot. {there}")
         titles, pictures = [], []
         for index in range(len(self.files)):
             for name in names:

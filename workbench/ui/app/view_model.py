@@ -274,6 +274,12 @@ class ViewModel:
             self.comparison.open(self.state, to_document(source))
             self.changed()
 
+    @property
+    def is_picture_due(self) -> bool:
+        """Whether the picture of the present graph has been requested and is not there yet."""
+        with self.lock:
+            return self._asked is not None and self._asked != self._done
+
     def ask_again(self) -> None:
         """Have the picture computed, though nothing has changed since it was asked for."""
         self._asked = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,10 +15,23 @@ from IPython.display import display
 from workbench.errors import EngineClosedError, GraphEditError
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.contract.components import COMPONENTS, LINK_FIELDS, Component, Field, bundle_path
+from workbench.ui.contract.selected_samples import SelectedSamples
 from workbench.ui.notebook.notebook_code import CLOSED, KnownAttributes
 from workbench.ui.notebook.static_snapshot import StaticSnapshot
 
 _UNECHOED = ("outbox", "watched")
+_PICTURE_SECONDS = 10.0
+"""How long reading what is selected waits for the picture of an edit just before."""
+_TICK = 0.005
+
+
+class _OfPicture(traitlets.Any):
+    """A trait that follows the picture: reading it waits for one that is being rendered."""
+
+    def get(self, obj: Any, cls: Any = None) -> Any:
+        obj.wait_for_picture()
+        return super().get(obj, cls)
+
 
 _TRAITS: dict[type, Any] = {
     str: traitlets.Unicode,
@@ -68,6 +82,16 @@ class Part(KnownAttributes, anywidget.AnyWidget):
         refused = self._model.receive(component, field, value)
         if refused and self._browser != threading.get_ident():
             raise GraphEditError(refused)
+
+    def wait_for_picture(self) -> None:
+        """Return once no picture is being rendered, so that a cell reads what it has just set."""
+        publishes = self._waiting is not None and self._publisher == threading.get_ident()
+        here = publishes or threading.get_ident() in (self._shower, self._browser)
+        if here or self._model is None or self._model.closed:
+            return
+        until = time.monotonic() + _PICTURE_SECONDS
+        while self._model.is_picture_due and time.monotonic() < until:
+            time.sleep(_TICK)
 
     def show(self, field: str, value: Any) -> None:
         """Set a field to what the view-model has."""
@@ -165,7 +189,10 @@ def _part_class(component: Component) -> type[Part]:
 
 def _trait(field: Field) -> Any:
     default = field.default
-    if field.choices:
+    trait: Any
+    if isinstance(default, SelectedSamples):
+        trait = _OfPicture(default, help=field.doc)
+    elif field.choices:
         trait = traitlets.Enum(field.choices, default, help=field.doc)
     else:
         trait = _TRAITS.get(type(default), traitlets.Any)(default, help=field.doc)
