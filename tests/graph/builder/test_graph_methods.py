@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
@@ -365,6 +366,33 @@ def test_boxes_do_not_lie_on_each_other() -> None:
     for a, b in combinations(rects, 2):
         apart = a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
         assert apart or holds(a, b) or holds(b, a), (a, b)
+
+
+@pytest.mark.parametrize("name", ["ssd", "key-points"])
+def test_no_edge_of_the_picture_crosses_a_node(name: str) -> None:
+    drawn = ElementTree.fromstring(graph_svg(wb.load_recipe(name)))
+    paper, *cards = (
+        [float(each.attrib[key]) for key in ("x", "y", "width", "height")]
+        for each in drawn.iter("{http://www.w3.org/2000/svg}rect")
+    )
+    assert len(paper) == 4
+    for path in drawn.iter("{http://www.w3.org/2000/svg}path"):
+        x, y, to_x, to_y = _ends(path.attrib["d"])
+        lines = re.findall(r"([VH])(-?[\d.]+)", path.attrib["d"])
+        for axis, value in lines or [("", "")]:
+            x2, y2 = (
+                (x, float(value)) if axis == "V" else (float(value), y) if axis else (to_x, to_y)
+            )
+            for share in (0.2, 0.5, 0.8):
+                at_x, at_y = x + (x2 - x) * share, y + (y2 - y) * share
+                hit = [c for c in cards if c[0] < at_x < c[0] + c[2] and c[1] < at_y < c[1] + c[3]]
+                assert not hit, (path.attrib["d"], hit)
+            x, y = x2, y2
+
+
+def _ends(path: str) -> tuple[float, float, float, float]:
+    numbers = [float(each) for each in re.findall(r"-?[\d.]+", path)]
+    return numbers[0], numbers[1], numbers[-2], numbers[-1]
 
 
 def test_names_cannot_break_out_of_the_picture() -> None:

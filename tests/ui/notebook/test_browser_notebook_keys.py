@@ -1,7 +1,8 @@
-"""Keys pressed in the widget never act on the cells of the notebook; Ctrl+S saves it."""
+"""The widget in a notebook: its keys never act on cells, Ctrl+S saves; boxes; restarted kernels."""
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,61 @@ def test_keys_never_reach_the_cells(lab: LabHost, photos: Path, most: int) -> No
             tried += 1
             assert page.evaluate(CELLS) == cells, (name, x, y)
     assert tried > most * 5
+
+
+PRESSES = 1_000
+ANY_KEYS = (*"abcdefhijklmnopqrstuvwxyz0123456789/?+-[]", "Shift+M", "Shift+L", "Enter", "Escape")
+ANY_KEYS += ("Delete", "Backspace", "Space", "Tab", "ArrowDown", "ArrowUp", "Shift+Enter")
+ANY_KEYS += ("Control+Enter", "Alt+Enter", "Control+x", "Control+v", "Control+Shift+-", "F2")
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(600)
+def test_random_keys_in_random_places_change_no_cell(lab: LabHost, photos: Path) -> None:
+    page, chosen = lab.page, random.Random(5)
+    lab.open(photos, small(), "1 + 1")
+    await_picture(page)
+    page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 0; }")
+    cells: Any = page.evaluate(CELLS)
+    screen = page.locator(".wb-screen").first
+    for press in range(PRESSES):
+        if press % 5 == 0:
+            screen.scroll_into_view_if_needed()
+            at = screen.bounding_box()
+            assert at
+            x, y = (chosen.uniform(4, at[side] - 4) for side in ("width", "height"))
+            page.mouse.click(at["x"] + x, at["y"] + y)
+        key = chosen.choice(ANY_KEYS)
+        page.keyboard.press(key)
+        if press % 10 == 9:
+            assert page.evaluate(CELLS) == cells, (press, key)
+    assert page.evaluate(CELLS) == cells
+
+
+@pytest.mark.thorough
+def test_parts_in_a_box_are_equally_tall_and_a_restart_is_one_sentence(
+    lab: LabHost, photos: Path
+) -> None:
+    page = lab.page
+    box = "HBox([w.canvas, VBox([w.inspector]), w.preview])"
+    lab.open(photos, small(), f"from ipywidgets import HBox, VBox\n{box}")
+    parts = page.locator(".widget-hbox:not(.wb-screen-panes) .wb:not(.wb-screen *)")
+    expect(parts).to_have_count(3)
+    sizes = [parts.nth(number).bounding_box() for number in range(3)]
+    assert len({size["height"] for size in sizes if size}) == 1
+    assert len({size["y"] for size in sizes if size}) == 1
+
+    page.evaluate("() => { window.jupyterapp.commands.execute('kernelmenu:restart'); }")
+    page.locator(".jp-Dialog .jp-mod-accept").click()
+    expect(page.locator("[data-wb=offline]:visible")).to_have_count(1)
+    icons = """() => [...document.querySelectorAll(".jupyter-widgets-disconnected")]
+      .filter((el) => getComputedStyle(el, "::before").display !== "none").length"""
+    page.wait_for_function("() => document.querySelector('.jupyter-widgets-disconnected')")
+    assert page.evaluate(icons) == 0
+    page.wait_for_function(
+        "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status"
+        " === 'idle'"
+    )
 
 
 COUNT_SAVES = """() => {

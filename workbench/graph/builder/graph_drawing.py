@@ -19,9 +19,17 @@ _MOST_NODES = 400
 _LONGEST = 26
 """Characters of a line in a box."""
 _ROLES = {
-    "source": "#7c6f9f", "decode": "#4f7cac", "geometry": "#3c8d6e", "crop": "#3c8d6e",
-    "colour": "#b3702d", "arithmetic": "#8a8a8a", "block": "#a05070", "random": "#9a8c2e",
+    "source": ("#7c6f9f", "#ebe9f0"), "decode": ("#4f7cac", "#e3ebf2"),
+    "geometry": ("#3c8d6e", "#e0ede8"), "crop": ("#3c8d6e", "#e0ede8"),
+    "colour": ("#b3702d", "#f3e8dd"), "arithmetic": ("#8a8a8a", "#ececec"),
+    "block": ("#a05070", "#f0e3e8"), "random": ("#9a8c2e", "#efedde"),
 }  # fmt: skip
+"""Border and paper of a node by its role."""
+_OTHER_ROLE = ("#707070", "#e8e8e8")
+_INK, _FAINT_INK, _LINE, _PAPER = "#1c2230", "#444c5c", "#8d95a3", "#ffffff"
+"""Notebooks show the drawing as an image: it knows nothing of their theme, so it has a paper."""
+_LANE = 5
+"""Pixels between edges that pass nodes."""
 
 
 def graph_text(graph: Graph) -> str:
@@ -72,7 +80,8 @@ def graph_svg(graph: Graph) -> str:
     count = sum(1 for _ in graph.walk())
     if count > _MOST_NODES:
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="360" height="24"><text x="4" y="16" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="360" height="24">'
+            f'<rect width="360" height="24" fill="{_PAPER}"/><text x="4" y="16" fill="{_INK}" '
             f'font-family="sans-serif" font-size="12">{escape(graph.name)}: {count} nodes</text>'
             "</svg>"
         )
@@ -81,19 +90,16 @@ def graph_svg(graph: Graph) -> str:
     parts: list[str] = []
     _draw(boxes, catalog, 0, 0, parts)
     places = _places(boxes, 0, 0)
-    edges = [
-        _edge(places[port.node], places[node.id])
-        for node in graph.nodes
-        for port in node.inputs.values()
-        if port.node in places and node.id in places
-    ]
+    edges, lanes = _edges(graph.nodes, places)
     names = _output_names(graph, places)
-    total_w, total_h = width + 2 * _PAD + 60, height + 2 * _PAD + 16
+    left = _PAD + lanes * _LANE
+    total_w, total_h = width + left + _PAD + 60, height + 2 * _PAD + 16
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{total_w:g}" height="{total_h:g}" '
-        f'viewBox="{-_PAD} {-_PAD} {total_w:g} {total_h:g}" font-family="system-ui, sans-serif" '
+        f'viewBox="{-left:g} {-_PAD} {total_w:g} {total_h:g}" font-family="system-ui, sans-serif" '
         f'font-size="11" role="img" aria-label="{escape(graph.name)}">'
-        f"{''.join(edges)}{''.join(parts)}{''.join(names)}</svg>"
+        f'<rect x="{-left:g}" y="{-_PAD}" width="{total_w:g}" height="{total_h:g}" rx="8" '
+        f'fill="{_PAPER}"/>{"".join(edges)}{"".join(parts)}{"".join(names)}</svg>'
     )
 
 
@@ -144,34 +150,29 @@ def _draw(boxes: Sequence[_Box], catalog: Catalog, dx: float, dy: float, parts: 
     for box in boxes:
         x, y = box.x + dx, box.y + dy
         spec = catalog.find(box.node.op)
-        colour = _ROLES.get(spec.category if spec else "", "#707070")
+        colour, paper = _ROLES.get(spec.category if spec else "", _OTHER_ROLE)
         faint = ' opacity="0.45"' if box.node.muted else ""
-        fill = "none" if box.bodies else colour
+        fill = _PAPER if box.bodies else paper
         parts.append(
             f'<g{faint}><rect x="{x:g}" y="{y:g}" width="{box.width:g}" height="{box.height:g}" '
-            f'rx="6" fill="{fill}" fill-opacity="0.16" stroke="{colour}"/>'
-            f'<text x="{x + 8:g}" y="{y + 15:g}" font-weight="600" fill="currentColor">'
+            f'rx="6" fill="{fill}" stroke="{colour}"/>'
+            f'<text x="{x + 8:g}" y="{y + 15:g}" font-weight="600" fill="{_INK}">'
             f"{escape(shortened(box.node.id, _LONGEST))}</text>"
         )
         if not box.bodies:
             parts.append(
-                f'<text x="{x + 8:g}" y="{y + 31:g}" fill="currentColor" opacity="0.75">'
+                f'<text x="{x + 8:g}" y="{y + 31:g}" fill="{_FAINT_INK}">'
                 f"{escape(shortened(_summary(box.node), _LONGEST))}</text>"
             )
         parts.append("</g>")
         for title, _, inner, left, _ in box.bodies:
             parts.append(
-                f'<text x="{x + left:g}" y="{y + 2 * _HEAD - 6:g}" fill="currentColor" '
-                f'opacity="0.75">{escape(shortened(title, _LONGEST))}</text>'
+                f'<text x="{x + left:g}" y="{y + 2 * _HEAD - 6:g}" '
+                f'fill="{_FAINT_INK}">{escape(shortened(title, _LONGEST))}</text>'
             )
-            _draw(inner, catalog, x + left, y + 2 * _HEAD, parts)
             places = _places(inner, x + left, y + 2 * _HEAD)
-            parts += [
-                _edge(places[port.node], places[each.node.id])
-                for each in inner
-                for port in each.node.inputs.values()
-                if port.node in places
-            ]
+            parts += _edges([each.node for each in inner], places)[0]
+            _draw(inner, catalog, x + left, y + 2 * _HEAD, parts)
 
 
 def _summary(node: Node) -> str:
@@ -184,14 +185,39 @@ def _places(boxes: Sequence[_Box], dx: float, dy: float) -> dict[str, tuple[floa
     return {b.node.id: (b.x + dx, b.y + dy, b.width, b.height) for b in boxes}
 
 
-def _edge(source: tuple[float, ...], target: tuple[float, ...]) -> str:
-    x0, y0 = source[0] + min(source[2], _WIDTH) / 2, source[1] + source[3]
-    x1, y1 = target[0] + min(target[2], _WIDTH) / 2, target[1]
-    bend = max(10.0, (y1 - y0) / 2)
-    return (
-        f'<path d="M{x0:g} {y0:g} C{x0:g} {y0 + bend:g} {x1:g} {y1 - bend:g} {x1:g} {y1:g}" '
-        'fill="none" stroke="currentColor" stroke-opacity="0.45"/>'
-    )
+def _edges(nodes: Sequence[Node], places: Mapping[str, tuple[float, ...]]) -> tuple[list[str], int]:
+    """The edges between nodes of one body, and how many lanes at its left they take."""
+    drawn: list[str] = []
+    lanes = 0
+    pairs = [(port.node, node.id) for node in nodes for port in node.inputs.values()]
+    for source, target in dict.fromkeys(pairs):
+        if source not in places or target not in places:
+            continue
+        start, end = places[source], places[target]
+        x0, y0 = start[0] + min(start[2], _WIDTH) / 2, start[1] + start[3]
+        x1, y1 = end[0] + min(end[2], _WIDTH) / 2, end[1]
+        if any(_lies_between(box, x0, y0, x1, y1) for box in places.values()):
+            lanes += 1
+            lane = min(x for x, *_ in places.values()) - lanes * _LANE
+            low = _GAP / 4 + lanes % 3 * 3
+            path = f"V{y0 + low:g} H{lane:g} V{y1 - low:g} H{x1:g} V{y1:g}"
+        else:
+            bend = max(10.0, (y1 - y0) / 2)
+            path = f"C{x0:g} {y0 + bend:g} {x1:g} {y1 - bend:g} {x1:g} {y1:g}"
+        drawn.append(
+            f'<path d="M{x0:g} {y0:g} {path}" fill="none" stroke="{_LINE}" '
+            'stroke-linejoin="round"/>'
+        )
+    return drawn, lanes
+
+
+def _lies_between(box: tuple[float, ...], x0: float, y0: float, x1: float, y1: float) -> bool:
+    """Whether a straight edge from (x0, y0) down to (x1, y1) passes behind a box."""
+    left, top, width, height = box
+    if not (y0 <= top and top + height <= y1):
+        return False
+    middle = x0 + (x1 - x0) * (top + height / 2 - y0) / max(y1 - y0, 1e-9)
+    return left - _PAD < middle < left + width + _PAD
 
 
 def _output_names(graph: Graph, places: Mapping[str, tuple[float, ...]]) -> list[str]:
@@ -203,7 +229,8 @@ def _output_names(graph: Graph, places: Mapping[str, tuple[float, ...]]) -> list
         if node_id in places:
             x, y, _, height = places[node_id]
             made.append(
-                f'<text x="{x + 4:g}" y="{y + height + 13:g}" fill="currentColor" '
-                f'font-style="italic">→ {escape(shortened(", ".join(names), 40))}</text>'
+                f'<text x="{x + 4:g}" y="{y + height + 13:g}" fill="{_INK}" font-style="italic" '
+                f'stroke="{_PAPER}" stroke-width="3" paint-order="stroke">'
+                f"→ {escape(shortened(', '.join(names), 40))}</text>"
             )
     return made
