@@ -12,10 +12,11 @@ from typing import Any, cast
 import pytest
 
 from workbench.errors import CancelledError, GraphError
+from workbench.ui.alarm import Alarm
 from workbench.ui.app import page_heartbeat
 from workbench.ui.app.page_heartbeat import LEASE, PageHeartbeat
 from workbench.ui.jobs.background_results import BackgroundResults
-from workbench.ui.jobs.previewer import BackgroundJob, Previewer, SlowAlarm
+from workbench.ui.jobs.previewer import BackgroundJob, Previewer
 
 # Each result is asked for once, and taken only where it is still wanted.
 
@@ -156,20 +157,20 @@ def bell() -> Bell:
 
 
 @pytest.fixture
-def alarm(bell: Bell) -> Iterator[SlowAlarm[str]]:
-    alarm = SlowAlarm(bell.ring)
+def alarm(bell: Bell) -> Iterator[Alarm[str]]:
+    alarm = Alarm(bell.ring)
     yield alarm
     alarm.close()
 
 
-def test_it_rings_for_what_is_late_and_once(alarm: SlowAlarm[str], bell: Bell) -> None:
+def test_it_rings_for_what_is_late_and_once(alarm: Alarm[str], bell: Bell) -> None:
     for what in ("first", "second"):
         alarm.watch(what, 0.001)
         assert bell.rung.acquire(timeout=PATIENCE)
     assert bell.late == ["first", "second"]
 
 
-def test_it_is_silent_of_what_was_done(alarm: SlowAlarm[str], bell: Bell) -> None:
+def test_it_is_silent_of_what_was_done(alarm: Alarm[str], bell: Bell) -> None:
     alarm.watch("done", 60.0)
     alarm.clear()
     alarm.watch("replaced", 60.0)
@@ -178,7 +179,7 @@ def test_it_is_silent_of_what_was_done(alarm: SlowAlarm[str], bell: Bell) -> Non
     assert bell.late == ["late"]
 
 
-def test_a_drag_does_not_wake_it(alarm: SlowAlarm[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drag_does_not_wake_it(alarm: Alarm[str], monkeypatch: pytest.MonkeyPatch) -> None:
     alarm.watch("first", 60.0)
     while alarm._wakes in (0.0, float("inf")):
         os.sched_yield()

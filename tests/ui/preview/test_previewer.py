@@ -71,7 +71,7 @@ class FakeEngine:
 
 
 class HandAlarm:
-    """A ``SlowAlarm`` that is rung by the test, not by a clock."""
+    """A ``Alarm`` that is rung by the test, not by a clock."""
 
     def __init__(self, ring: Callable[[Any], None]) -> None:
         self._ring = ring
@@ -93,7 +93,7 @@ class HandAlarm:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("workbench.ui.jobs.previewer.render_batch", batch_number)
-    monkeypatch.setattr("workbench.ui.jobs.previewer.SlowAlarm", HandAlarm)
+    monkeypatch.setattr("workbench.ui.jobs.previewer.Alarm", HandAlarm)
     return FakeEngine()
 
 

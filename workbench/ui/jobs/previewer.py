@@ -11,12 +11,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from workbench.engine.protocol.call_handle import Caller, CallHandle
 from workbench.engine.protocol.process import Engine
 from workbench.errors import CancelledError, EngineError, WorkbenchError
 from workbench.preview import PreviewRequest, PreviewResult, render_batch
+from workbench.ui.alarm import Alarm
 
 PATIENCE = 0.2
 """Seconds before a request counts as slow: the screen says that it is being computed, and a newer
@@ -81,7 +82,7 @@ class Previewer:
         self._closed = False
         self.running: PreviewRequest | None = None
         """What is being rendered now."""
-        self._alarm: SlowAlarm[PreviewRequest] = SlowAlarm(self._is_slow)
+        self._alarm: Alarm[PreviewRequest] = Alarm(self._is_slow)
         self._handle = engine.handle()
         """That of the calls which the present rendering or job makes."""
         self._thread = threading.Thread(target=self._work, name="workbench-preview", daemon=True)
@@ -207,60 +208,3 @@ class Previewer:
             self._slow = True
             self._make_way()
         self._on_slow()
-
-
-T = TypeVar("T")
-
-
-class SlowAlarm(Generic[T]):
-    """Watches one thing at a time. May be called from any thread."""
-
-    def __init__(self, ring: Callable[[T], None]) -> None:
-        """``ring`` is called, from this object's thread, with what is late."""
-        self._ring = ring
-        self._condition = threading.Condition()
-        self._watched: tuple[float, T] | None = None
-        """When it is late (``time.monotonic``), and what."""
-        self._wakes = 0.0
-        """When the thread looks next; infinity while nothing was watched."""
-        self._closed = False
-        threading.Thread(target=self._run, name="workbench-slow-alarm", daemon=True).start()
-
-    def watch(self, what: T, seconds: float) -> None:
-        """Ring after so many seconds, unless ``clear`` or another ``watch`` comes first."""
-        with self._condition:
-            late = time.monotonic() + seconds
-            self._watched = late, what
-            if late < self._wakes:
-                self._condition.notify()
-
-    def clear(self) -> None:
-        """It is done: the thread is not woken for that."""
-        with self._condition:
-            self._watched = None
-
-    def close(self) -> None:
-        """End the thread."""
-        with self._condition:
-            self._closed = True
-            self._condition.notify()
-
-    def _run(self) -> None:
-        while (late := self._await_late()) is not None:
-            self._ring(late[0])
-
-    def _await_late(self) -> tuple[T] | None:
-        """What is late; None at the end."""
-        with self._condition:
-            while not self._closed:
-                if self._watched is None:
-                    self._wakes = float("inf")
-                    self._condition.wait()
-                    continue
-                self._wakes, what = self._watched
-                left = self._wakes - time.monotonic()
-                if left <= 0:
-                    self._watched = None
-                    return (what,)
-                self._condition.wait(left)
-            return None
