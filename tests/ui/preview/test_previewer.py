@@ -103,6 +103,12 @@ def grow_slow(previewer: Previewer) -> None:
     alarm.ring()
 
 
+def end_grace(previewer: Previewer) -> None:
+    """The worker has had its time to give way."""
+    grace: Any = previewer._grace
+    grace.ring()
+
+
 def batch_number(engine: Caller, request: PreviewRequest, on_report: object = None) -> Any:
     """Stands in for ``render_batch``."""
     return engine.call(tasks.echo, request.batch)
@@ -210,10 +216,7 @@ def test_a_slow_one_gives_way_but_not_two_in_a_row(fake: Any, start: Start) -> N
     assert done == [(0, True), (1, False), (3, False)]
 
 
-def test_one_that_does_not_give_way_loses_its_worker(
-    fake: Any, start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("workbench.ui.jobs.previewer.GRACE", 0.01)
+def test_one_that_does_not_give_way_loses_its_worker(fake: Any, start: Start) -> None:
     done = Outcomes()
     fake.deaf = True
     previewer = start(done)
@@ -221,20 +224,20 @@ def test_one_that_does_not_give_way_loses_its_worker(
     assert fake.entered.acquire(timeout=30)
     previewer.ask(request(1))
     grow_slow(previewer)
+    assert fake.given_up == ["interrupt"]
+    end_grace(previewer)
     done.wait()
     assert fake.given_up == ["interrupt", "cancel"]
 
 
-def test_a_worker_that_starts_has_its_time(
-    fake: Any, start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("workbench.ui.jobs.previewer.GRACE", 0.0)
+def test_a_worker_that_starts_has_its_time(fake: Any, start: Start) -> None:
     fake.deaf, fake.pid = True, 4711
     previewer = start(Outcomes())
     previewer.ask(request(0))
     assert fake.entered.acquire(timeout=30)
     previewer.ask(request(1))
     grow_slow(previewer)
+    end_grace(previewer)
     assert fake.told.acquire(timeout=30)
     fake.open.release()
     assert fake.entered.acquire(timeout=30)  # the next one, with the same worker

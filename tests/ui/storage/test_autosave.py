@@ -89,10 +89,11 @@ def test_a_change_is_on_the_disk_before_the_session_ends(saver: Make) -> None:
     session = saver(delay=0.0)
     for number in range(20):
         session.changed(named(f"step {number}"))
-    while (timer := session._timer) is not None:
-        timer.join(10)
     path = session.folder / f"{session.owner}.json"
-    assert load_graph(path.read_text()).name == "step 19"
+    deadline = time.monotonic() + 30
+    while not path.exists() or load_graph(path.read_text()).name != "step 19":
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     assert stat.S_IMODE(session.folder.stat().st_mode) == 0o700
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from workbench.ui.alarm import Alarm
+
 Publish = Callable[[str, str, Any], None]
 """``publish(component, field, value)``: called from any thread, with the lock held."""
 
@@ -37,8 +39,9 @@ class FieldPublisher:
         self._present = present
         self._held: dict[tuple[str, str], Any] = {}
         self._publishing = self._stale = False
-        self._due: threading.Timer | None = None
-        """Refreshes, unless something else does before."""
+        self._alarm: Alarm[None] = Alarm(lambda _: self.refresh())
+        self._due = False
+        """Whether the alarm will refresh, unless something else does before."""
 
     def held(self, component: str, field: str, default: Any = None) -> Any:
         """The value that the browser holds."""
@@ -64,7 +67,9 @@ class FieldPublisher:
         is looked at anew.
         """
         with self._lock:
-            self.close()
+            if self._due:
+                self._due = False
+                self._alarm.clear()
             self._stale = True
             if self._publishing:
                 return
@@ -79,16 +84,13 @@ class FieldPublisher:
     def refresh_within(self, seconds: float) -> None:
         """Refresh after so many seconds, unless it happens before for another reason."""
         with self._lock:
-            if self._due is None:
-                self._due = threading.Timer(seconds, self.refresh)
-                self._due.daemon = True
-                self._due.start()
+            if not self._due:
+                self._due = True
+                self._alarm.watch(None, seconds)
 
     def close(self) -> None:
-        """Leave a refresh that is due."""
-        if self._due is not None:
-            self._due.cancel()
-            self._due = None
+        """End the thread; a refresh that is due is dropped."""
+        self._alarm.close()
 
     def _publish_present(self) -> None:
         for component, fields in self._present().items():

@@ -83,6 +83,7 @@ class Previewer:
         self.running: PreviewRequest | None = None
         """What is being rendered now."""
         self._alarm: Alarm[PreviewRequest] = Alarm(self._is_slow)
+        self._grace: Alarm[CallHandle] = Alarm(self._lose_patience)
         self._handle = engine.handle()
         """That of the calls which the present rendering or job makes."""
         self._thread = threading.Thread(target=self._work, name="workbench-preview", daemon=True)
@@ -117,6 +118,7 @@ class Previewer:
             self._closed = True
             self._condition.notify()
         self._alarm.close()
+        self._grace.close()
 
     def _make_way(self) -> None:
         late = self.running is not None and self._slow and not self._gave_way
@@ -125,9 +127,7 @@ class Previewer:
             return
         self._interrupted = True
         self._handle.interrupt()
-        grace = threading.Timer(GRACE, self._lose_patience, [self._handle])
-        grace.daemon = True
-        grace.start()
+        self._grace.watch(self._handle, GRACE)
 
     def _lose_patience(self, handle: CallHandle) -> None:
         with self._condition:

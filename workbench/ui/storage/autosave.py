@@ -28,6 +28,7 @@ from typing import IO
 
 from workbench.errors import GraphFormatError, SaveError
 from workbench.files import write_bytes, write_text
+from workbench.ui.alarm import Alarm
 from workbench.ui.state.owner import is_owner, new_owner
 from workbench.ui.storage.session_file import Session, SessionSerializer, load_session
 
@@ -114,7 +115,7 @@ class Autosave:
         self._delay = delay
         self._lock = threading.Lock()
         self._writing = threading.Lock()
-        self._timer: threading.Timer | None = None
+        self._alarm: Alarm[None] = Alarm(lambda _: self._write())
         self._picture_timer: threading.Timer | None = None
         self._waiting: Session | None = None
         self._picture: Callable[[], bytes] | None = None
@@ -169,9 +170,9 @@ class Autosave:
         with self._lock:
             if self._closed:
                 return
+            if self._waiting is None:
+                self._alarm.watch(None, self._delay)
             self._waiting = session
-            if self._timer is None:
-                self._timer = self._start(self._delay, self._write)
 
     def pictured(self, picture: Callable[[], bytes]) -> None:
         """Keep a small picture soon; ``picture`` makes it (WebP), when it is time."""
@@ -180,16 +181,19 @@ class Autosave:
                 return
             self._picture = picture
             if self._picture_timer is None:
-                self._picture_timer = self._start(PICTURE_DELAY, self._write_picture)
+                self._picture_timer = threading.Timer(PICTURE_DELAY, self._write_picture)
+                self._picture_timer.name = "workbench-autosave"
+                self._picture_timer.daemon = True
+                self._picture_timer.start()
 
     def close(self) -> None:
         """Write what waits, and nothing after it."""
         with self._lock:
             self._closed = True
-            timers = self._timer, self._picture_timer
-        for timer in timers:
-            if timer is not None:
-                timer.cancel()
+            timer = self._picture_timer
+        self._alarm.close()
+        if timer is not None:
+            timer.cancel()
         self._write()
         self._write_picture()
         with _open_lock:
@@ -216,13 +220,6 @@ class Autosave:
         path = self.folder / f"{self.owner}.json"
         with suppress(OSError):
             path.replace(path.with_suffix(".damaged"))
-
-    @staticmethod
-    def _start(delay: float, run: Callable[[], None]) -> threading.Timer:
-        timer = threading.Timer(delay, run)
-        timer.name, timer.daemon = "workbench-autosave", True
-        timer.start()
-        return timer
 
     def _claim(self) -> bool:
         """Whether the file is this session's now; ``_open_lock`` is held."""
@@ -255,7 +252,6 @@ class Autosave:
         with self._writing:
             with self._lock:
                 session, self._waiting = self._waiting, None
-                self._timer = None
             if session is None:
                 return
             try:
