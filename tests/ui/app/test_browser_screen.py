@@ -229,10 +229,18 @@ def test_a_message_moves_nothing(panel: PanelHost, photos: Path) -> None:
     expect(error).to_be_hidden()
     unmoved()
     panel.sessions[-1].model.act("bar", {"do": "undo"})
-    expect(angle).not_to_have_attribute("data-wrong", "")
+    expect(angle).not_to_have_attribute("data-wrong", "error")
     unmoved()
 
+    preview.locator("[data-wb=verify]").click()
+    verified = preview.locator("[data-wb=verification]")
+    expect(verified).to_have_attribute("data-state", "identical", timeout=PATIENCE)
+    unmoved()
     model = panel.sessions[-1].model
+    shuffled = {"do": "set", "node": "reader", "arg": "random_shuffle", "value": False}
+    model.act("inspector", shuffled)
+    expect(preview.locator("[data-wb=note]")).to_contain_text("does not shuffle", timeout=PATIENCE)
+    unmoved()
     model.act("inspector", {"do": "set", "node": "resize", "arg": "size", "value": "1x"})
     expect(preview.locator("[data-wb=stale]")).to_contain_text("'1x' is not a number")
     unmoved()

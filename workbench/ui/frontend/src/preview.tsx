@@ -120,11 +120,11 @@ function Preview({ link, root }: PanelProps<"preview">) {
         originals={originals}
         manyPhotos={() => link.set("repeat", -1)}
       >
+        <Verification link={link} /> {/* grows to its left: the others stay */}
         <ClassFilter {...{ link, header }} tiles={ofThese} />
         <BranchFilter {...{ link, header, tiles }} />
         <AugmentationFilter {...{ link, header, tiles }} />
         {filtered && <FindBatch {...{ link, header }} />}
-        <Verification link={link} />
         {hasMarks(header) && (
           <WordButton
             label={marked ? "Hide targets" : "Show targets"}
