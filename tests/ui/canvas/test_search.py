@@ -379,12 +379,12 @@ import {
 } from "./src/canvas/search/searchItems";
 
 function answer({ entries, places }) {
-  return places.map(({ terms, compatible, empty, selected }) => {
+  return places.map(({ terms, compatible, empty, second }) => {
     const at = compatible.place;
     const items = [
       ...operatorItems(entries.operators, compatible, at),
       ...(empty ? recipeItems(entries.recipes) : []),
-      ...templateItems(entries.templates, compatible, at, selected),
+      ...templateItems(entries.templates, compatible, at, second),
       ...(empty ? [] : blockItems(entries.blocks, ["resize"])),
     ].sort((a, b) => b.weight - a.weight);
     return terms.map((term) =>
@@ -404,9 +404,8 @@ def entries() -> dict[str, Any]:
 
 
 def place(graph: Graph, node: str = "", output: str = "", **more: Any) -> dict[str, Any]:
-    selected = 2 if more.get("other") else 1
     compatible = FindCompatibleOps(node, output, "", **more).find(graph, load_catalog())
-    return {"compatible": compatible, "empty": not graph.nodes, "selected": selected}
+    return {"compatible": compatible, "empty": not graph.nodes, "second": "other" in more}
 
 
 def places() -> dict[str, dict[str, Any]]:

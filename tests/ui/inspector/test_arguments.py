@@ -14,6 +14,7 @@ from hypothesis import given
 
 from tests.helpers import GRAPHS, good_value
 from tests.thorough import one_in
+from tests.ui.screen import Make
 from workbench.catalog import ArgSpec, Catalog, OpSpec, load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import Fault, Graph, Node, Port, check_graph, load_recipe, load_recipes
@@ -565,3 +566,13 @@ def test_a_linked_argument_becomes_fixed_at_its_usual_value() -> None:
     node = graph.node("it")
     graph = graph.replace_node(replace(node, args={}, inputs={"angle": Port(mean.id, "output")}))
     assert edited(graph, "fix", node="it", arg="angle").node("it").args == {"angle": 15}
+
+
+def test_an_augmentation_can_be_applied_with_a_probability_from_its_arguments(make: Make) -> None:
+    model, screen = make(graph=load_recipe("rotate-jitter"))
+    for node, augments in (("reader", False), ("decode", False), ("rotate", True)):
+        model.receive("canvas", "selected", [node])
+        assert screen["inspector", "node"]["augments"] == augments
+    model.act("inspector", {"do": "wrap", "nodes": ["rotate"], "op": "if"})
+    assert screen["inspector", "node"]["op"] == "if"
+    assert screen["inspector", "node"]["probability"] == 0.5

@@ -65,6 +65,7 @@ ACTIONS: dict[str, list[type[Action]]] = {
     "inspector": [
         *declared_in(argument_actions, condition_actions, inspector_actions),
         canvas_actions.Mute,
+        canvas_actions.Wrap,
         canvas_actions.Unwrap,
         canvas_actions.AddElif,
         canvas_actions.Fuse,

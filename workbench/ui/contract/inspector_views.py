@@ -126,6 +126,8 @@ class InspectorView(TypedDict):
     """What is wrong with it and stands at none of its rows."""
     muted: bool
     """Whether it is left out of what runs."""
+    augments: bool
+    """Whether it changes images, so that it may run for some samples only."""
     ports: dict[str, str]
     """Words for what rows name in ``links``: ``the draw of rotate.angle``."""
     rows: list[ArgRow]

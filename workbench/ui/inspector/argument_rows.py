@@ -103,6 +103,8 @@ def inspector_view(
         view["condition_node"] = source.node if source and graph.has(source.node) else ""
         view["bodies"] = body_entries(node, faulty_scopes(graph, faults))
         return view
+    kinds = {port.kind for port in (*spec.inputs[:1], *spec.outputs)}
+    view["augments"] = bool(spec.inputs) and kinds == {"image"}
     view["devices"] = list(spec.devices)
     view["follows"] = (
         "follows the setting" if gives_pixels(node, typed.catalog) else "follows its input"

@@ -431,6 +431,7 @@ export interface InspectorView {
   selected: number;
   errors: string[];
   muted: boolean;
+  augments: boolean;
   ports: Record<string, string>;
   rows: ArgRow[];
   condition: string;
@@ -1216,6 +1217,7 @@ export interface InspectorActions {
   name_body: { block: string; body: string; title: string };
   own_policy: { node: string; name: string };
   mute: { nodes: string[]; muted: boolean };
+  wrap: { nodes: string[]; op: string; together?: boolean; condition?: string };
   unwrap: { node: string; body: string };
   add_elif: { node: string };
   fuse: { node: string };

@@ -32,6 +32,18 @@ export function NodeHeader({ link, view, guard }: Props & { guard: InteractionGu
       <p class="wb-inspector-doc" data-tip={doc.length > 150 ? doc : undefined}>
         {doc}
       </p>
+      <p class="wb-inspector-doc" hidden={!view.augments}>
+        Runs for every image.{" "}
+        <button
+          class="wb-link"
+          type="button"
+          data-wb="with-probability"
+          data-tip="Put it into an if with a coin flip (i on the canvas)"
+          onClick={() => link.ask("wrap", { nodes: [id], op: "if" })}
+        >
+          Apply with probability
+        </button>
+      </p>
       <p class="wb-inspector-doc" data-wb="feeds" hidden={!feeds.length}>
         {feeds.length > 0 && `Feeds ${feeds.join(", ")}.`}
       </p>

@@ -1,5 +1,6 @@
 // Where the search adds what is chosen: asked about before, and carried out.
 
+import type { NodeEntry } from "../../views";
 import type { Place } from "../state/canvasState";
 import type { CanvasStore } from "../state/canvasStore";
 import { fixOf, PREFIXES, type Item } from "./searchItems";
@@ -44,13 +45,26 @@ export function addTo(store: CanvasStore, place: Place, item: Item): void {
   else link.ask("branch", { op: id, node: place.node, output: place.output, ...how });
 }
 
-/** Of two selected nodes of one body the one that the place is not after. */
-function otherOf(store: CanvasStore, place: Place): string {
-  const { selected } = store.get();
+/**
+ * The second image of a mix: of two selected nodes of one body the one that the place is not after,
+ * else the only loose end beside it, or for a loose end the image that is an output.
+ */
+export function otherOf(store: CanvasStore, place: Place): string {
+  const { selected, nodes, edges } = store.get();
   const scopes = new Set(selected.map((id) => store.node(id)?.scope));
-  if (selected.length !== 2 || scopes.size !== 1) return "";
-  const after = (place.do === "add" && place.after) || selected[1];
-  return selected.find((id) => id !== after)!;
+  if (selected.length === 2 && scopes.size === 1) {
+    const after = (place.do === "add" && place.after) || selected[1];
+    return selected.find((id) => id !== after)!;
+  }
+  if (place.do !== "add" || !place.after || selected.length > 1) return "";
+  const feeding = new Set(edges.map(({ source }) => source));
+  const scope = store.node(place.after)?.scope;
+  const image = ({ outputs }: NodeEntry): boolean => outputs.some(({ kind }) => kind === "image");
+  const beside = nodes.filter((each) => each.scope === scope && each.op && image(each));
+  const given = (id: string): boolean => edges.some(({ source, target }) => source === id && !target);
+  const leads = feeding.has(place.after);
+  const ends = beside.filter(({ id }) => (leads ? !feeding.has(id) : given(id)) && id !== place.after);
+  return ends.length === 1 ? ends[0]!.id : "";
 }
 
 export function wherePlaced(store: CanvasStore, place: Place): string {

@@ -38,7 +38,7 @@ export function paletteGroups(state: PaletteState): PaletteGroup[] {
   return [
     ...groups,
     { name: "Snippets", items: snippetItems(snippets) },
-    { name: "Templates", items: byName(templateItems(templates, EVERYWHERE, "", selected.length)) },
+    { name: "Templates", items: byName(templateItems(templates, EVERYWHERE, "", selected.length === 2)) },
     { name: "Blocks", items: blockItems(blocks, selected) },
     { name: "Recipes", items: recipeItems(recipes) },
   ].filter(({ items }) => items.length > 0);
@@ -50,7 +50,7 @@ export function paletteFinds(state: PaletteState, query: string): Item[] {
   return rank(
     [
       ...operatorItems(operators, EVERYWHERE, ""),
-      ...templateItems(templates, EVERYWHERE, "", selected.length),
+      ...templateItems(templates, EVERYWHERE, "", selected.length === 2),
       ...snippetItems(snippets),
       ...blockItems(blocks, selected),
       ...recipeItems(recipes),

@@ -5,7 +5,7 @@ import { wrap } from "../state/actions";
 import type { Place, State } from "../state/canvasState";
 import type { CanvasStore } from "../state/canvasStore";
 import { commandsNow, runCommand } from "./commands";
-import { addTo } from "./operatorSearch";
+import { addTo, otherOf } from "./operatorSearch";
 import {
   argumentItems,
   snippetItems,
@@ -51,7 +51,7 @@ export function searchItems(
   const fitting = [
     ...operatorItems(operators, compatibleOps, asked),
     ...(place.do === "add" || empty ? recipeItems(recipes, empty) : []),
-    ...templateItems(templates, compatibleOps, asked, place.do === "add" ? selected.length : 1),
+    ...templateItems(templates, compatibleOps, asked, otherOf(store, place) !== ""),
     ...snippetItems(snippets),
     ...wrapped,
     ...(everything ? [] : commandItems(commandsNow(store).filter(({ firstFor }) => firstFor))),

@@ -100,12 +100,13 @@ export function templateItems(
   templates: readonly TemplateEntry[],
   compatibleOps: Partial<CompatibleOps>,
   asked: string,
-  selected = 1,
+  /** Whether there is a second image to be mixed with. */
+  second = false,
 ): Item[] {
   const reasons = compatibleOps.place === asked ? (compatibleOps.reasons ?? {}) : {};
   return templates.flatMap((template) => {
     const { nodes } = template;
-    const alone = template.mixes && selected !== 2 ? SELECT_TWO : "";
+    const alone = template.mixes && !second ? SELECT_TWO : "";
     const misfit = alone || (reasons[template.name] ?? "");
     const item = {
       id: PREFIXES.template + template.name,
