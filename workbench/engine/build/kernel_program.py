@@ -7,6 +7,7 @@ DALI ends it too.
 from __future__ import annotations
 
 import itertools
+import math
 import shlex
 import sys
 import tempfile
@@ -19,7 +20,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from workbench.arguments import TEXT, WHOLE, checked, require_library, require_names, shown, told_as
+from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine.build.pipelines import plain_reason
 from workbench.engine.protocol.exit_status import is_file_fault
@@ -34,10 +38,18 @@ from workbench.graph.checks.check import check_graph
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.execution.dataset_parameters import require_datasets
 from workbench.graph.model import GRAPH, Graph
-from workbench.sources import Data, Datasets, load_source, open_datasets, require_dataset
+from workbench.graph.types.typed_graph import TypedGraph
+from workbench.sources import (
+    Data,
+    Datasets,
+    list_samples,
+    load_source,
+    open_datasets,
+    require_dataset,
+)
 
-LIBRARIES: Mapping[str, str] = {"torch": "pytorch", "jax": "jax"}
-"""Libraries with a loader, and the target whose program has it."""
+LIBRARIES: Mapping[str, str] = {"torch": "pytorch", "jax": "jax", "numpy": "script"}
+"""Libraries with a loader, and the target whose program has it or its pipeline."""
 _numbers = itertools.count()
 
 
@@ -79,9 +91,10 @@ def build_pipeline(graph: Graph, data: Datasets, **options: Any) -> Any:
 def make_loader(
     graph: Graph, data: Datasets, library: str = "torch", epochs: int | None = 1, **options: Any
 ) -> KernelLoader:
-    """A loader of a graph in this process: what ``Loader`` of the exported program gives.
+    """A loader of a graph in this process: ``Loader`` of the exported program.
 
-    ``library`` is ``torch`` or ``jax``; ``options`` are those of the program's ``build_pipeline``.
+    ``library`` is ``torch``, ``jax`` or ``numpy``, which has the batches of the exported script;
+    ``options`` are those of the program's ``build_pipeline``.
     Raises GraphExportError for another library, for images of several sizes, and as ``export``.
     """
     if library not in LIBRARIES:
@@ -100,6 +113,10 @@ def make_loader(
     else:
         built = _built(_build_function(program), graph, data, options)
         # Several pipelines go on with the one whose turn it is.
+        if library == "numpy":
+            return KernelLoader(
+                _ArrayBatches(built, graph, data), tuple(graph.outputs), epochs, data
+            )
         turn = {"checkpoint": options.get("checkpoint")} if isinstance(built, list) else {}
         with _bad_files_told(data):  # some begin to read
             made = program.Loader(built, **turn)
@@ -115,6 +132,9 @@ def loader(
     **options: Any,
 ) -> KernelLoader:
     """Batches of a graph as tensors of ``torch`` or ``jax``, in this process, without a workbench.
+
+    Or as arrays of ``numpy``: batch by batch those of the exported script, whose last batch of an
+    epoch goes on with the next epoch.
 
     ``data`` is what ``Workbench`` takes; by default what the graph was made to read. The rest, and
     what is raised, is as of ``Workbench.loader``: what ends DALI ends this process. Raises
@@ -185,6 +205,42 @@ class KernelLoader:
     def __repr__(self) -> str:
         epochs = {None: "for ever", 1: "1 epoch"}.get(self.epochs, f"{self.epochs} epochs")
         return f"<loader of {', '.join(self.outputs)}: {len(self)} batches an epoch, {epochs}>"
+
+
+class _ArrayBatches:
+    """Batches of the script's pipelines, which take turns, as NumPy's arrays by output."""
+
+    def __init__(self, built: Any, graph: Graph, data: Datasets) -> None:
+        self._pipes = built if isinstance(built, list) else [built]
+        self._turns = itertools.cycle(self._pipes)
+        kinds = TypedGraph(graph, load_catalog())
+        self._labels = {name: kinds.kind(port) == "label" for name, port in graph.outputs.items()}
+        known = [meta["epoch_size"] for pipe in self._pipes for meta in pipe.reader_meta().values()]
+        samples = (
+            max(known)
+            if known
+            else max(sum(1 for _ in list_samples(dataset)) for dataset in data.values())
+        )
+        self._count: int = math.ceil(samples / self._pipes[0].max_batch_size)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for _ in range(self._count):
+            outputs = next(self._turns).run()
+            yield {
+                name: self._arrays(output, is_label)
+                for (name, is_label), output in zip(self._labels.items(), outputs, strict=True)
+            }
+
+    @staticmethod
+    def _arrays(output: Any, is_label: bool) -> Any:
+        there = output.as_cpu()
+        if not there.is_dense_tensor():
+            return [np.array(each) for each in there]
+        made = np.array(there.as_array())
+        return made.reshape(-1) if is_label and made.shape[1:] == (1,) else made
 
 
 @contextmanager

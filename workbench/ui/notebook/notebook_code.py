@@ -402,7 +402,7 @@ class CodeAccess(KnownAttributes, RunAccess):
     def loader(
         self, library: str = "torch", epochs: int | None = 1, **options: Any
     ) -> KernelLoader:
-        """Batches as tensors of ``torch`` or ``jax``, in this process: what ends it ends both.
+        """Batches as tensors of ``torch`` or ``jax``, or as arrays of ``numpy``, in this process.
 
         ::
 
