@@ -125,7 +125,7 @@ def test_preview_names_what_it_left_out(photos: Path, tmp_path: Path) -> None:
     options = ["--data", data, "-o", tmp_path / "sheet.png", "--tiles", 4]
     result = run("preview", "imagenet-eval", *options)
     assert result.exit_code == 0
-    assert "left out: astronaut/astronaut_00.jpg: text, not an image" in result.output
+    assert "skipped: astronaut/astronaut_00.jpg: text, not an image" in result.output
 
 
 def test_a_batch_of_bad_files_is_no_sheet(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_a_graph_is_not_written_over(
         Path(name).write_text("what was there")
     result = run(*arguments)
     assert result.exit_code == 2, result.output
-    assert f"is the source, {arguments[1]}, and would be lost" in result.output
+    assert f"would overwrite the source, {arguments[1]}" in result.output
     assert sorted(path.name for path in work.iterdir()) == ["own.json", "own.png"]
     assert {path.read_text() for path in work.iterdir()} == {"what was there"}
 
@@ -306,9 +306,9 @@ def test_what_cannot_go_to_a_target_writes_nothing(tmp_path: Path) -> None:
         (["preview", "simclr", "--data", ".", "-o", "s.png"], 2, "is empty"),
         (["preview", "simclr", "--data", ".", "-o", "s.png", "--seed", "2147473648"], 2, "seed"),
         (["preview", "simclr", "--data", ".", "-o", "s.png", "--batch", "1000001"], 2, "batch"),
-        (["preview", "simclr", "--data", ".", "-o", "-"], 2, "Name the file"),
-        (["export", "simclr", "-o", "-"], 2, "Name the file"),
-        (["bench", "simclr", "--data", ".", "--json", "-"], 2, "Name the file"),
+        (["preview", "simclr", "--data", ".", "-o", "-"], 2, "Name a file"),
+        (["export", "simclr", "-o", "-"], 2, "Name a file"),
+        (["bench", "simclr", "--data", ".", "--json", "-"], 2, "Name a file"),
         (["preview", "simclr", "--data", ".", "-o", "s.gif"], 2, ".png"),
         (["preview", "simclr", "--data", ".", "-o", "s.png", "--tiles", "99"], 2, "99"),
         (["preview", "nowhere.json", "--data", ".", "-o", "s.png"], 2, "no file nowhere.json"),

@@ -1,7 +1,7 @@
-"""The workbench from a shell: the same functions as in the notebook and the web app.
+"""The command line: the same functions as in the notebook and the web app.
 
-Exit codes: 0 done, 1 the work failed (the message says why), 2 bad arguments: what can be told
-before any work, such as an unknown recipe or a missing data folder.
+Exit codes: 0 success, 1 the work failed (the message says why), 2 invalid arguments that are found
+before any work starts, such as an unknown recipe or a missing data folder.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from workbench.sources import Datasets
 
 TARGETS = target_names()
 MAX_SEED = 2**31 - 10_000 - 1
-"""The largest that a graph may have: its operators' own are added to it."""
+"""Largest seed of a graph. The seeds of its operators are offsets that are added to it."""
 MAX_BATCH = 1_000_000
 
 
@@ -48,19 +48,21 @@ MAX_BATCH = 1_000_000
 @click.option(
     "--trust",
     is_flag=True,
-    help="Let functions that the named graph carries run: they run with your rights.",
+    help="Trust the Python functions in the graph file. They run with your permissions.",
 )
 @click.pass_context
 def main(context: click.Context, trust: bool) -> None:
-    """Compose, see, measure and ship NVIDIA DALI image augmentation pipelines.
+    """Build, preview, measure and export NVIDIA DALI image augmentation pipelines.
 
-    Example:  workbench samples photos && workbench preview rotate-jitter --data photos -o sheet.png
+    Start with sample photos, then open the web app on them:
+
+    Example:  workbench samples photos && workbench app --data photos
     """
     context.obj = trust
 
 
 def _require_gpu(graph: Graph) -> None:
-    """Raise WorkbenchError where a graph needs a GPU and there is none."""
+    """Raise WorkbenchError if the graph needs a GPU and the machine has none."""
     from workbench.catalog import load_catalog
     from workbench.engine.resources.machine import describe_machine
     from workbench.graph.types.devices import infer_devices
@@ -69,7 +71,7 @@ def _require_gpu(graph: Graph) -> None:
     if not missing:
         return
     if graph.settings.device == "mixed":
-        raise WorkbenchError(f"Mixed decoding needs a GPU: {missing}. Give --device cpu.")
+        raise WorkbenchError(f"Mixed decoding needs a GPU: {missing}. Use --device cpu.")
     for node, device in infer_devices(graph, load_catalog()).items():
         if device != "cpu":
             raise WorkbenchError(f"{node} needs a GPU: {missing}.")
@@ -77,14 +79,20 @@ def _require_gpu(graph: Graph) -> None:
 
 @main.command()
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--formats", is_flag=True, help="Also one photo in each format that DALI decodes.")
-@click.option("--targets", is_flag=True, help="Instead photos with boxes, masks, points; video.")
+@click.option(
+    "--formats", is_flag=True, help="Also write one photo in each file format that DALI decodes."
+)
+@click.option(
+    "--targets", is_flag=True, help="Write photos with boxes, masks and points instead, and videos."
+)
 @_report_errors
 def samples(folder: Path, formats: bool, targets: bool) -> None:
-    """Write sample photos in class folders: real ones, from the wheels of two libraries.
+    """Write sample photos in class folders.
 
-    With --targets, photos with shapes drawn on them and all that can be said of these, as data of
-    each kind that can be opened; what to give --data is told.
+    They are cropped from images in the scikit-image and scikit-learn packages.
+
+    --targets writes photos with shapes drawn on them and their exact annotations, in each data
+    format that the workbench reads. The paths to use with --data are printed.
 
     Example:  workbench samples photos
     """
@@ -92,7 +100,7 @@ def samples(folder: Path, formats: bool, targets: bool) -> None:
     from workbench.sources import load_source, source_kinds
 
     if formats and targets:
-        raise click.UsageError("A folder holds --formats or --targets. Write two folders.")
+        raise click.UsageError("--formats and --targets cannot share a folder. Write two folders.")
     count = write_samples(folder, formats, targets)
     click.echo(f"{count} {'files' if targets else 'photos'} in {folder}")
     for kind in map(load_source, source_kinds() if targets else ()):
@@ -103,10 +111,14 @@ def samples(folder: Path, formats: bool, targets: bool) -> None:
 
 
 @main.command()
-@click.option("--json", "as_json", is_flag=True, help="Everything that is known, as JSON.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print all properties of the operators as JSON."
+)
 @_report_errors
 def ops(as_json: bool) -> None:
-    """List DALI's operators, and for each that cannot be used yet, why.
+    """List DALI's operators.
+
+    If an operator cannot be used yet, the list says why.
 
     Example:  workbench ops --json > operators.json
     """
@@ -119,7 +131,7 @@ def ops(as_json: bool) -> None:
 @main.command()
 @_report_errors
 def recipes() -> None:
-    """List the graphs that the workbench brings.
+    """List the built-in graphs (recipes).
 
     Example:  workbench recipes
     """
@@ -142,12 +154,29 @@ def recipes() -> None:
     help="PNG or JPEG to write.",
 )
 @click.option(
-    "--batch", type=click.IntRange(0, MAX_BATCH), default=0, show_default=True, help="From 0."
+    "--batch",
+    type=click.IntRange(0, MAX_BATCH),
+    default=0,
+    show_default=True,
+    help="Index of the batch; the first is 0.",
 )
-@click.option("--seed", type=click.IntRange(0, MAX_SEED), help="Instead of the graph's.")
-@click.option("--tiles", type=click.IntRange(1, 64), default=16, show_default=True)
-@click.option("--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's.")
-@click.option("--targets/--no-targets", default=True, help="Draw targets too.  [default: drawn]")
+@click.option("--seed", type=click.IntRange(0, MAX_SEED), help="Overrides the seed of the graph.")
+@click.option(
+    "--tiles",
+    type=click.IntRange(1, 64),
+    default=16,
+    show_default=True,
+    help="Most samples to show.",
+)
+@click.option(
+    "--device", type=click.Choice(["cpu", "mixed"]), help="Overrides the device of the graph."
+)
+@click.option(
+    "--targets/--no-targets",
+    default=True,
+    show_default=True,
+    help="Draw boxes, points and masks.",
+)
 @_report_errors
 def preview(
     graph: str,
@@ -159,7 +188,9 @@ def preview(
     device: str | None,
     targets: bool,
 ) -> None:
-    """Write a contact sheet: original and augmented, side by side, with boxes, points and masks.
+    """Write a contact sheet of original and augmented images.
+
+    It also shows boxes, points and masks.
 
     Example:  workbench preview simclr --data photos -o sheet.png --batch 3
     """
@@ -188,11 +219,11 @@ def preview(
         shown = preview_batch(engine, request)
     for tile in shown.tiles:
         if tile.sample.error:
-            click.echo(f"left out: {tile.sample.file}: {tile.sample.error}", err=True)
+            click.echo(f"skipped: {tile.sample.file}: {tile.sample.error}", err=True)
         elif tile.sample.warning:
             click.echo(f"warning: {tile.sample.file}: {tile.sample.warning}", err=True)
     if all(tile.sample.error for tile in shown.tiles):
-        raise WorkbenchError(f"No file of batch {batch} can be shown: {output} was not written.")
+        raise WorkbenchError(f"No file of batch {batch} can be shown, so {output} was not written.")
     drawn = targets and any(any(tile.marks) for tile in shown.tiles)
     image = encode(np.asarray(shown.annotated()), mime) if drawn else shown.image
     write_bytes(output, image)
@@ -213,7 +244,7 @@ def preview(
 )
 @_report_errors
 def share(graph: str, data: Datasets, output: str) -> None:
-    """Write a contact sheet that carries the graph: dropped on a workbench, it opens it.
+    """Write a contact sheet with the graph embedded. Dropping it on a workbench opens the graph.
 
     Example:  workbench share simclr --data photos -o simclr.png
     """
@@ -236,21 +267,29 @@ def share(graph: str, data: Datasets, output: str) -> None:
 @main.command()
 @_SOURCE
 @_DATA
-@click.option("--batches", type=click.IntRange(1, MAX_BATCH), default=3, show_default=True)
-@click.option("--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's.")
+@click.option(
+    "--batches",
+    type=click.IntRange(1, MAX_BATCH),
+    default=3,
+    show_default=True,
+    help="Number of batches to compare.",
+)
+@click.option(
+    "--device", type=click.Choice(["cpu", "mixed"]), help="Overrides the device of the graph."
+)
 @click.option(
     "--target",
     type=click.Choice(["script", "pytorch"]),
     default="script",
     show_default=True,
-    help="What is compared: the script, or the loader.",
+    help="Compare the exported script, or the exported PyTorch loader.",
 )
 @_report_errors
 def verify(graph: str, data: Datasets, batches: int, device: str | None, target: str) -> None:
-    """Compare the exported script with the preview, sample by sample, bit for bit.
+    """Compare the exported script with the preview, bit for bit.
 
-    Or the exported loader of PyTorch, for at most an epoch. The last line is `identical: N of N`;
-    the exit code is 1 where anything differs.
+    With --target pytorch, compare the exported loader instead, for at most one epoch. The last
+    line is `identical: N of N`. The exit code is 1 if any sample differs.
 
     Example:  workbench verify simclr --data photos --batches 3
     """
@@ -270,7 +309,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
 
         report = Verifier(edited, datasets, batches, target=cast(Any, target)).run(progress)
     for bad in report.left_out:
-        click.echo(f"left out: {printable(bad.file)}: {printable(bad.reason)}", err=True)
+        click.echo(f"skipped: {printable(bad.file)}: {printable(bad.reason)}", err=True)
     for line in report.lines():
         click.echo(line)
     if not report.exact:
@@ -280,24 +319,30 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
 @main.command()
 @_SOURCE
 @_DATA
-@click.option("--target", type=click.Choice(TARGETS), default="script", show_default=True)
+@click.option(
+    "--target",
+    type=click.Choice(TARGETS),
+    default="script",
+    show_default=True,
+    help="The kind of program to write.",
+)
 @click.option(
     "--with",
     "with_",
     type=click.Choice(ADDITIONS),
-    help="A loop that trains; file names and random values in each batch; or both. Or, for the "
-    "target dynamic, capture mode.",
+    help="Include a training loop, the file names and random values of each batch (samples), or "
+    "both. capture: DALI's capture mode, for the target dynamic.",
 )
 @click.option(
     "--plain",
     is_flag=True,
-    help="Leave out the comments with the graph, which `workbench import` reads back, and with the "
-    "command that names a bad file.",
+    help="Omit the comments that contain the graph, which `workbench import` reads, and the "
+    "command that finds bad files.",
 )
 @click.option(
     "--skip-bad",
     is_flag=True,
-    help="Check the data, and write the list of good files that the program reads next to it.",
+    help="Check all files, and write a list of the good ones, which the program reads, next to it.",
 )
 @click.option(
     "-o",
@@ -305,7 +350,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
     required=True,
     metavar="PATH",
     callback=_writable_path,
-    help="File to write; a new folder where the target makes several.",
+    help="File to write, or a new folder if the target consists of several files.",
 )
 @_report_errors
 def export(
@@ -317,11 +362,11 @@ def export(
     skip_bad: bool,
     output: str,
 ) -> None:
-    """Write the graph as code that runs without the workbench.
+    """Write the graph as a program that runs without the workbench.
 
-    With --data the code reads what is of that kind, such as a list of files; without, what the
-    graph says. With --skip-bad all files are decoded once, as `workbench check --full` does, and
-    the code reads those that are neither bad nor damaged.
+    With --data, the program reads that kind of data, such as a list of files; without it, the kind
+    that the graph reads. With --skip-bad, all files are decoded once, as in `workbench check
+    --full`, and the program reads those that are neither bad nor damaged.
 
     Example:  workbench export rotate-jitter --target pytorch -o loader.py
     """
@@ -329,7 +374,7 @@ def export(
     from workbench.graph.execution.dataset_parameters import read_as, with_datasets
 
     if skip_bad and not data:
-        raise click.UsageError("--skip-bad needs --data: the files that are checked.")
+        raise click.UsageError("--skip-bad needs --data, the files to check.")
     _spare(graph, output)
     opened = _load_source_graph(graph)
     datasets = None
@@ -347,13 +392,13 @@ def export(
     for note in exported.notes:
         click.echo(f"changed: {note}", err=True)
     _print_warnings(graph_warnings(opened, read))
-    told = _tell_bad_files(read, opened) if data and not skip_bad else False
-    if exported.at_bad_file and not told:
+    found_bad = _report_bad_files(read, opened) if data and not skip_bad else False
+    if exported.at_bad_file and not found_bad:
         click.echo(f"note: {exported.at_bad_file}", err=True)
 
 
 def _require_name(exported: Export, output: str) -> None:
-    """Raise BadParameter where a program of that name could not run."""
+    """Raise BadParameter if a program with that file name could not run."""
     if len(exported.files) == 1:
         try:
             exported.require_name(output)
@@ -364,7 +409,10 @@ def _require_name(exported: Export, output: str) -> None:
 def _export_good(
     graph: Graph, data: Datasets, target: str, with_: str, plain: bool, output: str
 ) -> tuple[Export, Datasets]:
-    """The program that reads the good files alone, and these. How many are skipped is told."""
+    """Export a program that reads only the good files. Return it and these files.
+
+    Prints the number of skipped files.
+    """
     from workbench.catalog import load_catalog
     from workbench.commands.check import check_with_bar
     from workbench.emit.targets import export as export_graph
@@ -373,7 +421,9 @@ def _export_good(
     from workbench.health.skip_bad import without_bad, without_check
 
     if not data:
-        raise click.UsageError("--skip-bad: the graph names its files itself. Unset them.")
+        raise click.UsageError(
+            "--skip-bad does not work if the graph names its files itself. Remove that argument."
+        )
     catalog = load_catalog()
     require_sound(graph, catalog)
     _require_name(without_check(graph, target, catalog, with_, data), output)
@@ -383,10 +433,10 @@ def _export_good(
     return made, good.datasets
 
 
-def _tell_bad_files(data: Datasets, graph: Graph) -> bool:
-    """Name what would end the program or be decoded wrongly, and say how to leave it out.
+def _report_bad_files(data: Datasets, graph: Graph) -> bool:
+    """Print the files that would end the program or be decoded wrongly, and how to skip them.
 
-    Returns whether a file would end it.
+    Return True if a file would end the program.
     """
     from workbench.engine.file_checks.usable_data import UsableData
     from workbench.engine.protocol.exit_status import printable
@@ -408,27 +458,33 @@ def _tell_bad_files(data: Datasets, graph: Graph) -> bool:
         place = shlex.quote(str(first))
         good = "good.txt" if load_source(first.kind).lists_files else "good"
         click.echo(
-            f"note: one bad file ends the program: export with --skip-bad, or read what `workbench "
-            f"check {place} --full --good {good}` writes",
+            f"note: one bad file ends the program. Export with --skip-bad, or read the list that "
+            f"`workbench check {place} --full --good {good}` writes.",
             err=True,
         )
     return bool(usable.left_out)
 
 
 @main.command()
-@click.option("--port", type=click.IntRange(1, 65535), default=8888, show_default=True)
-@click.option("--no-browser", is_flag=True, help="Print the address only.")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=8888,
+    show_default=True,
+    help="Port of JupyterLab.",
+)
+@click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 @_report_errors
 def lab(port: int, no_browser: bool) -> None:
-    """Open JupyterLab on the quickstart notebook in the project's folder.
+    """Open JupyterLab with the quickstart notebook. Run it in the folder of the project.
 
     Example:  workbench lab --port 8889
     """
     notebook = Path("notebooks/01_quickstart.ipynb")
     if not notebook.exists():
         raise WorkbenchError(
-            f"There is no {notebook} here. Start it from the project's folder, or run "
-            "`jupyter lab` and type: import workbench as wb; wb.Workbench('photos')"
+            f"There is no {notebook} here. Run this in the project folder, or run `jupyter lab` "
+            "and enter: import workbench as wb; wb.Workbench('photos')"
         )
     command = [sys.executable, "-m", "jupyter", "lab", str(notebook), f"--port={port}"]
     command += ["--ip=127.0.0.1", "--ServerApp.port_retries=0"]

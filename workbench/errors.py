@@ -6,13 +6,12 @@ A mistake in a call raises ``ArgumentError``, which is a ValueError. Its kind de
 mistake or event                                 class                also a
 ===============================================  ===================  ==========================
 a name that does not exist: attribute, operator, UnknownNameError     AttributeError, KeyError,
-argument, option, setting, node, output, recipe,                      ValueError
-target, rewrite
+argument, option, setting, node, output, part                         ValueError
 a value of the wrong type or out of its range    ArgumentError        ValueError
 the same, for an argument of an operator         GraphFaultsError     ArgumentError, ValueError
 an edit that the graph does not allow            GraphEditError       ArgumentError, ValueError
-a file or text that is not a graph               GraphFormatError     ArgumentError, ValueError
-a graph that cannot go to a target               GraphExportError     ArgumentError, ValueError
+an unknown recipe; a file that is not a graph    GraphFormatError     ArgumentError, ValueError
+an unknown target; a graph that cannot go there  GraphExportError     ArgumentError, ValueError
 a graph used as what it is not: changed in       UnsupportedUseError  TypeError, ValueError
 place, iterated, asked for its truth
 data that are missing, empty or unreadable       DataError
@@ -31,8 +30,7 @@ the worker ended, or the call was cancelled      WorkerLostError,     EngineErro
     │   ├── GraphError
     │   │   ├── GraphFormatError     the text is not a graph that this version can read
     │   │   ├── GraphEditError       an edit is not possible
-    │   │   │   ├── UnknownNameError     nothing has this name; of a recipe UnknownRecipeError, of
-    │   │   │   │                        a target UnknownTargetError
+    │   │   │   ├── UnknownNameError     nothing has this name
     │   │   │   └── UnsupportedUseError  a graph is not a Python value of this kind
     │   │   ├── GraphFaultsError     the graph cannot run; ``faults`` lists every reason
     │   │   └── GraphExportError     the graph runs, but cannot go to that target
@@ -213,14 +211,6 @@ class GraphExportError(GraphError):
 
         wb.export(graph, "pytorhc")
     """
-
-
-class UnknownRecipeError(UnknownNameError, GraphFormatError):
-    """There is no recipe of that name."""
-
-
-class UnknownTargetError(UnknownNameError, GraphExportError):
-    """There is no export target, or no library of loaders, of that name."""
 
 
 class EngineError(WorkbenchError):

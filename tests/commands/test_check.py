@@ -68,16 +68,18 @@ def test_a_good_file_that_no_list_can_hold_is_told(photos: Path, tmp_path: Path)
     for name in ("a.jpg", "b\nc.jpg"):
         (folder / name).write_bytes(content)
     done = CliRunner().invoke(main, ["check", str(folder), "--good", str(good)])
-    assert f"Not in {good}: 1 good file with a line break in the name" in done.stderr
-    assert "'b\\nc.jpg'. Rename to use." in done.stderr
+    assert f"{good} does not contain 1 good file, because a file_list cannot" in done.stderr
+    assert "'b\\nc.jpg'. Rename them to use them." in done.stderr
     assert len(good.read_text().splitlines()) == 1
     done = CliRunner().invoke(main, ["check", str(folder)])
-    assert "Not in" not in done.stderr
+    assert "does not contain" not in done.stderr
 
 
 def test_the_summary_names_each_bad_file_once(folder: Path) -> None:
     lines = check(folder).splitlines()
-    assert lines[-1] == ("8 files (headers read; --full decodes them): 3 bad, 0 damaged, 1 unusual")
+    assert lines[-1] == (
+        "8 files (headers read; use --full to decode them): 3 bad, 0 damaged, 1 unusual"
+    )
     assert lines[0] == "bad      class/00_text.jpg: text, not an image"
     assert sum("caf\\udce9.jpg" in line for line in lines) == 1
 
@@ -118,7 +120,7 @@ def test_targets_that_were_not_looked_at_are_told(shapes: Path) -> None:
     done = CliRunner().invoke(main, ["check", str(shapes / "webdataset")])
     assert done.exit_code == 0
     for kind in ("webdataset_boxes", "webdataset_masks"):
-        assert f"not looked at: `workbench check {kind}:{shapes / 'webdataset'}`" in done.stderr
+        assert f"not checked: `workbench check {kind}:{shapes / 'webdataset'}`" in done.stderr
         asked = CliRunner().invoke(main, ["check", f"{kind}:{shapes / 'webdataset'}"])
         assert (asked.exit_code, "note" in asked.stderr) == (0, False)
 

@@ -108,7 +108,7 @@ def test_the_source_is_not_written_over(name: str, spot: Path) -> None:
     (spot / "link.py").symlink_to(source)
     result = run("import", source, "-o", spot / name)
     assert result.exit_code == 2
-    assert f"{name} is the source, {source}" in result.output
+    assert f"{name} would overwrite the source, {source}" in result.output
     assert source.read_text() == bad.GOOD
 
 
@@ -240,7 +240,7 @@ def test_a_script_that_takes_memory_without_end(spot: Path) -> None:
         (["nowhere.dali", "-o", "g.json"], 2, "nowhere.dali"),
         ([".", "-o", "g.json"], 2, "is a directory"),
         (["script.py"], 2, "--output"),
-        (["script.py", "-o", "-"], 2, "Name the file"),
+        (["script.py", "-o", "-"], 2, "Name a file"),
         (["script.py", "-o", "g.json", "--arg", "data"], 2, "NAME=VALUE"),
         (["script.py", "-o", "g.json", "--arg", "a b=3"], 2, "NAME=VALUE"),
         (["script.py", "-o", "g.json", "--seconds", "0"], 2, "seconds"),

@@ -164,7 +164,7 @@ def test_each_parameter_is_given_by_name(two_sources: str, table: str, photos: P
         (["photos"], "Missing option '--data others=PATH'"),
         (["others=photos"], "The graph reads --data PATH --data others=PATH."),
         (["photos", "others=photos", "more=photos"], "the graph has no parameter 'more'"),
-        (["photos", "photos"], "'data' has data already, photos"),
+        (["photos", "photos"], "'data' already has the data photos"),
         (["photos", "others=nowhere"], "There is no folder nowhere"),
         (["photos", "others=nowhere.csv"], "There is no list of files nowhere.csv"),
         (["photos", "others="], "The path of the data is empty"),
@@ -180,7 +180,7 @@ def test_a_path_with_an_equals_sign(photos: Path) -> None:
     Path("a=b").symlink_to(photos)
     refused = run("verify", "imagenet-eval", "--data", "a=b")
     assert "There is no folder b" in refused.output
-    assert "Write ./a=b for a path with '=' in it." in " ".join(refused.output.split())
+    assert "If this is a path that contains '=', write ./a=b." in " ".join(refused.output.split())
     assert run("verify", "imagenet-eval", "--data", "./a=b", "--batches", "1").exit_code == 0
 
 

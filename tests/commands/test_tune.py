@@ -45,7 +45,7 @@ def tune(data: Path, *options: object) -> Result:
 def test_an_executor_that_there_is_not_is_refused(photos: Path) -> None:
     done = tune(photos, "--executors", "dynamic,fast")
     assert done.exit_code == 2
-    assert "'fast' is no executor. Give static, dynamic, separate." in done.output
+    assert "'fast' is not a known executor. Known are static, dynamic, separate." in done.output
 
 
 def test_files_are_mapped_or_read_and_no_third(
@@ -53,7 +53,7 @@ def test_files_are_mapped_or_read_and_no_third(
 ) -> None:
     done = tune(photos, "--files", "mapped,cached")
     assert done.exit_code == 2
-    assert "'cached' is no way to get at files. Give mapped, read." in done.output
+    assert "'cached' is not a known kind of file access. Known are mapped, read." in done.output
     tried: list[Grid] = []
 
     def run(experiment: SweepExperiment, *_: object) -> None:
@@ -86,7 +86,7 @@ def test_a_folder_with_one_percent_bad_files(
     assert "2 of 2 settings tried" in done.stdout
     for bad in ("bomb.png", "empty.jpg"):
         (line,) = (line for line in done.output.splitlines() if bad in line)
-        assert line.startswith("left out: ")
+        assert line.startswith("skipped: ")
     kept = load_report(record.read_text())
     assert len(kept.left_out) == 2
     assert all(row.rounds for row in kept.measurements)
@@ -132,7 +132,7 @@ def test_a_tuning_that_is_interrupted_keeps_what_it_has(
     record, tuned = tmp_path / "record.json", tmp_path / "tuned.json"
     done = tune(photos, "--pipelines", "1,2", "--json", record, "-o", tuned)
     assert done.exit_code == 0, done.output
-    assert "interrupted: 2 of 4 settings tried, which are kept" in done.stdout
+    assert "interrupted: the results of 2 of 4 settings are saved" in done.stdout
     kept = load_report(record.read_text())
     assert len(kept.measurements) == 2
     assert load_graph(tuned.read_text()).settings.pipelines == 2
@@ -142,12 +142,12 @@ def test_why_the_best_is_the_graphs_own_setting() -> None:
     own, other = measured(100.0), measured(90.0, batch_size=16)
     failed = replace(other, rounds=(), reason="Out of memory")
     for rows, words in (
-        ((own,), "nothing else was tried"),
-        ((own, own), "nothing else was tried"),
-        ((own, failed), "nothing else could be measured"),
-        ((own, failed, other), "nothing that was tried is faster"),
+        ((own,), "no other setting was tried"),
+        ((own, own), "no other setting was tried"),
+        ((own, failed), "no other setting could be measured"),
+        ((own, failed, other), "no other setting is faster"),
     ):
-        assert as_it_is_words(report(*rows), own.config) == f" (as it is: {words})"
+        assert as_it_is_words(report(*rows), own.config) == f" (unchanged: {words})"
 
 
 def test_one_that_is_interrupted_before_anything_else_was_tried(
@@ -164,7 +164,7 @@ def test_one_that_is_interrupted_before_anything_else_was_tried(
     monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", measure)
     done = tune(photos, "--pipelines", "1,2", "--seconds", "20")
     assert done.exit_code == 0, done.output
-    assert "imgs/s (as it is: nothing else was tried)" in done.stdout
+    assert "imgs/s (unchanged: no other setting was tried)" in done.stdout
 
 
 def test_a_long_round_by_itself_has_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,7 +172,7 @@ def test_a_long_round_by_itself_has_no_interval(capsys: pytest.CaptureFixture[st
     long = replace(short, rounds=(replace(short.rounds[0], seconds=6.0),), label="confirmed")
     print_rows(report(short, long))
     first, second = (line for line in capsys.readouterr().out.splitlines() if "imgs/s" in line)
-    assert first.endswith("2 rounds, precise enough)")
+    assert first.endswith("2 rounds, precise)")
     assert second.startswith("confirmed")
     assert second.endswith("; one round of 6 s)")
 

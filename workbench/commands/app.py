@@ -1,4 +1,4 @@
-"""`workbench app`: the web app, and who may use it."""
+"""``workbench app``: serve the web app, with its access options."""
 
 from __future__ import annotations
 
@@ -13,49 +13,59 @@ TOKEN_VARIABLE = "DALI_WORKBENCH_TOKEN"
 
 @click.command("app")
 @FOLDER
-@click.option("--graph", metavar="RECIPE|GRAPH.json", help="Open it at the start.")
-@click.option("--port", type=click.IntRange(1, 65535), default=5006, show_default=True)
+@click.option("--graph", metavar="RECIPE|GRAPH.json", help="Graph to open at the start.")
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 is all."
+    "--port", type=click.IntRange(1, 65535), default=5006, show_default=True, help="Port to use."
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; 0.0.0.0 is all addresses.",
 )
 @click.option(
     "--token",
     envvar=TOKEN_VARIABLE,
     show_envvar=True,
-    help="What a visitor must know, at least 16 characters; made anew at each start where none is "
-    "given. Others on this machine can read arguments, and not the variable.",
+    help="Access token, at least 16 characters. Default: a new random token at each start. Other "
+    "users of this machine can read the arguments of a process, but not its variables.",
 )
-@click.option("--no-token", is_flag=True, help="Ask nobody: whoever reaches the port is in.")
+@click.option(
+    "--no-token",
+    is_flag=True,
+    help="Disable authentication: anyone who can reach the port has access.",
+)
 @click.option(
     "--allow-host",
     multiple=True,
     metavar="NAME[:PORT]",
-    help="A name by which browsers reach the app, such as a proxy's. May be repeated.",
+    help="Further host name under which browsers reach the app, for example of a proxy. Can be "
+    "repeated.",
 )
-@click.option("--prefix", default="", help="What every path begins with, for example /dali.")
+@click.option("--prefix", default="", help="Prefix of every URL path, for example /dali.")
 @click.option(
     "--root",
     "roots",
     multiple=True,
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder below which pages may open and save, in the place of the working folder and, on "
-    "127.0.0.1, the home folder. Give it once for each; the data folder always is one.",
+    help="Folder in which pages may open and save files. Can be repeated. Default: the working "
+    "folder and, on 127.0.0.1, the home folder. The data folder is always allowed.",
 )
 @click.option(
     "--max-sessions",
     type=click.IntRange(1, 10_000),
     default=24,
     show_default=True,
-    help="Pages that may be open at a time.",
+    help="Most pages that can be open at the same time.",
 )
 @click.option(
     "--memory",
     type=click.FloatRange(0.5),
     metavar="GIB",
-    help="Host memory that the workers of all pages may take together; default: half of it.",
+    help="Host memory limit of the workers of all pages together. Default: half of the memory.",
 )
-@click.option("--no-browser", is_flag=True, help="Print the link only.")
+@click.option("--no-browser", is_flag=True, help="Print the link without opening a browser.")
 @report_errors
 def app_command(
     data: str,
@@ -71,7 +81,7 @@ def app_command(
     memory: float | None,
     no_browser: bool,
 ) -> None:
-    """Serve the workbench as a web app to who has the link that is printed.
+    """Serve the web app to anyone who has the printed link.
 
     Example:  workbench app --data photos --port 5007
     """
@@ -82,7 +92,7 @@ def app_command(
 
     if token is not None and len(token) < 16 and not no_token:
         raise click.BadParameter(
-            f"it has {len(token)} characters. Give at least 16, or --no-token.",
+            f"it has {len(token)} characters. Use at least 16, or --no-token.",
             param_hint="'--token'",
         )
     given = "" if no_token else token
@@ -94,7 +104,9 @@ def app_command(
         **({} if given is None else {"token": given}),
     )
     if no_token and not access.loopback:
-        click.echo(f"warning: whoever reaches port {port} of {host} is in: --no-token", err=True)
+        click.echo(
+            f"warning: --no-token: anyone who can reach port {port} of {host} has access", err=True
+        )
     opened = None
     if graph:
         checked = load_source_graph(graph)

@@ -1,4 +1,4 @@
-"""``workbench bench``, ``stages`` and ``scale``: imgs/s, where the time goes, how speed grows."""
+"""``workbench bench``, ``stages`` and ``scale``: throughput, time per stage, scaling."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 # ``workbench bench``: CPU against mixed decoding.
 
 OPERATORS = "operators"
-"""What the record of the operators is called, beside that of the whole graph."""
+"""Suffix of the name of the record with the costs of single operators."""
 
 
 @click.command()
@@ -54,40 +54,45 @@ OPERATORS = "operators"
 @DATA
 @JSON
 @click.option(
-    "--device", type=click.Choice(["cpu", "mixed", "both"]), default="both", show_default=True
+    "--device",
+    type=click.Choice(["cpu", "mixed", "both"]),
+    default="both",
+    show_default=True,
+    help="Where images are decoded.",
 )
 @click.option(
     "--regime",
     type=click.Choice(["decode", "pipeline", "both"]),
     default="both",
     show_default=True,
-    help="Decoding alone, or all of the graph.",
+    help="Measure decoding alone, the whole pipeline, or both.",
 )
-@click.option("--batch-size", type=click.IntRange(1), help="Instead of the graph's.")
-@click.option("--threads", type=click.IntRange(1), help="Instead of the graph's.")
+@click.option("--batch-size", type=click.IntRange(1), help="Overrides the batch size of the graph.")
+@click.option("--threads", type=click.IntRange(1), help="Overrides the threads of the graph.")
 @click.option(
     "--pipelines",
     type=click.IntRange(*SETTINGS["pipelines"]),
-    help="Side by side, instead of the graph's.",
+    help="Pipelines in one process. Overrides the number in the graph.",
 )
 @LOAD
 @click.option(
     "--peers",
     is_flag=True,
-    help="Also torchvision and Albumentations, which run the exported module.",
+    help="Also measure torchvision and Albumentations, which run the exported module.",
 )
 @click.option(
     "--peer",
     "chosen_peers",
     multiple=True,
     metavar="NAME",
-    help="Also this one of them, by the beginning of its name (albu), or any other library: "
-    "module:function, called with files, batch size and threads, returns batches. Repeatable.",
+    help="Also measure one of these, by the start of its name (albu), or any other library by "
+    "module:function, which is called with files, batch size and threads and returns batches. Can "
+    "be repeated.",
 )
 @click.option(
     "--each-operator",
     is_flag=True,
-    help="Also what each operator costs by itself: a record of its own, FILE-operators.json.",
+    help="Also measure the cost of each operator. Its record is FILE-operators.json.",
 )
 @BUDGET
 @click.option(
@@ -95,7 +100,7 @@ OPERATORS = "operators"
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Fresh processes for each: covers what differs from build to build.",
+    help="New processes for each configuration, to include differences between builds.",
 )
 @CACHE
 @NAME
@@ -120,9 +125,11 @@ def bench(
     name: str,
     picture: str | None,
 ) -> None:
-    """Measure imgs/s of the exported script with CPU and with mixed decoding.
+    """Measure images per second with CPU and with mixed decoding.
 
-    Example:  workbench bench imagenet-train --data photos --threads 8 --json speed.json
+    Runs the exported script, for decoding alone and for the whole pipeline.
+
+    Example:  workbench bench imagenet-train --data photos --json speed.json
     """
     from dataclasses import replace
 
@@ -163,13 +170,13 @@ def bench(
         runs.append(OperatorExperiment(edited, datasets, devices, name=full, **options))
     if names or each_operator:
         most = sum(run.longest() or 0.0 for run in runs)
-        click.echo(f"This takes {format_duration(most)} at most.", err=True)
+        click.echo(f"This takes at most {format_duration(most)}.", err=True)
     reports: list[Report] = []
     for run in runs:
         part = ""
         if isinstance(run, OperatorExperiment):
             part, run.workers = OPERATORS, workers_of(reports[0])
-            click.echo("\nEach operator by itself")
+            click.echo("\nCost of each operator")
         reports.append(report := run_with_bar(run))
         _print(report)
         write_record(report, beside(record, part), beside(picture, part))
@@ -180,7 +187,7 @@ def bench(
 
 
 def beside(path: str | None, part: str) -> str | None:
-    """The file of a part of a run beside that of the whole: ``speed-operators.json``."""
+    """The file name for a part of a run, next to that of the whole: ``speed-operators.json``."""
     if not path or not part:
         return path
     return str(Path(path).with_stem(f"{Path(path).stem}-{part}"))
@@ -212,14 +219,17 @@ def _print(report: Report) -> None:
             click.echo(report.extra["before"])
 
 
-# ``workbench stages``: where the time goes.
+# ``workbench stages``: time per stage.
 
 
 @click.command()
 @measure_options
-@click.option("--quick", is_flag=True, help="A first look: fewer and shorter rounds.")
+@click.option("--quick", is_flag=True, help="Fewer and shorter rounds: faster, but less precise.")
 def stages(options: MeasureOptions, quick: bool) -> None:
-    """Say where the time goes: read, decode, each operator, copy to the host; and the ceiling.
+    """Measure the time of each stage of the pipeline.
+
+    The stages are reading, decoding, each operator, and the copy to the host. Also reports the
+    bottleneck and the ceiling: the throughput with the decoded batch cached.
 
     Example:  workbench stages rotate-jitter --data photos --plot stages.png
     """
@@ -246,8 +256,8 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     print_machine(report)
     wide = max(24, *(len(stage.title) + 2 for stage in found.stages))
     click.echo(
-        f"{'stage':{wide}}{'where':8}{'takes':>10}{'measured':>10}{'interval':>20}{'alone':>10}"
-        "   ms a batch"
+        f"{'stage':{wide}}{'device':8}{'time':>10}{'measured':>10}{'interval':>20}{'alone':>10}"
+        "   ms per batch"
     )
     for stage in found.stages:
         adds = "-" if stage.adds is None else f"{stage.adds:.2f}" if stage.is_nonnegative else "n/m"
@@ -258,10 +268,10 @@ def stages(options: MeasureOptions, quick: bool) -> None:
             f"{stage.title:{wide}}{stage.device:8}{takes:>10}{adds:>10}{spread:>20}{alone:>10}"
         )
     if any(stage.adds is not None and not stage.is_nonnegative for stage in found.stages):
-        click.echo("n/m: not measurable, the difference is below zero")
+        click.echo("n/m: not measurable (the difference is below zero)")
     rest = "-" if found.remainder is None else f"{found.remainder:+.2f}"
-    if any(stage.adds is not None for stage in found.stages):  # else the whole was not measured
-        click.echo(f"{'whole, and remainder':{wide + 8}}{found.total:>10.2f}{'':30}{rest:>10}")
+    if any(stage.adds is not None for stage in found.stages):  # else there is no total
+        click.echo(f"{'total, and remainder':{wide + 8}}{found.total:>10.2f}{'':30}{rest:>10}")
     if words := low_precision_notice(
         report.measurement_config, [row.interval for row in report.measurements if row.interval]
     ):
@@ -279,7 +289,7 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     options.finish(report)
 
 
-# ``workbench scale``: more threads, pipelines, processes, GPUs.
+# ``workbench scale``: threads, pipelines, processes, GPUs.
 
 
 @click.command()
@@ -287,43 +297,49 @@ def stages(options: MeasureOptions, quick: bool) -> None:
 @numbers_to_try(
     "--threads",
     "num_threads",
-    "Threads of one process, for example 1,2,4; with another of these the threads of each: 2.",
+    "Thread counts to measure, for example 1,2,4. With --pipelines, --processes or --gpus: one "
+    "number, the threads of each pipeline.",
 )
 @numbers_to_try(
     "--pipelines",
     "pipelines",
-    "Pipelines side by side in one process: 1,2,3; with --gpus or --processes in each.",
+    "Numbers of pipelines in one process, for example 1,2,3. With --gpus or --processes: in each "
+    "process.",
 )
 @click.option(
     "--processes",
+    metavar="N,...",
     callback=ascending_numbers(int),
-    help="Processes that decode on the CPU, with a shard of the data each: 1,2,4.",
+    help="Numbers of processes that decode on the CPU, for example 1,2,4. Each reads a shard.",
 )
 @click.option(
     "--gpus",
+    metavar="N,...",
     callback=ascending_numbers(int),
-    help="GPUs that decode, with a process and a shard of the data each: 1,2,4.",
+    help="Numbers of GPUs that decode, for example 1,2,4. Each has a process that reads a shard.",
 )
 @click.option(
     "--affinity",
     type=click.Choice(["none", "split"]),
     default="none",
     show_default=True,
-    help="Cores of each process: all, or a share of its own.",
+    help="Cores of each process: all (none), or separate ones (split).",
 )
 @click.option(
-    "--batch-size", type=click.IntRange(*SETTINGS["batch_size"]), help="Instead of the graph's."
+    "--batch-size",
+    type=click.IntRange(*SETTINGS["batch_size"]),
+    help="Overrides the batch size of the graph.",
 )
 @click.option(
     "--prefetch",
     type=click.IntRange(*SETTINGS["prefetch_queue_depth"]),
-    help="Instead of the graph's.",
+    help="Overrides the prefetch depth of the graph.",
 )
 @LOAD
 @click.option(
     "--files",
     type=click.Choice(FILES),
-    help="Mapped into memory, or read: dont_use_mmap of the readers.",
+    help="How readers access files: mapped into memory, or read (dont_use_mmap).",
 )
 @BUDGET
 def scale(
@@ -339,9 +355,9 @@ def scale(
     files: str | None,
     budget: float,
 ) -> None:
-    """Measure how speed grows with threads, pipelines, processes or GPUs.
+    """Measure scaling with threads, pipelines, processes or GPUs.
 
-    GPUs and processes also by the pipelines of each: --gpus 1,2 --pipelines 1,2 --threads 2.
+    GPUs and processes can be combined with pipelines: --gpus 1,2 --pipelines 1,2 --threads 2.
 
     Example:  workbench scale imagenet-train --data photos --threads 1,2,4
     """
@@ -362,13 +378,13 @@ def scale(
 
     workers = gpus or processes
     if gpus and processes:
-        raise click.UsageError("Give one of --gpus and --processes.")
+        raise click.UsageError("Use either --gpus or --processes.")
     if workers and options.device == ("cpu" if gpus else "mixed"):
-        raise click.UsageError("--gpus decode with GPUs, --processes without: leave --device out.")
+        raise click.UsageError("--gpus decodes on GPUs and --processes on the CPU. Omit --device.")
     if threads and len(threads) > 1 and (workers or pipelines):
         raise click.UsageError(
-            f"--threads {','.join(map(str, threads))}: with --pipelines, --processes or --gpus "
-            "give one number, the threads of each pipeline."
+            f"--threads {','.join(map(str, threads))}: use one number, the threads of each "
+            "pipeline, with --pipelines, --processes or --gpus."
         )
     given: dict[str, Any] = {
         "batch_size": batch_size,

@@ -1,4 +1,4 @@
-"""``workbench check``: which files of a folder cannot or should not be used."""
+"""``workbench check``: find files that cannot or should not be used."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _LINES = 50
 MOST_DROPPED = 5
-"""Files that are named of those that a list cannot hold."""
+"""Most names to print of files that a list cannot contain."""
 
 
 @click.command()
@@ -38,23 +38,28 @@ MOST_DROPPED = 5
 @data_option(
     "--data",
     metavar="DIR|LIST",
-    help="What GRAPH reads: also print the warnings about the graph on these data.",
+    help="Data for GRAPH. Also prints the warnings about the graph with these data.",
 )
 @click.option("--full", is_flag=True, help="Decode every file, as DALI does.")
-@click.option("--json", "as_json", is_flag=True, help="All that was found, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the full result as JSON.")
 @click.option(
     "--good",
     metavar="PATH",
     callback=writable_file,
-    help="Write the good ones: a file_list, or of records a folder.",
+    help="Write a file_list of the good files, or a folder if the data are records.",
 )
 @click.option(
-    "--bad", metavar="FILE", callback=writable_file, help="Write the paths of the others."
+    "--bad",
+    metavar="FILE",
+    callback=writable_file,
+    help="Write the paths of the bad and damaged files.",
 )
 @click.option(
-    "--html", metavar="FILE", callback=writable_file, help="Write a page with small pictures."
+    "--html", metavar="FILE", callback=writable_file, help="Write an HTML report with thumbnails."
 )
-@click.option("--again", is_flag=True, help="Also files that did not change since the last check.")
+@click.option(
+    "--again", is_flag=True, help="Also check files that have not changed since the last check."
+)
 @report_errors
 def check(
     what: str,
@@ -66,15 +71,18 @@ def check(
     html: str | None,
     again: bool,
 ) -> None:
-    """Find files that are empty, cut short, damaged, no images, not for DALI, unusual or twice.
+    """Find files that are bad, damaged or unusual.
 
-    No file is changed. What --good writes is DALI's file_list, or of records a new folder of links
-    and indices: give it to any command as --data, also to export a program that reads it. Ctrl+C
-    stops; the same command goes on from there. The exit code is 1 where a file is bad: one such
-    file ends an exported program.
+    Bad files are empty, truncated, not images, or not supported by DALI. Unusual files include
+    duplicates. No file is changed. The exit code is 1 if a file is bad: one such file ends an
+    exported program. Ctrl+C stops the check, and the same command continues it.
 
-    With --data the first argument is a graph file or a recipe. The data are then checked as the
-    graph reads them, and its warnings are printed; they do not change the exit code.
+    --good writes a file_list for DALI or, for records, a new folder of links and indices. Pass it
+    to any command as --data, for example to export a program that reads it.
+
+    With --data, the first argument is a graph file or a recipe. The data are then checked as the
+    graph reads them, and the warnings about the graph are printed. They do not change the exit
+    code.
 
     Example:  workbench check photos --full --good good.txt
     """
@@ -92,7 +100,7 @@ def check(
     found = check_with_bar(data, full, again)
     if good and not load_source(found.dataset.kind).lists_files:
         written = found.write_good(good)
-        click.echo(f"Give --data {written} to read the good ones alone.", err=True)
+        click.echo(f"Use --data {written} to read only the good ones.", err=True)
     elif good:
         write_bytes(good, found.good_list())
     if bad:
@@ -108,12 +116,12 @@ def check(
     if empty := load_source(found.dataset.kind).without_targets(found.dataset):
         images = "1 image has" if empty == 1 else f"{empty:,} images have"
         click.echo(
-            f"note: {images} no annotation; skip_empty of the reader leaves such out", err=True
+            f"note: {images} no annotation; skip_empty=True of the reader skips these", err=True
         )
     for other in readings_with_targets(found.dataset):
         click.echo(
-            f"note: annotations of the samples were not looked at: `workbench check "
-            f"{other.kind}:{other.location}` reads them as {load_source(other.kind).about}",
+            f"note: annotations were not checked: `workbench check {other.kind}:{other.location}` "
+            f"reads the data as {load_source(other.kind).about}",
             err=True,
         )
     if found.bad:
@@ -121,7 +129,7 @@ def check(
 
 
 def _read_by(source: str, data: Dataset) -> tuple[Dataset, Faults]:
-    """The data as a graph reads them, and the warnings about it. Raises GraphFaultsError."""
+    """Return the data as the graph reads them, and its warnings. Raises GraphFaultsError."""
     from workbench.catalog import load_catalog
     from workbench.graph.checks.check import require_sound
     from workbench.graph.execution.dataset_parameters import parameters, read_as
@@ -130,8 +138,8 @@ def _read_by(source: str, data: Dataset) -> tuple[Dataset, Faults]:
     names = list(parameters(graph.nodes))
     if len(names) != 1:
         raise click.UsageError(
-            f"{source} reads {len(names)} data sets, and check looks at one. Name the data without "
-            "the graph."
+            f"{source} reads {len(names)} data sets, but check supports one. Check each data set "
+            "without the graph."
         )
     opened, datasets = opened_on(graph, {names[0]: data})
     require_sound(opened, load_catalog())
@@ -146,13 +154,13 @@ def _as_dataset(data: str | Dataset) -> Dataset:
 
 
 def _dropped(good: str, names: Sequence[str]) -> str:
-    """What is said of good files that the list cannot hold."""
+    """Message about good files whose names the list cannot contain."""
     named = ", ".join(map(repr, names[:MOST_DROPPED]))
     more = f" and {len(names) - MOST_DROPPED:,} more" if len(names) > MOST_DROPPED else ""
     count = "1 good file" if len(names) == 1 else f"{len(names):,} good files"
     return (
-        f"Not in {good}: {count} with a line break in the name, which a file_list cannot hold: "
-        f"{named}{more}. Rename to use."
+        f"{good} does not contain {count}, because a file_list cannot contain names with a line "
+        f"break: {named}{more}. Rename them to use them."
     )
 
 
@@ -172,7 +180,7 @@ def check_with_bar(data: str | Dataset, full: bool = True, again: bool = False) 
             return check_folder(data, progress, stopped.is_set, full, again)
         except KeyboardInterrupt:
             raise click.ClickException(
-                f"Stopped after {bar.pos:,} of {bar.length:,} files. The same command goes on from "
+                f"Stopped after {bar.pos:,} of {bar.length:,} files. The same command continues "
                 "there."
             ) from None
 
@@ -181,18 +189,18 @@ def _as_text(found: FolderCheck) -> str:
     from workbench.engine.protocol.exit_status import printable
 
     lines = []
-    told = [*found.bad, *found.of_level("damaged"), *found.of_level("unusual")]
-    for one in told[:_LINES]:
+    listed = [*found.bad, *found.of_level("damaged"), *found.of_level("unusual")]
+    for one in listed[:_LINES]:
         lines += [
             f"{finding.level:8} {printable(one.file)}: {printable(finding.reason)}"
             for finding in one.findings
         ]
-    if len(told) > _LINES:
-        lines.append(f"and {len(told) - _LINES:,} more files; --json and --html name them all")
+    if len(listed) > _LINES:
+        lines.append(f"and {len(listed) - _LINES:,} more files; --json and --html list all of them")
     lines += [f"{count:8,} {kind}" for kind, count in found.counts.items()]
     all_decoded = found.decoded == found.count
     decoded = "decoded" if all_decoded else f"{found.decoded:,} decoded"
-    how = decoded if found.full else "headers read; --full decodes them"
+    how = decoded if found.full else "headers read; use --full to decode them"
     lines.append(
         f"{found.count:,} files ({how}): {len(found.bad):,} bad, "
         f"{len(found.of_level('damaged')):,} damaged, "

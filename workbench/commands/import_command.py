@@ -1,4 +1,4 @@
-"""``workbench import``: a pipeline brought back as a graph file."""
+"""``workbench import``: convert a pipeline or a composition to a graph file."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def _arguments(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -
         name, equals, value = text.partition("=")
         *outer, last = name.split(".")
         if not equals or not all(part.isidentifier() for part in (*outer, last)):
-            raise click.BadParameter(f"{text!r} is not NAME=VALUE, for example data=photos.")
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE. Write for example data=photos.")
         inner = found
         for part in outer:  # cfg.train.size=224
             inner = inner.setdefault(part, {})
             if not isinstance(inner, dict):
-                raise click.BadParameter(f"{text!r}: {part} has a value of its own already.")
+                raise click.BadParameter(f"{text!r}: {part} already has a value.")
         try:
             inner[last] = ast.literal_eval(value)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -43,7 +43,7 @@ def _arguments(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -
 
 
 def _source(_: click.Context, __: click.Parameter, text: str) -> tuple[str, str | None]:
-    """The file, and the name behind it: ``train.py:train_transform``."""
+    """Split ``train.py:train_transform`` into the file and the name."""
     path, name = text, ""
     while not Path(path).exists() and ":" in path:
         path, _colon, last = path.rpartition(":")
@@ -62,56 +62,58 @@ def _source(_: click.Context, __: click.Parameter, text: str) -> tuple[str, str 
     "--output",
     metavar="GRAPH.json",
     callback=writable_file,
-    help="Graph file to write; can be left out with --compare.",
+    help="Graph file to write. Optional with --compare.",
 )
-@click.option("--pipeline", metavar="NAME", help="Which one, where the source has several.")
+@click.option(
+    "--pipeline", metavar="NAME", help="Name of the pipeline, if the source contains several."
+)
 @click.option(
     "--arg",
     "arguments",
     multiple=True,
     metavar="NAME=VALUE",
     callback=_arguments,
-    help="Argument of the function that makes the pipeline: a Python literal, or else a text; "
-    "cfg.size=224 sets one setting of cfg. Repeatable. Required arguments that are not given take "
-    "the default of the script's own command line, or the import fails.",
+    help="Argument of the function that creates the pipeline: a Python literal, else a string. "
+    "cfg.size=224 sets one setting of cfg. Can be repeated. A missing required argument takes the "
+    "default of the script's own command-line option, if there is one; otherwise the import fails.",
 )
 @click.option(
     "--seconds",
     type=click.FloatRange(1, 3600),
     default=60.0,
     show_default=True,
-    help="How long a script may take.",
+    help="Time limit of the script.",
 )
 @click.option(
     "--source",
     "data",
     metavar="PATH",
-    help="Read your photos, or other data, in the place of what feeds the pipeline.",
+    help="Read these data instead of the source of the pipeline.",
 )
 @click.option(
     "--compare",
     is_flag=True,
-    help="Run each transformation of a composition by its library too, where that is installed, "
-    "and measure how far DALI's pixels are.",
+    help="Also run each transform of a composition with its own library, if that is installed, and "
+    "measure how far DALI's pixels differ.",
 )
 @data_option(
     "--data",
     "photos",
     metavar="DATA",
-    help="The photos for --compare: a folder, or any other kind of data.",
+    help="Photos for --compare: a folder, or any other kind of data.",
 )
 @click.option(
     "--samples",
     type=click.IntRange(1, 256),
     default=8,
     show_default=True,
-    help="How many of them.",
+    help="Number of photos for --compare.",
 )
 @click.option(
     "--plot",
-    metavar="BESIDE.png",
+    metavar="PLOT.png",
     callback=picture_file,
-    help="Picture for --compare: the library's and DALI's beside each other; or .svg.",
+    help="Picture to write with --compare, .png or .svg: both results next to each other.",
 )
 @report_errors
 def import_command(
@@ -126,17 +128,19 @@ def import_command(
     samples: int,
     plot: str | None,
 ) -> None:
-    """Bring a DALI pipeline back as a graph, and report what did not come across as it was.
+    """Convert a DALI pipeline or a composition to a graph.
 
-    SOURCE is a script (.py) or notebook (.ipynb), which is RUN without what is under __main__,
-    or a pipeline that DALI serialised (.dali). A script without DALI is read for a composition of
-    torchvision, Albumentations, Kornia or timm, installed or not; .yaml and .json for one that
-    Albumentations saved.
+    The report lists everything that differs from the source.
 
-    A program that the workbench exported carries its graph in a comment at its end. If its code is
-    unchanged, the graph is read from there, and NOTHING IS RUN. The report says which was done.
+    SOURCE is a script (.py) or notebook (.ipynb), which is RUN except for its __main__ section, or
+    a pipeline serialized by DALI (.dali). In a script without DALI, a composition of torchvision,
+    Albumentations, Kornia or timm is imported; the library need not be installed. A .yaml or .json
+    file is a composition saved by Albumentations.
 
-    Example:  workbench import train.py:train_transform -o train.json --compare --data photos
+    A program exported by the workbench contains its graph in a comment at its end. If its code is
+    unchanged, the graph is read from there and NOTHING IS RUN. The report says which happened.
+
+    Example:  workbench import train.py:train_transform -o train.json
     """
     from workbench.engine.importing import from_file
     from workbench.files import write_text
@@ -146,11 +150,13 @@ def import_command(
     path, name = source
     if compare and photos is None:
         raise click.MissingParameter(
-            "It runs on your photos.", param_hint="'--data'", param_type="option"
+            "--compare runs the transforms on your photos.",
+            param_hint="'--data'",
+            param_type="option",
         )
     for option, given in {"--data": photos, "--plot": plot}.items():
         if given is not None and not compare:
-            raise click.BadParameter("it goes with --compare.", param_hint=f"'{option}'")
+            raise click.BadParameter("it needs --compare.", param_hint=f"'{option}'")
     if output is None and not compare:
         raise click.MissingParameter(param_hint="'-o' / '--output'", param_type="option")
     refuse_overwriting_source(path, output, plot)

@@ -1,4 +1,4 @@
-"""What the commands that measure share: options, progress, how figures are told and kept."""
+"""Shared by the commands that measure: options, progress bar, output and records."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ T = TypeVar("T")
 
 
 class FiniteFloatRange(click.FloatRange):
-    """A number in a range, which infinity and NaN are not."""
+    """A finite number in a range."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         found = float(super().convert(value, param, ctx))
         if not math.isfinite(found):
-            self.fail(f"{value} is no number.", param, ctx)
+            self.fail(f"{value} is not a finite number.", param, ctx)
         return found
 
 
 def ascending_numbers(
     kind: type[int] | type[float], most: float = math.inf
 ) -> Callable[..., tuple[float, ...] | None]:
-    """A callback that reads numbers in rising order, with commas between: 1,2,4.
+    """Return a callback that parses increasing, comma-separated numbers such as 1,2,4.
 
-    None may be larger than ``most``.
+    The largest allowed number is ``most``.
     """
 
     def read(_: click.Context, __: click.Parameter, text: str | None) -> tuple[float, ...] | None:
@@ -66,18 +66,20 @@ def ascending_numbers(
             found = ()
         rising = list(found) == sorted(set(found)) and all(map(math.isfinite, found))
         if not found or not rising or found[0] < (kind is int):
-            raise click.BadParameter(f"{text!r} is no rising list of numbers such as 1,2,4.")
+            raise click.BadParameter(
+                f"{text!r} is not an increasing list of numbers such as 1,2,4."
+            )
         if found[-1] > most:
-            raise click.BadParameter(f"{found[-1]:g} is out of range. Give at most {most:g}.")
+            raise click.BadParameter(f"{found[-1]:g} is out of range. The maximum is {most:g}.")
         return found
 
     return read
 
 
 def names_among(known: Sequence[str], what: str) -> Callable[..., tuple[str, ...] | None]:
-    """A callback that reads some of the known names, with commas between, in their order.
+    """Return a callback that parses comma-separated names and sorts them in the order of ``known``.
 
-    ``what`` is one of them: an executor.
+    ``what`` is the noun for one of them in error messages, such as "executor".
     """
 
     def read(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...] | None:
@@ -85,7 +87,9 @@ def names_among(known: Sequence[str], what: str) -> Callable[..., tuple[str, ...
             return None
         found = {part.strip() for part in text.split(",")}
         for name in sorted(found - set(known)):
-            raise click.BadParameter(f"{name[:40]!r} is no {what}. Give {', '.join(known)}.")
+            raise click.BadParameter(
+                f"{name[:40]!r} is not a known {what}. Known are {', '.join(known)}."
+            )
         return tuple(name for name in known if name in found)
 
     return read
@@ -94,38 +98,47 @@ def names_among(known: Sequence[str], what: str) -> Callable[..., tuple[str, ...
 def numbers_to_try(
     name: str, setting: str, words: str
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """An option with rising values of a setting of graphs, with commas between."""
+    """Return an option for increasing, comma-separated values of a graph setting."""
     most = SETTINGS[setting][1]
-    return click.option(name, callback=ascending_numbers(int, most), help=words)
+    return click.option(name, metavar="N,...", callback=ascending_numbers(int, most), help=words)
 
 
 JSON = click.option(
-    "--json", "record", metavar="FILE", callback=writable_file, help="Also write a record."
+    "--json",
+    "record",
+    metavar="FILE",
+    callback=writable_file,
+    help="Write the record to this file.",
 )
 PLOT = click.option(
-    "--plot", "picture", metavar="FILE", callback=picture_file, help="Also draw it: .png or .svg."
+    "--plot", "picture", metavar="FILE", callback=picture_file, help="Write a chart: .png or .svg."
 )
 CACHE = click.option(
     "--cache",
     type=click.Choice(["warm", "cold", "as found"]),
     default="warm",
     show_default=True,
-    help="Whether the files are in memory.",
+    help="State of the page cache: all files in memory, none, or unchanged.",
 )
-NAME = click.option("--name", default="", help="What to call the record.")
-LOAD = click.option("--load", type=FiniteFloatRange(0, 1), help="hw_decoder_load of the decoders.")
+NAME = click.option("--name", default="", help="Name of the record.")
+LOAD = click.option(
+    "--load", type=FiniteFloatRange(0, 1), help="hw_decoder_load of the decoders, from 0 to 1."
+)
 OUTPUT = click.option(
     "-o",
     "--output",
     metavar="GRAPH.json",
     callback=writable_file,
-    help="Write the faster graph here.",
+    help="Write the faster graph to this file.",
 )
 SCRIPT = click.option(
-    "--script", metavar="pipe.py", callback=writable_file, help="Write its script here."
+    "--script",
+    metavar="pipe.py",
+    callback=writable_file,
+    help="Write the script of the faster graph to this file.",
 )
 ONE_DEVICE = click.option(
-    "--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's."
+    "--device", type=click.Choice(["cpu", "mixed"]), help="Overrides the device of the graph."
 )
 
 BUDGET = click.option(
@@ -133,15 +146,15 @@ BUDGET = click.option(
     type=FiniteFloatRange(0),
     default=30.0,
     show_default=True,
-    help="Seconds for each at most, with its building and warm-up.",
+    help="Most seconds for each configuration, including its build and warm-up.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureOptions:
-    """What the commands that measure one graph on one device have in common.
+    """Options shared by the commands that measure one graph on one device.
 
-    ``device`` is None where the graph's own is meant.
+    ``device`` is None for the device of the graph.
     """
 
     graph: Graph
@@ -152,11 +165,11 @@ class MeasureOptions:
     picture: str | None
 
     def keep(self, report: Report) -> None:
-        """Write the record and its picture, where they were asked for. Raises SaveError."""
+        """Write the record and its chart, if requested. Raises SaveError."""
         write_record(report, self.record, self.picture)
 
     def finish(self, report: Report) -> None:
-        """Print what an interrupt left, keep the record, and ``require_measured``."""
+        """Print how far an interrupted run got, write the record, and ``require_measured``."""
         print_interrupted(report)
         self.keep(report)
         require_measured(report)
@@ -165,7 +178,7 @@ class MeasureOptions:
 def measure_options(
     function: Callable[Concatenate[MeasureOptions, P], None],
 ) -> Callable[..., None]:
-    """Give a command those options; it takes them first, its own after."""
+    """Decorator that adds these options to a command and passes them as its first argument."""
 
     @SOURCE
     @DATA
@@ -185,7 +198,7 @@ def measure_options(
         *args: P.args,
         **own: P.kwargs,
     ) -> None:
-        script = own.get("script")  # of tune, whose -o may be the graph itself: it adopts into it
+        script = own.get("script")  # -o of tune is not checked: it may update the graph file itself
         refuse_overwriting_source(
             graph, record, picture, script if isinstance(script, str) else None
         )
@@ -198,7 +211,7 @@ def measure_options(
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """A bar on standard error, moved by what it gives."""
+    """Show a progress bar on standard error. Yields the callback that updates it."""
     with click.progressbar(length=1000, label="measuring", file=sys.stderr, show_eta=False) as bar:
 
         def progress(share: float, text: str) -> None:
@@ -209,23 +222,23 @@ def progress_bar() -> Iterator[Progress]:
 
 
 def run_with_bar(experiment: SpeedExperiment) -> Report:
-    """Run with a bar. Ctrl+C ends it with what was measured until then.
+    """Run with a progress bar. Ctrl+C ends the run and returns the results so far.
 
-    Raises ClickException where that is nothing.
+    Raises ClickException if there are none.
     """
     with progress_bar() as progress:
         try:
             return experiment.run_interruptibly(progress)
         except KeyboardInterrupt:
             raise click.ClickException(
-                "Interrupted before there was a figure: nothing is kept."
+                "Interrupted before the first result, so nothing is saved."
             ) from None
 
 
 def print_machine(report: Report) -> None:
-    """Print the machine and the data."""
+    """Print a description of the machine and of the data."""
     for bad in report.left_out:
-        click.echo(f"left out: {bad}", err=True)
+        click.echo(f"skipped: {bad}", err=True)
     machine = report.machine
     click.echo(
         f"{machine.cpu}, {machine.cores} cores; {machine.gpu_name or 'no GPU'}; DALI {machine.dali}"
@@ -238,7 +251,7 @@ def print_machine(report: Report) -> None:
 
 
 def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> None:
-    """Print the machine, and a line for each row: all of the report, or those given."""
+    """Print the machine, and a line for each of ``rows`` (default: all rows of the report)."""
     from workbench.bench.measuring.measurement import rate_figure, rate_words
 
     print_machine(report)
@@ -253,7 +266,7 @@ def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> Non
             how = (
                 f"{rate_figure(found.low, frames)} to {rate_figure(found.high, frames)} at "
                 f"{found.level:.0%}; {row.config.settings}; {len(row.rounds)} rounds, "
-                f"{'precise enough' if row.stop_reason == 'precise' else 'time was up'}"
+                f"{'precise' if row.stop_reason == 'precise' else 'stopped by the time budget'}"
             )
         click.echo(f"{row.name:34} {rate_words(found.median, frames)} ({how})")
         for words in row.notes:
@@ -262,7 +275,7 @@ def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> Non
 
 
 def print_quality_flags(rows: Sequence[Measurement]) -> None:
-    """Print why figures are to be distrusted, each cause once."""
+    """Print the reasons not to trust a result, each reason once."""
     from workbench.bench.records.report_text import quality_flags
 
     for words in quality_flags(rows):
@@ -270,7 +283,7 @@ def print_quality_flags(rows: Sequence[Measurement]) -> None:
 
 
 def write_record(report: Report, record: str | None, picture: str | None) -> None:
-    """Write the record and its picture, where they were asked for. Raises SaveError."""
+    """Write the record and its chart, if requested. Raises SaveError."""
     from workbench.bench.records.record import dump_report
     from workbench.files import write_text
 
@@ -281,7 +294,7 @@ def write_record(report: Report, record: str | None, picture: str | None) -> Non
 
 
 def print_interrupted(report: Report) -> None:
-    """Print how much of a run that was interrupted is kept."""
+    """Print how many results of an interrupted run are saved."""
     from workbench.bench.records.report_text import interrupted_words
 
     if words := interrupted_words(report):
@@ -289,23 +302,23 @@ def print_interrupted(report: Report) -> None:
 
 
 def require_measured(report: Report) -> None:
-    """End with exit code 1 where something was not measured that this machine could measure.
+    """Exit with code 1 if a configuration that this machine supports was not measured.
 
-    Not where an interrupt is the reason: whoever gave it knows.
+    An interrupted run does not count, because the user ended it.
     """
     if report.extra.get("interrupted"):
         return
     failed = [row for row in report.measurements if row.median is None]
     if len(failed) == len(report.measurements):
-        raise click.ClickException("Nothing could be measured; the reasons are above.")
+        raise click.ClickException("Nothing could be measured. The reasons are printed above.")
     missing = report.machine.no_gpu
     failed = [
         row
         for row in failed
         if row.config.program == "DALI" and (not missing or missing not in row.reason)
-    ]  # which peers can do this work is a finding, not a failure
+    ]  # a library that cannot run this graph is a result, not a failure
     if failed:
         raise click.ClickException(
-            f"{len(failed)} of {len(report.measurements)} could not be measured; the reasons are "
-            "above."
+            f"{len(failed)} of {len(report.measurements)} configurations could not be measured. "
+            "The reasons are printed above."
         )

@@ -1,4 +1,4 @@
-"""What the commands share: how a graph, its data and a file are named, how errors are told."""
+"""Shared by all commands: parsing of graph, data and file arguments, and error output."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ R = TypeVar("R")
 
 
 def report_errors(function: Callable[P, R]) -> Callable[P, R]:
-    """Turn a WorkbenchError, a full disk and a lack of memory into a message and exit code 1.
+    """Convert WorkbenchError, a full disk and out-of-memory errors to a message and exit code 1.
 
-    What is about the arguments, a file that holds no record among them, has 2.
+    Invalid arguments, including a file that is not a record, have exit code 2.
     """
 
     @wraps(function)
@@ -67,7 +67,7 @@ def report_errors(function: Callable[P, R]) -> Callable[P, R]:
         except WorkbenchError as error:
             raise click.ClickException(str(error)) from None
         except OSError as error:
-            if not is_full(error):  # a closed pipe, for example, which click knows
+            if not is_full(error):  # for example a closed pipe, which click handles
                 raise
             what = error.filename or "standard output"
             raise click.ClickException(f"{what} was not written: {error.strerror}.") from None
@@ -80,9 +80,9 @@ def report_errors(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def load_source_graph(source: str) -> Graph:
-    """A graph file, a shared picture, or a recipe by name; what of it does not run is told.
+    """Load a graph file, a shared picture or a recipe, and print the nodes that do not run.
 
-    A missing one is a bad argument, and so is what holds no graph.
+    Raises BadParameter if it does not exist or contains no graph.
     """
     graph = _graph_of(source)
     context = click.get_current_context(silent=True)
@@ -93,7 +93,7 @@ def load_source_graph(source: str) -> Graph:
         (sorted(loose_nodes(graph)), "no output depends on it"),
     ):
         for node in nodes:
-            click.echo(f"note: {node} is left out: {why}", err=True)
+            click.echo(f"note: {node} is skipped: {why}", err=True)
     return graph
 
 
@@ -118,17 +118,17 @@ def _graph_of(source: str) -> Graph:
 
 
 def _data(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, Dataset]:
-    """What each parameter is given: a path without a name is that of ``data``."""
+    """Parse ``[NAME=]PATH``: the data set of each parameter. The default name is ``data``."""
     found: dict[str, Dataset] = {}
     for value in values:
         name, equals, path = value.partition("=")
-        hint = f" Write ./{value} for a path with '=' in it."
+        hint = f" If this is a path that contains '=', write ./{value}."
         if not equals or not is_name(name):
             name, path, hint = PARAMETER, value, ""
         if name in found:
             raise click.BadParameter(
-                f"{value}: {name!r} has data already, {found[name]}. Name another parameter as "
-                f"name=PATH.{hint}"
+                f"{value}: {name!r} already has the data {found[name]}. Pass the data of another "
+                f"parameter as NAME=PATH.{hint}"
             )
         found[name] = _dataset(path, hint)
     return found
@@ -144,7 +144,7 @@ def _dataset(path: str, hint: str = "") -> Dataset:
 
 
 def require_filled(dataset: Dataset, hint: str = "'--data'") -> None:
-    """Refuse data that list no file, as a bad argument: the first of them is looked for."""
+    """Raise BadParameter if the data contain no file. Searches only for the first one."""
     try:
         if not load_source(dataset.kind).is_listed or any(True for _ in list_samples(dataset)):
             return
@@ -154,7 +154,7 @@ def require_filled(dataset: Dataset, hint: str = "'--data'") -> None:
 
 
 def graph_warnings(graph: Graph, data: Datasets) -> Faults:
-    """``check_warnings`` of a graph and of the data that it reads, ``read_as``."""
+    """Warnings about a graph and its data. ``data`` are the data sets as the graph reads them."""
     from workbench.graph.checks.check_warnings import check_warnings
     from workbench.sources import data_facts
 
@@ -163,14 +163,14 @@ def graph_warnings(graph: Graph, data: Datasets) -> Faults:
 
 
 def print_warnings(warnings: Faults) -> None:
-    """Print what does not stop an exported program but may not be meant, to stderr."""
+    """Print warnings about the graph to standard error. They do not stop an exported program."""
     for warning in warnings:
-        if warning.code not in ("unusable", "silent"):  # these files are listed one by one
+        if warning.code not in ("unusable", "silent"):  # these files are listed individually
             click.echo(f"warning: {warning}", err=True)
 
 
 def _names_factory(text: str) -> bool:
-    """Whether it is ``module:factory`` or ``file.py:factory``, no path, and no kind of source."""
+    """True for ``module:factory`` or ``file.py:factory``; False for paths and kinds of sources."""
     kind, _, _ = text.partition(":")
     if kind in source_kinds() or os.path.exists(text):
         return False
@@ -178,22 +178,25 @@ def _names_factory(text: str) -> bool:
 
 
 def _factory_data(text: str) -> Dataset:
-    """What the factory gives, which is called here: only who types a command names one."""
+    """Call the factory and return its data.
+
+    Only the command line accepts factories, because calling one runs code.
+    """
     from workbench.sources.kinds.memory import keep_images, open_images
 
-    sys.path.insert(0, os.getcwd())  # as of a program that lies here
+    sys.path.insert(0, os.getcwd())  # as for a script in this folder
     try:
         return replace(keep_images(open_images(text)), title=text)
     except DataError as error:
         raise DataError(f"{text}: {error}") from None
     except Exception as error:
-        raise DataError(f"{text} gives no data: {type(error).__name__}: {error}.") from None
+        raise DataError(f"{text} returned no data: {type(error).__name__}: {error}.") from None
     finally:
         sys.path.remove(os.getcwd())
 
 
 def existing_data(value: str) -> str | Dataset:
-    """The data of a path. Refuses data that cannot be read at all."""
+    """Return the data at a path. Raises BadParameter if they cannot be read."""
     dataset = _dataset(value)
     return dataset if dataset.items else value
 
@@ -203,14 +206,14 @@ def _existing(_: click.Context, __: click.Parameter, value: str | None) -> str |
 
 
 def data_option(*names: str, **attributes: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """An option for one data set, which must be there if it is given."""
+    """Return an option for one data set, which must exist if it is passed."""
     return click.option(*names, callback=_existing, **attributes)
 
 
 def writable_path(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    """Refuse standard output, which other text goes to, and where nothing can be written."""
+    """Refuse paths that cannot be written, and "-", because standard output contains messages."""
     if value == "-":
-        raise click.BadParameter("it goes to a file, not to standard output. Name the file.")
+        raise click.BadParameter("standard output is not supported. Name a file.")
     try:
         if value is not None:
             require_place(value)
@@ -220,21 +223,21 @@ def writable_path(_: click.Context, __: click.Parameter, value: str | None) -> s
 
 
 def writable_file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """As ``writable_path``; refuse a folder too."""
+    """Like ``writable_path``, but refuse folders too."""
     if value is not None and Path(value).is_dir():
         raise click.BadParameter(f"{value} is a folder. Name a file.")
     return writable_path(context, option, value)
 
 
 def picture_file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """As ``writable_file``; refuse what is neither PNG nor SVG by its name."""
+    """Like ``writable_file``, but accept only names that end in .png or .svg."""
     if value is not None and Path(value).suffix.lower() not in (".png", ".svg"):
         raise click.BadParameter(f"{value} ends in neither .png nor .svg.")
     return writable_file(context, option, value)
 
 
 def write_figure(figure: Figure, path: str) -> Path:
-    """Write a figure as PNG or SVG, by the ending of the name. Raises SaveError."""
+    """Write a figure as PNG or SVG, depending on the file extension. Raises SaveError."""
     from workbench.figures import render_figure
     from workbench.files import write_bytes
 
@@ -243,22 +246,22 @@ def write_figure(figure: Figure, path: str) -> Path:
 
 
 def refuse_overwriting_source(source: str, *outputs: str | None) -> None:
-    """Refuse to write over the file that a command reads."""
+    """Raise BadParameter if an output is the file that the command reads."""
     for output in outputs:
         if output is None:
             continue
         target = Path(output).expanduser()
         if Path(source).is_file() and target.exists() and target.samefile(source):
             raise click.BadParameter(
-                f"{output} is the source, {source}, and would be lost. Name another file."
+                f"{output} would overwrite the source, {source}. Name another file."
             )
 
 
 def opened_on(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
-    """The graph as it is opened on data, with their targets, and one of these for each parameter.
+    """Return the graph opened on the data, with their annotations, and the data per parameter.
 
-    A graph that names its files itself needs none and reads none: file names without a folder are
-    looked for in the current one.
+    A graph that names its files itself needs no data and ignores them. Its relative file names
+    are relative to the current folder.
     """
     wanted = parameters(without_loose(graph).nodes)
     if not wanted:
@@ -269,8 +272,8 @@ def opened_on(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
         return graph, {}
     for name in (name for name in data if name not in wanted):
         raise click.BadParameter(
-            f"the graph has no parameter {name!r}. Give {_data_words(wanted)}; write "
-            f"./{name}=PATH for a path with '=' in it.",
+            f"the graph has no parameter {name!r}. Use {_data_words(wanted)}. If this is "
+            f"a path that contains '=', write ./{name}=PATH.",
             param_hint="'--data'",
         )
     for name in (name for name in wanted if name not in data):
@@ -296,10 +299,10 @@ def _data_words(names: Iterable[str]) -> str:
 
 
 _KINDS = (
-    "Folder of images or of class folders, a list of files (.txt, .csv), WebDataset (.tar), "
-    "TFRecord (.tfrecord), RecordIO (.rec), LMDB of Caffe, COCO annotations (.json), NumPy files "
-    "(.npy), video or folders of frames, sounds (.wav, .flac, .ogg), Parquet with images, or "
-    "module:factory, a function that gives a data set in Python"
+    "Folder of images or of class folders, list of files (.txt, .csv), WebDataset (.tar), TFRecord "
+    "(.tfrecord), RecordIO (.rec), LMDB of Caffe, COCO annotations (.json), NumPy files (.npy), "
+    "video or folders of frames, audio (.wav, .flac, .ogg), Parquet with images, or "
+    "module:factory, a Python function that returns a data set"
 )
 FOLDER = data_option("--data", required=True, metavar="DATA", help=f"{_KINDS}.")
 DATA = click.option(
@@ -307,9 +310,9 @@ DATA = click.option(
     multiple=True,
     metavar="[NAME=]DATA",
     callback=_data,
-    help=f"{_KINDS}; once more with its name for each further parameter of the graph. Only a graph "
-    "that names its files needs none.",
+    help=f"{_KINDS}. If the graph has several parameters, repeat the option with the name of each. "
+    "Not needed if the graph names its files itself.",
 )
 SOURCE = click.argument("graph", metavar="RECIPE|GRAPH.json")
 RECORD = click.Path(exists=True, dir_okay=False)
-"""A record of measurements that is there."""
+"""Type of an argument: an existing record of measurements."""

@@ -1,4 +1,4 @@
-"""``workbench compare`` and ``workbench records``: records that were written before."""
+"""``workbench compare`` and ``workbench records``: work with existing records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from workbench.commands.options import (
 @click.argument("second", metavar="B.json", type=RECORD)
 @report_errors
 def compare(first: str, second: str) -> None:
-    """Compare two records: the second over the first, with the interval of each ratio.
+    """Compare two records of measurements.
+
+    Prints the ratio of B to A for each configuration, with its confidence interval.
 
     Example:  workbench compare before.json after.json
     """
@@ -54,12 +56,19 @@ def compare(first: str, second: str) -> None:
 @click.option(
     "--csv", "table", metavar="FILE", callback=writable_file, help="Write all rows as CSV."
 )
-@click.option("--plots", metavar="DIR", help="Draw each record into this folder.")
-@click.option("--format", "kind", type=click.Choice(["svg", "png"]), default="svg")
-@click.option("--name", help="Give the record in FILE.json another name.")
+@click.option("--plots", metavar="DIR", help="Write a chart of each record to this folder.")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["svg", "png"]),
+    default="svg",
+    show_default=True,
+    help="Format of the charts.",
+)
+@click.option("--name", help="Rename the record in FILE.json.")
 @report_errors
 def records(path: str, table: str | None, plots: str | None, kind: str, name: str | None) -> None:
-    """List records; export them as CSV, draw them, name one.
+    """List records, export them as CSV, plot them, or rename one.
 
     Example:  workbench records assets/benchmarks --plots plots --csv speed.csv
     """
@@ -75,10 +84,10 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
     refuse_overwriting_source(path, table)
     if Path(path).is_dir():
         if name is not None:
-            raise click.UsageError("--name is for one record: give its file, not a folder.")
+            raise click.UsageError("--name renames one record. Name its file, not a folder.")
         found, refused = read_folder(path)
         for reason in refused:
-            click.echo(f"left out: {reason}", err=True)
+            click.echo(f"skipped: {reason}", err=True)
     else:
         report = read_report(path)
         if name is not None:
@@ -89,12 +98,12 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
         try:
             Path(plots).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise SaveError(f"{plots} cannot be made a folder: {error.strerror}.") from None
+            raise SaveError(f"The folder {plots} cannot be created: {error.strerror}.") from None
     for stem, report in found.items():
         best = f"{rate_figure(report.best or 0.0, report.frames):>10} {rate_unit(report.frames)}"
-        told = f"{best} at best" if report.kind != "operators" else ""
+        shown = f"{best} (best)" if report.kind != "operators" else ""
         click.echo(
-            f"{stem:32}{report.created[:16]:18}{report.kind:10}{report.graph:18}{told:25}"
+            f"{stem:32}{report.created[:16]:18}{report.kind:10}{report.graph:18}{shown:25}"
             f"{report.name}".rstrip()
         )
     if table:
@@ -105,4 +114,4 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
         try:
             write_figure(report.plot(), str(Path(plots, f"{stem}.{kind}")))
         except EngineError as error:
-            click.echo(f"not drawn: {stem}: {error}", err=True)
+            click.echo(f"no chart: {stem}: {error}", err=True)

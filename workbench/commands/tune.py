@@ -1,4 +1,4 @@
-"""``workbench tune`` and ``optimise``: faster settings, and a faster graph of the same pixels."""
+"""``workbench tune`` and ``optimise``: faster settings, and faster graphs with equal pixels."""
 
 from __future__ import annotations
 
@@ -30,48 +30,51 @@ if TYPE_CHECKING:
     from workbench.bench.records.record import Report
 
 
-# ``workbench tune``: the settings to use.
+# ``workbench tune``: the fastest settings.
 
 EXECUTORS = CHOICES["executor"]
 
 
 @click.command()
 @measure_options
-@numbers_to_try("--threads", "num_threads", "Values to try, for example 2,4,8.")
-@numbers_to_try("--batch-sizes", "batch_size", "Values to try.")
-@numbers_to_try("--prefetch", "prefetch_queue_depth", "Values to try.")
-@numbers_to_try("--pipelines", "pipelines", "Values to try: pipelines side by side.")
+@numbers_to_try("--threads", "num_threads", "Thread counts to try, for example 2,4,8.")
+@numbers_to_try("--batch-sizes", "batch_size", "Batch sizes to try.")
+@numbers_to_try("--prefetch", "prefetch_queue_depth", "Prefetch depths to try.")
+@numbers_to_try("--pipelines", "pipelines", "Numbers of pipelines in one process to try.")
 @click.option(
-    "--loads", callback=ascending_numbers(float, 1), help="Values of hw_decoder_load to try."
+    "--loads",
+    metavar="X,...",
+    callback=ascending_numbers(float, 1),
+    help="Values of hw_decoder_load to try, from 0 to 1.",
 )
 @click.option(
     "--executors",
     callback=names_among(EXECUTORS, "executor"),
     metavar="NAMES",
-    help=f"Executors to try, with commas between: {', '.join(EXECUTORS)}.",
+    help=f"Executors to try, comma-separated: {', '.join(EXECUTORS)}.",
 )
 @click.option(
     "--files",
-    callback=names_among(FILES, "way to get at files"),
+    callback=names_among(FILES, "kind of file access"),
     metavar="NAMES",
-    help="Mapped into memory, read, or both: dont_use_mmap of the readers. mapped,read.",
+    help="File access to try: mapped, read (dont_use_mmap of the readers), or mapped,read.",
 )
 @click.option(
     "--regime",
     type=click.Choice(["decode", "pipeline"]),
     default="pipeline",
     show_default=True,
-    help="What is to be fast.",
+    help="Tune decoding alone, or the whole pipeline.",
 )
-@click.option("--exhaustive", is_flag=True, help="Measure all of them: five times as long.")
+@click.option("--exhaustive", is_flag=True, help="Measure all settings. Takes five times as long.")
 @click.option(
     "--seconds",
     type=FiniteFloatRange(20),
     metavar="S",
-    help="How long it may take; without: a fifth of what all settings would.",
+    help="Time limit. Default: a fifth of the time for all settings.",
 )
-@click.option("--memory", type=FiniteFloatRange(0), metavar="GIB", help="Most host memory.")
-@click.option("--gpu-memory", type=FiniteFloatRange(0), metavar="GIB", help="Most GPU memory.")
+@click.option("--memory", type=FiniteFloatRange(0), metavar="GIB", help="Limit of host memory.")
+@click.option("--gpu-memory", type=FiniteFloatRange(0), metavar="GIB", help="Limit of GPU memory.")
 @OUTPUT
 @SCRIPT
 def tune(
@@ -91,11 +94,12 @@ def tune(
     output: str | None,
     script: str | None,
 ) -> None:
-    """Find the fastest settings and write them down.
+    """Find the fastest settings of a graph.
 
-    Threads, pipelines, batch and prefetch; on a GPU also load, executor and dont_use_mmap.
+    Varies threads, pipelines, batch size and prefetch depth; on a GPU also hw_decoder_load,
+    executor and dont_use_mmap. Writes a graph or a script with the best settings.
 
-    Example:  workbench tune imagenet-train --data photos -o tuned.json --script pipe.py
+    Example:  workbench tune imagenet-train --data photos -o tuned.json
     """
     from dataclasses import replace
 
@@ -132,7 +136,9 @@ def tune(
         "gpu_limit": None if gpu_memory is None else int(gpu_memory * 2**30),
     }
     if exhaustive and seconds:
-        raise click.UsageError("--seconds is for the tuner: --exhaustive measures every setting.")
+        raise click.UsageError(
+            "--seconds does not work with --exhaustive, which measures every setting. Remove one."
+        )
     given: Any = (graph, options.data, wanted, grid)
     run = (
         SweepExperiment(*given, name=options.name, **cast(Any, limits))
@@ -145,16 +151,18 @@ def tune(
     for reason, row in first.items():
         click.echo(f"{row.config.settings}: {reason}")
     if "tune" in report.extra:
-        told = report.extra["tune"]
-        click.echo(f"{told['probes']} of {told['grid']} settings tried, {told['seconds']:.0f} s")
-        for words in (told.get("headroom"), told.get("stopped")):
+        tuning = report.extra["tune"]
+        click.echo(
+            f"{tuning['probes']} of {tuning['grid']} settings tried in {tuning['seconds']:.0f} s"
+        )
+        for words in (tuning.get("headroom"), tuning.get("stopped")):
             if words:
                 click.echo(words)
     for knob in report.extra.get("sweep", {}).get("no_effect", ()):
         click.echo(describe_ineffective(knob))
     if "interrupted" in report.extra:
         tried = len({row.config for row in report.measurements})
-        click.echo(f"interrupted: {tried} of {len(grid)} settings tried, which are kept")
+        click.echo(f"interrupted: the results of {tried} of {len(grid)} settings are saved")
     options.keep(report)
     best = best_measurement(report)
     own = as_it_is_words(report, run.base) if best.config == run.base else ""
@@ -170,19 +178,22 @@ def tune(
 
 
 def as_it_is_words(report: Report, base: Config) -> str:
-    """Why the best of a record is the graph's own setting, in brackets."""
+    """Explain in parentheses why the graph's own setting is the best of a record."""
     others = [row for row in report.measurements if row.config != base]
     if any(row.rounds for row in others):
-        return " (as it is: nothing that was tried is faster)"
-    what = "nothing else could be measured" if others else "nothing else was tried"
-    return f" (as it is: {what})"
+        return " (unchanged: no other setting is faster)"
+    what = "no other setting could be measured" if others else "no other setting was tried"
+    return f" (unchanged: {what})"
 
 
-# ``workbench optimise``: a faster graph that gives the same pixels.
+# ``workbench optimise``: a faster graph with the same pixels.
 
 
 def _names(_: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...]:
-    """Names of rewrites; of those to do also what means several. Known before anything runs."""
+    """Parse comma-separated names of rewrites; --apply also accepts "all" and "exact".
+
+    Raises BadParameter before anything runs.
+    """
     from workbench.graph.rewrites import find_rewrite
     from workbench.optimiser.result import ALL, EXACT
 
@@ -204,16 +215,14 @@ def _names(_: click.Context, option: click.Parameter, text: str | None) -> tuple
     "applied",
     metavar="NAMES",
     callback=_names,
-    help="Rewrites to do, with commas between; all, or exact for those alone.",
+    help="Rewrites to apply, comma-separated; or all, or exact (those that keep every byte).",
 )
-@click.option(
-    "--only", metavar="NAMES", callback=_names, help="Rewrites to try, with commas between."
-)
+@click.option("--only", metavar="NAMES", callback=_names, help="Rewrites to try, comma-separated.")
 @click.option(
     "--seconds",
     type=FiniteFloatRange(20),
     metavar="S",
-    help="How long it may take; without: about 10 s for each rewrite, more on a busy machine.",
+    help="Time limit. Default: about 10 s per rewrite, more on a busy machine.",
 )
 @OUTPUT
 @SCRIPT
@@ -225,12 +234,12 @@ def optimise(
     output: str | None,
     script: str | None,
 ) -> None:
-    """Propose rewrites that make a graph faster, each measured and compared.
+    """Propose and measure rewrites that make a graph faster.
 
-    Exact ones give every byte, near ones at least 35 dB on these data. Without --apply, -o and
-    --script take all of them.
+    Exact rewrites keep every byte; near ones have a PSNR of at least 35 dB on these data. -o and
+    --script write the graph with all proposed rewrites, or with those in --apply.
 
-    Example:  workbench optimise slow.json --data photos --apply exact -o fast.json
+    Example:  workbench optimise slow.json --data photos -o fast.json
     """
     from workbench.emit.targets import export
     from workbench.files import write_text

@@ -71,7 +71,7 @@ from workbench.graph.types.devices import decodes, is_generator
 from workbench.sources import Data, Datasets
 
 ALONE_LIMIT = 300.0
-_ALONE_UNTIL, _ROWS_UNTIL = 0.25, 0.75
+_ALONE_UNTIL, _ROWS_UNTIL = 0.25, 0.85
 """Of the seconds that it is given: the operators alone end, then the prefixes."""
 _LEAST_FOR_FILES, _START = 5.0, 2.0
 """Seconds that timing files is worth, and that its worker takes to start."""

@@ -25,11 +25,7 @@ from workbench.catalog.spec import CATALOG, Catalog
 from workbench.emit.core import bad_files
 from workbench.emit.core.code import Code
 from workbench.emit.embedded_graph import embed_graph
-from workbench.errors import (
-    GraphExportError,
-    SaveError,
-    UnknownTargetError,
-)
+from workbench.errors import GraphExportError, SaveError
 from workbench.files import write_folder, write_text
 from workbench.graph.execution.dataset_parameters import (
     data_constant,
@@ -249,7 +245,7 @@ def load_target(name: str) -> Target:
     """The target of that name. Raises GraphExportError with the nearest known ones."""
     if name not in target_names():
         hint = did_you_mean(name, target_names(), f"There are {', '.join(target_names())}.")
-        raise UnknownTargetError(f"There is no target {name!r}. {hint}")
+        raise GraphExportError(f"There is no target {name!r}. {hint}")
     found = import_module(f"{__name__}.{name}").TARGET
     assert isinstance(found, Target)
     return found

@@ -33,7 +33,6 @@ from workbench.errors import (
     DataError,
     GraphExportError,
     GraphFaultsError,
-    UnknownTargetError,
 )
 from workbench.graph.checks.check import check_graph
 from workbench.graph.edits.edit import set_setting
@@ -99,7 +98,7 @@ def make_loader(
     Raises GraphExportError for another library, for images of several sizes, and as ``export``.
     """
     if library not in LIBRARIES:
-        raise UnknownTargetError(
+        raise GraphExportError(
             f"There is no loader for {library!r}. Give one of {', '.join(LIBRARIES)}, or export "
             "the graph to another target."
         )

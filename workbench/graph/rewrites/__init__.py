@@ -16,7 +16,7 @@ from inspect import getdoc
 from pkgutil import iter_modules
 from typing import Literal
 
-from workbench.errors import UnknownNameError
+from workbench.errors import GraphEditError
 from workbench.graph.checks.check import all_faults
 from workbench.graph.model import Graph
 from workbench.graph.types.typed_graph import TypedGraph
@@ -149,7 +149,7 @@ def find_rewrite(name: str) -> Rewrite:
     if found is None or (at and found.nodes is None):
         hint = did_you_mean(base, known)
         there = f"There are {', '.join(known)}. {hint}".rstrip()
-        raise UnknownNameError(f"{name[:60]!r} is no rewrite. {there}")
+        raise GraphEditError(f"{name[:60]!r} is no rewrite. {there}")
     return found.at(node) if at else found
 
 

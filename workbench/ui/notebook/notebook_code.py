@@ -331,7 +331,7 @@ class CodeAccess(KnownAttributes, RunAccess):
             try:
                 getattr(self.graph[node_id], argument)
             except AttributeError as error:
-                raise UnknownNameError(str(error)) from None
+                raise GraphEditError(str(error)) from None
             self._parameters[name] = Parameter(self, node_id, argument)
         return self._parameters[name]
 

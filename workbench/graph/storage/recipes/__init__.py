@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 
 from workbench.arguments import TEXT, checked
-from workbench.errors import UnknownRecipeError
+from workbench.errors import GraphFormatError
 from workbench.graph.model import Graph
 from workbench.graph.storage.layout import Document, load_document
 from workbench.names import did_you_mean
@@ -64,5 +64,5 @@ def load_recipe_document(name: str) -> Document:
     recipes = _documents()
     if name not in recipes:
         hint = f"{did_you_mean(name, recipes)} Recipes: {', '.join(recipes)}.".lstrip()
-        raise UnknownRecipeError(f"There is no recipe {name!r}. {hint}")
+        raise GraphFormatError(f"There is no recipe {name!r}. {hint}")
     return recipes[name]
