@@ -65,12 +65,14 @@ from workbench.ui.state.view_state import (
 from workbench.ui.storage.autosave import Autosave, state_folder
 from workbench.ui.storage.saved_snippets import saved_snippets
 
-SENDING = 0.005
-"""Seconds after a picture before all else is computed. Meanwhile the thread that sends has the
-interpreter to itself: a message has several parts, each sent in a turn of its event loop."""
+SENDING = 0.001
+"""Seconds in which the thread that sends can take the interpreter's lock, so that a picture is
+sent before all else is computed: else it waits for 5 ms (``sys.getswitchinterval``)."""
 PICTURE_FIRST = 0.05
-"""Seconds that the fields of an edited value wait for its picture: a page that draws the fields
-takes the picture 10 ms later."""
+"""Seconds that the fields of an edited value wait for its picture: a page that draws them takes
+the picture 10 ms later."""
+PAINTING = 0.02
+"""Seconds that a page has to decode and paint a picture before it gets other fields."""
 
 
 class ViewModel:
@@ -103,8 +105,8 @@ class ViewModel:
         is restored with ``apply_kept`` and offered without; ``claim`` returns the owner for a page
         that names its tab. ``cell`` is the id of the
         notebook's cell that made the workbench, None where there is no notebook. With
-        ``picture_first`` what the page shows besides the picture follows an edited value after its
-        picture, or after 50 ms.
+        ``picture_first`` all other fields follow a picture 20 ms later, and those of an edited
+        value wait up to 50 ms for it.
 
         Until it is ``connected`` it computes no picture: no worker starts for a page that is asked
         for and never shown.
@@ -125,8 +127,6 @@ class ViewModel:
         self._publisher = FieldPublisher(publish, self.lock, self._fields, together)
         self._refresh = self._publisher.refresh
         self._picture_first = picture_first
-        self._acknowledged: dict[str, int] = {}
-        """Number of the last message taken, by component."""
         self.roots = roots
         self._seen: dict[tuple[str, str], int] = {}
         self._memo = IdentityMemo()
@@ -149,7 +149,7 @@ class ViewModel:
             self.previewer = Previewer(
                 self.engine, self._on_done, self._on_slow, partial(self._on_worker, "making")
             )
-            self.background = BackgroundResults(self.previewer, self.lock, self._refresh)
+            self.background = BackgroundResults(self.previewer, self.lock, self._refresh_soon)
             self.background_previews = BackgroundPreviews(self.background, self.catalog)
             self.verification = SessionVerification(self.lock, self._refresh, roots=roots)
             self.share_image_job = ShareImageJob(
@@ -325,7 +325,7 @@ class ViewModel:
     def take(self, component: str, outbox: Any) -> None:
         """Carry out the entries of an outbox that are new, and acknowledge them."""
         with self.lock:
-            before, last = self.graph.nodes, self._acknowledged.get(component, 0)
+            before, last = self.graph.nodes, self._publisher.held(component, "ack", 0)
             for message in outbox if isinstance(outbox, list) else ():
                 if not isinstance(message, dict) or not isinstance(message.get("n"), int):
                     continue
@@ -334,9 +334,9 @@ class ViewModel:
                 if message["n"] > self._seen.get(view, 0):
                     self._seen[view] = message["n"]
                     self._do(component, message)
-            self._acknowledged[component] = last
             same_nodes = [node.id for node in before] == [node.id for node in self.graph.nodes]
             self.changed(picture_first=self._picture_first and same_nodes)
+            self._publisher.show(component, "ack", last)
 
     def act(self, component: str, message: Mapping[str, Any]) -> None:
         """Carry out one action of the component's table."""
@@ -453,6 +453,13 @@ class ViewModel:
         else:
             self._refresh()
 
+    def _refresh_soon(self) -> None:
+        """Publish what has changed once the page has had time to paint the picture."""
+        if self._picture_first:
+            self._publisher.refresh_within(PAINTING)
+        else:
+            self._refresh()
+
     def _follow_warnings(self) -> None:
         checked, facts = self.state.checked, self.data_panel.facts
         self.state.warnings = self._memo(warnings_before_run, checked, facts)
@@ -505,28 +512,24 @@ class ViewModel:
             self._refresh()
 
     def _on_done(self, request: PreviewRequest, outcome: Outcome) -> None:
-        if isinstance(outcome, PreviewResult):
-            with self.lock:
-                if self.data_panel.reads(request.data):
-                    self.state.preview, self.state.picture = (
-                        outcome,
-                        picture_bytes(outcome, request),
-                    )
-                    self.state.pictured = self.history.opens
-                    self._publisher.show("preview", "rendering", False)
-                    self._publisher.show("preview", "picture", self.state.picture)
-            time.sleep(SENDING)
         with self.lock:
             state = self.state
             state.slow = state.silent = False
             state.waits_for = state.making = ""
-            if isinstance(outcome, PreviewResult):
-                if self.data_panel.reads(request.data):  # else others were opened meanwhile
-                    state.failure, self._done, state.started = None, request, True
-                    self.data_panel.seen(request.data, f"{self.engine.pid} {outcome.folder}")
-                    self.background_previews.follow(state, request)
-                    self.comparison.follow(state, self.data_panel.datasets, request)
-                    self.sessions.pictured(outcome)
+            if isinstance(outcome, PreviewResult) and not self.data_panel.reads(request.data):
+                pass  # other data were opened meanwhile
+            elif isinstance(outcome, PreviewResult):
+                state.preview, state.picture = outcome, picture_bytes(outcome, request)
+                state.pictured = self.history.opens
+                self._publisher.show("preview", "rendering", False)
+                self._publisher.show("preview", "picture", state.picture)  # the rest takes time
+                if not self._picture_first:
+                    time.sleep(SENDING)
+                state.failure, self._done, state.started = None, request, True
+                self.data_panel.seen(request.data, f"{self.engine.pid} {outcome.folder}")
+                self.background_previews.follow(state, request)
+                self.comparison.follow(state, self.data_panel.datasets, request)
+                self.sessions.pictured(outcome)
             elif request is self._asked:
                 self._asked = None  # so that the same may be asked for again
                 self.background_previews.follow(state, None)
@@ -534,15 +537,13 @@ class ViewModel:
                     shown = self._done is not None and self._done.graph != request.graph
                     undoable = shown and self.history.can_undo
                     state.failure = failure_of(outcome, self.graph, self.catalog, undoable=undoable)
-            self._refresh()
+            self._refresh_soon()
         if self._rests_after_first and (state.preview or state.failure):
             self._rests_after_first = not self.engine.rest()
 
     def _fields(self) -> Fields:
         shown = graph_fields(self.state, self.history, self.catalog, self.data_panel, self._memo)
         shown["bar"] |= self.sessions.fields()
-        for component, last in self._acknowledged.items():
-            shown[component] = {**shown.get(component, {}), "ack": last}
         example = self._has_example and not self.history.can_undo
         starts = example or not self.graph.nodes
         shown["inspector"]["start"] = start_entry(example) if starts else {}
