@@ -196,10 +196,10 @@ def test_annotations_in_a_folder_and_their_masks_are_offered(make: Make, shapes:
     model, screen = make(shapes / "coco", small())
     await_count(screen)
     coco, points = (f"{shapes / 'coco' / name}.json" for name in ("annotations", "keypoints"))
-    places = [each["place"] for each in screen["inspector", "unread"]]
+    places = [each["place"] for each in screen["bar", "unread"]]
     assert places == [f"coco:{coco}", f"coco_keypoints:{points}"]
     assert not screen["canvas", "unread_masks"]
-    model.act("inspector", {"do": "open_folder", "path": places[0]})
+    model.act("bar", {"do": "open_folder", "path": places[0]})
     screen.wait(lambda s: s["canvas", "unread_masks"], "the offer of masks")
     model.act("canvas", {"do": "give_masks"})
     screen.wait(lambda s: not s["canvas", "unread_masks"], "the masks that are read")

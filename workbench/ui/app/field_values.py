@@ -146,6 +146,7 @@ def graph_fields(
             "shared": state.shared,
             "target": state.target,
             "refusals": refused,
+            "unread": data_panel.view["also"],
             "overwrite": state.overwrite.get("bar", NO_QUESTION),
         },
         "canvas": {
@@ -190,7 +191,6 @@ def graph_fields(
                 data_panel.view["classes"],
             ),
             "classes": data_panel.view["classes"],
-            "unread": data_panel.view["also"],
             "warnings": memo(_words_after, shown_faults, len(stopping)),
         },
         "tabs": {"tab": state.tab},

@@ -121,6 +121,8 @@ class Bar(Fields):
     """The graph's JSON, for the browser to offer as a file."""
     target: str = "script"
     """What the Code panel shows the graph as."""
+    unread: list[data_views.OtherReading] = []
+    """Targets of the data that the graph does not read."""
     refusals: dict[str, str] = {}
     """Targets that cannot hold the graph, and why; empty until asked for."""
     targets: list[views.TargetEntry] = []
@@ -208,8 +210,6 @@ class Inspector(Fields):
     """A recipe to start from. Empty: the graph is the user's own, and has nodes."""
     warnings: list[str] = []
     """Errors of rows and of the node that stop nothing."""
-    unread: list[data_views.OtherReading] = []
-    """Targets of the data that the graph does not read."""
     fused_speed: speed_views.FusedSpeedEntry | Empty = {}
     """An if against one operator."""
     shares: preview_views.InspectedSharesEntry | Empty = {}

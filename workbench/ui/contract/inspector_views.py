@@ -94,7 +94,6 @@ class ConditionEntry(TypedDict):
     """The port of which it is asked; empty of a draw."""
     sources: dict[str, list[str]]
     """For each kind the ports of which it may be asked; none: the kind cannot be had here."""
-    has_elif: bool
     fused: str
     """The operator that does the same without the ``if``; empty where there is none."""
 

@@ -60,9 +60,6 @@ class GiveMasks(DocumentEdit, tag="give_masks", frozen=True):
         )
         return document.with_graph(edited), [port.node for port in given]
 
-    def said(self) -> str:
-        return "The masks are an output, and follow the image."
-
 
 class BrowseFolders(Action, tag="browse", frozen=True):
     """List the folders in a folder."""

@@ -19,7 +19,6 @@ from workbench.graph.control_flow.conditions import (
     SizeIs,
     condition_of,
     condition_sources,
-    elif_of,
     set_condition,
 )
 from workbench.graph.control_flow.kinds import CONDITION, IF
@@ -58,7 +57,6 @@ def condition_entry(typed: TypedGraph, node: Node) -> ConditionEntry | None:
         "value": None,
         "source": "",
         "sources": {kind: [str(port) for port in ports] for kind, ports in sources.items()},
-        "has_elif": elif_of(node) is not None,
         "fused": ""
         if fused_refusal(typed.graph, typed.catalog, node.id)
         else _operator_in(typed, node),

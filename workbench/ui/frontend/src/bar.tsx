@@ -25,7 +25,7 @@ import { chord, keyScope, undoKey } from "./lib/keyboard";
 import type { Link } from "./lib/link";
 import { arrangeScreen } from "./lib/screen";
 import { useQuestion } from "./lib/overwriteQuestion";
-import { Popover } from "./lib/popover";
+import { Menu, Popover } from "./lib/popover";
 import { Segmented } from "./lib/segmented";
 import { TargetMenu } from "./lib/targetMenu";
 import css from "./styles/bar.css";
@@ -69,6 +69,7 @@ function Bar({ link, root }: PanelProps<"bar">) {
           open={(path) => link.ask("open_folder", { path })}
           confirm={(path) => link.ask("add_root", { path })}
         />
+        <Unread link={link} />
         <Segmented
           label="Where images are decoded"
           choices={useField(link, "devices", [])}
@@ -140,6 +141,35 @@ function Bar({ link, root }: PanelProps<"bar">) {
         dismiss={() => link.ask("dismiss_restored", {})}
       />
     </>
+  );
+}
+
+/** Targets that the data have and the graph does not read. */
+function Unread({ link }: { link: Link<"bar"> }) {
+  const unread = useField(link, "unread", []);
+  const pop = useRef<HTMLDivElement>(null);
+  const what = unread.some(({ place }) => place) ? "annotations" : "masks";
+  const read = (place: string): void => {
+    pop.current!.hidePopover();
+    if (place) link.ask("open_folder", { path: place });
+    else link.ask("give_masks", {});
+  };
+  if (!unread.length) return null;
+  return (
+    <Popover
+      handle={pop}
+      label={`The data have ${what} that are not read`}
+      role="menu"
+      button={{ class: "wb-chip", "data-wb": "unread", "data-tip": `The data have ${what} that are not read`, children: `+ ${what}` }}
+    >
+      <Menu>
+        {unread.map(({ place, words }) => (
+          <button key={place} type="button" role="menuitem" onClick={() => read(place)}>
+            {words}
+          </button>
+        ))}
+      </Menu>
+    </Popover>
   );
 }
 

@@ -7,7 +7,7 @@ import { InteractionGuard } from "./inspector/interactionGuard";
 import { LearntPolicy, PolicyEditor } from "./inspector/policyEditor";
 import { Device, NodeHeader } from "./inspector/nodeHeader";
 import { PreviousValues } from "./inspector/previousValues";
-import { Start, Unread } from "./inspector/start";
+import { Start } from "./inspector/start";
 import { component, type PanelProps } from "./lib/component";
 import { useField, useRedraw, useRootData } from "./lib/hooks";
 import { undoKey } from "./lib/keyboard";
@@ -98,7 +98,6 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
           <Notice key={error} name="node-error" kind={warnings.includes(error) ? "warning" : "error"} words={error} />
         ))}
       </Notices>
-      {!id && <Unread link={link} />}
       {!id && (start.name ? <Start link={link} /> : <p class="wb-empty">{NOTHING}</p>)}
     </div>
   );

@@ -411,7 +411,6 @@ export interface ConditionEntry {
   value: number | null;
   source: string;
   sources: Record<string, string[]>;
-  has_elif: boolean;
   fused: string;
 }
 
@@ -1057,6 +1056,7 @@ export interface BarFields {
   message: string;
   saved: string;
   target: string;
+  unread: OtherReading[];
   refusals: Record<string, string>;
   targets: TargetEntry[];
   save_folder: string;
@@ -1095,6 +1095,7 @@ export interface BarActions {
   open_folder: { path: string };
   add_root: { path: string };
   browse: { path: string };
+  give_masks: {};
   fix: { node: string; arg: string; fix: string };
   select: { node: string };
   undo: {};
@@ -1183,7 +1184,6 @@ export interface InspectorFields {
   classes: string[];
   start: Partial<StartEntry>;
   warnings: string[];
-  unread: OtherReading[];
   fused_speed: Partial<FusedSpeedEntry>;
   shares: Partial<InspectedSharesEntry>;
   effect_open: boolean;
@@ -1228,8 +1228,6 @@ export interface InspectorActions {
   recipe: { name: string };
   open: { text: string; file?: string };
   open_picture: { data: string };
-  open_folder: { path: string };
-  give_masks: {};
   open_scope: { scope: string };
   select: { node: string };
   undo: {};

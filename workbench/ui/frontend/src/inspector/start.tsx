@@ -7,26 +7,6 @@ import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 
-/** Targets that the data have and the graph does not read. */
-export function Unread({ link }: { link: Link<"inspector"> }) {
-  const unread = useField(link, "unread", []);
-  return (
-    <section class="wb-start" data-wb="unread" aria-label="Annotations" hidden={!unread.length}>
-      <p>The data have annotations that are not read:</p>
-      {unread.map(({ place, words }) => (
-        <button
-          key={place}
-          type="button"
-          onClick={() => (place ? link.ask("open_folder", { path: place }) : link.ask("give_masks", {}))}
-        >
-          <Icon name="plus" size={18} />
-          <b>{words}</b>
-        </button>
-      ))}
-    </section>
-  );
-}
-
 export function Start({ link }: { link: Link<"inspector"> }) {
   const { name = "", line = "", picture = "", example = false } = useField(link, "start", {});
   const input = useRef<HTMLInputElement>(null);
