@@ -236,7 +236,7 @@ def test_compare(tmp_path: Path) -> None:
         (tmp_path / f"{name}.json").write_text(dump_report(report(measured(rate))))
     result = run("compare", tmp_path / "a.json", tmp_path / "b.json")
     assert result.exit_code == 0
-    assert "1.500 times" in result.output
+    assert "ratio 1.500" in result.output
     assert "faster" in result.output
     (tmp_path / "b.json").write_text(dump_report(report(measured(1, device="mixed"))))
     result = run("compare", tmp_path / "a.json", tmp_path / "b.json")

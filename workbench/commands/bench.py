@@ -428,6 +428,6 @@ def scale(
             what += f" of {number} pipeline{'s' * (number != 1)}"
         click.echo(
             f"{point.count:4} {what}: {rate_words(point.row.rate, report.frames)}, "
-            f"{point.speedup:.2f} times, efficiency {point.efficiency:.0%}"
+            f"speedup {point.speedup:.2f}, efficiency {point.efficiency:.0%}"
         )
     options.finish(report)

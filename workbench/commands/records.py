@@ -39,7 +39,7 @@ def compare(first: str, second: str) -> None:
         figures = [rate_figure(row.rate, row.config.frames) for row in rows]
         click.echo(
             f"{pair.name:{wide}}{figures[0]:>10} -> {figures[1]:>10} "
-            f"{rate_unit(pair.second.config.frames)}, {pair.ratio.median:.3f} times "
+            f"{rate_unit(pair.second.config.frames)}, ratio {pair.ratio.median:.3f} "
             f"({pair.ratio.low:.3f} to {pair.ratio.high:.3f}): {pair.verdict}"
         )
         if pair.differs:
@@ -100,8 +100,10 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
         except OSError as error:
             raise SaveError(f"The folder {plots} cannot be created: {error.strerror}.") from None
     for stem, report in found.items():
-        best = f"{rate_figure(report.best or 0.0, report.frames):>10} {rate_unit(report.frames)}"
-        shown = f"{best} (best)" if report.kind != "operators" else ""
+        shown = ""
+        if report.kind != "operators":
+            rate = report.best and rate_figure(report.best, report.frames)
+            shown = f"{rate:>10} {rate_unit(report.frames)} (best)" if rate else "  not measured"
         click.echo(
             f"{stem:32}{report.created[:16]:18}{report.kind:10}{report.graph:18}{shown:25}"
             f"{report.name}".rstrip()
