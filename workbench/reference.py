@@ -1,7 +1,7 @@
-"""The reference of all public names, built from their docstrings.
+"""Build the API reference of all public names from their docstrings.
 
-``python -m workbench.reference`` writes ``REFERENCE.md`` beside this module; a test says where that
-is not up to date, and runs every example of it.
+``python -m workbench.reference`` writes ``REFERENCE.md`` next to this module. A test checks that it
+is up to date, and runs every example in it.
 """
 
 from __future__ import annotations
@@ -33,42 +33,42 @@ graph = wb.read("photos").decode().resize(size=(224, 224))
 graph = graph.rotate(angle=5, keep_size=True).with_settings(batch_size=8)
 w = wb.Workbench(graph, restore=False)
 engine = wb.Engine()
-report = w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG)  # without it in half a minute
+report = w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG)  # faster than the default
 found = wb.optimise(graph, "photos", config=COARSE_CONFIG)
 
 
 def brighten(image, by):
     return np.clip(image + by, 0, 255).astype(np.uint8)
 """
-"""What every example may use."""
+"""Setup code that is available to every example."""
 
 GROUPS: Mapping[str, tuple[str, str]] = {
     "Data and graphs": (
-        "A graph never changes: each call gives another one.",
+        "A graph is immutable: each method call returns a new graph.",
         "read outputs Graph NodeHandle Settings load_recipe load_recipes read_graph load_graph "
         "dump_graph write_samples Node Port Edge",
     ),
     "Operators": (
-        "DALI's operators are methods of graphs and of values; `help(graph.rotate)` has DALI's own "
-        "text on each.",
+        "DALI's operators are methods of graphs and of their outputs. `help(graph.rotate)` shows "
+        "DALI's documentation of an operator.",
         "fn random DataNode Catalog load_catalog node numba_node FunctionNode trust_graph",
     ),
     "Workbench": (
-        "The widget, and what a cell does with it.",
+        "The widget, and its use from cells.",
         "Workbench LiveNode LiveSettings SelectedSamples loader KernelLoader",
     ),
     "Preview and batches": (
-        "DALI runs in a worker process, never in the caller's.",
+        "DALI runs in a worker process, not in the process of the caller.",
         "Engine PreviewRequest preview_batch PreviewResult preview_outputs OutputBatch replay "
         "compare GraphComparison GraphDifferences",
     ),
     "Speed": (
-        "Measured on this machine and these data.",
+        "Measurements on this machine with your data.",
         "Benchmark MeasurementConfig QUICK_CONFIG COARSE_CONFIG Report load_report Measurement "
         "optimise Optimisation",
     ),
     "Export and import": (
-        "There is one way from a graph to a pipeline: the emitted source.",
+        "Every pipeline is built from the exported source of its graph.",
         "emit_script export Export from_file from_pipeline from_torchvision from_albumentations "
         "ImportedGraph ImportReport compare_transforms TransformComparison",
     ),
@@ -77,8 +77,8 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "check_graph check_warnings Faults Fault check_folder FolderCheck Verification",
     ),
     "Errors": (
-        "All are `WorkbenchError`s; each message names the fact, the value found, the values "
-        "allowed and the remedy. Each example raises the error it stands with.",
+        "All errors are subclasses of `WorkbenchError`. A message names the problem, the value "
+        "found, the allowed values and the fix. Each example raises the documented error.",
         "WorkbenchError ArgumentError CatalogError DataError GraphError GraphFormatError "
         "GraphEditError UnknownNameError UnsupportedUseError GraphFaultsError GraphExportError "
         "MissingLibraryError EngineError PipelineError "
@@ -86,7 +86,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "PipelineFormatError SaveError",
     ),
 }
-"""What the names are for: title -> a sentence, and the names in order."""
+"""Sections of the reference: title -> an introduction, and the names in order."""
 RETURNED = frozenset(
     {
         "Faults",
@@ -100,7 +100,7 @@ RETURNED = frozenset(
         "Verification",
     }
 )
-"""Classes whose instances public functions return, and that nobody constructs."""
+"""Classes that are only returned by public functions, so their constructor is not documented."""
 MEMBERS: Mapping[str, str] = {
     "Graph": "batch show save diff with_p if_else one_of some_of repeat decode named with_settings "
     "node has walk sources",
@@ -125,16 +125,16 @@ MEMBERS: Mapping[str, str] = {
     "Verification": "to_frame plot",
     "Catalog": "find",
 }
-"""What code uses of a class."""
+"""Members that are documented, for each class."""
 
 _BLOCK = re.compile(r"^(?P<lead>.*?)::\n\n(?P<code>(?:(?: {4}.*)?\n)+)", re.MULTILINE)
-"""An example: what is indented behind ``::``."""
+"""An example: the indented lines after ``::``."""
 _SECTION = re.compile(r"^(\w+)\n-+\n((?:(?:[^\s:].*:|(?: {4}.*)?)\n)+)", re.MULTILINE)
-"""Parameters or attributes, as NumPy's style has them."""
+"""Parameters or attributes in NumPy style."""
 
 
 def find(name: str) -> Any:
-    """What a name of the reference means: ``Graph``, ``Graph.repeat``."""
+    """Return the object of a name such as ``Graph`` or ``Graph.repeat``."""
     owner, _, member = name.partition(".")
     value = getattr(import_module("workbench"), owner)
     if not member:
@@ -154,7 +154,7 @@ def _member(owner: type, name: str) -> Any:
 
 
 def names() -> Iterator[str]:
-    """Every name of the reference, in order, each class before its members."""
+    """Yield every name of the reference in order, each class before its members."""
     for _, listed in GROUPS.values():
         for name in listed.split():
             yield name
@@ -162,19 +162,19 @@ def names() -> Iterator[str]:
 
 
 def docstring(name: str) -> str:
-    """The docstring of a name without indentation."""
+    """Return the docstring of a name without indentation."""
     value = find(name)
     own = value.__dict__.get("__doc__") if isinstance(value, type) else value.__doc__
     return inspect.cleandoc(own or "") + "\n"
 
 
 def examples(name: str) -> list[str]:
-    """The examples of a name, each as Python source."""
+    """Return the examples in the docstring of a name, each as Python source."""
     return [dedent(found["code"]).strip("\n") + "\n" for found in _BLOCK.finditer(docstring(name))]
 
 
 def signature(name: str) -> str:
-    """A name as it is called: without ``self``, and without types."""
+    """Return the call signature of a name, without ``self`` and without types."""
     value = find(name)
     owner, _, member = name.partition(".")
     if member and isinstance(inspect.getattr_static(find(owner), member, None), property):
@@ -189,8 +189,8 @@ def signature(name: str) -> str:
     return f"{shown}{inspect.Signature(bare)}"
 
 
-class _Dots:
-    """A default that has no literal."""
+class _Ellipsis:
+    """Placeholder for a default value that has no literal."""
 
     def __repr__(self) -> str:
         return "..."
@@ -199,11 +199,11 @@ class _Dots:
 def _short(parameter: inspect.Parameter) -> Any:
     if parameter.default is parameter.empty or repr(parameter.default)[0] != "<":
         return parameter.default
-    return _Dots()
+    return _Ellipsis()
 
 
 def _markdown(text: str) -> str:
-    """A docstring as Markdown."""
+    """Convert a docstring to Markdown."""
 
     def fence(found: re.Match[str]) -> str:
         lead = f"{found['lead']}:\n\n" if found["lead"].strip() else ""
@@ -219,7 +219,7 @@ def _markdown(text: str) -> str:
 
 
 def _places() -> dict[str, str]:
-    """Where each name stands in the page: headings that are alike are numbered."""
+    """Return the anchor of each heading. Equal headings are numbered, as on GitHub."""
     taken, found = Counter({"reference": 1}), {}
     for title, (_, listed) in GROUPS.items():
         for heading in (title, *listed.split()):
@@ -230,11 +230,11 @@ def _places() -> dict[str, str]:
 
 
 def build() -> str:
-    """The whole reference as Markdown."""
+    """Return the whole reference as Markdown."""
     parts = [
         "# Reference",
-        "Every public name of `workbench`, written by `python -m workbench.reference` from what "
-        "`help` says. Every example is run by the tests, after these lines:",
+        "Every public name of `workbench`. This page is generated from the docstrings by `python -m "
+        "workbench.reference`. The tests run every example after these lines:",
         f"```python\n{START}```",
     ]
     places = _places()
@@ -255,4 +255,4 @@ def build() -> str:
 
 if __name__ == "__main__":
     PATH.write_text(build(), encoding="utf-8")
-    print(f"{PATH} is written.")
+    print(f"Wrote {PATH}.")
