@@ -233,8 +233,8 @@ def build() -> str:
     """Return the whole reference as Markdown."""
     parts = [
         "# Reference",
-        "Every public name of `workbench`. This page is generated from the docstrings by `python -m "
-        "workbench.reference`. The tests run every example after these lines:",
+        "Every public name of `workbench`. This page is generated from the docstrings by "
+        "`python -m workbench.reference`. The tests run every example after these lines:",
         f"```python\n{START}```",
     ]
     places = _places()
