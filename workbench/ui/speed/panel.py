@@ -32,6 +32,7 @@ from workbench.ui.speed.chart_views import part_of
 from workbench.ui.speed.fused_speed import FusedSpeed
 from workbench.ui.speed.record_figures import Choice, RecordFigures
 from workbench.ui.speed.record_store import RecordStore, export_file
+from workbench.ui.speed.record_views import is_drawable
 
 
 class SpeedPanel:
@@ -183,7 +184,12 @@ class SpeedPanel:
         self._shown[run.part] = key
 
     def take(self, report: Report) -> None:
-        """Show what a cell has measured in its part, and keep the record. Takes the lock."""
+        """Show what a cell has measured in its part, and keep the record. Takes the lock.
+
+        A run that was interrupted before the pipeline was measured is only the cell's.
+        """
+        if not is_drawable(report):
+            return
         with self._lock:
             try:
                 key = self.store.add(report)
@@ -303,8 +309,9 @@ class ExperimentTask(BackgroundTask[Report]):
         self._keep(result)
 
     def so_far(self) -> Report | None:
-        """What a tuning has found until then."""
-        return self.experiment.interrupted_report()
+        """What a run has found until then, if the panel can show it."""
+        found = self.experiment.interrupted_report()
+        return found if found is not None and is_drawable(found) else None
 
     def describe(self, share: float, text: str) -> str:
         """With the time that is left, where it can be told."""

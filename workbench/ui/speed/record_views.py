@@ -242,6 +242,15 @@ def record_entry(key: str, report: Report, here: str) -> RecordEntry:
     }
 
 
+def is_drawable(report: Report) -> bool:
+    """Whether the panel can show a record."""
+    try:
+        require_drawable(report)
+    except RecordFormatError:
+        return False
+    return True
+
+
 def require_drawable(report: Report) -> None:
     """Raise RecordFormatError for a record of which a figure cannot be drawn."""
     try:
