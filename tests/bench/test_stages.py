@@ -191,6 +191,17 @@ def test_an_operator_that_dominates_beyond_the_noise_is_named() -> None:
     assert "takes longest: 90.0 ms, 94% of their time." in alone.advice
 
 
+@pytest.mark.thorough
+def test_within_a_time_a_dominating_operator_is_named(photos: Path) -> None:
+    graph = wb.read(photos).decode().resize(size=(96, 96)).with_settings(batch_size=4)
+    graph = graph.gaussian_blur(sigma=9.0, window_size=91).flip()
+    report = StageCostExperiment(graph, str(photos), seconds=20).run()
+    found = stages_of(report.extra)
+    assert found is not None
+    assert found.bottleneck == "gaussian_blur"
+    assert found.advice in repr(report)
+
+
 def test_no_verdict_where_a_stage_costs_something_else_alone() -> None:
     """As once seen: 57 % in the pipeline for an operator that takes 8 ms alone, the blur 622."""
     found = verdict(

@@ -156,10 +156,13 @@ def _range_words(worst: StageCost, total: float) -> str:
     return f"{worst.title} takes most of a batch's time: {low:.0%} to {high:.0%}."
 
 
-def alone_words(costs: Sequence[StageCost]) -> str:
-    """Which operator takes longest by itself, of a run that was ended before the whole was run."""
-    words = longest_alone(costs)
-    return f"Interrupted before the pipeline was measured. {words}" if words else ""
+def alone_report(costs: Sequence[StageCost], total: float, why: str) -> StageReport:
+    """A report by the operators alone; ``why`` says why the pipeline does not do."""
+    slowest = dominates_alone([replace(cost, low=None, high=None) for cost in costs])
+    advice = f"{why} {longest_alone(costs)}".rstrip()
+    return StageReport(
+        tuple(costs), total, None, None, slowest.stage if slowest is not None else "", advice
+    )
 
 
 def longest_alone(costs: Sequence[StageCost]) -> str:

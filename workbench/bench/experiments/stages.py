@@ -9,6 +9,7 @@ has all threads to itself, so the two need not agree: the remainder is shown.
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -17,12 +18,13 @@ import numpy as np
 
 from workbench.bench.experiments.speed_experiment import (
     Outcome,
+    Prepared,
     SpeedExperiment,
     interrupted_rows,
 )
 from workbench.bench.experiments.stage_verdict import (
     Step,
-    alone_words,
+    alone_report,
     function_nodes,
     make_stage_report,
     row_without,
@@ -36,9 +38,13 @@ from workbench.bench.measuring.config import (
 )
 from workbench.bench.measuring.data_files import Cache
 from workbench.bench.measuring.deadline import Deadline, require_seconds
-from workbench.bench.measuring.interleaved import ConfigJobs, without_traceback
+from workbench.bench.measuring.interleaved import TIME_UP, ConfigJobs, without_traceback
 from workbench.bench.measuring.measurement import Measurement
-from workbench.bench.measuring.measurement_config import QUICK_CONFIG, MeasurementConfig
+from workbench.bench.measuring.measurement_config import (
+    FEWEST_ROUNDS,
+    QUICK_CONFIG,
+    MeasurementConfig,
+)
 from workbench.bench.measuring.workload import Workload
 from workbench.bench.records.record import WHOLE, Report
 from workbench.bench.records.stage_report import (
@@ -57,6 +63,7 @@ from workbench.emit.preview.preview_stage import SAMPLE, emit_stage
 from workbench.emit.script import script_of
 from workbench.emit.templates.template_parts import has_blocks
 from workbench.engine.build.pipelines import CompiledSource
+from workbench.engine.protocol.progress import Progress
 from workbench.engine.protocol.registry import sendable, task
 from workbench.engine.run.runner import Runner
 from workbench.engine.run.timing import empty_pipeline_time, time_node
@@ -71,8 +78,10 @@ from workbench.graph.types.devices import decodes, is_generator
 from workbench.sources import Data, Datasets
 
 ALONE_LIMIT = 300.0
-_ALONE_UNTIL, _ROWS_UNTIL = 0.25, 0.85
-"""Of the seconds that it is given: the operators alone end, then the prefixes."""
+_ALONE_UNTIL, _ROWS_UNTIL, _STOPPED_AT = 0.25, 0.75, 0.85
+"""Of the seconds that it is given: the operators alone end, then the prefixes, which are stopped
+later in whatever they do."""
+_TIME_UP = f"not measured: {TIME_UP}"
 _LEAST_FOR_FILES, _START = 5.0, 2.0
 """Seconds that timing files is worth, and that its worker takes to start."""
 
@@ -128,9 +137,13 @@ class StageCostExperiment(SpeedExperiment):
         self._rows: Sequence[Measurement] = ()
         self._alone_ms: Mapping[str, float] = {}
 
+    def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
+        """As every experiment; its time begins here."""
+        self._deadline = Deadline(self._seconds)
+        return super().prepare(on_progress)
+
     def measure_all(self) -> Outcome:
         """Measure each operator alone, every prefix interleaved, then each file alone."""
-        self._deadline = Deadline(self._seconds)
         config = config_of(self.graph)
         resolved = with_config(self.resolved, config)
         graph, devices = resolved.graph, resolved.devices
@@ -163,9 +176,12 @@ class StageCostExperiment(SpeedExperiment):
         self.progress(0.0, "each operator alone")
         nodes = [node.id for node, _ in cut if not isinstance(node, Source)]
         self._alone_ms = self._alone(graph, nodes)
-        how = self._deadline.within(self.measurement_config, len(entries), _ROWS_UNTIL)
-        rows = self.measure(entries, self.progress.part(0.05, 0.97), how)
-        stages = make_stage_report(steps, rows, self._alone_ms, graph, self.prepared.machine)
+        rows = self._measure_in_time(entries)
+        few = any(len(row.rounds) < FEWEST_ROUNDS and row.reason in ("", _TIME_UP) for row in rows)
+        if self._seconds is not None and few and self._alone_ms:
+            stages = self._alone_report("The time was up before every stage was measured.", rows)
+        else:
+            stages = make_stage_report(steps, rows, self._alone_ms, graph, self.prepared.machine)
         self.progress(0.97, "the files one by one")
         files, reason = self._files(resolved)
         stages = replace(stages, files=files, files_reason=reason)
@@ -186,14 +202,46 @@ class StageCostExperiment(SpeedExperiment):
         """The stages so far; before the whole was measured, the operators alone."""
         if (found := super().interrupted_report()) is not None or not self._alone_ms:
             return found
+        stages = self._alone_report("Interrupted before the pipeline was measured.")
+        return self.report(interrupted_rows(self._rows), stages=asdict(stages), interrupted=True)
+
+    def _alone_report(self, why: str, rows: Sequence[Measurement] = ()) -> StageReport:
+        """Of the operators alone, beside what is known of the pipeline."""
         costs = [
             StageCost(node.id, kind, device, None, self._alone_ms.get(node.id), node.op)
             for node, kind, device in self._steps
         ]
-        stages = StageReport(
-            tuple(costs), sum(self._alone_ms.values()), None, None, "", alone_words(costs)
-        )
-        return self.report(interrupted_rows(self._rows), stages=asdict(stages), interrupted=True)
+        total = sum(self._alone_ms.values())
+        if any(row.name == WHOLE and row.rounds for row in rows):
+            batch = self.graph.settings.batch_size
+            total, costs = stage_costs(self._steps, rows, self._alone_ms, batch)
+        return alone_report(costs, total, why)
+
+    def _measure_in_time(self, entries: Sequence[ConfigJobs]) -> Sequence[Measurement]:
+        """Measure entries; once the time is up, what they have by then."""
+        progress = self.progress.part(0.05, 0.97)
+        how = self._deadline.within(self.measurement_config, len(entries), _ROWS_UNTIL)
+        if self._seconds is None:
+            return self.measure(entries, progress, how)
+        is_up = threading.Event()
+
+        def end() -> None:
+            is_up.set()
+            self.stop.set()
+
+        timer = threading.Timer(max(0.0, self._deadline.left(_STOPPED_AT)), end)
+        timer.daemon = True
+        timer.start()
+        try:
+            return self.measure(entries, progress, how)
+        except CancelledError:
+            if not is_up.is_set():
+                raise
+            self.stop.clear()
+            rows = self._rows or [Measurement(one.config, label=one.name) for one in entries]
+            return [row if row.rounds else replace(row, reason=_TIME_UP) for row in rows]
+        finally:
+            timer.cancel()
 
     def _alone(self, graph: Graph, nodes: Sequence[str]) -> dict[str, float]:
         try:
