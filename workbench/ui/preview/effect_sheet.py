@@ -263,7 +263,8 @@ class EffectJob:
             )
         )
         found_idle = self._idle.of(state.inspected)
-        idle = [name for name in names if name in found_idle]
+        noted = args if state.effect_open else ()  # those have a note at their pictures
+        idle = [name for name in names if name in found_idle and name not in noted]
         remark = effect_remark(state.checked.active, self._catalog, state.inspected, names, idle)
         return {
             "effect_open": state.effect_open,

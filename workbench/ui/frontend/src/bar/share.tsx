@@ -21,7 +21,7 @@ interface Props {
 export const FRAGMENT = "#graph=";
 const LONG = 32_000;
 const DRAWING = "Drawing the picture";
-const WHERE = "It opens this app, for who has opened the link with the token that the app printed.";
+const WHERE = "Who opens it needs this app and its token: the link that the app printed.";
 const HINT = "It carries the graph: dropped on a workbench, it opens again.";
 
 export function Share({ picture, ask, graph, stem, linked }: Props) {

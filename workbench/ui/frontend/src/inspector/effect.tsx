@@ -159,11 +159,6 @@ function Pictures({ link, node, rows, args }: Props & { args: string[] }) {
   return (
     <>
       {error && <p class="wb-arg-error">{error}</p>}
-      {note && (
-        <p class="wb-muted" data-wb="effect-note">
-          {note}
-        </p>
-      )}
       <div
         class="wb-effect-grid"
         ref={grid}
@@ -195,6 +190,11 @@ function Pictures({ link, node, rows, args }: Props & { args: string[] }) {
           </Fragment>
         ))}
       </div>
+      {note && (
+        <p class="wb-muted" data-wb="effect-note">
+          {note}
+        </p>
+      )}
       {failures(pictures).map((failure) => (
         <p key={failure} class="wb-arg-error" data-wb="effect-error">
           {failure}
