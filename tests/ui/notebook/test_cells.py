@@ -245,6 +245,7 @@ def completed(completing_shell: Any, text: str) -> list[str]:
         ("g.rotate(angle=wb.random.unif", "uniform"),
         ("wb.fn.reductions.me", "mean"),
         ("g.lab", "labels"),
+        ("g.flip().sho", "show"),
         ("wb.rea", "read"),
         # in lambdas
         ("g.with_p(0.5, lambda x: x.rot", "rotate"),
@@ -254,6 +255,8 @@ def completed(completing_shell: Any, text: str) -> list[str]:
         # arguments
         ("g.rotate(ang", "angle="),
         ("g.rotate(angle=3, ke", "keep_size="),
+        ("g.flip(horizontal=1, p", "p="),
+        ("g.batch(sam", "samples="),
         ("g.rotate(angle=3).resize(si", "size="),
         ("g.with_p(0.5, lambda x: x.rotate(ang", "angle="),
         ("wb.read('photos').decode(output", "output_type="),
@@ -275,6 +278,8 @@ def completed(completing_shell: Any, text: str) -> list[str]:
         ("wb.Workbench('photos', 'simc", "simclr"),
         ("wb.export(g, 'pyto", "pytorch"),
         # settings
+        ("w.settings.batch_s", "batch_size"),
+        ("w.settings.executor = 'sta", "static"),
         ("g.with_settings(batch_s", "batch_size="),
         ("g.with_settings(batch_size=3, device='mi", "mixed"),
         ("g.with_settings(executor='sta", "static"),
@@ -290,7 +295,7 @@ def test_a_variable_is_offered_beside_arguments(completing_shell: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['g["rotat"].an', 'other["rotate"].an', "other.rot", "g.rotate(angle='INT", "(((", ".a"]
+    "text", ['g["rotat"].an', 'other["rotate"].an', "other.rot", "g.batch(0).rot", "(((", ".a"]
 )
 def test_what_is_unknown_completes_nothing(completing_shell: Any, text: str) -> None:
     assert not {"angle", "rotate", "INTERP_NN"} & {*completed(completing_shell, text)}

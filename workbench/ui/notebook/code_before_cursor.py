@@ -19,7 +19,7 @@ from workbench.graph.builder.graph_methods import Fn
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.model import Graph, Port
 from workbench.graph.model.operators import OperatorGroup
-from workbench.ui.notebook.notebook_code import CodeAccess, LiveNode
+from workbench.ui.notebook.notebook_code import CodeAccess, LiveNode, LiveSettings
 
 _TOKEN = re.compile(
     r"""(?P<comment>\#[^\n]*)
@@ -150,7 +150,7 @@ class CodeBeforeCursor:
 
 _CODE = ("name", "mark", "number")
 _WORDS = frozenset({"in", "is", "not", "and", "or", "if", "else", "return", "lambda", "yield"})
-KINDS = (Graph, DataNode, Fn, OperatorGroup, NodeHandle, LiveNode)
+KINDS = (Graph, DataNode, Fn, OperatorGroup, NodeHandle, LiveNode, LiveSettings)
 """Objects whose attributes can be read: nothing runs."""
 _DEEPEST = 200
 """Calls in one chain, and names for names."""
@@ -179,13 +179,12 @@ def result_of(function: Any) -> Any:
     if hasattr(function, "spec"):
         owner = getattr(function, "owner", owner)
         return owner if isinstance(owner, Graph) else _VALUE
-    if isinstance(owner, Graph):
-        return owner
     module = getattr(function, "__module__", None) or ""
-    if inspect.isfunction(function) and module.startswith("workbench."):
-        returned = str(inspect.signature(function).return_annotation)
-        return Graph() if returned == "Graph" else None
-    return None
+    if not inspect.isroutine(function) or not module.startswith("workbench."):
+        return None
+    if function.__annotations__.get("return") != "Graph":
+        return None
+    return owner if isinstance(owner, Graph) else Graph()
 
 
 def _item(owner: Any, tokens: list[Token]) -> Any:
