@@ -40,7 +40,7 @@ def tidy(notebook: Any) -> Any:
     tidied = nbformat.from_dict({**notebook, "metadata": METADATA})
     count = 0
     for number, cell in enumerate(tidied.cells):
-        cell.id, cell.metadata = f"cell-{number:02}", {}
+        cell.id, cell.metadata = f"cell-{number:02}", _hidden(cell)
         if cell.cell_type != "code":
             continue
         count += 1
@@ -52,6 +52,12 @@ def tidy(notebook: Any) -> Any:
             if "execution_count" in output:
                 output.execution_count = count
     return tidied
+
+
+def _hidden(cell: Any) -> dict[str, Any]:
+    """What of a cell is collapsed until a reader opens it: its source or its outputs."""
+    hidden = cell.metadata.get("jupyter", {})
+    return {"jupyter": hidden} if hidden else {}
 
 
 def renew(path: Path) -> None:

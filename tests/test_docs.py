@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import workbench as wb
 from workbench.cli import TARGETS, main
 from workbench.graph import load_recipes
 
@@ -121,3 +122,19 @@ def test_the_python_of_the_first_page_runs(
     shown = eval(last, names)
     assert shown.graph["rotate"].angle == 10
     shown.close()
+
+
+def test_the_first_snippet_runs_in_a_fresh_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = README.read_text()
+    assert "workbench samples photos" in text.partition("```python")[0]
+    wb.write_samples("photos")
+    names: dict[str, object] = {}
+    for source in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        *rest, last = source.strip().splitlines()
+        exec("\n".join([*rest, f"shown = {last}"]), names)
+        shown = names["shown"]
+        assert isinstance(shown, wb.Workbench)
+        shown.close()

@@ -68,7 +68,7 @@ MISTAKES = (
     'w.export(target="pytorch", trainin=True)',
     'wb.check_graph("x")',
 )
-UNSEEN = 6
+UNSEEN = 5
 """Mistakes of which mypy cannot know: names that are data, such as those of targets."""
 
 

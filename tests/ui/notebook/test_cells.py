@@ -121,6 +121,16 @@ def test_what_cannot_be_is_an_error_of_a_few_lines(
     assert len((told.err + told.out).splitlines()) <= 5
 
 
+def test_a_cell_is_skipped_if_a_package_is_missing(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.run_line_magic("reload_ext", "workbench")
+    assert shell.run_cell("%%needs json not_there\nmade = 1").success
+    assert "needs not_there. Install with: pip install not_there" in capsys.readouterr().out
+    assert "made" not in shell.user_ns
+    assert shell.run_cell("%%needs json\nmade = 1\nmade + 1").result == 2
+
+
 def test_a_failing_cell_leaves_no_earlier_graph(shell: Any, photos: Path) -> None:
     shell.run_cell_magic("dali", f"'{photos}'", CELL.format(root=str(photos)))
     earlier = shell.user_ns["w"]
@@ -257,6 +267,7 @@ def completed(completing_shell: Any, text: str) -> list[str]:
         ("g.rotate(angle=3, ke", "keep_size="),
         ("g.flip(horizontal=1, p", "p="),
         ("g.batch(sam", "samples="),
+        ("w.bench(dev", "devices="),
         ("g.rotate(angle=3).resize(si", "size="),
         ("g.with_p(0.5, lambda x: x.rotate(ang", "angle="),
         ("wb.read('photos').decode(output", "output_type="),

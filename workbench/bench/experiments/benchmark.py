@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import Any
+from typing import Any, TypedDict
 
 from workbench.arguments import NAMES, TEXT, checked, require_choice, require_kind
 from workbench.bench.experiments.compared_program import (
@@ -40,6 +40,17 @@ from workbench.sources import Data
 
 _SEARCH = 0.5
 """Share of the progress that the searches for workers are."""
+
+
+class BenchOptions(TypedDict, total=False):
+    """The arguments of ``Benchmark`` besides graph and data."""
+
+    devices: Sequence[DecodeDevice]
+    regimes: Sequence[Regime]
+    measurement_config: MeasurementConfig | None
+    cache: Cache
+    name: str
+    peers: Sequence[str]
 
 
 class Benchmark(ComparedExperiment):

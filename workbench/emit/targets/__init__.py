@@ -41,6 +41,7 @@ from workbench.names import did_you_mean
 from workbench.sources import Data, DataFacts, Datasets, data_facts, load_source, open_datasets
 from workbench.sources.good_data import GoodData
 
+_SCROLLED = "max-height: 240px; overflow: auto"
 MOST_SHOWN = 80_000
 """Characters of what an export shows of itself."""
 ADDITIONS = {
@@ -128,7 +129,7 @@ class Export:
         room = MOST_SHOWN // max(1, len(self.files))
         shown = (
             f"<details{' open' if index == 0 else ''}><summary>{escape(path)}</summary>"
-            f"<pre>{escape(code.text)[:room]}</pre></details>"
+            f'<pre style="{_SCROLLED}">{escape(code.text)[:room]}</pre></details>'
             for index, (path, code) in enumerate(self.files.items())
         )
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)

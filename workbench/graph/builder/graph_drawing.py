@@ -12,7 +12,7 @@ from workbench.graph.model import Graph, Node
 from workbench.graph.model.node_order import running_order
 from workbench.names import shortened
 
-_WIDTH, _HEIGHT, _GAP, _PAD, _HEAD = 176, 40, 22, 12, 20
+_WIDTH, _HEIGHT, _GAP, _PAD, _HEAD = 176, 38, 16, 12, 20
 """Pixels: of a box, between boxes, inside a frame, and of its title."""
 _MOST_NODES = 400
 """That are drawn: a picture of more is none."""

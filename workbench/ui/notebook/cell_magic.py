@@ -1,6 +1,6 @@
-"""``%%dali``: a cell with a pipeline written by hand becomes a graph and a workbench.
+"""``%%dali`` makes a graph and a workbench of a cell with a pipeline; ``%%needs`` skips a cell.
 
-``%load_ext workbench`` brings it.
+``%load_ext workbench`` registers both.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -111,6 +112,34 @@ def _data(given: str | None, found: ImportedGraph) -> Datasets:
     return datasets
 
 
+_NEEDS = re.compile(r"%%needs\s+(.+)")
+
+
+def skip_if_missing(lines: list[str]) -> list[str]:
+    """The lines of a cell behind ``%%needs torch``, or a message if a package is not installed.
+
+    A transformation of the source, so that the cell is run as any other.
+    """
+    found = _NEEDS.match(lines[0]) if lines else None
+    if found is None:
+        return lines
+    missing = [name for name in found[1].split() if not _is_installed(name)]
+    if not missing:
+        return lines[1:]
+    names = " ".join(missing)
+    said = f"Skipped: this cell needs {names}. Install with: pip install {names}"
+    return [f"print({said!r})\n"]
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ValueError:  # blocked: sys.modules has None
+        return False
+
+
 def register(shell: Any) -> None:
-    """Give a shell the magic."""
+    """Register the magics in a shell."""
     shell.register_magic_function(dali, magic_kind="cell", magic_name="dali")
+    if skip_if_missing not in shell.input_transformers_cleanup:
+        shell.input_transformers_cleanup.insert(0, skip_if_missing)

@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from workbench.bench.experiments.benchmark import BenchOptions
 from workbench.catalog import load_catalog
 from workbench.catalog.signatures import accepted_values
 from workbench.catalog.spec import ArgSpec
@@ -93,6 +94,8 @@ def _arguments(function: Any) -> list[str]:
     known = [each.name for each in parameters if each.kind in named]
     if _is_read(function):
         known += sorted(_reader_arguments())
+    if getattr(function, "__qualname__", "") == "RunAccess.bench":
+        known += [*BenchOptions.__annotations__]
     return known
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from inspect import signature
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from workbench.arguments import WHOLE, checked, require_names, told_as
 from workbench.bench import Benchmark, Report
+from workbench.bench.experiments.benchmark import BenchOptions
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.bench.experiments.stages import StageCostExperiment
 from workbench.bench.experiments.tune import TuningExperiment
@@ -73,7 +74,7 @@ class RunAccess:
         return self._live.data_panel.datasets
 
     @checked()
-    def bench(self, **options: Any) -> Report:
+    def bench(self, **options: Unpack[BenchOptions]) -> Report:
         """imgs/s of the exported script, CPU and mixed decoding in turns, with a bar of progress.
 
         ``options`` are those of ``Benchmark``. Raises as that and its ``run`` do::

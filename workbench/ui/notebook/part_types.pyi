@@ -60,6 +60,8 @@ class Bar(Widget):
     """The graph's JSON, for the browser to offer as a file."""
     target: str
     """What the Code panel shows the graph as."""
+    refusals: dict[str, Any]
+    """Targets that cannot hold the graph, and why; empty until asked for."""
     targets: list[dict[str, Any]]
     save_folder: str
     """Where files with a plain name are saved."""
@@ -99,6 +101,8 @@ class Canvas(Widget):
     recipes: list[dict[str, Any]]
     arguments: list[dict[str, Any]]
     """Of the inspected node."""
+    unread_masks: bool
+    """Whether the data have masks that the graph does not read."""
     recent_folders: list[str]
     """As ``list_folders`` found them."""
     selected: list[str]
@@ -131,6 +135,10 @@ class Inspector(Widget):
     """Names of the classes of the data."""
     start: dict[str, Any]
     """A recipe to start from. Empty: the graph is the user's own, and has nodes."""
+    warnings: list[str]
+    """Errors of rows and of the node that stop nothing."""
+    unread: list[dict[str, Any]]
+    """Targets of the data that the graph does not read."""
     fused_speed: dict[str, Any]
     """An if against one operator."""
     shares: dict[str, Any]
@@ -209,6 +217,8 @@ class Preview(Widget):
     """Keys of the augmentations, node.name, whose samples alone are shown; empty: all."""
     stale: str
     """Why the picture is not of the present graph; empty if it is."""
+    rendering: bool
+    """Whether the picture is of the graph before, and the one of the graph just opened follows."""
     fault: dict[str, Any]
     """What ``stale`` says, with what mends it; empty where that is no fault of the graph."""
     retryable: bool
@@ -291,6 +301,8 @@ class Code(Widget):
     """Another number with each choice of a target, whose code is then shown from its top; 0 once a node is selected, whose lines are then shown."""
     script: dict[str, Any]
     """What ``download`` made."""
+    refusals: dict[str, Any]
+    """As the bar's."""
     targets: list[dict[str, Any]]
     in_view: bool
     """Whether it is on the screen: only then it is sent."""

@@ -27,7 +27,6 @@ def _documents() -> dict[str, Document]:
     return {each.graph.name: each for each in sorted(found, key=lambda each: each.graph.name)}
 
 
-@cache
 def load_recipes() -> dict[str, Graph]:
     """Every recipe by name, in alphabetical order.
 
