@@ -52,6 +52,20 @@ class TestNotebook:
         assert code_cells(path)[first].source.startswith("guess = ")
         assert later, "the answer does not come back to the guess"
 
+    def test_the_answer_is_collapsed_until_the_reader_opens_it(self, path: Path) -> None:
+        cells = read(path).cells
+        (at,) = (n for n, cell in enumerate(cells) if cell.source.startswith("guess = "))
+        answers = [cell for cell in cells[at + 1 :] if re.search(r"\bguess\b", cell.source)]
+        assert answers
+        for cell in answers:
+            if cell.cell_type == "code":
+                assert cell.metadata.get("jupyter", {}).get("outputs_hidden"), cell.source
+
+    def test_it_imports_the_package_alone(self, path: Path) -> None:
+        text = "\n".join(cell.source for cell in code_cells(path))
+        assert "import workbench as wb" in text
+        assert not re.findall(r"^\s*(?:from workbench|import workbench\.).*", text, re.MULTILINE)
+
     def test_it_is_tidy_and_small(self, path: Path) -> None:
         assert path.stat().st_size <= MOST
         assert read(path) == tidy(read(path)), f"python -m tests.notebook_outputs {path}"
