@@ -60,6 +60,8 @@ class Bar(Widget):
     """The graph's JSON, for the browser to offer as a file."""
     target: str
     """What the Code panel shows the graph as."""
+    unread: list[dict[str, Any]]
+    """Targets of the data that the graph does not read."""
     refusals: dict[str, Any]
     """Targets that cannot hold the graph, and why; empty until asked for."""
     targets: list[dict[str, Any]]
@@ -137,8 +139,6 @@ class Inspector(Widget):
     """A recipe to start from. Empty: the graph is the user's own, and has nodes."""
     warnings: list[str]
     """Errors of rows and of the node that stop nothing."""
-    unread: list[dict[str, Any]]
-    """Targets of the data that the graph does not read."""
     fused_speed: dict[str, Any]
     """An if against one operator."""
     shares: dict[str, Any]
