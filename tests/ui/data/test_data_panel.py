@@ -201,6 +201,7 @@ def test_annotations_in_a_folder_and_their_masks_are_offered(make: Make, shapes:
     assert not screen["canvas", "unread_masks"]
     model.act("bar", {"do": "open_folder", "path": places[0]})
     screen.wait(lambda s: s["canvas", "unread_masks"], "the offer of masks")
+    assert screen["data", "summary"]["kind"].endswith(f"images in {shapes / 'coco' / 'images'}")
     model.act("canvas", {"do": "give_masks"})
     screen.wait(lambda s: not s["canvas", "unread_masks"], "the masks that are read")
     assert model.graph.node(model.graph.outputs["masks"].node).op == "follow_masks"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Literal, TypedDict
 
+from workbench.errors import DataError
 from workbench.sources import Dataset, load_source, readings_with_targets
 
 
@@ -144,6 +146,7 @@ def other_readings(dataset: Dataset, read: Dataset) -> list[OtherReading]:
         file = "" if each.location == dataset.location else os.path.basename(each.location)
         words = f"Read {load_source(each.kind).about}" + f": {file}" * bool(file)
         found.append({"place": f"{each.kind}:{each.location}", "words": words})
-    if load_source(read.kind).has_unread_masks(read):
-        found.append({"place": "", "words": "Give out masks: the annotations have outlines"})
+    with suppress(DataError):  # the annotations may have gone meanwhile
+        if load_source(read.kind).has_unread_masks(read):
+            found.append({"place": "", "words": "Give out masks: the annotations have outlines"})
     return found

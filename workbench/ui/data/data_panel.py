@@ -417,6 +417,7 @@ class DataPanel:
             passed_over=passed_over_text(facts),
             read_all=f"pillow_images:{self.dataset.location}" if facts.passed_over else "",
             also=other_readings(self.dataset, self._read),
+            kind=_kind_text(self.dataset),
             counting=False,
             classes=list(facts.classes),
             class_counts=[{"name": n, "count": c} for n, c in facts.class_counts.items()],
@@ -490,6 +491,14 @@ class DataPanel:
             if not self._closed:
                 self.view = {**self.view, **view}  # type: ignore[typeddict-item]
                 self._changed(message)
+
+
+def _kind_text(dataset: Dataset) -> str:
+    """What the data are read as; of annotations also the folder that was chosen for the images."""
+    about = taken_as(dataset)
+    if load_source(dataset.kind).op != "readers.coco":
+        return about
+    return f"{about}, images in {dataset.root}"
 
 
 def _version(dataset: Dataset) -> str:
