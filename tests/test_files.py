@@ -316,7 +316,7 @@ def test_the_home_folder_is_for_users_of_this_machine(
     [
         (errno.ENOSPC, "there is no space left in /x"),
         (errno.EFBIG, "ulimit -f"),
-        (errno.ENOMEM, "the memory does not suffice"),
+        (errno.ENOMEM, "there is not enough memory"),
         (errno.EAGAIN, "ulimit -u"),
         (errno.EMFILE, "ulimit -n"),
     ],

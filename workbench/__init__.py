@@ -1,29 +1,28 @@
-"""Compose, see, measure and ship NVIDIA DALI image augmentation pipelines.
+"""Build, preview, measure and export NVIDIA DALI image augmentation pipelines.
 
 ::
 
     import workbench as wb
 
     wb.Workbench("photos")                       # in JupyterLab
-    wb.Workbench("photos", "imagenet-train")     # begin with a recipe
+    wb.Workbench("photos", "imagenet-train")     # start with a recipe
 
-Graphs are made in code too::
+Graphs can be built in Python::
 
     graph = wb.read("photos").decode().resize(size=(224, 224))
     graph = graph.with_p(0.5, lambda x: x.rotate(angle=wb.random.uniform(range=(-10, 10))))
     w = wb.Workbench(graph)
-    images = w.batch(0).images                   # arrays, as the exported script gives them
+    images = w.batch(0).images                   # arrays, equal to those of the exported script
 
-The parts under it can be used without an interface: ``load_recipe`` and ``read_graph`` give a
-``Graph``, ``check_graph`` says why it cannot run, ``preview_batch`` renders a batch in an
-``Engine``, ``Benchmark`` measures, ``emit_script`` gives the code to ship and ``export`` that for
-PyTorch and other frameworks. ``from_pipeline`` and ``from_file`` bring DALI pipelines
-back, ``from_torchvision`` and ``from_albumentations`` compositions of these, which
-``compare_transforms`` sets beside their libraries.
+All parts can be used without the user interface: ``load_recipe`` and ``read_graph`` return a
+``Graph``, ``check_graph`` lists its faults, ``preview_batch`` renders a batch in an ``Engine``, and
+``Benchmark`` measures. ``emit_script`` returns the script of a graph, and ``export`` the programs
+for PyTorch and other frameworks. ``from_pipeline`` and ``from_file`` import DALI pipelines;
+``from_torchvision`` and ``from_albumentations`` import compositions, and ``compare_transforms``
+compares these with their libraries.
 
-``REFERENCE.md`` beside this file has every name by what it is for, with an example each, as
-``help`` has. Names are loaded when they are first used: importing this package takes a few
-milliseconds.
+``REFERENCE.md`` next to this file lists every public name with an example; ``help`` shows the same
+text. Names are loaded when they are first used, so importing this package takes a few milliseconds.
 """
 
 from __future__ import annotations
@@ -256,13 +255,13 @@ _HOMES = {
     "ui.notebook.graph_comparison": "GraphComparison compare",
     "ui.notebook.widget": "Workbench",
 }
-"""Module -> the names that it gives."""
+"""Module -> the public names that it defines."""
 GRAPH_METHODS = {"batch": "preview.graph_batches", "show": "preview.graph_batches"}
-"""Method of a graph -> the module that has it: one that ``graph`` does not import."""
+"""Method of a graph -> its module, for methods in modules that ``graph`` does not import."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 
-if not TYPE_CHECKING:  # mypy would accept every name
+if not TYPE_CHECKING:  # otherwise mypy would accept every name
 
     def __getattr__(name: str) -> Any:
         if name not in _HOME_OF:
@@ -281,7 +280,7 @@ def __dir__() -> list[str]:
 
 
 def _register_completion() -> None:
-    """Let the shell that imports the package complete graphs, where it is IPython's."""
+    """Register completion of graphs if the package is imported in IPython."""
     running = sys.modules.get("IPython.core.getipython")
     shell = running.get_ipython() if running else None
     if shell is not None:
@@ -292,5 +291,5 @@ _register_completion()
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """``%load_ext workbench``: the cell magic ``%%dali``."""
+    """Register the cell magic ``%%dali``, called by ``%load_ext workbench``."""
     import_module("workbench.ui.notebook.cell_magic").register(shell)

@@ -1,4 +1,4 @@
-"""Arguments of public functions, told where they are given: of another kind, or an unknown name."""
+"""Validate the arguments of public functions: their types, choices and names."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What an argument must be: in words, and whether a value is."""
+    """An allowed type of argument: its description, and a predicate for values."""
 
     words: str
     fits: Callable[[Any], bool]
 
     @classmethod
     def of(cls, made_by: str, *types: type) -> Kind:
-        """Instances of some types, and what makes one: ``workbench.Engine()``."""
+        """Instances of ``types``. ``made_by`` shows how to create one: ``workbench.Engine()``."""
         article = "an" if types[0].__name__[0] in "AEIOU" else "a"
         words = f"{article} {types[0].__name__}: {made_by}"
         return cls(words, lambda value: isinstance(value, types))
@@ -49,10 +49,10 @@ APPLY = Kind("a function of the graph: lambda x: x.rotate(angle=5)", callable)
 
 
 def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Let a function raise ArgumentError where arguments are not of these kinds.
+    """Decorator that raises ArgumentError for arguments that are not of these kinds.
 
-    None passes where it is the default. A keyword that the function has not is told with the
-    nearest. A method is named as a person writes it where its class says so: ``_written = "w"``.
+    None is accepted if it is the default. An unknown keyword raises UnknownNameError with the
+    nearest name. In messages, ``_written = "w"`` in a class replaces the class name of a method.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -75,7 +75,7 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
                     require_kind(f"{where}: {name}", value, kinds[name])
             try:
                 return function(*args, **options)
-            except KeyboardInterrupt:  # frames of the workbench would hide the line of the caller
+            except KeyboardInterrupt:  # hide frames of the workbench, to show the caller's line
                 raise KeyboardInterrupt from None
 
         return call
@@ -85,7 +85,7 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 @contextmanager
 def told_as(written: str, inner: str) -> Iterator[None]:
-    """Let a message begin with what a person wrote, in the place of what that calls."""
+    """Replace the prefix ``inner`` of an ArgumentError by ``written``, the call in user code."""
     try:
         yield
     except ArgumentError as error:
@@ -97,7 +97,7 @@ def told_as(written: str, inner: str) -> Iterator[None]:
 
 
 def _taken(signature: inspect.Signature) -> str:
-    """What a function takes, as it is written: ``(graph, catalog=None)``."""
+    """Return the signature without annotations: ``(graph, catalog=None)``."""
     bare = [
         each.replace(annotation=each.empty)
         for each in signature.parameters.values()
@@ -107,7 +107,7 @@ def _taken(signature: inspect.Signature) -> str:
 
 
 def _each(signature: inspect.Signature, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Every value with the parameter that takes it, but for None where that is the default."""
+    """Yield each parameter name with its value, except None for parameters that default to None."""
     for name, value in given.items():
         parameter = signature.parameters[name]
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -117,13 +117,13 @@ def _each(signature: inspect.Signature, given: Mapping[str, Any]) -> Iterator[tu
 
 
 def require_kind(what: str, value: object, kind: Kind) -> None:
-    """Raise ArgumentError where a value is not of a kind."""
+    """Raise ArgumentError if a value is not of a kind."""
     if not kind.fits(value):
         raise ArgumentError(f"{what} is {shown(value)}. Give {kind.words}.")
 
 
 def require_names(where: str, given: Iterable[str], signature: inspect.Signature) -> None:
-    """Raise ArgumentError, with the nearest, for a name that a function has not."""
+    """Raise UnknownNameError, with the nearest name, for a parameter that does not exist."""
     parameters = signature.parameters.values()
     known = [each.name for each in parameters if each.kind is not each.VAR_POSITIONAL]
     known = [name for name in known if name != "self"]
@@ -134,7 +134,7 @@ def require_names(where: str, given: Iterable[str], signature: inspect.Signature
 
 
 def require_choice(what: str, value: object, choices: Iterable[str]) -> None:
-    """Raise ArgumentError where a value is none of some texts."""
+    """Raise ArgumentError if a value is not one of the choices."""
     known = tuple(choices)
     if value not in known:
         hint = did_you_mean(value, known) if isinstance(value, str) else ""
@@ -152,6 +152,6 @@ def require_library(name: str, user: str) -> None:
 
 
 def shown(value: object) -> str:
-    """A value and its type in one line, as a message names it."""
+    """Format a value and its type in one line for a message."""
     text = " ".join(repr(value).split())
     return f"{text if len(text) <= 40 else text[:37] + '...'} ({type(value).__name__})"

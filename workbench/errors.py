@@ -1,4 +1,4 @@
-"""Every error that the workbench raises on purpose, and which mistake raises which.
+"""Every error that the workbench raises deliberately, and the mistake that raises it.
 
 A mistake in a call raises ``ArgumentError``, which is a ValueError. Its kind decides the class:
 
@@ -11,14 +11,14 @@ a value of the wrong type or out of its range    ArgumentError        ValueError
 the same, for an argument of an operator         GraphFaultsError     ArgumentError, ValueError
 an edit that the graph does not allow            GraphEditError       ArgumentError, ValueError
 an unknown recipe; a file that is not a graph    GraphFormatError     ArgumentError, ValueError
-an unknown target; a graph that cannot go there  GraphExportError     ArgumentError, ValueError
-a graph used as what it is not: changed in       UnsupportedUseError  TypeError, ValueError
-place, iterated, asked for its truth
+an unknown target; an unsupported graph          GraphExportError     ArgumentError, ValueError
+a graph used like another Python value: changed  UnsupportedUseError  TypeError, ValueError
+in place, iterated, converted to bool
 data that are missing, empty or unreadable       DataError
 a library that is not installed                  MissingLibraryError  ImportError
 a script or composition that cannot be read      ImportFailedError
 a file that cannot be written                    SaveError
-DALI refuses the pipeline                        PipelineError        EngineError
+DALI rejects the pipeline                        PipelineError        EngineError
 the worker ended, or the call was cancelled      WorkerLostError,     EngineError
                                                  CancelledError
 ===============================================  ===================  ==========================
@@ -33,25 +33,25 @@ the worker ended, or the call was cancelled      WorkerLostError,     EngineErro
     │   │   │   ├── UnknownNameError     nothing has this name
     │   │   │   └── UnsupportedUseError  a graph is not a Python value of this kind
     │   │   ├── GraphFaultsError     the graph cannot run; ``faults`` lists every reason
-    │   │   └── GraphExportError     the graph runs, but cannot go to that target
+    │   │   └── GraphExportError     the graph runs, but the target does not support it
     ├── CatalogError                 DALI is missing, or has no such operator
     ├── DataError                    the folder is missing, empty, unreadable or without images
     ├── MissingLibraryError          a library is not installed; an ImportError too
     ├── EngineError
-    │   ├── PipelineError            DALI refused the pipeline; ``node`` says where, if known
-    │   ├── WorkerLostError          the worker is gone; ``nodes`` says what it ran
+    │   ├── PipelineError            DALI rejected the pipeline; ``node`` is the place, if known
+    │   ├── WorkerLostError          the worker ended; ``nodes`` were running
     │   │   ├── WorkerCrashedError   it ended by itself
     │   │   └── WorkerTimeoutError   it did not answer in time and was ended
-    │   │       └── WorkerSilentError    it gave no sign of life at all: stopped, for example
+    │   │       └── WorkerSilentError    it did not respond at all, for example: paused
     │   └── CancelledError           the caller asked to stop
-    │       └── EngineClosedError    the engine was closed: it runs nothing any more
+    │       └── EngineClosedError    the engine was closed
     ├── RecordFormatError            the text is not a record of measurements for this version
     ├── ImportFailedError            a source has no pipeline that can be read; nothing was written
-    │   └── PipelineFormatError      the bytes are not a pipeline that DALI serialised
-    └── SaveError                    a file could not be written; the old one is untouched
-        └── OverwriteError           it is there already, and nobody said to overwrite it
+    │   └── PipelineFormatError      the bytes are not a serialized DALI pipeline
+    └── SaveError                    a file could not be written; the old one is unchanged
+        └── OverwriteError           the file exists, and overwriting was not requested
 
-A message names the fact, the value found, the values allowed and the remedy. In a notebook it is
+A message names the problem, the value found, the allowed values and the fix. In a notebook it is
 shown with the line of the cell; ``%xmode Verbose`` shows every frame.
 """
 
@@ -65,11 +65,11 @@ if TYPE_CHECKING:
 
 
 OUTSIDE = "reaches outside the image of"
-"""In the message of a PipelineError about a crop window that does not fit."""
+"""Part of the message of a PipelineError about a crop window outside the image."""
 
 
 class WorkbenchError(Exception):
-    """Base of all errors the workbench raises on purpose.
+    """Base of all errors that the workbench raises deliberately.
 
     ::
 
@@ -102,7 +102,7 @@ def _is_of_a_cell(filename: str) -> bool:
 
 
 class ArgumentError(WorkbenchError, ValueError):
-    """A function was given an argument of another kind or out of its range, or an unknown one.
+    """An argument is unknown, has the wrong type or is out of range.
 
     ::
 
@@ -177,7 +177,7 @@ class UnknownNameError(GraphEditError, AttributeError, KeyError):
 
 
 class UnsupportedUseError(GraphEditError, TypeError):
-    """A graph, or a value of it, was changed in place, iterated or asked for its truth.
+    """A graph, or one of its outputs, was changed in place, iterated or converted to bool.
 
     ::
 
@@ -189,7 +189,7 @@ class UnsupportedUseError(GraphEditError, TypeError):
 class GraphFaultsError(GraphError):
     """A graph cannot run.
 
-    ``faults`` holds every reason, in the order of the nodes.
+    ``faults`` contains every reason, in the order of the nodes.
 
     ::
 
@@ -205,7 +205,7 @@ class GraphFaultsError(GraphError):
 
 
 class GraphExportError(GraphError):
-    """A graph runs, but cannot go to an export target. The message names the node.
+    """An export target does not support the graph. The message names the node.
 
     ::
 
@@ -216,7 +216,7 @@ class GraphExportError(GraphError):
 class EngineError(WorkbenchError):
     """Base of the errors of the worker process.
 
-    A worker that is lost leaves the graph as it is; the next call starts another.
+    If a worker is lost, the graph is unchanged, and the next call starts another worker.
 
     ::
 
@@ -227,9 +227,9 @@ class EngineError(WorkbenchError):
 
 
 class PipelineError(EngineError):
-    """DALI refused to build or to run a pipeline.
+    """DALI failed to build or to run a pipeline.
 
-    ``node`` is the id of the node whose source line DALI quoted, or None where it quoted none.
+    ``node`` is the id of the node whose source line DALI quoted, or None if it quoted none.
 
     ::
 
@@ -243,7 +243,7 @@ class PipelineError(EngineError):
 
 
 class WorkerLostError(EngineError):
-    """Base of the two below. ``nodes`` are those that ran then, as far as that is known."""
+    """Base of the two errors below. ``nodes`` were running at that time, as far as known."""
 
     def __init__(self, message: str, nodes: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -251,15 +251,14 @@ class WorkerLostError(EngineError):
 
     @property
     def node(self) -> str | None:
-        """The node at fault, or None where several ran."""
+        """The node that was running, or None if there were several."""
         return self.nodes[0] if len(self.nodes) == 1 else None
 
 
 class WorkerCrashedError(WorkerLostError):
-    """The worker process ended by itself: a crash, a kill, or out of memory.
+    """The worker process ended: it crashed, was killed, or ran out of memory.
 
-    ``killed`` says that SIGKILL ended it: the system for lack of memory, or somebody. Caught as
-    ``EngineError`` is.
+    ``killed`` is True if SIGKILL ended it, sent by a user or by the system for lack of memory.
     """
 
     def __init__(self, message: str, nodes: Sequence[str] = (), killed: bool = False) -> None:
@@ -279,7 +278,7 @@ class WorkerTimeoutError(WorkerLostError):
 
 
 class WorkerSilentError(WorkerTimeoutError):
-    """The worker process gave no sign of life for a while, and was ended."""
+    """The worker process did not respond for some time, and was ended."""
 
 
 class CancelledError(EngineError):
@@ -295,7 +294,7 @@ class CancelledError(EngineError):
 
 
 class EngineClosedError(CancelledError):
-    """The engine was closed for good while the call ran or waited, or before it was made."""
+    """The engine was closed before or during the call."""
 
 
 class RecordFormatError(WorkbenchError):
@@ -303,7 +302,7 @@ class RecordFormatError(WorkbenchError):
 
 
 class ImportFailedError(WorkbenchError):
-    """A script, notebook or file gives no pipeline. The message says why, and where.
+    """A script, notebook or file contains no pipeline that can be read. The message says why.
 
     ::
 
@@ -312,7 +311,7 @@ class ImportFailedError(WorkbenchError):
 
 
 class PipelineFormatError(ImportFailedError):
-    """Bytes are not a pipeline that DALI serialised, or were cut short.
+    """Bytes are not a serialized DALI pipeline, or are truncated.
 
     ::
 
@@ -322,7 +321,7 @@ class PipelineFormatError(ImportFailedError):
 
 
 class SaveError(WorkbenchError):
-    """A file could not be written. What stood there before is untouched.
+    """A file could not be written. The previous file is unchanged.
 
     ::
 
@@ -331,7 +330,7 @@ class SaveError(WorkbenchError):
 
 
 class OverwriteError(SaveError):
-    """A file is there already, and nobody said that it may be overwritten."""
+    """A file exists already, and overwriting was not requested."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path} is there already and was not overwritten.")

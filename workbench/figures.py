@@ -1,7 +1,7 @@
-"""Figures of matplotlib that results give: bars, pictures, and how one becomes a file.
+"""Matplotlib figures of results: bar charts, grids of pictures, and their files.
 
-matplotlib's ``Figure`` with the Agg or SVG canvas; no pyplot, so nothing global is touched and both
-hosts can show them. It is imported when a figure is made: that takes a second.
+Uses ``Figure`` with the Agg or SVG canvas, without pyplot, so no global state changes and both
+hosts can display it. matplotlib is imported when a figure is created, because that takes a second.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 Kind = Literal["png", "svg"]
 MIME = {"png": "image/png", "svg": "image/svg+xml"}
 COLOURS = {"cpu": "#6b7f99", "mixed": "#5a9e00", "peer": "#c9a25f"}
-"""Readable on white and apart for the colour-blind: the bars are labelled as well."""
+"""Readable on white and distinguishable for colour-blind people; bars are labelled as well."""
 LINE = 100
-"""Letters of 8 points in a line as wide as a figure."""
+"""Characters of 8 points in a line of the width of a figure."""
 _DPI = 150
 _MOST_SHOWN = 70_000
-"""Bytes of a figure with pictures that a notebook keeps, where a third is added to them."""
+"""Maximum bytes of a figure with pictures in a notebook, where base64 adds a third."""
 _ACROSS = 4
 """Pictures in a row."""
 MOST_PICTURES = 16
@@ -47,29 +47,29 @@ _SIZE = ArgumentKind(
     ),
 )
 LETTERS = 26
-"""Of a title above a picture."""
+"""Maximum characters of a line in the title of a picture."""
 
 
 def new_figure(height: float, width: float = 7.0) -> Figure:
-    """An empty figure of so many inches, which a notebook shows as PNG."""
+    """Return an empty figure, sizes in inches, which a notebook displays as PNG."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height + 0.7), layout="constrained")
     FigureCanvasAgg(figure)
-    # A notebook shows it also where nobody has turned on pyplot's own figures.
+    # Displayed in notebooks even if pyplot's inline figures are not enabled.
     vars(figure)["_repr_png_"] = partial(render_figure, figure)
     return figure
 
 
 def new_axes(height: float, width: float = 7.0) -> tuple[Figure, Axes]:
-    """A figure with one plot."""
+    """Return a figure with one plot."""
     figure = new_figure(height, width)
     return figure, figure.add_subplot()
 
 
 def render_figure(figure: Figure, kind: Kind = "png") -> bytes:
-    """The picture as PNG (150 dots an inch) or SVG; the same figure gives the same bytes."""
+    """Render as PNG (150 dpi) or SVG. Equal figures have equal bytes."""
     import matplotlib
 
     buffer = io.BytesIO()
@@ -85,7 +85,7 @@ def plot_values(
     title: str,
     ends: Mapping[str, tuple[float, float]] | None = None,
 ) -> Figure:
-    """A bar for each name, with the interval between its ``ends`` where these are known."""
+    """Bar chart with one bar per name, and an error bar between its ``ends`` if known."""
     figure, axes = new_axes(height=1.1 + 0.3 * len(values))
     names = list(values)
     spans = [(ends or {}).get(name, (values[name], values[name])) for name in names]
@@ -106,7 +106,7 @@ def plot_values(
 
 
 def plot_counts(counts: Mapping[str, int], unit: str, title: str) -> Figure:
-    """A bar for each name with its number beside it."""
+    """Bar chart with one bar per name, labelled with its number."""
     from matplotlib.ticker import MaxNLocator
 
     figure = plot_values(counts, unit, title)
@@ -128,7 +128,7 @@ def plot_pictures(
     figsize: tuple[float, float] | None = None,
     ax: Any = None,
 ) -> Figure:
-    """A grid of pictures, arrays as matplotlib's ``imshow`` takes them, each with its title.
+    """A grid of pictures, arrays as in matplotlib's ``imshow``, each with its title.
 
     Without ``rows`` the first ``MOST_PICTURES``. ``ax`` is an Axes that gets the grid, or several,
     one for each picture.
@@ -206,7 +206,7 @@ def show_figure(figure: Figure, name: str) -> None:
 
 
 def _small_jpeg(figure: Figure) -> bytes:
-    """With as many dots an inch as there is room for."""
+    """Encode with the highest resolution that is within ``_MOST_SHOWN`` bytes."""
     for dpi in (_DPI, 120, 90, 60, 40):
         buffer = io.BytesIO()
         figure.savefig(buffer, format="jpeg", dpi=dpi, pil_kwargs={"quality": 80})

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Atomic writing of files and folders: they are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from workbench.errors import OverwriteError, SaveError
 from workbench.roots import Roots
 
 TRIAL_BYTES = 2**16
-"""As large as a record of a measurement: what a disk must have room for."""
+"""Size of a measurement record: free space that ``require_place`` checks for."""
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
-"""What file systems without hard links say."""
+"""Errors of file systems without hard links."""
 
 
 def write_text(path: str | Path, text: str) -> Path:
-    """Write a text file as UTF-8. As ``write_bytes``."""
+    """Write a text file as UTF-8, like ``write_bytes``."""
     return write_bytes(path, encode_text(text, path))
 
 
 def encode_text(text: str, path: str | Path) -> bytes:
-    """A file's text as UTF-8. Raises SaveError, which names its path, for what cannot be."""
+    """Encode text as UTF-8. Raises SaveError with the path if it cannot be encoded."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -35,9 +35,9 @@ def encode_text(text: str, path: str | Path) -> bytes:
 
 
 def write_folder(path: str | Path, files: Mapping[str, str]) -> list[Path]:
-    """Write text files, by path inside a new folder, which then has all of them or is not there.
+    """Write text files, given by their path in a new folder. On failure the folder is not created.
 
-    An empty folder may be there before. Returns the absolute paths. Raises SaveError.
+    The folder may exist if it is empty. Returns the absolute paths. Raises SaveError.
     """
     target = Path(path).expanduser().absolute()
     temporary = target.with_name(f".workbench-{secrets.token_hex(8)}")
@@ -47,7 +47,7 @@ def write_folder(path: str | Path, files: Mapping[str, str]) -> list[Path]:
         for name, text in files.items():
             (temporary / name).parent.mkdir(parents=True, exist_ok=True)
             (temporary / name).write_text(text, encoding="utf-8")
-        os.replace(temporary, target)  # takes the place of an empty folder
+        os.replace(temporary, target)  # replaces an empty folder
     except (OSError, UnicodeEncodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise SaveError(f"{target} was not written: {reason or error}.") from None
@@ -57,11 +57,11 @@ def write_folder(path: str | Path, files: Mapping[str, str]) -> list[Path]:
 
 
 def write_bytes(path: str | Path, data: bytes) -> Path:
-    """Write to a temporary file beside the target, then rename.
+    """Write to a temporary file next to the target, then rename it.
 
-    A symbolic link stays and what it points to is written; a file keeps its mode; a pipe or a
-    device (``/dev/stdout``) is written to as it is. Returns the absolute path. Raises SaveError
-    (full disk, no such folder, no permission); what stood there before is then untouched.
+    A symbolic link is preserved, and its target is written. An existing file keeps its mode. A pipe
+    or a device (``/dev/stdout``) is written directly. Returns the absolute path. Raises SaveError
+    (full disk, no such folder, no permission); the previous content is then unchanged.
     """
     target = Path(path).expanduser().absolute()
     try:
@@ -76,7 +76,7 @@ def write_bytes(path: str | Path, data: bytes) -> Path:
 
 
 def require_place(path: str | Path) -> None:
-    """Raise SaveError where a file of ``TRIAL_BYTES`` cannot be written: for before long work."""
+    """Raise SaveError if a file of ``TRIAL_BYTES`` cannot be written. Called before long work."""
     target = Path(path).expanduser().absolute()
     try:
         mode = _mode(target)
@@ -88,23 +88,23 @@ def require_place(path: str | Path) -> None:
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         with tempfile.TemporaryFile(dir=folder, prefix=".workbench-") as trial:
-            trial.write(bytes(TRIAL_BYTES))  # on a full disk this fails, not making the file
+            trial.write(bytes(TRIAL_BYTES))  # on a full disk writing fails, not creating the file
     except OSError as error:
         raise SaveError(f"{target} cannot be written: {error.strerror or error}.") from None
 
 
 def require_new(path: str | Path) -> None:
-    """Raise OverwriteError where something has that name already."""
+    """Raise OverwriteError if the path exists already."""
     target = Path(path).expanduser().absolute()
     if os.path.lexists(target):
         raise OverwriteError(str(target))
 
 
 def write_below(roots: Roots, path: Path, data: bytes, overwrite: bool = False) -> Path:
-    """Write a file whole or not at all, in a folder below the roots that is there.
+    """Write a file atomically, in an existing folder below the roots.
 
-    Returns the absolute path. Raises OverwriteError for what is there already, unless it is a file
-    and ``overwrite`` says so, and SaveError. A symbolic link is never written through.
+    Returns the absolute path. Raises OverwriteError if the path exists, unless it is a file and
+    ``overwrite`` is True, and SaveError. Symbolic links are never followed.
     """
     target = path.absolute()
     try:
@@ -116,7 +116,7 @@ def write_below(roots: Roots, path: Path, data: bytes, overwrite: bool = False) 
 
 
 def write_folder_below(roots: Roots, path: Path, files: Mapping[str, str]) -> Path:
-    """As ``write_folder``, in a folder below the roots that is there. Returns the new folder."""
+    """Like ``write_folder``, in an existing folder below the roots. Returns the new folder."""
     target = path.absolute()
     try:
         with roots.folder(target.parent) as folder:
@@ -164,7 +164,7 @@ def _write_in(folder: int, target: Path, data: bytes, overwrite: bool) -> None:
 
 
 def _rename_to_new(folder: int, temporary: str, name: str) -> None:
-    """Raises FileExistsError where something came there meanwhile, which a rename replaces."""
+    """Rename, but raise FileExistsError if the target was created meanwhile."""
     try:
         os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
@@ -192,9 +192,9 @@ def _mode(path: Path) -> int | None:
 
 
 def _replace(target: Path, mode: int | None, data: bytes) -> None:
-    # Not named after the target, whose name may be as long as a name can be.
+    # Not named after the target, whose name may already have the maximum length.
     temporary = target.with_name(f".workbench-{secrets.token_hex(8)}")
-    # 0o666 less the umask, which only the kernel can apply without a race between threads.
+    # 0o666 minus the umask, which only the operating system can apply without a race.
     descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     try:
         with open(descriptor, "wb") as file:

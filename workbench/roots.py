@@ -1,6 +1,6 @@
-"""The folders below which the web app opens and saves, also where symbolic links lead elsewhere.
+"""Folders to which the web app restricts opening and saving, also through symbolic links.
 
-A person at a notebook's kernel may read and write what the kernel may: there are no roots there.
+In a notebook there are no roots: the user can read and write what the Jupyter kernel can.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import BinaryIO
 from workbench.errors import DataError, SaveError
 
 VARIABLE = "DALI_WORKBENCH_ROOTS"
-"""Tells a worker the roots, as a JSON list; without it there are none."""
+"""Environment variable that passes the roots to a worker, as a JSON list; unset means no roots."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -26,26 +26,26 @@ class Roots:
 
     folders: tuple[str, ...]
     extensible: bool = field(default=False, compare=False)
-    """Whether a page may add a folder, once its user has confirmed it: on the user's own machine,
-    unless ``--root`` names the folders."""
+    """Whether a page may add a folder after its user has confirmed it. True on the user's own
+    machine, unless ``--root`` lists the folders."""
     added: list[str] = field(default_factory=list, compare=False)
-    """Folders that were added, for every page of this process."""
+    """Folders that users added, shared by all pages of this process."""
 
     @classmethod
     def of(cls, folders: Iterable[str | Path]) -> Roots:
-        """The folders that these paths lead to, each once."""
+        """Resolve the paths and remove duplicates."""
         found = (os.path.realpath(os.path.expanduser(folder)) for folder in folders)
         return cls(tuple(dict.fromkeys(found)))
 
     @property
     def environment(self) -> dict[str, str]:
-        """What ``roots_of_worker`` reads."""
+        """Environment variables for ``roots_of_worker``."""
         return {VARIABLE: json.dumps([*self.folders, *self.added])}
 
     def add(self, path: str | Path) -> None:
-        """Add the folder of some data. Raises DataError where none may be added, or there is none.
+        """Add the folder of some data. Raises DataError if it may not be added or does not exist.
 
-        Workers that run already do not know it: they are started with ``environment``.
+        Running workers are not updated: they were started with ``environment``.
         """
         if not self.extensible:
             raise DataError(f"{path} cannot be opened: {self.refusal(path)}.")
@@ -56,12 +56,12 @@ class Roots:
             self.added.append(folder)
 
     def root_of(self, path: str | Path) -> str | None:
-        """The innermost root that a path without symbolic links lies in, or None."""
+        """Return the innermost root that contains a path without symbolic links, or None."""
         found = (root for root in (*self.folders, *self.added) if _is_within(str(path), root))
         return max(found, key=len, default=None)
 
     def refusal(self, path: str | Path) -> str:
-        """Why a path may not be opened, whatever is there; empty where it may."""
+        """Return why a path may not be opened, or "" if it may. The path need not exist."""
         try:
             real = os.path.realpath(os.path.expanduser(path))
         except ValueError:
@@ -87,12 +87,12 @@ class Roots:
         return self.root_of(os.path.abspath(os.path.expanduser(path))) is not None
 
     def open(self, path: str | Path) -> BinaryIO:
-        """A file, which lies inside whatever links were changed meanwhile.
+        """Open a file that is inside the roots, even if links are changed meanwhile.
 
-        Raises DataError for one outside, and OSError.
+        Raises DataError if it is outside, and OSError.
         """
         self.require([str(path)])
-        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe would wait for its other end
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe would block
         file = os.fdopen(os.open(os.path.expanduser(path), flags), "rb")
         if self.root_of(os.readlink(f"/proc/self/fd/{file.fileno()}")) is None:
             file.close()
@@ -101,10 +101,10 @@ class Roots:
 
     @contextmanager
     def folder(self, path: Path) -> Iterator[int]:
-        """A descriptor of an open folder: what is written through it stays there.
+        """Yield a descriptor of an open folder; files written through it are in that folder.
 
-        No symbolic link on the way is followed out of the roots, also none that is made meanwhile.
-        Raises SaveError, and OSError where there is no such folder.
+        No symbolic link in the path is followed out of the roots, even if it is created meanwhile.
+        Raises SaveError, and OSError if the folder does not exist.
         """
         real = os.path.realpath(path, strict=True)
         root = self.root_of(real)
@@ -124,7 +124,7 @@ class Roots:
             os.close(folder)
 
     def save_folder(self) -> Path:
-        """Where plain names are saved: the working folder, or the first root if that is in none."""
+        """Folder for plain file names: the working folder if it is allowed, else the first root."""
         work = Path.cwd()
         inside = not self.folders or self.root_of(os.path.realpath(work)) is not None
         return work if inside else Path(self.folders[0])
@@ -135,22 +135,22 @@ class Roots:
 
 
 def default_roots(data: Iterable[str | Path], loopback: bool) -> Roots:
-    """The data, the working folder and, where only this machine gets in, the home folder."""
+    """Return the data folders, the working folder and, on loopback, the home folder."""
     home = [Path.home()] if loopback else []
     found = Roots.of([*map(data_folder, data), Path.cwd(), *home])
     return Roots(found.folders, extensible=loopback)
 
 
 def data_folder(path: str | Path) -> Path:
-    """A folder of data, or that of a list of files."""
+    """Return a data folder, or the folder that contains a list of files."""
     found = Path(path).expanduser()
     return found.parent if found.is_file() else found
 
 
 def roots_of_worker(environment: Mapping[str, str] = os.environ) -> Roots | None:
-    """The roots that this process was started with, or None."""
-    told = environment.get(VARIABLE)
-    return None if told is None else Roots(tuple(json.loads(told)))
+    """Return the roots that this process was started with, or None."""
+    roots = environment.get(VARIABLE)
+    return None if roots is None else Roots(tuple(json.loads(roots)))
 
 
 def _is_within(path: str, root: str) -> bool:

@@ -1,4 +1,4 @@
-"""What the system's refusals mean: full disks, limits of memory, processes and files."""
+"""Explain errors of the operating system: full disks, limits of memory, processes and files."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import resource
 import tempfile
 
 NO_THREADS = "DALI could not start its threads"
-"""How the message begins where the system refuses them."""
+"""Start of the message if the operating system refuses threads."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def describe_refusal(error: OSError) -> str:
-    """What a refusal means, and what to do; empty where it is none of the system's limits."""
+    """Explain an error and its fix; "" if no limit of the operating system caused it."""
     reason = error.strerror or str(error)
     match error.errno:
         case errno.EAGAIN:
             why = "the limit of processes or threads is reached"
             remedy = "End other notebooks or programs, or raise it (`ulimit -u`), then try again."
-            remedy = f"{remedy} {memory_limit_words()}".rstrip()  # of which threads take much
+            remedy = f"{remedy} {memory_limit_words()}".rstrip()  # threads need much of it
         case errno.ENOMEM:
-            why, remedy = "the memory does not suffice", memory_remedy()
+            why, remedy = "there is not enough memory", memory_remedy()
         case errno.EMFILE | errno.ENFILE:
             why = "too many files are open"
             remedy = "End other notebooks or programs, or raise it (`ulimit -n`), then try again."
@@ -28,7 +28,7 @@ def describe_refusal(error: OSError) -> str:
             place = error.filename or tempfile.gettempdir()
             why = f"there is no space left in {place}"
             remedy = "Free some, or set TMPDIR to another folder, then try again."
-        case errno.ENOENT if "temporary directory" in reason:  # as ``tempfile`` says
+        case errno.ENOENT if "temporary directory" in reason:  # message of ``tempfile``
             why = "there is no space for temporary files"
             remedy = (
                 "Free some, or set TMPDIR to another folder, or raise the limit of files "
@@ -43,17 +43,17 @@ def describe_refusal(error: OSError) -> str:
 
 
 def is_full(error: OSError) -> bool:
-    """Whether what was written did not fit."""
+    """True if a write failed because of a full disk or a size limit."""
     return error.errno in _FULL
 
 
 def memory_remedy() -> str:
-    """What to do where memory is refused: a limit of this process is named."""
+    """Return the fix for lack of memory, with the limit of this process if there is one."""
     return memory_limit_words() or "End other notebooks or programs, then try again."
 
 
 def memory_limit_words() -> str:
-    """The limit of memory of this process and how to raise it; empty where there is none."""
+    """Describe the memory limit of this process and how to raise it; "" if there is none."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return ""
@@ -64,18 +64,18 @@ def memory_limit_words() -> str:
 
 
 def is_memory_refusal(error: BaseException) -> bool:
-    """Whether memory was refused: to Python, or to a library that is loaded."""
+    """True if Python or a loaded library ran out of memory."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return True
     try:
         text = str(error)
-    except Exception:  # of a class of the user's own, which cannot say what it is
+    except Exception:  # a user's exception class without a working __str__
         return False
     return says_memory_refusal(text)
 
 
 def says_memory_refusal(text: str) -> bool:
-    """Whether what a process or a library said means that memory was refused."""
+    """True if the output of a process or a library means that it ran out of memory."""
     text = text.lower()
     return any(
         words in text

@@ -90,7 +90,7 @@ def test_other_sizes_are_told_with_both(compared: TransformComparison) -> None:
         ("Transpose", "not compared: the worker was ended by SIGKILL: out of memory, or killed"),
         ("Solarize", "of albumentations 0.0.1 has no argument threshold: it is of another version"),
         ("Posterize", "albumentations 0.0.1 has no Posterize: it is of another version"),
-        ("GaussNoise", "what it draws cannot be pinned (random.uniform, noise.gaussian)"),
+        ("GaussNoise", "its random values cannot be fixed (random.uniform, noise.gaussian)"),
         ("ElasticTransform", "no match: DALI draws no such field"),
         ("Lambda", "no match: a function of your own: write it as @wb.node"),
     ],
@@ -104,7 +104,7 @@ def test_what_is_not_compared_says_why(
 def test_it_shows_itself(compared: TransformComparison) -> None:
     text = repr(compared)
     assert text.startswith(
-        "train: 3 of 12 transformations compared with albumentations 0.0.1 on 3 photos; "
+        "train: 3 of 12 transforms compared with albumentations 0.0.1 on 3 photos; "
     )
     assert "  VerticalFlip(p=1.0) (train.py:6) as flip: " in text
     assert "  ElasticTransform() (train.py:13), no match: DALI draws no such field" in text
@@ -137,7 +137,7 @@ def test_a_library_that_is_not_installed_is_one_sentence(photos: Path) -> None:
     assert imported.graph.has("flip")
     found = wb.compare_transforms(imported, photos, samples=1)
     (line,) = found.lines()[1:]
-    assert line.startswith("albumentations is not installed here: pip install albumentations. Not ")
+    assert line.startswith("albumentations is not installed here: pip install albumentations. ")
     assert "pip install albumentations" in found._repr_html_()
     with pytest.raises(ArgumentError, match="no pictures to show: albumentations is not installed"):
         found.plot()
@@ -151,7 +151,7 @@ def test_a_library_that_does_not_load_says_so(
     monkeypatch.syspath_prepend(tmp_path)
     found = wb.compare_transforms(wb.from_albumentations(FLIP), photos, samples=1)
     (fault,) = found.missing.values()
-    assert "does not load (RuntimeError: operator albumentations::nms does not exist)" in fault
+    assert "cannot be imported (RuntimeError: operator albumentations::nms does not exist)" in fault
 
 
 def test_grey_and_broken_photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,16 +163,16 @@ def test_grey_and_broken_photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     found = wb.compare_transforms(wb.from_albumentations(FLIP), tmp_path / "photos")
     assert (found.samples, found.left_out) == (1, ("a/2.jpg",))
     assert found.transforms[0].words == "equal"
-    assert "Left out, for they cannot be decoded: a/2.jpg." in repr(found)
+    assert "Skipped, because they cannot be decoded: a/2.jpg." in repr(found)
 
 
 def test_bad_data_and_arguments(photos: Path, tmp_path: Path) -> None:
     imported = wb.from_albumentations(FLIP)
     with pytest.raises(DataError, match="is empty"):
         wb.compare_transforms(imported, tmp_path)
-    with pytest.raises(DataError, match=r"named data, others; a composition reads data alone"):
+    with pytest.raises(DataError, match=r"named data, others, but a composition reads only data"):
         wb.compare_transforms(imported, {"data": photos, "others": photos})
-    with pytest.raises(ArgumentError, match=r"samples is 0\. Give 1 to 256 photos"):
+    with pytest.raises(ArgumentError, match=r"samples is 0\. The range is 1 to 256"):
         wb.compare_transforms(imported, photos, samples=0)
     with pytest.raises(
         ArgumentError, match=r"imported is .* Give an ImportedGraph: workbench.from"
@@ -180,7 +180,7 @@ def test_bad_data_and_arguments(photos: Path, tmp_path: Path) -> None:
         wb.compare_transforms("train.py", photos)  # type: ignore[arg-type]
     w = wb.Workbench(photos, restore=False)
     with pytest.raises(
-        ArgumentError, match=r"was a pipeline of DALI's\. Give a composition of torc"
+        ArgumentError, match=r"is a DALI pipeline\. Pass an imported composition of torc"
     ):
         wb.compare_transforms(wb.from_pipeline(w.pipeline()), photos)
     w.close()

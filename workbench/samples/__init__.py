@@ -1,7 +1,7 @@
-"""Sample photos, and photos with targets, cut from those of scikit-image and scikit-learn.
+"""Sample photos, also with annotations, cropped from images in scikit-image and scikit-learn.
 
-A machine with no network and no pictures of its own still has something real to augment. Each
-photograph gives one class folder of cuts: other regions, other sizes, both orientations.
+They are available without a network. Each photograph becomes one class folder of crops with
+different regions, sizes and orientations.
 Nothing depends on the clock or on chance, so a second run writes the same bytes as the first
 (with the same Pillow).
 """
@@ -27,23 +27,23 @@ from workbench.arguments import PATH, checked
 from workbench.errors import DataError, SaveError
 
 CUTS = 10
-"""Pictures cut from each photograph."""
+"""Number of crops of each photograph."""
 
 SHORTEST, LONGEST = 300, 1200
-"""Limits of a picture's sides, in pixels."""
+"""Limits of width and height, in pixels."""
 
 ENLARGE = 2.0
-"""A cut is never enlarged more than this; beyond it photographs look soft."""
+"""Maximum enlargement of a crop; larger ones look blurred."""
 
 QUALITY = 90
 RATIOS = (3 / 2, 2 / 3, 4 / 3, 3 / 4, 1.0, 16 / 9, 4 / 5, 3 / 2, 2 / 3, 4 / 3)
-"""Width over height, one for each cut: the shapes that cameras and phones give."""
+"""Aspect ratio (width / height) of each crop, as of cameras and phones."""
 
 UNFINISHED = ".unfinished-"
 NEED_LMDB = ("caffe", "caffe2")
-"""Folders of targets that are written by the package ``lmdb``, where it is installed."""
+"""Folders that are written only if the package ``lmdb`` is installed."""
 ABANDONED = 3600.0
-"""Seconds after which an unfinished folder is one of a run that was killed; a run takes 5."""
+"""Seconds after which an unfinished folder is from a killed run; a run takes 5 s."""
 EXIF_ORIENTATION = 0x0112  # Exif 2.32, table 4: tag "Orientation"
 TURNED_LEFT = 6  # show the stored pixels turned 90 degrees clockwise
 
@@ -52,18 +52,18 @@ Box = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """One photograph of a wheel. ``focus`` is its subject's place, as fractions of the sides."""
+    """A photograph in a Python package. ``focus`` is the position of its subject, from 0 to 1."""
 
     package: str
     file: str
     focus: tuple[float, float]
     credit: str = ""
-    """Author and licence, where the licence asks that they be named."""
+    """Author and license, if the license requires attribution."""
 
 
 @dataclass(frozen=True, slots=True)
 class PhotoCrop:
-    """A region of a photograph (left, upper, right, lower) and the size it is drawn at."""
+    """A region of a photograph (left, upper, right, lower) and its size after resizing."""
 
     box: Box
     size: tuple[int, int]
@@ -94,21 +94,21 @@ Save = Callable[[Path], None]
 
 @checked(folder=PATH)
 def write_samples(folder: str | Path, formats: bool = False, targets: bool = False) -> int:
-    """Fill ``folder`` with class folders of JPEGs and return how many files it then holds.
+    """Write class folders of JPEGs to ``folder``, and return the number of files in it.
 
-    Sides are 300 to 1200 pixels, three channels. With ``formats`` a further folder ``formats``
-    holds one each of PNG, WebP, TIFF, BMP, PPM, JPEG 2000, grayscale, CMYK and Exif-rotated JPEG.
+    Width and height are 300 to 1200 pixels, with three channels. With ``formats``, an additional
+    folder ``formats`` contains one file each of PNG, WebP, TIFF, BMP, PPM, JPEG 2000, grayscale,
+    CMYK and Exif-rotated JPEG.
 
-    With ``targets`` the folder holds, in place of these, 24 photos with shapes drawn on them, of
-    five classes, as data of each kind: ``coco/annotations.json`` (boxes, polygons and key points),
-    ``segmentation`` (masks beside images), ``tfrecord``, ``webdataset``, ``recordio``, ``caffe``
-    and ``caffe2`` (where the package ``lmdb`` is installed); ``video``, in which a shape moves;
-    ``numpy``, arrays of the photos; and ``volumes``, of two channels, with masks.
+    With ``targets``, the folder instead contains 24 photos with shapes of five classes drawn on
+    them, in each data format: ``coco/annotations.json`` (boxes, polygons and key points),
+    ``segmentation`` (images with masks), ``tfrecord``, ``webdataset``, ``recordio``, ``caffe`` and
+    ``caffe2`` (if the package ``lmdb`` is installed), ``video`` with a moving shape, ``numpy``
+    arrays of the photos, and ``volumes`` of two channels with masks.
 
-    What is there already stays as it is: class folders that are missing are added, each all at
-    once; those that another run finishes in the meantime are taken as they are. Raises
-    :class:`DataError` where the folder holds anything else (nothing is written then) and
-    :class:`SaveError` where it cannot be written (no half-written class is left).
+    Existing class folders are not changed, and missing ones are added atomically; several runs can
+    write to the same folder. Raises :class:`DataError` if the folder contains other files (then
+    nothing is written), and :class:`SaveError` if it cannot be written (without partial classes).
 
     ::
 
@@ -119,7 +119,7 @@ def write_samples(folder: str | Path, formats: bool = False, targets: bool = Fal
         from workbench.samples.targets import target_files
 
         if formats:
-            raise DataError("A folder holds photos in all formats, or targets. Write two folders.")
+            raise DataError("formats and targets cannot share a folder. Write two folders.")
         known = target_files(_load, tuple(PHOTOS))
         left_out = () if find_spec("lmdb") else NEED_LMDB
         wanted = {name: files for name, files in known.items() if name not in left_out}
@@ -135,7 +135,7 @@ def write_samples(folder: str | Path, formats: bool = False, targets: bool = Fal
 
 
 def plan_cuts(photo: str, width: int, height: int) -> list[PhotoCrop]:
-    """Say which regions of a photograph of this size, in pixels, become pictures."""
+    """Return the regions of a photograph of this size, in pixels, that are cropped."""
     chance = random.Random(photo)
     focus = PHOTOS[photo].focus
     cuts = []
@@ -158,14 +158,14 @@ def plan_cuts(photo: str, width: int, height: int) -> list[PhotoCrop]:
 
 
 def _place(subject: float, length: float, available: int, share: float) -> float:
-    """Start of a stretch that has ``subject`` at ``share`` of its length, kept in the photo."""
+    """Start of an interval with ``subject`` at ``share`` of its length, clipped to the photo."""
     return min(max(subject - share * length, 0.0), available - length)
 
 
 def _present(folder: Path, ours: dict[str, dict[str, Save]]) -> set[str]:
-    """Names of the sample folders that ``folder`` holds in full; refuse anything else in it."""
+    """Names of the complete sample folders in ``folder``. Raises DataError for other content."""
     try:
-        if not folder.exists():  # asked first: another run may make it between the two questions
+        if not folder.exists():  # checked first, because another run may create it meanwhile
             return set()
         if not folder.is_dir():
             raise DataError(f"{folder} is a file. Name a folder for the sample photos.")
@@ -183,9 +183,9 @@ def _present(folder: Path, ours: dict[str, dict[str, Save]]) -> set[str]:
 
 
 def _write(folder: Path, classes: dict[str, dict[str, Save]]) -> None:
-    """Write every class elsewhere first, so that a full disk leaves no half of one.
+    """Write every class to a temporary folder first, so that a full disk leaves no partial class.
 
-    Other runs may do the same at once: this one removes only what it made.
+    Several runs can do this at the same time: each removes only its own files.
     """
     new = not folder.exists()
     staging = None
@@ -212,12 +212,12 @@ def _write(folder: Path, classes: dict[str, dict[str, Save]]) -> None:
         if staging is not None:
             shutil.rmtree(staging, ignore_errors=True)
         if new and not done:
-            with suppress(OSError):  # another run's photos are in it, or it was never made
+            with suppress(OSError):  # it contains photos of another run, or was never created
                 folder.rmdir()
 
 
 def _staging_place(folder: Path) -> Path:
-    """Beside the folder, where no reader takes it for a class; inside it where that cannot be."""
+    """Parent of the temporary folder: that of ``folder``, or ``folder`` if that is not writable."""
     real = folder.resolve()
     beside = not real.is_mount() and os.access(real.parent, os.W_OK | os.X_OK)
     return real.parent if beside else real
@@ -231,7 +231,7 @@ def _remove_abandoned(place: Path) -> None:
 
 
 def _move(source: Path, target: Path) -> None:
-    """Rename a class folder, unless another run has put the same one there."""
+    """Rename a class folder, unless another run has already created the same one."""
     try:
         source.rename(target)
     except OSError as error:
@@ -257,7 +257,7 @@ def _save(picture: Image.Image, name: str, path: Path, exif: bytes = b"") -> Non
 
 
 def _format_files() -> dict[str, Save]:
-    """One picture of each kind that is not an ordinary JPEG."""
+    """One picture in each format other than an ordinary JPEG."""
 
     def plain(name: str) -> Save:
         return lambda path: _load(name).save(path)
@@ -288,7 +288,7 @@ def _format_files() -> dict[str, Save]:
 
 def _load(name: str) -> Image.Image:
     source = PHOTOS[name]
-    # The package's folder, without importing it: scikit-learn alone takes a second.
+    # Find the folder of the package without importing it: scikit-learn alone takes a second.
     spec = find_spec(source.package)
     for root in (spec.submodule_search_locations or ()) if spec else ():
         if (path := Path(root) / source.file).is_file():

@@ -1,7 +1,7 @@
-"""Containers of encoded images, as DALI reads them.
+"""Write containers of encoded images in the formats that DALI reads.
 
-TFRecord, WebDataset's tar and RecordIO of MXNet, written without the libraries that usually do, and
-LMDBs of Caffe and Caffe2.
+TFRecord, WebDataset tar and MXNet RecordIO are written without their libraries, and LMDBs of Caffe
+and Caffe2 with the package ``lmdb``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 Feature = bytes | Sequence[bytes] | Sequence[int] | Sequence[float]
-"""What a ``tf.train.Example`` holds under one name; numbers are of one type."""
+"""Value of one feature of a ``tf.train.Example``; all numbers have one type."""
 _PAGE_SIZE = 4096
 _WIRE_BYTES = 2
 _RECORD_IO_MAGIC = 0xCED7230A
@@ -22,7 +22,7 @@ _CRC_32C = 0x82F63B78  # RFC 3720, appendix B.4: Castagnoli's polynomial, revers
 
 
 def varint(number: int) -> bytes:
-    """A whole number as protobuf writes it."""
+    """Encode an integer as a protobuf varint."""
     digits = b""
     while number > 127:
         digits += bytes([number & 127 | 128])
@@ -31,12 +31,12 @@ def varint(number: int) -> bytes:
 
 
 def field(number: int, content: bytes) -> bytes:
-    """A field of a protobuf message that holds bytes or a message."""
+    """Encode a protobuf field that contains bytes or a message."""
     return varint(number << 3 | _WIRE_BYTES) + varint(len(content)) + content
 
 
 def example(features: Mapping[str, Feature]) -> bytes:
-    """A ``tf.train.Example``."""
+    """Encode a ``tf.train.Example``."""
     return field(
         1,
         b"".join(
@@ -57,7 +57,7 @@ def _feature(value: Feature) -> bytes:
 
 
 def framed(record: bytes) -> bytes:
-    """A record of a TFRecord file, with its checksums."""
+    """Encode a record of a TFRecord file, with its checksums."""
     length = struct.pack("<Q", len(record))
     return length + _checksum(length) + record + _checksum(record)
 
@@ -82,14 +82,14 @@ def _crc_table() -> tuple[int, ...]:
 
 
 def add_to_tar(archive: tarfile.TarFile, name: str, content: bytes) -> None:
-    """One file into an open archive."""
+    """Add one file to an open archive."""
     member = tarfile.TarInfo(name)
     member.size = len(content)
     archive.addfile(member, io.BytesIO(content))
 
 
 def write_shard(samples: Iterable[Mapping[str, bytes]], path: Path) -> None:
-    """A WebDataset archive; of each sample the components by their endings."""
+    """Write a WebDataset archive. Each sample maps file extensions to contents."""
     with tarfile.open(path, "w") as archive:
         for number, components in enumerate(samples):
             for ending, content in components.items():
@@ -97,25 +97,25 @@ def write_shard(samples: Iterable[Mapping[str, bytes]], path: Path) -> None:
 
 
 def recorded(image: bytes, label: float) -> bytes:
-    """A record of a RecordIO file, as ``im2rec`` packs an image with one label."""
+    """Encode a record of a RecordIO file, like ``im2rec`` for an image with one label."""
     content = struct.pack("<IfQQ", 0, label, 0, 0) + image
     head = struct.pack("<II", _RECORD_IO_MAGIC, len(content))
     return head + content + bytes(-len(content) % 4)
 
 
 def datum(image: bytes, label: int) -> bytes:
-    """A ``Datum`` of Caffe with an encoded image."""
+    """Encode a Caffe ``Datum`` with an encoded image."""
     return field(4, image) + b"\x28" + varint(label) + b"\x38\x01"
 
 
 def tensors(image: bytes, label: int) -> bytes:
-    """``TensorProtos`` of Caffe2: the encoded image as a string, and its label."""
+    """Encode Caffe2 ``TensorProtos``: the encoded image as a string, and its label."""
     string = b"\x08\x01\x10\x04" + field(6, image)
     return field(1, string) + field(1, b"\x08\x01\x10\x02\x20" + varint(label))
 
 
 def write_lmdb(values: Sequence[bytes], path: Path) -> None:
-    """A ``data.mdb`` with these values under the keys 00000000, ... by the package ``lmdb``."""
+    """Write a ``data.mdb`` with these values under the keys 00000000, ..., with ``lmdb``."""
     import lmdb
 
     size = sum(map(len, values)) + _PAGE_SIZE * (2 * len(values) + 16)

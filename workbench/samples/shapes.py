@@ -1,7 +1,7 @@
-"""Shapes drawn on the sample photos, with all that can be said of them exactly.
+"""Shapes drawn on the sample photos, with their exact annotations.
 
-Coordinates are x, y in pixels, where pixel i covers [i, i + 1]. A mask has the pixels whose centres
-are inside a shape's outline; shapes of a picture do not overlap, and their boxes do not either.
+Coordinates are x, y in pixels; pixel i covers [i, i + 1]. A mask contains the pixels whose centres
+are inside the outline of a shape. Shapes of a picture do not overlap, and neither do their boxes.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ Point = tuple[float, float]
 
 SCENES = 24
 SIZES = ((320, 240), (240, 320), (320, 320), (288, 216))
-"""Width and height of pictures, in turn."""
+"""Width and height of consecutive pictures."""
 QUALITY = 88
 _MOST, _TRIES = 4, 60
 _SMALLEST, _LARGEST = 44, 110
-"""Pixels across a shape."""
+"""Smallest and largest diameter of a shape, in pixels."""
 _APART = 4
-"""Pixels between two boxes, and between a box and the edge."""
+"""Minimum distance in pixels between two boxes, and between a box and the edge."""
 _FINE = 4
-"""Samples along the side of a pixel, for smooth edges."""
+"""Samples per pixel and axis, for antialiasing."""
 
 KEY_POINTS = ("tip", "right", "tail", "left", "centre")
-"""Of every shape, in this order; right and left change places in a mirror."""
+"""Key points of every shape, in this order. A mirror swaps right and left."""
 SKELETON = ((1, 5), (2, 5), (3, 5), (4, 5))
 
 
 def _ring(count: int, *radii: float) -> list[Point]:
-    """Corners at these distances in turn, from the top on."""
+    """Corners of a polygon, from the top on, with these distances from the centre in turn."""
     turns = [2 * math.pi * index / count for index in range(count)]
     return [
         (radii[index % len(radii)] * math.sin(turn), -radii[index % len(radii)] * math.cos(turn))
@@ -58,13 +58,13 @@ OUTLINES: dict[str, tuple[list[Point], list[Point]]] = {
     "arrow": (_ARROW, [(0, -1), (0.8, -0.1), (0, 1), (-0.8, -0.1), (0, -0.1)]),
     "hexagon": (_HEXAGON, [_HEXAGON[0], _HEXAGON[2], _HEXAGON[3], _HEXAGON[4], (0, 0)]),
 }
-"""By class: corners, and key points, in a square from -1 to 1."""
+"""Class -> corners and key points, in a square from -1 to 1."""
 CLASSES = tuple(OUTLINES)
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One shape in a picture. ``corners`` are its polygon's, ``points`` its key points."""
+    """One shape in a picture. ``corners`` is its polygon, ``points`` are its key points."""
 
     name: str
     corners: tuple[Point, ...]
@@ -73,18 +73,18 @@ class Shape:
 
     @property
     def label(self) -> int:
-        """The number of its class, from 1; 0 is the background."""
+        """Number of its class, from 1; 0 is the background."""
         return CLASSES.index(self.name) + 1
 
     @property
     def box(self) -> tuple[float, float, float, float]:
-        """Left, top, right and bottom of its polygon."""
+        """Bounding box of its polygon: left, top, right, bottom."""
         xs, ys = zip(*self.corners, strict=True)
         return min(xs), min(ys), max(xs), max(ys)
 
     @property
     def area(self) -> float:
-        """Of its polygon, in pixels."""
+        """Area of its polygon in square pixels."""
         following = (*self.corners[1:], self.corners[0])
         pairs = zip(self.corners, following, strict=True)
         return abs(sum(x0 * y1 - x1 * y0 for (x0, y0), (x1, y1) in pairs)) / 2
@@ -108,7 +108,7 @@ class Scene:
         return max(self.shapes, key=lambda shape: shape.area).label - 1
 
     def mask(self, number: Callable[[int, Shape], int]) -> NDArray[np.uint8]:
-        """(h, w): for each pixel the number of the shape on it; 0 where there is none."""
+        """Return a (h, w) array with the number of the shape at each pixel, 0 for none."""
         found = np.zeros(self.pixels.shape[:2], np.uint8)
         for index, shape in enumerate(self.shapes):
             found[inside(shape.corners, *self.size)] = number(index, shape)
@@ -116,29 +116,29 @@ class Scene:
 
     @property
     def classes(self) -> NDArray[np.uint8]:
-        """Its mask of classes."""
+        """Mask of class numbers."""
         return self.mask(lambda _, shape: shape.label)
 
     @property
     def instances(self) -> NDArray[np.uint8]:
-        """Its mask of shapes, numbered from 1 in their order."""
+        """Mask of shapes, numbered from 1 in their order."""
         return self.mask(lambda index, _: index + 1)
 
     @property
     def jpeg(self) -> bytes:
-        """Its picture, encoded."""
+        """Encode the picture."""
         return encoded(self.pixels, "JPEG", quality=QUALITY)
 
 
 def encoded(pixels: NDArray[np.uint8], kind: str, **options: int) -> bytes:
-    """A picture (h, w) or (h, w, 3) as the bytes of a file."""
+    """Encode a picture (h, w) or (h, w, 3) as the bytes of a file."""
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, kind, **options)
     return file.getvalue()
 
 
 def inside(corners: Sequence[Point], width: int, height: int, fine: int = 1) -> NDArray[np.bool_]:
-    """Which pixels have their centre inside a polygon, of ``fine`` times as many on each side."""
+    """Mask of the pixels with their centre inside a polygon, at ``fine`` times the resolution."""
     ys, xs = ((np.arange(side * fine) + 0.5) / fine for side in (height, width))
     found = np.zeros((height * fine, width * fine), np.bool_)
     for (x0, y0), (x1, y1) in zip(corners, (*corners[1:], corners[0]), strict=True):
@@ -150,7 +150,7 @@ def inside(corners: Sequence[Point], width: int, height: int, fine: int = 1) -> 
 
 
 def shape_at(name: str, centre: Point, radius: float, turn: float, colour: str) -> Shape:
-    """A shape of that class; ``turn`` in radians, clockwise. Coordinates have two decimals."""
+    """Create a shape; ``turn`` in radians, clockwise. Coordinates have two decimals."""
     sine, cosine = math.sin(turn), math.cos(turn)
 
     def placed(points: Sequence[Point]) -> tuple[Point, ...]:
@@ -168,7 +168,7 @@ def shape_at(name: str, centre: Point, radius: float, turn: float, colour: str) 
 
 
 def draw(pixels: NDArray[np.uint8], shape: Shape) -> NDArray[np.uint8]:
-    """The picture with a shape on it, smooth at its edge."""
+    """Draw a shape on the picture, with antialiasing."""
     height, width = pixels.shape[:2]
     fine = inside(shape.corners, width, height, _FINE)
     share = fine.reshape(height, _FINE, width, _FINE).mean(axis=(1, 3))[..., None]
@@ -177,13 +177,13 @@ def draw(pixels: NDArray[np.uint8], shape: Shape) -> NDArray[np.uint8]:
 
 
 def colour_of(chance: random.Random) -> str:
-    """A bright colour."""
+    """Return a bright colour."""
     return f"hsl({chance.randrange(360)}, {chance.randint(60, 95)}%, {chance.randint(40, 70)}%)"
 
 
 @cache
 def scenes(photos: Callable[[str], Image.Image], names: tuple[str, ...]) -> tuple[Scene, ...]:
-    """All pictures, on the photographs of these names in turn."""
+    """Create all pictures, on the photographs of these names in turn."""
     return tuple(_scene(photos(names[n % len(names)]), n) for n in range(SCENES))
 
 

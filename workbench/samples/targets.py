@@ -1,6 +1,6 @@
-"""The sample pictures with targets, as data of each kind: which files hold what.
+"""Annotated sample data in each format: the files and their content.
 
-Each kind is a folder; ``workbench.sources`` says in ``SourceKind.sample`` what of it to open.
+Each format is a folder. ``SourceKind.sample`` in ``workbench.sources`` is the path to open.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ from workbench.samples.shapes import (
 Photos = Callable[[str], Image.Image]
 Save = Callable[[Path], None]
 Moving = Callable[[str, int], list[bytes]]
-"""The frames of a clip, by class and number."""
+"""Returns the frames of a clip, by class and number."""
 
 CLIPS = 2
-"""Videos of each class."""
+"""Number of videos per class."""
 FRAMES, FRAME_SIZE = 64, (128, 96)
-"""Of each video; width and height."""
+"""Frames per video; width and height."""
 _APART = 4
-"""Of these frames the ones that are written as images."""
+"""Every n-th frame is also written as an image."""
 VOLUMES, VOLUME_SHAPE = 4, (16, 64, 64)
-"""Volumes, and the slices, rows and columns of each."""
+"""Number of volumes; slices, rows and columns of each."""
 _ARRAYS, _ARRAY_SIZE = 8, (160, 120)
 
 
 def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Save]]:
-    """Folder -> file below it -> how it is written. ``load`` gives the photograph of a name."""
+    """Folder -> file in it -> function that writes it. ``load`` returns the photo of a name."""
 
     def every() -> tuple[Scene, ...]:
         return scenes(load, names)
@@ -140,7 +140,7 @@ def _instance_png(scene: Scene) -> bytes:
 
 
 def _annotations(pictures: tuple[Scene, ...]) -> bytes:
-    """COCO's, with polygons and key points: ``cocodataset.org/#format-data``."""
+    """COCO annotations with polygons and key points: ``cocodataset.org/#format-data``."""
     images = [
         {"id": n, "file_name": f"{n:06}.jpg", "width": one.size[0], "height": one.size[1]}
         for n, one in enumerate(pictures)
@@ -161,7 +161,7 @@ def _annotations(pictures: tuple[Scene, ...]) -> bytes:
 
 def _annotation(shape: Shape) -> dict[str, object]:
     left, top, right, bottom = shape.box
-    seen = 2  # as COCO writes that a key point is labelled and visible
+    seen = 2  # COCO's value for a key point that is labelled and visible
     return {
         "category_id": shape.label,
         "bbox": [left, top, round(right - left, 2), round(bottom - top, 2)],
@@ -174,7 +174,7 @@ def _annotation(shape: Shape) -> dict[str, object]:
 
 
 def _features(scene: Scene) -> dict[str, bytes | list[bytes] | list[int] | list[float]]:
-    """As TensorFlow's object detection names them; boxes as shares of the sides."""
+    """Features with the names of TensorFlow's object detection; boxes are relative."""
     width, height = scene.size
     boxes = [shape.box for shape in scene.shapes]
     sides = {"xmin": (0, width), "ymin": (1, height), "xmax": (2, width), "ymax": (3, height)}
@@ -225,7 +225,7 @@ def _save_array(every: Callable[[], tuple[Scene, ...]], number: int, path: Path)
 
 @cache
 def _frames(load: Photos, names: tuple[str, ...], shape: str, clip: int) -> list[bytes]:
-    """The pictures of a shape that crosses a photo and turns."""
+    """Frames of a shape that moves across a photo and rotates."""
     chance = random.Random(f"{shape} {clip}")
     width, height = FRAME_SIZE
     photo = load(names[(CLASSES.index(shape) * CLIPS + clip) % len(names)])
@@ -243,15 +243,15 @@ def _frames(load: Photos, names: tuple[str, ...], shape: str, clip: int) -> list
 
 @cache
 def _volume(number: int) -> tuple[NDArray[np.int16], NDArray[np.uint8]]:
-    """Two modalities (slices, rows, columns, 2) of a body with a lesion, and where that is.
+    """Two modalities (slices, rows, columns, 2) of a body, and the mask of its lesion.
 
-    The second shows the lesion bright, the first dark, as T2 and T1 of magnetic resonance do.
+    The lesion is bright in the second and dark in the first, as in T2 and T1 MR images.
     """
     chance = np.random.default_rng(number)
     places = np.stack(
         np.meshgrid(*[np.linspace(-1, 1, side) for side in VOLUME_SHAPE], indexing="ij")
     )
-    places[0] *= 0.6  # the first slice and the last cut the body, too
+    places[0] *= 0.6  # the first and the last slice cut the body too
     distance = (places**2).sum(axis=0)
     body = distance < 0.9
     middle = chance.uniform(-0.35, 0.35, (3, 1, 1, 1))
@@ -281,7 +281,7 @@ def _list(kind: bytes, content: bytes) -> bytes:
 
 
 def avi(frames: Sequence[bytes], width: int, height: int, codec: bytes = b"MJPG") -> bytes:
-    """An AVI of one video stream of encoded frames, with an index."""
+    """Encode an AVI file with one video stream of encoded frames, and an index."""
     count, most = len(frames), max(map(len, frames))
     sizes = (0, 0, 0x10, count, 0, 1, most, width, height, 0, 0, 0, 0)
     main = struct.pack("<14I", 10**6 // RATE, *sizes)

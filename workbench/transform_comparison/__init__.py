@@ -1,4 +1,4 @@
-"""A composition's transformations beside DALI's, measured on the user's photos."""
+"""Compare the transforms of a composition with DALI's, measured on the user's photos."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = ["MOST_SAMPLES", "TransformComparison", "compare_transforms"]
 MOST_SAMPLES = 256
 _IMPORTED = Kind.of("workbench.from_file(...)", ImportedGraph)
 _QUIET = {"NO_ALBUMENTATIONS_UPDATE": "1"}
-"""Albumentations would ask a server for a newer one."""
+"""Prevents Albumentations from contacting a server to check for updates."""
 _DRAWING = ("random.", "math.", "transforms.", "constant", "shape", "stack", "cast", "subscript")
 """Prefixes of operators that only sample, count or shape."""
 
@@ -59,33 +59,33 @@ def compare_transforms(
     *,
     on_progress: Progress = lambda share, text: None,
 ) -> TransformComparison:
-    """How far DALI's pixels are from the library's, transformation by transformation, on photos.
+    """Measure how far DALI's pixels differ from the library's, for each transform, on photos.
 
-    ``imported`` is what ``from_file``, ``from_torchvision`` or ``from_albumentations`` gave of a
-    composition. Each of its transformations is run alone, by its library and as DALI's nodes, on
-    the first ``samples`` photos (1 to 256), decoded once. What it draws is pinned on both sides:
-    each range to its upper end, ``p`` to 1. What cannot be pinned, such as noise, has no match or
-    whose library is not installed is named with the reason. The script is not run again; the
-    library's classes run in a worker process.
+    ``imported`` is a composition, returned by ``from_file``, ``from_torchvision`` or
+    ``from_albumentations``. Each of its transforms runs alone, with its library and as DALI nodes,
+    on the first ``samples`` photos (1 to 256), which are decoded once. Random values are fixed on
+    both sides: each range to its upper end, ``p`` to 1. A transform is listed with the reason if
+    its random values cannot be fixed (such as noise), if it has no counterpart, or if its library
+    is not installed. The script does not run again; the library's classes run in a worker process.
 
     ::
 
         saved = {"__class_fullname__": "HorizontalFlip", "p": 0.5}
         compared = wb.compare_transforms(wb.from_albumentations(saved), "photos", samples=2)
-        print(compared)  # where Albumentations is not installed it says so
+        print(compared)  # states if Albumentations is not installed
 
-    Raises ArgumentError for what was no composition, and DataError for the data.
+    Raises ArgumentError if ``imported`` is not a composition, and DataError for the data.
     """
     call = imported.transforms
     if call is None:
         raise ArgumentError(
-            f"compare_transforms: {imported.graph.name} was a pipeline of DALI's. Give a "
-            "composition of torchvision, Albumentations, Kornia or timm, as from_file reads it; "
-            "Workbench.verify compares a graph with its own script."
+            f"compare_transforms: {imported.graph.name} is a DALI pipeline. Pass an imported "
+            "composition of torchvision, Albumentations, Kornia or timm; Workbench.verify compares "
+            "a graph with its script."
         )
     if not 1 <= samples <= MOST_SAMPLES:
         raise ArgumentError(
-            f"compare_transforms: samples is {samples}. Give 1 to {MOST_SAMPLES} photos."
+            f"compare_transforms: samples is {samples}. The range is 1 to {MOST_SAMPLES}."
         )
     dataset = _dataset(data)
     count = sum(1 for _ in islice(list_samples(dataset), samples))
@@ -120,8 +120,8 @@ def _dataset(data: Data) -> Dataset:
     datasets = open_datasets(data)
     if set(datasets) != {PARAMETER}:
         raise DataError(
-            f"The data are named {', '.join(datasets)}; a composition reads {PARAMETER} alone. "
-            "Give a folder of photos."
+            f"The data are named {', '.join(datasets)}, but a composition reads only {PARAMETER}. "
+            "Pass a folder of photos."
         )
     require_dataset(datasets[PARAMETER])
     return datasets[PARAMETER]
@@ -139,7 +139,7 @@ def _compared(
     made = import_transforms(step.alone, kind=dataset.kind)
     graph = made.graph.with_settings(batch_size=samples)
     issues = made.report.entries
-    told = ComparedTransform(
+    compared = ComparedTransform(
         step.call.short_name,
         step.text,
         step.call.place,
@@ -149,14 +149,14 @@ def _compared(
     )
     refused = [each.why.removeprefix("left out: ") for each in issues if each.kind == "refused"]
     if refused:
-        return replace(told, state="no match", why="; ".join(dict.fromkeys(refused)))
+        return replace(compared, state="no match", why="; ".join(dict.fromkeys(refused)))
     drawing = _drawing(graph)
     if drawing:
-        return replace(told, why=f"what it draws cannot be pinned ({', '.join(drawing)})")
+        return replace(compared, why=f"its random values cannot be fixed ({', '.join(drawing)})")
     needed = [each.library for each in (*step.before, step.call) if each.library in LIBRARIES]
     fault = next((fault for each in needed if (fault := fault_of(each))), "")
     if fault:
-        return replace(told, why=fault)
+        return replace(compared, why=fault)
     catalog = load_catalog()
     ports = tuple(main_output(each, catalog)[1].port for each in (start, graph))
     calls = to_plain([*step.before, step.call])
@@ -168,20 +168,20 @@ def _compared(
         raise
     except WorkerLostError as error:  # the next call starts another
         why = str(error).partition(". ")[0]
-        return replace(told, why=f"{why[:1].lower()}{why[1:]}")
-    except ImportFailedError as error:  # the limits of scripts; their remedy is another
-        return replace(told, why=str(error).partition(". ")[0])
+        return replace(compared, why=f"{why[:1].lower()}{why[1:]}")
+    except ImportFailedError as error:  # limits of scripts, without the fix for scripts
+        return replace(compared, why=str(error).partition(". ")[0])
     except EngineError as error:
-        return replace(told, why=" ".join(str(error).split()))
+        return replace(compared, why=" ".join(str(error).split()))
     if measured.why:
-        return replace(told, why=measured.why)
-    return replace(told, state="compared", measured=measured)
+        return replace(compared, why=measured.why)
+    return replace(compared, state="compared", measured=measured)
 
 
 def nodes_of(graph: Graph, start: Graph, usual: Sequence[str] = ()) -> tuple[str, ...]:
-    """The operators behind the decoded images, without those that only draw, shape or count.
+    """Return the operators after the decoded images, without those that only sample or count.
 
-    ``usual`` ones are left out too. Where nothing else is there, they are what is there.
+    Operators in ``usual`` are skipped too, unless no others remain.
     """
     known = {node.id for node in start.walk()}
     ops = _ops(graph, known)

@@ -1,7 +1,7 @@
-"""A library's own transformations, made of calls and called with a picture.
+"""Create a library's transforms from recorded calls, and apply them to a picture.
 
-Runs inside the worker process. Of a script nothing runs here: classes that the workbench knows are
-called with the values that were read from it.
+Runs in the worker process. No code of the script runs here: known classes are called with the
+values that were read from the script.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from workbench.engine.script_import.script_sandbox import one_printable_line
 
 Array = NDArray[Any]
 _VALUES = (*LIBRARIES, "cv2", "torch", "numpy", "PIL")
-"""Packages whose constants may be in a call."""
+"""Packages whose constants can be arguments of a call."""
 _ENUMS = ("InterpolationMode.",)
-"""What torchvision's objects hold, without their module."""
+"""torchvision enums, written without their module."""
 _ARITHMETIC = {"mul": "mul", "div": "truediv", "add": "add", "sub": "sub"}
 _ENHANCING = ("Brightness", "Color", "Contrast", "Sharpness")
 
 
 class CannotCallError(Exception):
-    """Why a library's transformation cannot be called."""
+    """A library's transform cannot be called; the message is the reason."""
 
 
 def library_fault(library: str) -> str:
-    """Why a library cannot be used here, and what to do; empty where it can."""
+    """Return why a library cannot be used, with the fix; "" if it can."""
     if find_spec(library) is None:
         return f"{library} is not installed here: pip install {library}"
     try:
@@ -44,8 +44,8 @@ def library_fault(library: str) -> str:
     except Exception as error:
         said = one_printable_line(f"{type(error).__name__}: {error}")
         return (
-            f"{library} does not load ({said}): install the build of it that fits what it needs, "
-            f"or look at python -c 'import {library}'"
+            f"{library} cannot be imported ({said}): install a compatible build; python -c "
+            f"'import {library}' shows the error"
         )
     return ""
 
@@ -59,10 +59,10 @@ def library_version(library: str) -> str:
 
 
 def made_by_library(calls: Sequence[TransformCall], within: str) -> Callable[[Array], Array]:
-    """What applies calls, one after the other, to a picture: uint8 (h, w, 3) to (h, w, c).
+    """Return a function that applies the calls in order: uint8 (h, w, 3) to (h, w, c).
 
-    The first gets what the library ``within`` takes: Pillow's image, an array, or a tensor of 0 to
-    1. Raises CannotCallError.
+    The first call receives the input type of the library ``within``: a Pillow image, an array, or a
+    tensor from 0 to 1. Raises CannotCallError.
     """
     steps = [_step(call, within) for call in calls]
 
@@ -87,7 +87,7 @@ def _given(picture: Array, within: str) -> Any:
 
 
 def _taken(image: Any) -> Array:
-    """As an array, channels last."""
+    """Convert to an array, channels last."""
     if hasattr(image, "detach"):
         tensor = np.asarray(image.detach().cpu())
         tensor = tensor[0] if tensor.ndim == 4 else tensor

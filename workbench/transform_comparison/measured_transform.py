@@ -1,6 +1,6 @@
-"""One transformation measured: the library's own and DALI's, on the same decoded photos.
+"""Measure one transform: the library's and DALI's, on the same decoded photos.
 
-The tasks run inside the worker process.
+The tasks run in the worker process.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from workbench.transform_comparison import library_calls
 from workbench.transform_comparison.library_calls import CannotCallError, made_by_library
 
 _HALF_A_STEP = 0.5
-"""Of 8 bits: floats that are nearer count as equal."""
+"""In steps of 8 bits: floats closer than this count as equal."""
 _SECONDS = 20.0
-"""That a library may take for a photo."""
+"""Time limit of a library for one photo."""
 _SIDE = 256
-"""Pixels of the pictures that are kept."""
+"""Maximum width and height of the stored pictures, in pixels."""
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTransform:
-    """How far a library's pictures and DALI's lie apart over ``samples`` photos.
+    """Difference between a library's and DALI's pixels over ``samples`` photos.
 
-    ``file`` is the photo that is farthest, with both pictures as JPEG; ``left_out`` are files that
-    cannot be decoded. ``why`` says why nothing was measured.
+    ``file`` is the photo with the largest difference, with both results as JPEG. ``left_out`` are
+    files that cannot be decoded. ``why`` is the reason if nothing was measured.
     """
 
     difference: PixelDifference = field(default_factory=PixelDifference)
@@ -55,7 +55,7 @@ class MeasuredTransform:
 
 @task
 def library_state(worker: Worker, library: str) -> tuple[str, str]:
-    """Task: why a library cannot be used, and its version."""
+    """Task: return why a library cannot be used ("" if it can), and its version."""
     fault = library_calls.library_fault(library)
     return (fault, "") if fault else ("", library_calls.library_version(library))
 

@@ -1,6 +1,6 @@
-"""A composition taken apart: each transformation alone, with what it draws pinned to one value.
+"""Split a composition into single transforms with fixed random values.
 
-So both sides can be given the same parameters: a range becomes its upper end, twice, and ``p`` 1.
+Both sides then use the same parameters: a range becomes (upper end, upper end), and ``p`` 1.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _COLOURS = {"brightness": 1.0, "contrast": 1.0, "saturation": 1.0, "hue": 0.0}
 
 @dataclass(frozen=True, slots=True)
 class PinnedTransform:
-    """One transform, with everything pinned that it samples and that can be pinned."""
+    """One transform whose random values are fixed, as far as possible."""
 
     call: TransformCall
     before: tuple[TransformCall, ...] = ()
     """Conversions that come before the call, such as ``ToTensor``."""
     notes: tuple[str, ...] = ()
-    """Notes on what is compared instead, and on what is left out."""
+    """What is compared instead, and what is skipped."""
     within: str = ""
     """The library of its composition."""
 
     @property
     def text(self) -> str:
-        """As it is written: ``ColorJitter(hue=(0.1, 0.1))``."""
+        """Source code of the call: ``ColorJitter(hue=(0.1, 0.1))``."""
         usual = {name: 2 * (value,) for name, value in _COLOURS.items()}
         shown = {
             name: value
@@ -60,16 +60,18 @@ class PinnedTransform:
         return self._composed(self.before)
 
     def _composed(self, steps: tuple[TransformCall, ...]) -> TransformCall:
-        if self.within == "kornia":  # whose pictures are floats
+        if self.within == "kornia":  # its images are floats
             return TransformCall("kornia.augmentation.AugmentationSequential", steps)
-        if self.within == "timm" and len(steps) == 1:  # create_transform, which holds nothing
+        if (
+            self.within == "timm" and len(steps) == 1
+        ):  # create_transform, which contains no transforms
             return self.call
         library = "torchvision" if self.within == "timm" else self.within
         return TransformCall(f"{library}.Compose", (steps,))
 
 
 def comparison_of(call: TransformCall) -> Comparison:
-    """How the library of a call compares it; alone for an unknown class."""
+    """Return how the library compares a call; the default comparison for an unknown class."""
     library = _TABLES.get(call.library)
     return library.comparison(call.short_name) if library is not None else Comparison()
 

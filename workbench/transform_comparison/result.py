@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 State = Literal["compared", "not compared", "no match"]
 _COLUMNS = "transform call library nodes state mean largest psnr equal sizes why notes place"
 _MOST_PLOTTED = 12
-"""Transformations in a figure."""
+"""Maximum number of transforms in a figure."""
 _MOST_ROWS = 60
 _MOST_LETTERS = 300
 _MOST_PICTURES = 60_000
-"""Bytes of the pictures that a notebook keeps, as text."""
+"""Maximum characters of all pictures in a notebook output."""
 _SIDE = 96
-"""Pixels of these."""
+"""Maximum width and height of these pictures, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedTransform:
-    """One transformation: its call with what was pinned, DALI's nodes, and the measured difference.
+    """One transform: its call with fixed values, the DALI nodes, and the measured difference.
 
-    ``notes`` say what is known to be otherwise and what was compared instead, ``why`` why nothing
-    was compared, ``place`` the line of the script.
+    ``notes`` list known deviations and what was compared instead, ``why`` is the reason if nothing
+    was compared, and ``place`` is the line of the script.
     """
 
     name: str
@@ -51,7 +51,7 @@ class ComparedTransform:
 
     @property
     def words(self) -> str:
-        """The measured figures, or why there are none."""
+        """The measured values, or the reason if there are none."""
         found = self.measured.difference
         if self.state != "compared":
             return self.why
@@ -66,13 +66,13 @@ class ComparedTransform:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TransformComparison:
-    """A library's transformations beside DALI's nodes, on the same photos.
+    """Comparison of a library's transforms with DALI's nodes, on the same photos.
 
-    ``transforms`` stand in the order of the composition. Figures are in steps of 8 bits over all
-    photos: the mean and the largest difference, the peak signal-to-noise ratio (dB) and the share
-    of equal values (of floats: nearer than half a step). ``versions`` are those of the libraries,
-    ``missing`` says why one could not be used. A notebook shows both pictures of the photo that is
-    farthest.
+    ``transforms`` are in the order of the composition. Differences are in steps of 8 bits over all
+    photos: the mean and maximum difference, the peak signal-to-noise ratio (dB) and the share of
+    equal values (floats: closer than half a step). ``versions`` are those of the libraries, and
+    ``missing`` maps libraries that could not be used to the reason. A notebook shows both results
+    of the photo with the largest difference.
 
     ::
 
@@ -96,7 +96,7 @@ class TransformComparison:
         return tuple(sorted(found, key=_nearness))
 
     def to_frame(self) -> Any:
-        """A pandas frame: a row a transformation, with its figures or the reason for none.
+        """Return a pandas data frame with one row per transform: its differences or the reason.
 
         ::
 
@@ -104,7 +104,7 @@ class TransformComparison:
             compared = wb.compare_transforms(wb.from_albumentations(saved), "photos", samples=2)
             print(compared.to_frame())
 
-        Raises ImportError where pandas is not installed.
+        Raises ImportError if pandas is not installed.
         """
         import pandas
 
@@ -113,27 +113,27 @@ class TransformComparison:
             found = each.measured.difference
             figures = (found.mean, found.largest, found.psnr, found.equal)
             shown = figures if found.measured else 4 * (math.nan,)
-            told = (found.sizes, each.why, "; ".join(each.notes), each.place)
+            notes = (found.sizes, each.why, "; ".join(each.notes), each.place)
             nodes = ", ".join(each.nodes)
-            rows.append((each.name, each.text, each.library, nodes, each.state, *shown, *told))
+            rows.append((each.name, each.text, each.library, nodes, each.state, *shown, *notes))
         return pandas.DataFrame(rows, columns=_COLUMNS.split())
 
     def plot(self) -> Figure:
-        """A figure of matplotlib: the library's picture and DALI's beside each other.
+        """Return a matplotlib figure with the library's and DALI's result next to each other.
 
-        Each of the photo where the transformation is farthest, the farthest transformations first,
-        twelve at most. Raises ArgumentError where nothing was compared.
+        Shows the photo with the largest difference for each transform, the largest differences
+        first, at most twelve. Raises ArgumentError if nothing was compared.
 
         ::
 
             saved = {"__class_fullname__": "HorizontalFlip", "p": 0.5}
             compared = wb.compare_transforms(wb.from_albumentations(saved), "photos", samples=2)
-            if compared.compared:  # not where Albumentations is missing
+            if compared.compared:  # empty if Albumentations is missing
                 figure = compared.plot()
         """
         shown = [each for each in self.compared if each.measured.theirs and each.measured.ours]
         if not shown:
-            why = "; ".join([*self.missing.values()] or ["no transformation could be compared"])
+            why = "; ".join([*self.missing.values()] or ["no transform could be compared"])
             raise ArgumentError(f"plot: there are no pictures to show: {why}.")
         pictures: list[Any] = []
         titles: list[str] = []
@@ -142,7 +142,7 @@ class TransformComparison:
             figures = each.measured.difference
             titles += [_short(each), f"DALI, {figures.psnr_words if figures.measured else 'sizes'}"]
         more = len(shown) - _MOST_PLOTTED
-        rest = f", the farthest {_MOST_PLOTTED} of {len(shown)}" if more > 0 else ""
+        rest = f", the {_MOST_PLOTTED} largest differences of {len(shown)}" if more > 0 else ""
         return plot_pictures(pictures, titles, f"{self.name}: {self._libraries} and DALI{rest}")
 
     @property
@@ -164,22 +164,24 @@ class TransformComparison:
     def _summary(self) -> str:
         done, every = len(self.compared), len(self.transforms)
         whom = f" with {self._libraries}" if self.versions else ""
-        how = "; ranges are pinned to their upper end, p to 1" if done else ""
+        how = "; ranges are fixed to their upper end, p to 1" if done else ""
         return (
-            f"{self.name}: {done} of {every} transformations compared{whom} on {self.samples} "
+            f"{self.name}: {done} of {every} transforms compared{whom} on {self.samples} "
             f"photo{'s' * (self.samples != 1)}{how}"
         )
 
     @property
     def _faults(self) -> list[str]:
-        """A sentence for each library that could not be used, and of the files."""
+        """One sentence per library that could not be used, and one about skipped files."""
         whys = [each.why for each in self.transforms]
         found = [
-            f"{fault}. Not compared for that: {whys.count(fault)}."
+            f"{fault}. Transforms not compared for this reason: {whys.count(fault)}."
             for fault in self.missing.values()
         ]
         if self.left_out:
-            found.append(_cut(f"Left out, for they cannot be decoded: {', '.join(self.left_out)}."))
+            found.append(
+                _cut(f"Skipped, because they cannot be decoded: {', '.join(self.left_out)}.")
+            )
         return found
 
     @property
@@ -201,18 +203,15 @@ class TransformComparison:
                 break
             pictures[each.text] = cells
             left -= len(cells)
-        head = (
-            "<tr><th>transformation</th><th>nodes</th><th>difference</th>"
-            "<th>library, DALI</th></tr>"
-        )
+        head = "<tr><th>transform</th><th>nodes</th><th>difference</th><th>library, DALI</th></tr>"
         rows = "".join(
             f"<tr><td><code>{escape(each.text[:_MOST_LETTERS])}</code><br>{escape(each.place)}</td>"
             f"<td>{escape(', '.join(each.nodes)[:_MOST_LETTERS])}</td>"
             f"<td>{_words(each)}</td><td>{pictures.get(each.text, '')}</td></tr>"
             for each in self._told[:_MOST_ROWS]
         )
-        told = [self._summary, *self._faults]
-        summary = "<br>".join(escape(line[: 2 * _MOST_LETTERS]) for line in told)
+        lines = [self._summary, *self._faults]
+        summary = "<br>".join(escape(line[: 2 * _MOST_LETTERS]) for line in lines)
         more = len(self._told) - _MOST_ROWS
         rest = f"<p>and {more} more</p>" if more > 0 else ""
         return f"<p>{summary}</p><table>{head}{rows}</table>{rest}"

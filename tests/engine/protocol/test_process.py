@@ -42,7 +42,7 @@ def frame(message: bytes) -> bytes:
         3,
         [
             (errno.EAGAIN, "the limit of processes or threads is reached"),
-            (errno.ENOMEM, "the memory does not suffice"),
+            (errno.ENOMEM, "there is not enough memory"),
             (errno.EMFILE, "too many files are open"),
         ],
     ),
