@@ -14,6 +14,10 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
+IDLE = 60.0
+"""Seconds without anything to watch after which the thread ends: a notebook has many widgets."""
+
+
 class Alarm(Generic[T]):
     """Watches one thing at a time. May be called from any thread."""
 
@@ -25,21 +29,29 @@ class Alarm(Generic[T]):
         """When it is late (``time.monotonic``), and what."""
         self._wakes = 0.0
         """When the thread looks next; infinity while nothing was watched."""
-        self._closed = False
-        threading.Thread(target=self._run, name="workbench-alarm", daemon=True).start()
+        self._closed = self._runs = self._rests = False
 
     def watch(self, what: T, seconds: float) -> None:
         """Ring after so many seconds, unless ``clear`` or another ``watch`` comes first."""
         with self._condition:
             late = time.monotonic() + seconds
             self._watched = late, what
-            if late < self._wakes:
+            if not (self._runs or self._closed):
+                self._runs = True
+                threading.Thread(target=self._run, name="workbench-alarm", daemon=True).start()
+            elif late < self._wakes:
                 self._condition.notify()
 
     def clear(self) -> None:
         """It is done: the thread is not woken for that."""
         with self._condition:
             self._watched = None
+
+    def rest(self) -> None:
+        """End the thread if nothing is watched; the next ``watch`` starts another."""
+        with self._condition:
+            self._rests = True
+            self._condition.notify()
 
     def close(self) -> None:
         """End the thread."""
@@ -57,7 +69,9 @@ class Alarm(Generic[T]):
             while not self._closed:
                 if self._watched is None:
                     self._wakes = float("inf")
-                    self._condition.wait()
+                    woken = not self._rests and self._condition.wait(IDLE)
+                    if not woken and self._watched is None:
+                        break
                     continue
                 self._wakes, what = self._watched
                 left = self._wakes - time.monotonic()
@@ -65,4 +79,5 @@ class Alarm(Generic[T]):
                     self._watched = None
                     return (what,)
                 self._condition.wait(left)
+            self._runs = self._rests = False
             return None

@@ -3,6 +3,7 @@
 import os
 import shutil
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -301,6 +302,21 @@ def test_of_several_widgets_one_keeps_a_worker(
     open_workbench(photos)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_of_many_widgets_the_latest_alone_keeps_threads(open_workbench: Open, photos: Path) -> None:
+    def threads() -> int:
+        return sum(each.name == "workbench-preview" for each in threading.enumerate())
+
+    before = threads()
+    widgets = [open_workbench(photos) for _ in range(5)]
+    assert all(each._static_snapshot.pictured.wait(60) for each in widgets)
+    until = time.monotonic() + 60
+    while threads() > before + 1 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert threads() <= before + 1
+    widgets[0].graph = widgets[0].graph.with_settings(batch_size=3)
+    assert len(widgets[0].batch(0).files) == 3, "one that rests goes on"
 
 
 def test_several_of_one_cell_each_show_their_pictures(open_workbench: Open, photos: Path) -> None:

@@ -297,6 +297,7 @@ class ViewModel:
             self._rests_after_first = self.state.preview is None and self._asked is not None
         if not self._rests_after_first:
             self.engine.end_worker()
+            self.previewer.rest()
 
     def close(self, *, leave_measurement: bool = False) -> None:
         """End the worker and the threads, for good. What is shown stays.
@@ -540,6 +541,8 @@ class ViewModel:
             self._refresh_soon()
         if self._rests_after_first and (state.preview or state.failure):
             self._rests_after_first = not self.engine.rest()
+            if not self._rests_after_first:
+                self.previewer.rest()
 
     def _fields(self) -> Fields:
         shown = graph_fields(self.state, self.history, self.catalog, self.data_panel, self._memo)

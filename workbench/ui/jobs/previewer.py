@@ -17,7 +17,7 @@ from workbench.engine.protocol.call_handle import Caller, CallHandle
 from workbench.engine.protocol.process import Engine
 from workbench.errors import CancelledError, EngineError, WorkbenchError
 from workbench.preview import PreviewRequest, PreviewResult, render_batch
-from workbench.ui.alarm import Alarm
+from workbench.ui.alarm import IDLE, Alarm
 
 PATIENCE = 0.2
 """Seconds before a request counts as slow: the screen says that it is being computed, and a newer
@@ -87,7 +87,9 @@ class Previewer:
         self._handle = engine.handle()
         """That of the calls which the present rendering or job makes."""
         self._thread = threading.Thread(target=self._work, name="workbench-preview", daemon=True)
-        self._thread.start()
+        self._rests = False
+        self._runs = False
+        """Whether its thread runs: it ends after a while without requests."""
 
     def ask(self, request: PreviewRequest | None) -> None:
         """Render this next, in place of any request that waits; None only drops that one.
@@ -98,19 +100,27 @@ class Previewer:
         """
         with self._condition:
             self._waiting = request
-            self._condition.notify()
+            self._wake()
             self._make_way()
 
     def submit_background(self, job: BackgroundJob) -> None:
         """Compute this too, as soon as no picture is due."""
         with self._condition:
             self._background_jobs[job.name] = job
-            self._condition.notify()
+            self._wake()
 
     def drop_background(self, name: str) -> None:
         """It is looked at no more. One that runs goes on."""
         with self._condition:
             self._background_jobs.pop(name, None)
+
+    def rest(self) -> None:
+        """End the threads once nothing waits; the next request starts others."""
+        with self._condition:
+            self._rests = True
+            self._condition.notify()
+        self._alarm.rest()
+        self._grace.rest()
 
     def close(self) -> None:
         """End the thread; a rendering that runs is given up by closing the engine."""
@@ -119,6 +129,14 @@ class Previewer:
             self._condition.notify()
         self._alarm.close()
         self._grace.close()
+
+    def _wake(self) -> None:
+        if self._runs or self._closed:
+            self._condition.notify()
+            return
+        self._runs = True
+        self._thread = threading.Thread(target=self._work, name="workbench-preview", daemon=True)
+        self._thread.start()
 
     def _make_way(self) -> None:
         late = self.running is not None and self._slow and not self._gave_way
@@ -139,8 +157,12 @@ class Previewer:
         while True:
             with self._condition:
                 while not (self._closed or self._waiting or self._is_due()):
-                    self._condition.wait(self._pause_left() if self._background_jobs else None)
-                if self._closed:
+                    if self._background_jobs:
+                        self._condition.wait(self._pause_left())
+                    elif self._rests or not self._condition.wait(IDLE):
+                        break
+                if self._closed or not (self._waiting or self._background_jobs):
+                    self._runs = self._rests = False
                     return
                 self._slow = self._interrupted = False
                 self._handle = self._engine.handle()
