@@ -26,6 +26,7 @@ from workbench.emit.pipeline_import.trace.serialized_pipeline import LARGEST, re
 from workbench.emit.pipeline_import.trace.traced import Traced
 from workbench.emit.pipeline_import.transform_call import from_plain
 from workbench.engine.protocol.process import Engine
+from workbench.engine.protocol.progress import one_line_interrupt
 from workbench.engine.script_import.opened_script import LARGEST_SCRIPT
 from workbench.engine.script_import.scripts import trace_source
 from workbench.engine.script_import.tracing import trace_pipeline
@@ -80,6 +81,7 @@ def _kind(source: str | Path | None) -> str:
 
 
 @checked(path=PATH, pipeline=TEXT, args=MAPPING, seconds=NUMBER, source=PATH)
+@one_line_interrupt()
 def from_file(
     path: str | Path,
     pipeline: str | None = None,

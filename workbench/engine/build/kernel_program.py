@@ -27,6 +27,7 @@ from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine.build.pipelines import plain_reason
 from workbench.engine.protocol.exit_status import is_file_fault
+from workbench.engine.protocol.progress import one_line_interrupt
 from workbench.engine.resources.missing_gpu import require_gpu_where_asked
 from workbench.errors import (
     ArgumentError,
@@ -196,7 +197,7 @@ class KernelLoader:
         turns = itertools.count() if self.epochs is None else range(self.epochs)
         batches = itertools.chain.from_iterable(self.batches for _ in turns)
         while True:
-            with _bad_files_told(self._data):
+            with one_line_interrupt(), _bad_files_told(self._data):
                 batch = next(batches, None)
             if batch is None:
                 return
