@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -78,3 +79,24 @@ class TestNotebook:
             for output in cell.outputs:
                 assert output.output_type != "error"
                 assert "Traceback" not in output.get("text", "")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("number", ["05", "08", "09"])
+def test_cells_are_skipped_without_their_packages(number: str, tmp_path: Path) -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
+    for part in ("notebooks", "assets/benchmarks"):
+        shutil.copytree(FOLDER.parent / part, tmp_path / part)
+    (path,) = FOLDER.glob(f"{number}*")
+    notebook = read(path)
+    blocked = "import sys\nsys.modules |= {'torch': None, 'ray': None}"
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(blocked))
+    folder = {"metadata": {"path": str(tmp_path / "notebooks")}}
+    NotebookClient(notebook, timeout=300, resources=folder).execute()
+    cells = [cell for cell in notebook.cells if cell.source.startswith("%%needs")]
+    assert len(cells) > 3
+    for cell in cells:
+        (output,) = cell.outputs
+        assert output.text.startswith("Skipped: this cell needs torch")
