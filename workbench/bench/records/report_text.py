@@ -114,7 +114,8 @@ def report_html(report: Report) -> str:
         f"({each.interval.low:.2f} to {each.interval.high:.2f})</p>"
         for each in report.ratios
     )
-    verdict = "".join(f"<p>{escape(line)}</p>" for line in _verdict_lines(report))
+    verdict = "<br>".join(escape(line) for line in _verdict_lines(report))
+    verdict = f"<p>{verdict}</p>" if verdict else ""
     return f"<p>{escape(_title(report))}</p>{verdict}<table>{rows}</table>{ratios}"
 
 
