@@ -216,11 +216,11 @@ def test_what_lies_inside_may_be_opened(inside: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("..", "it lies outside"),
-        ("../inside-too", "it lies outside"),
-        ("/etc/passwd", "it lies outside"),
-        ("deep/../../outside", "it lies outside"),
-        ("~root/x", "it lies outside"),
+        ("..", "it is outside"),
+        ("../inside-too", "it is outside"),
+        ("/etc/passwd", "it is outside"),
+        ("deep/../../outside", "it is outside"),
+        ("~root/x", "it is outside"),
         ("out", "it is a symbolic link to a place outside"),
         ("out/photo.jpg", "it is a symbolic link to a place outside"),
         ("a\0b", "NUL"),
@@ -230,7 +230,7 @@ def test_what_leads_out_is_refused_with_the_remedy(inside: Path, name: str, reas
     path = name if name.startswith("~") else inside / name
     refused = Roots.of([inside]).refusal(path)
     assert reason in refused
-    assert "NUL" in reason or "--root DIR` names them in the place of the default" in refused
+    assert "NUL" in reason or "--root DIR` replaces the default" in refused
     with pytest.raises(DataError, match="cannot be opened"):
         Roots.of([inside]).require([str(path)])
 

@@ -65,16 +65,16 @@ class Roots:
         try:
             real = os.path.realpath(os.path.expanduser(path))
         except ValueError:
-            return "its name holds a NUL character"
+            return "its name contains a NUL character"
         if self.root_of(real) is not None:
             return ""
-        lies = "is a symbolic link to a place" if self._looks_inside(path) else "lies"
-        outside = f"it {lies} outside {self}"
+        what = "is a symbolic link to a place" if self._looks_inside(path) else "is"
+        outside = f"it {what} outside {self}"
         if self.extensible:
             return outside
         return (
-            f"{outside}; `workbench app --root DIR` names them in the place of the default ones: "
-            "give it once for each"
+            f"{outside}; `workbench app --root DIR` replaces the default folders, and can be "
+            "repeated"
         )
 
     def require(self, paths: Iterable[str]) -> None:

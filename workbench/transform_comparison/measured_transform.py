@@ -70,11 +70,11 @@ def measure_transform(
     data: Datasets,
     samples: int,
 ) -> MeasuredTransform:
-    """Task: the first photos through ``calls`` of a library (plain), and through a graph.
+    """Task: apply ``calls`` of a library (plain values) and a graph to the first photos.
 
-    ``ports`` give the decoded photos and what DALI makes of them. The library is kept within the
-    limits of a script that is imported. Raises PipelineError where the graph fails, DataError where
-    no photo can be used, and ImportFailedError where the library takes too much.
+    ``ports`` are the decoded photos and DALI's result. The limits of imported scripts apply to the
+    library. Raises PipelineError if the graph fails, DataError if no photo can be used, and
+    ImportFailedError if the library exceeds its limits.
     """
     start, end = ports
     run = worker.runner.run(graph, data, 0, samples, [start, end])
@@ -109,7 +109,7 @@ def measure_transform(
 
 
 class _Pairs:
-    """The differences of the pairs of pictures so far."""
+    """Accumulates the differences of pairs of pictures."""
 
     def __init__(self, layout: str, scaling: Scaling | None) -> None:
         self._layout = layout
@@ -120,12 +120,12 @@ class _Pairs:
         self._farthest = ("", b"", b"")
 
     def add(self, file: str, ours: Array, theirs: Array) -> None:
-        """Add both results of a photo. Raises CannotCallError for values of two kinds."""
+        """Add both results of a photo. Raises CannotCallError if their types are not comparable."""
         axes = self._layout if "C" in self._layout else f"{self._layout}C"
         shaped = ours if ours.ndim == 3 else ours[..., None]
         ours = shaped.transpose([axes.index(axis) for axis in "HWC"])
         if theirs.dtype != np.uint8 and self._scaling is None:
-            raise CannotCallError(f"the library gives {theirs.dtype}, DALI {ours.dtype}")
+            raise CannotCallError(f"the library returns {theirs.dtype}, DALI {ours.dtype}")
         ours, theirs = self._in_bytes(ours), self._in_bytes(theirs)
         if ours.shape == theirs.shape:
             error = self._sums.add(ours, theirs, _HALF_A_STEP)
@@ -137,7 +137,7 @@ class _Pairs:
             self._farthest = (file, _jpeg(theirs), _jpeg(ours))
 
     def _in_bytes(self, image: Array) -> Array:
-        """Values on the scale of 8 bits: floats are de-normalised as ours are."""
+        """Convert to the scale of 8 bits, with the same scaling of floats for both sides."""
         if image.dtype == np.uint8 or self._scaling is None:
             return image.astype(np.float64)
         channels = image.shape[2]

@@ -133,7 +133,7 @@ def _pinned(call: TransformCall) -> Iterator[PinnedTransform]:
     if comparison is WINDOW:
         size = given.resize()
         if size is not None:
-            note = f"the resize of {call.short_name}: its window is drawn"
+            note = f"the resize of {call.short_name}: its window is random"
             yield PinnedTransform(size, notes=(note,))
             return
     always = call.library in ("albumentations", "kornia") or importer.has_chance
@@ -142,7 +142,7 @@ def _pinned(call: TransformCall) -> Iterator[PinnedTransform]:
     notes = []
     for name, value in comparison.fixed.items():
         if given.get(name) is not None:
-            notes.append(f"without {name}, which is drawn about 0")
+            notes.append(f"without {name}, whose range is symmetric around 0")
             given.put(name, value)
     if comparison is COLOURS:
         yield from _one_at_a_time(given)
@@ -166,7 +166,9 @@ def _one_at_a_time(given: _Given) -> Iterator[PinnedTransform]:
         if value == (unchanged, unchanged) or value is None:
             continue
         others = {each: (usual, usual) for each, usual in _COLOURS.items() if each != name}
-        if given.call.library != "albumentations":  # elsewhere what is not given does nothing
+        if (
+            given.call.library != "albumentations"
+        ):  # in other libraries, a missing argument has no effect
             others = {}
         kept = {k: v for k, v in given.call.kwargs.items() if k not in _COLOURS}
         kwargs = {**kept, **others, name: value}
@@ -174,9 +176,10 @@ def _one_at_a_time(given: _Given) -> Iterator[PinnedTransform]:
 
 
 def pinned(value: Any, middle: float | None) -> Any:
-    """What a library takes for a range of which only the upper end is left.
+    """Return the argument for a range that is reduced to its upper end.
 
-    ``middle`` is that of the range which a number means; None: the number itself.
+    ``middle`` is the centre of the range that a single number stands for; None if a number is not
+    a range.
     """
     if isinstance(value, DrawnValue):
         return value.high
@@ -186,7 +189,7 @@ def pinned(value: Any, middle: float | None) -> Any:
         numbers = all(isinstance(each, int | float) for each in value)
         if not numbers or not value:
             return value
-        if len(value) == 4:  # of a shear along x, then along y
+        if len(value) == 4:  # shear along x, then along y
             return (value[1], value[1], value[3], value[3])
         if len(value) > 1 or middle is None:
             return (value[-1], value[-1])

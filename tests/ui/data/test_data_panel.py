@@ -513,7 +513,7 @@ def test_any_folder_is_opened_once_its_user_has_confirmed_it(
     screen.wait_ready()
     name = "open" if component == "data" else "open_folder"
     model.act(component, {"do": name, "path": str(outside)})
-    assert "lies outside the folders" in screen["bar", "data"]["refused"]
+    assert "is outside the folders" in screen["bar", "data"]["refused"]
     assert screen["bar", "data"]["outside"] == screen["data", "summary"]["outside"] == str(outside)
     model.act(component, {"do": "add_root", "path": str(outside)})
     assert (screen["bar", "data"]["refused"], screen["bar", "data"]["outside"]) == ("", "")
@@ -533,6 +533,6 @@ def test_folders_that_were_named_at_the_start_are_all_that_is_opened(
     model.act("data", {"do": "open", "path": str(photos)})
     assert screen["data", "summary"]["outside"] == ""
     model.act("data", {"do": "add_root", "path": str(photos)})
-    assert "lies outside the folders" in screen["bar", "message"]
+    assert "is outside the folders" in screen["bar", "message"]
     assert roots.added == []
     assert screen["data", "summary"]["root"] == str(inside)
