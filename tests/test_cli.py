@@ -105,7 +105,7 @@ def test_a_shared_picture_carries_its_graph(photos: Path, tmp_path: Path) -> Non
     Image.new("RGB", (4, 4)).save(sheet)
     result = run("export", sheet, "-o", tmp_path / "other.py")
     assert result.exit_code == 2
-    assert "carries no graph" in result.output
+    assert "contains no graph" in result.output
 
 
 def test_seed_and_batch_change_the_draws(photos: Path, tmp_path: Path) -> None:
@@ -314,8 +314,8 @@ def test_what_cannot_go_to_a_target_writes_nothing(tmp_path: Path) -> None:
         (["preview", "nowhere.json", "--data", ".", "-o", "s.png"], 2, "no file nowhere.json"),
         (["verify", "none.json", "--data", "."], 2, "There is no file none.json. Name a graph"),
         (["export", "none.png", "-o", "p.py"], 2, "There is no file none.png"),
-        (["verify", "simclr", "--data", "."], 2, "is empty. Give a folder of images"),
-        (["check", "."], 2, "is empty. Give a folder of images"),
+        (["verify", "simclr", "--data", "."], 2, "is empty. Use a folder of images"),
+        (["check", "."], 2, "is empty. Use a folder of images"),
         (["preview", "simclr", "-o", "s.png"], 2, "--data"),
         (["bench", "simclr", "--data", ".", "--threads", "0"], 2, "threads"),
         (["export", "simclr", "--target", "scrypt", "-o", "p.py"], 2, "script"),

@@ -86,4 +86,4 @@ def test_an_empty_folder_to_compare_on(spot: Path) -> None:
     saved = written(spot, FLIP % "HorizontalFlip", "flip.json")
     result = run("import", saved, "--compare", "--data", spot / "empty")
     assert result.exit_code == 2
-    assert "is empty. Give a folder of images" in result.output
+    assert "is empty. Use a folder of images" in result.output

@@ -196,7 +196,7 @@ def test_a_recipe_on_other_data_says_what_it_wants(
         assert refused.exit_code == 1
         wanted = load_source(graph.sources[0].kind).sample
         assert "`workbench samples shapes --targets` writes some" in refused.output
-        assert f"give shapes/{wanted}" in refused.output
+        assert f"open shapes/{wanted}" in refused.output
         assert data_of(graph).parts[-len(Path(wanted).parts) :] == Path(wanted).parts
 
 

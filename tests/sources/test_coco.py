@@ -59,7 +59,7 @@ def edited(path: Path) -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("box", "words"),
     [
-        ([float("nan"), 1, 2, 3], "a number that is none"),
+        ([float("nan"), 1, 2, 3], "a NaN or infinite number"),
         ([4000, 1, 2, 3], "outside the image"),
         ([1, 1, -2, 3], "a negative size"),
         ([1, 1], "not four numbers"),
@@ -136,8 +136,8 @@ def test_entries_that_lack_something_are_left_out(
     ("entries", "value", "words"),
     [
         ("images", [{"id": 1}, {"file_name": "a.jpg"}], "no image has both id and file_name"),
-        ("images", ["a.jpg"], "1 of its images are no objects"),
-        ("annotations", [7], "1 of its annotations are no objects"),
+        ("images", ["a.jpg"], "1 of its images are not objects"),
+        ("annotations", [7], "1 of its annotations are not objects"),
         ("categories", [{"name": "cat"}], "a category has no 'id'"),
     ],
 )
@@ -235,7 +235,7 @@ def test_annotations_without_categories_or_images_without_annotations_are_told(
 ) -> None:
     found = json.loads(path.read_text())
     path.write_text(json.dumps({**found, "categories": []}))
-    with pytest.raises(DataError, match=r"it lists no categories\. Add them"):
+    with pytest.raises(DataError, match=r"no categories are listed\. Add them"):
         require_dataset(open_dataset(path))
     path.write_text(json.dumps({**found, "annotations": []}))
     told = Verifier(load_recipe("ssd"), str(path), 1, engine=engine).run()
@@ -280,8 +280,8 @@ def test_images_that_are_put_there_later_are_found(path: Path, tmp_path: Path) -
         ("images", {"width": 3.5}, r"width of images\[1\] is 3\.5"),
         ("images", {"file_name": 7}, "the file_name of an image is 7"),
         ("categories", {"id": None}, r"id of categories\[1\] is null"),
-        ("annotations", None, "1 of its annotations are no objects, the first is null"),
-        ("images", [1], r"1 of its images are no objects, the first is \[1\]"),
+        ("annotations", None, "1 of its annotations are not objects, the first is null"),
+        ("images", [1], r"1 of its images are not objects, the first is \[1\]"),
     ],
 )
 def test_entries_that_dali_stops_at_in_silence_are_refused(
@@ -313,7 +313,7 @@ def test_annotations_of_no_listed_image_are_named_and_left_out(
     verified = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
     assert verified.exact, verified.lines()
     path.write_text(json.dumps({**found, "images": []}))
-    with pytest.raises(DataError, match="List the images"):
+    with pytest.raises(DataError, match="Add these images"):
         require_dataset(open_dataset(path))
 
 
@@ -390,7 +390,9 @@ def test_annotations_without_key_points_are_named(copied: Path, points: object) 
     document = json.loads(copied.read_text())
     document["annotations"][3]["keypoints"] = points
     copied.write_text(json.dumps(document))
-    with pytest.raises(DataError, match=r"1 annotations have no key points, the first of image"):
+    with pytest.raises(
+        DataError, match=r"1 annotations have no valid key points, the first of image"
+    ):
         require_dataset(open_dataset(copied))
 
 

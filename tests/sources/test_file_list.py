@@ -66,7 +66,7 @@ def test_names_with_spaces_and_commas(tmp_path: Path) -> None:
 @pytest.mark.parametrize("label", ["2.9", "7.0", "nan", "1e3"])
 def test_numbers_that_are_not_whole_are_no_classes(tmp_path: Path, label: str) -> None:
     data = written(tmp_path / "list.csv", f"path,label\na.jpg,{label}\nb.jpg,7\n")
-    assert f"the label '{label}' is not a whole number" in refusal(data)
+    assert f"the label '{label}' is not an integer" in refusal(data)
 
 
 def test_labels_in_words_are_classes_in_alphabetical_order(tmp_path: Path) -> None:
@@ -114,10 +114,10 @@ def test_lists_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ("list.txt", "a.jpg\nb.jpg\n", "row 1 is ['a.jpg'], without a path or a label"),
         ("list.csv", "path,label\n\nb.jpg\n", "row 3 is ['b.jpg']"),
         ("list.csv", "path,label\na.jpg, \n", "row 2 is ['a.jpg', ' ']"),
-        ("list.csv", "path;label\na.jpg;0\n", "separated by ';', not by ','. Write path,label"),
-        ("list.csv", "a.jpg\t0\nb.jpg\t1\n", "separated by '\\t', not by ','"),
-        ("list.csv", "a.jpg;0,5\n", "separated by ';', not by ','"),
-        ("list.txt", "a.jpg,0\nb.jpg,1\n", "separated by ',', not by ' '. Write path label"),
+        ("list.csv", "path;label\na.jpg;0\n", "separated by ';' instead of ','. Use path,label"),
+        ("list.csv", "a.jpg\t0\nb.jpg\t1\n", "separated by '\\t' instead of ','"),
+        ("list.csv", "a.jpg;0,5\n", "separated by ';' instead of ','"),
+        ("list.txt", "a.jpg,0\nb.jpg,1\n", "separated by ',' instead of ' '. Use path label"),
         ("list.csv", "shot,kind\na.jpg,0\n", "row 1 is 'shot, kind', neither a file nor known"),
         ("list.csv", "img001,0\nb.jpg,1\n", "row 1 is 'img001, 0', neither a file nor known"),
         ("list.csv", "0,1\na.jpg,0\n", "Write the header path,label"),
@@ -128,7 +128,7 @@ def test_lists_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ("list.csv", "label,path\n1,a.jpg\n", "Put the label second"),
         ("list.csv", "a.jpg,10,20,90,80,dog\n", "has no header and 6 columns"),
         ("list.txt", "a\0.jpg 0\n", "with a NUL character"),
-        ("list.txt", "a.jpg 99999999999\n", "99999999999 does not fit into 32 bits"),
+        ("list.txt", "a.jpg 99999999999\n", "99999999999 does not fit into DALI's 32-bit labels"),
     ],
 )
 def test_what_is_no_list(tmp_path: Path, name: str, text: str | bytes, words: str) -> None:
@@ -194,11 +194,11 @@ def test_a_malformed_row_is_at_fault_and_the_others_are_read(
 def test_lists_that_are_missing_or_empty(tmp_path: Path) -> None:
     assert "There is no list of files" in refusal(tmp_path / "missing.csv")
     (tmp_path / "pipe.txt").symlink_to(os.devnull)
-    assert "is no file" in refusal(tmp_path / "pipe.txt")
+    assert "is not a file" in refusal(tmp_path / "pipe.txt")
     for name, text in (("empty.txt", ""), ("header.csv", "path,label\n")):
         dataset = open_dataset(written(tmp_path / name, text))
         assert list(list_samples(dataset)) == []
-        assert "names no file. Write 'path label'" in no_files_reason(dataset)
+        assert "names no file. Add lines of the form 'path label'" in no_files_reason(dataset)
 
 
 def exported() -> Callable[[Any], dict[str, Any]]:
@@ -355,5 +355,5 @@ def test_names_beside_a_numbered_list_are_its_classes(tmp_path: Path) -> None:
 def test_names_that_are_no_text_are_refused(tmp_path: Path) -> None:
     data = written(tmp_path / "train.txt", "a.jpg 0\n")
     written(tmp_path / "train.names", b"\xff\xfe")
-    with pytest.raises(DataError, match=r"train\.names cannot be read as names of classes"):
+    with pytest.raises(DataError, match=r"train\.names cannot be read as class names"):
         class_names(open_dataset(data))

@@ -87,7 +87,7 @@ def test_what_cannot_be_read(photos: Path, tmp_path: Path) -> None:
 
 def test_why_there_is_no_image(tmp_path: Path) -> None:
     data = Dataset("folder", str(tmp_path))
-    assert no_files_reason(data).endswith("is empty. Give a folder of images.")
+    assert no_files_reason(data).endswith("is empty. Use a folder of images.")
     for name in ("a.txt", "b.txt", "c.txt", "d.txt"):
         (tmp_path / name).touch()
     text = no_files_reason(data)
@@ -95,11 +95,11 @@ def test_why_there_is_no_image(tmp_path: Path) -> None:
     assert all(suffix in text for suffix in IMAGES)
     (tmp_path / "photo.JPG").touch()
     (tmp_path / "folder").mkdir()
-    assert "images beside folders are not read" in no_files_reason(data)
+    assert "images next to them are not read" in no_files_reason(data)
 
 
 def test_a_function_s_name_is_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="In Python give what a function makes, not its name"):
+    with pytest.raises(DataError, match="In Python, pass the object, not the name of a function"):
         require_dataset(open_dataset(f"{tmp_path}/factory.py:photos"))
 
 
@@ -155,9 +155,7 @@ def test_a_list_of_names_that_are_not_utf8_is_read_by_dali_itself(
 
 @pytest.mark.parametrize("path", ["x" * 300, "/x" * 2048], ids=["name", "path"])
 def test_a_path_that_is_too_long(path: str) -> None:
-    with pytest.raises(
-        DataError, match=r"\.\.\. cannot be read: File name too long\. Give"
-    ) as told:
+    with pytest.raises(DataError, match=r"\.\.\. cannot be read: File name too long\. Use") as told:
         require_dataset(open_dataset(path))
     assert len(str(told.value)) < 400
 

@@ -93,7 +93,7 @@ def test_numbers_have_the_names_beside_the_folder(copied: Path, engine: Engine) 
     assert {name.text for mark in marks for name in mark.names} <= {*CLASSES, "255"}
     assert any(mark.names for mark in marks)
     (copied / "masks.names").write_bytes(b"\xff\xfe")
-    with pytest.raises(DataError, match="cannot be read as text"):
+    with pytest.raises(DataError, match="is not a text file"):
         class_names(open_dataset(copied))
 
 
@@ -115,7 +115,7 @@ def test_what_is_no_pair_is_named_counted_and_left_out(copied: Path, engine: Eng
     assert first.startswith("its mask is 40×30, and it is ")
     assert second == "it has no mask"
     assert third == "its mask cannot be opened"
-    assert last == "it is the mask of no image"
+    assert last == "it is a mask without an image"
     graph = with_settings(load_recipe("segmentation"), batch_size=COUNT)
     found = Verifier(graph, str(copied), 2, engine=engine).run()
     assert found.exact, found.lines()

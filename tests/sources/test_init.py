@@ -107,15 +107,15 @@ def test_a_path_that_fits_several_kinds_is_of_the_narrowest(shapes: Path, tmp_pa
     ("data", "words"),
     [
         ("", "The path of the data is empty"),
-        (3, "int is no data to read"),
-        (None, "NoneType is no data to read"),
-        ({"a.jpg": 1}, "dict is no data to read"),
-        ([], "The list is empty. Give at least one path or image"),
-        ([3], "Item 0 is 3 (int), which is no image"),
-        ([("a.jpg", 1.5)], "is no file. Give paths, or pairs of a path and a label"),
-        ([("a.jpg", "")], "is no file"),
-        ([("a.jpg", 1, 2)], "is no file"),
-        ([("a.jpg", 0), None], "None is no file"),
+        (3, "int cannot be read as data"),
+        (None, "NoneType cannot be read as data"),
+        ({"a.jpg": 1}, "dict cannot be read as data"),
+        ([], "The list is empty. Add at least one path or image"),
+        ([3], "Item 0 is 3 (int), not an image"),
+        ([("a.jpg", 1.5)], "is not a file. Use paths, or pairs of a path and a label"),
+        ([("a.jpg", "")], "is not a file"),
+        ([("a.jpg", 1, 2)], "is not a file"),
+        ([("a.jpg", 0), None], "None is not a file"),
     ],
 )
 def test_what_is_no_data(data: Any, words: str) -> None:
@@ -133,7 +133,7 @@ def test_data_by_parameter(tmp_path: Path) -> None:
     two = open_datasets({"data": tmp_path, "others": tmp_path / "list.txt"})
     assert describe_datasets(two) == f"data={tmp_path}, others={tmp_path}/list.txt"
     assert [(file.name, file.label) for file in every_sample(two)] == [("a.jpg", 0), ("b.jpg", 2)]
-    with pytest.raises(DataError, match="is no data to read"):
+    with pytest.raises(DataError, match="cannot be read as data"):
         open_datasets({"data": tmp_path, "others": 3})  # type: ignore[dict-item]
 
 
@@ -147,7 +147,7 @@ def test_equal_data_have_one_identity(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_what_is_no_file_is_named(tmp_path: Path) -> None:
     """A list may name a folder: it is one bad tile, and the others are shown."""
     assert unreadable_reason(str(tmp_path)) == "it is a folder"
-    assert unreadable_reason(os.devnull) == "it is no file"
+    assert unreadable_reason(os.devnull) == "it is not a file"
 
 
 def test_exported_programs_tell_by_the_function_which_kind_reads() -> None:

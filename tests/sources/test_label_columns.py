@@ -98,7 +98,7 @@ def test_a_dict_of_splits_is_no_data_set() -> None:
 
     splits: Any = DatasetDict(train=[], test=[])
     for read in (open_datasets, lambda data: wb.read(data, label="label")):
-        with pytest.raises(DataError, match=r"splits 'train', 'test'\. Give one"):
+        with pytest.raises(DataError, match=r"splits 'train', 'test'\. Pass one"):
             read(splits)
 
 
@@ -113,7 +113,7 @@ def test_a_lazy_frame_is_refused_without_computing_it() -> None:
     LazyFrame.__module__ = "polars.lazyframe.frame"
     lazy: Any = LazyFrame()
     for chosen in ({}, {"label": "breed"}, {"path": "where", "label": ""}):
-        with pytest.raises(DataError, match=r"lazy.*Give frame\.collect"):
+        with pytest.raises(DataError, match=r"lazy.*Pass frame\.collect"):
             wb.read(lazy, **chosen)
 
 
@@ -150,12 +150,12 @@ def test_labels_beside_paths_and_bytes_are_kept(paths: list[str], column: str) -
     numbered = [{**row, "label": at} for at, row in enumerate(rows)]
     assert found(Rows(numbered))[0] == [0, 1, 2, 3]
     if column in ("bytes", "path"):
-        with pytest.raises(DataError, match="none is named label"):
+        with pytest.raises(DataError, match="no column label"):
             wb.read(Rows({column: row[column], "breed": row["label"]} for row in rows))
 
 
 def test_rows_without_an_image_or_with_lists_of_labels_say_so(paths: list[str]) -> None:
-    with pytest.raises(DataError, match="it is None: give the bytes"):
+    with pytest.raises(DataError, match="it is None: use the bytes"):
         wb.read(Rows([{"image": {"bytes": None, "path": None}, "label": 1}]))
     lists = [{"image": each, "label": [1, 2]} for each in encoded(paths)]
     with pytest.raises(DataError, match=r"its label is '\[1, 2\]': number the classes"):
@@ -196,7 +196,7 @@ def test_rows_without_a_label_are_an_error() -> None:
         def __getitem__(self, index: int) -> Any:
             return {"image": np.zeros((8, 8, 3), np.uint8), "y": 3}
 
-    with pytest.raises(DataError, match="it has image, y, and none is named label"):
+    with pytest.raises(DataError, match="it has image, y but no column label"):
         wb.read(Unlabelled(["a"]))
 
 

@@ -197,7 +197,7 @@ def test_an_empty_image_is_named_by_its_index() -> None:
     (bad,) = check_folder(dataset, full=False).bad
     assert (bad.file, bad.reason) == ("2", "it is empty: it has no bytes")
     batches = ImageBatches(rows, BATCH, {})
-    with pytest.raises(ValueError, match="sample 2: it is empty: give the bytes of an image"):
+    with pytest.raises(ValueError, match="sample 2: it is empty: use the bytes of an image"):
         batches(SimpleNamespace(iteration=0))
 
 

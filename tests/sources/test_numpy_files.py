@@ -207,17 +207,17 @@ def _saved(values: Any) -> Callable[[Path], None]:
 
 BAD: dict[str, tuple[Callable[[Path], None], str]] = {
     "objects": (_objects, "pickled objects, which are not opened"),
-    "version": (_version_2, "version 1.0 of the format, and it is 2.0"),
+    "version": (_version_2, "version 2.0 of the format, and DALI reads 1.0"),
     "cut": (_cut, "ends early: 10 bytes"),
-    "text": (lambda path: path.write_text("no array") and None, "no .npy file"),
-    "empty_file": (lambda path: path.touch(), "the file is empty|no .npy file"),
+    "text": (lambda path: path.write_text("no array") and None, "not a .npy file"),
+    "empty_file": (lambda path: path.touch(), "the file is empty|not a .npy file"),
     "scalar": (_saved(np.uint8(3)), r"shape \(\) is no picture"),
     "line": (_saved(np.zeros(6, np.uint8)), r"shape \(6,\) is no picture"),
     "nothing": (_saved(np.zeros((0, 6, 3), np.uint8)), "it is empty"),
     "complex": (_saved(np.zeros((6, 6, 3), np.complex64)), "element type complex64"),
-    "swapped": (_saved(np.zeros((6, 6, 3), ">f4")), "other order"),
+    "swapped": (_saved(np.zeros((6, 6, 3), ">f4")), "byte order"),
     "other_type": (_saved(np.zeros((6, 6, 3), np.float32)), "is float32, and that of the first"),
-    "other_axes": (_saved(np.zeros((6, 6), np.uint8)), "has 2 axes, and the first array 3"),
+    "other_axes": (_saved(np.zeros((6, 6), np.uint8)), "has 2 axes, but the first array has 3"),
     "volume": (_saved(np.zeros((6, 6, 9), np.uint8)), r"shape is \(6, 6, 9\)"),
 }
 

@@ -56,50 +56,50 @@ def not_a_number() -> NDArray[np.float32]:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (PIXELS / 255, r"float64 goes from 0 to 1. Give uint8: \(255 \* array\).round\(\).astype"),
-        (PIXELS.astype(np.float32), r"goes from 0 to 255. Give uint8: array.clip"),
-        (not_a_number(), "float32 holds NaN, which is no pixel"),
-        (PIXELS.astype(object), "holds Python objects. Give a list of arrays"),
-        (PIXELS.astype(np.int64), "of int64 goes from .* Give uint8: array.astype"),
-        (PIXELS.astype(np.uint16) * 200, "of uint16 goes from .* Scale the values to 0 to 255"),
-        (PIXELS.astype(np.int16) - 300, "of int16 goes from -300 to .* Scale"),
-        (PIXELS.astype(np.complex64), "of complex64 is no uint8. Give uint8 from 0 to 255"),
-        (PIXELS.astype("S3"), "is no uint8. Give uint8 from 0 to 255"),
-        (PIXELS > 9, r"of bool is no uint8. Give 255 \* array"),
-        (np.moveaxis(PIXELS, 3, 1), r"channels first. Give them last: array.transpose\(0, 2, 3, 1"),
-        (np.zeros((2, 4, 4, 5), np.uint8), r"5 channels, and images have 1 or 3. Give array\[...,"),
-        (np.zeros((2, 4, 4, 2), np.uint8), "2 channels, and images have 1 or 3. Give 1 or 3"),
+        (PIXELS / 255, r"float64 has values from 0 to 1. Use uint8: \(255 \* array\).round"),
+        (PIXELS.astype(np.float32), r"has values from 0 to 255. Use uint8: array.clip"),
+        (not_a_number(), "float32 holds NaN, which is not a pixel"),
+        (PIXELS.astype(object), "holds Python objects. Use a list of uint8 arrays"),
+        (PIXELS.astype(np.int64), "of int64 has values from .* Use uint8: array.astype"),
+        (PIXELS.astype(np.uint16) * 200, "of uint16 has values from .* Scale the values to 0"),
+        (PIXELS.astype(np.int16) - 300, "of int16 has values from -300 to .* Scale"),
+        (PIXELS.astype(np.complex64), "of complex64 is not uint8. Use uint8 from 0 to 255"),
+        (PIXELS.astype("S3"), "is not uint8. Use uint8 from 0 to 255"),
+        (PIXELS > 9, r"of bool is not uint8. Use 255 \* array"),
+        (np.moveaxis(PIXELS, 3, 1), r"channels-first. Put channels last: array.transpose\(0, 2, 3"),
+        (np.zeros((2, 4, 4, 5), np.uint8), r"5 channels, but images have 1 or 3. Use array\[...,"),
+        (np.zeros((2, 4, 4, 2), np.uint8), "2 channels, but images have 1 or 3. Use 1 or 3"),
         (PIXELS[:0], r"array \(0, 40, 50, 3\) of uint8 has no images"),
         (np.zeros((2, 0, 4, 3), np.uint8), "has no pixels"),
-        (PIXELS[0], r"is one image. Give several: a list, or array\[None\]"),
-        (PIXELS[0, :, :, 0], r"is one image. Give several: a list, or array\[None, ..., None\]"),
-        (PIXELS[..., 0], r"no axis of channels at its end. Give array\[..., None\]"),
+        (PIXELS[0], r"is one image. Pass several: a list, or array\[None\]"),
+        (PIXELS[0, :, :, 0], r"is one image. Pass several: a list, or array\[None, ..., None\]"),
+        (PIXELS[..., 0], r"no channel axis at its end. Use array\[..., None\]"),
         (np.moveaxis(PIXELS[0], 2, 0), r"array.transpose\(1, 2, 0\)\[None\]"),
-        (np.zeros(7, np.uint8), "no batch of images"),
-        (PIXELS[None], "no batch of images"),
-        ([PIXELS[0], PIXELS[1] / 255], "Item 1, an array .* of float64, goes from 0 to"),
-        ([PIXELS[0], np.moveaxis(PIXELS[1], 2, 0)], "Item 1, .* has its channels first"),
-        ([PIXELS[0], PIXELS[1][..., 0]], "Item 1 has 1 channel, and item 0 3"),
-        ([PIXELS[0], None], r"Item 1 is None \(NoneType\), which is no image"),
+        (np.zeros(7, np.uint8), "not a batch of images"),
+        (PIXELS[None], "not a batch of images"),
+        ([PIXELS[0], PIXELS[1] / 255], "Item 1, an array .* of float64, has values from 0 to"),
+        ([PIXELS[0], np.moveaxis(PIXELS[1], 2, 0)], "Item 1, .* is channels-first"),
+        ([PIXELS[0], PIXELS[1][..., 0]], "Item 1 has 1 channel but item 0 has 3"),
+        ([PIXELS[0], None], r"Item 1 is None \(NoneType\), not an image"),
         ([PIXELS[0], "a.jpg"], "Item 1 is a path among images"),
         ([(PIXELS[0], 1), (PIXELS[1], "cat")], "Item 1: its label is 'cat': number the classes"),
-        ([(PIXELS[0], 2**31)], "Item 0: its label is 2147483648, more than 32 bits hold"),
+        ([(PIXELS[0], 2**31)], "Item 0: its label is 2147483648, which exceeds 32 bits"),
         ([(PIXELS[0], 1, 2)], "Item 0: it has 3 parts"),
         ([PIXELS[0], PIXELS[1][:0]], r"Item 1, an array \(0, 50, 3\) of uint8, has no pixels"),
-        ([PIXELS[0], PIXELS[1][:0] / 255], r"Item 1, .* of float64, has no pixels\. Leave it out"),
+        ([PIXELS[0], PIXELS[1][:0] / 255], r"Item 1, .* of float64, has no pixels\. Remove it"),
         ([PIXELS[0], np.zeros(0, np.uint8)], r"Item 1, an array \(0,\) of uint8, has no pixels"),
-        ([PIXELS], "Item 0, an array .* is no image"),
-        ([{"picture": b""}], "Item 0: it has picture, but no image: name that column image"),
-        ((PIXELS, np.arange(3)), "11 images and 3 labels"),
+        ([PIXELS], "Item 0, an array .* is not an image"),
+        ([{"picture": b""}], "Item 0: it has picture but no image: name the image column image"),
+        ((PIXELS, np.arange(3)), "11 images but 3 labels"),
         ((PIXELS, np.arange(11) / 2), "Item 1: its label is '0.5': number the classes"),
-        ((PIXELS, np.arange(11) * 10**10), "Item 1: its label is 10000000000, more than 32 bits"),
-        ((PIXELS[0], 3), "one image with its label. Give a list"),
+        ((PIXELS, np.arange(11) * 10**10), "label is 10000000000, which exceeds 32 bits"),
+        ((PIXELS[0], 3), "one image with its label. Pass a list"),
         (png(PIXELS[0]), "bytes is one image"),
         (Image.fromarray(PIXELS[0]), "Image is one image"),
-        (Stream(), "A Stream gives its images one after the other: it cannot be shuffled"),
-        (Loader(), "A Loader gives batches, in its own order. Give its data set"),
-        ({3}, "A set gives its images one after the other"),
-        (3, "int is no data to read"),
+        (Stream(), "A Stream only iterates: it cannot be shuffled"),
+        (Loader(), "A Loader yields batches in its own order. Pass its dataset"),
+        ({3}, "A set only iterates"),
+        (3, "int cannot be read as data"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_the_remedy(data: Any, words: str) -> None:
@@ -111,7 +111,7 @@ def test_what_is_wrong_is_said_with_the_remedy(data: Any, words: str) -> None:
 def test_a_tensor_of_any_type_is_told() -> None:
     torch = pytest.importorskip("torch")
     for tensor in (torch.ones(2, 3, 4, 4, requires_grad=True), torch.ones(2, 3, 4, 4).bfloat16()):
-        with pytest.raises(DataError, match=r"goes from 1 to 1\. Give uint8: .*byte\(\)"):
+        with pytest.raises(DataError, match=r"has values from 1 to 1\. Use uint8: .*byte\(\)"):
             open_dataset(tensor)
 
 
@@ -136,7 +136,7 @@ def test_an_iterable_data_set_of_pytorch_is_refused() -> None:
         def __iter__(self) -> Iterator[int]:
             return iter(())
 
-    with pytest.raises(DataError, match="one after the other"):
+    with pytest.raises(DataError, match="only iterates"):
         open_dataset(Endless())
 
 
@@ -245,19 +245,19 @@ def test_files_of_many_samples_are_of_their_kind(make: MakeFrame) -> None:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"pfad": ["/a"], "n": [1]}, "no column of paths; its columns are: pfad, n. Choose"),
+        ({"pfad": ["/a"], "n": [1]}, "no path column; its columns are: pfad, n. Choose"),
         ({}, "its columns are: none"),
         ({"path": []}, "The frame has no rows"),
-        ({"path": ["/a", None]}, "Row 1 of the column 'path' holds "),
-        ({"path": [b"GIF89a"]}, "Row 0 of the column 'path' holds 6 bytes, which is no path"),
-        ({"path": ["/a", " "]}, "Row 1 of the column 'path' holds ' ' (str)"),
+        ({"path": ["/a", None]}, "Row 1 of the column 'path' is "),
+        ({"path": [b"GIF89a"]}, "Row 0 of the column 'path' is 6 bytes, not a path"),
+        ({"path": ["/a", " "]}, "Row 1 of the column 'path' is ' ' (str)"),
         (
             {"path": ["/a", "/b", "/c"], "label": [0.0, float("nan"), 2.0]},
-            "Row 1 of the column 'label' holds nan (float), which is no label",
+            "Row 1 of the column 'label' is nan (float), not a label",
         ),
-        ({"path": ["/a"], "label": [1.5]}, "Row 0 of the column 'label' holds 1.5 (float)"),
-        ({"path": ["/a", "/b"], "label": ["cat", None]}, "Row 1 of the column 'label' holds "),
-        ({"path": ["/a"], "PATH": ["/b"]}, "2 columns 'path', 'PATH'. Leave one"),
+        ({"path": ["/a"], "label": [1.5]}, "Row 0 of the column 'label' is 1.5 (float)"),
+        ({"path": ["/a", "/b"], "label": ["cat", None]}, "Row 1 of the column 'label' is "),
+        ({"path": ["/a"], "PATH": ["/b"]}, "2 columns 'path', 'PATH'. Keep one"),
     ],
 )
 def test_what_does_not_fit_names_column_and_row(
@@ -269,7 +269,7 @@ def test_what_does_not_fit_names_column_and_row(
 
 
 def test_a_label_too_large_for_dali_is_refused(make: MakeFrame) -> None:
-    with pytest.raises(DataError, match="does not fit into 32 bits"):
+    with pytest.raises(DataError, match="does not fit into DALI's 32-bit labels"):
         require_dataset(open_dataset(make({"path": ["/a"], "label": [2**31]})))
 
 
@@ -419,10 +419,10 @@ def test_a_parquet_file_shows_no_other_file(tmp_path: Path) -> None:
     (tmp_path / "secret.png").write_bytes(png(PIXELS[0]))
     rows = [{"bytes": None, "path": str(tmp_path / "secret.png")}]
     parquet.write_table(pyarrow.table({"image": rows}), tmp_path / "a.parquet")
-    with pytest.raises(DataError, match=r"a.parquet has image.bytes, image.path, and no column"):
+    with pytest.raises(DataError, match=r"a.parquet has image.bytes, image.path, but no column"):
         require_dataset(open_dataset(tmp_path / "a.parquet"))
     parquet.write_table(pyarrow.table({"image": ["/a.png"]}), tmp_path / "a.parquet")
-    with pytest.raises(DataError, match="has image, and no column of encoded images"):
+    with pytest.raises(DataError, match="has image, but no column of encoded images"):
         require_dataset(open_dataset(tmp_path / "a.parquet"))
     (tmp_path / "b.parquet").write_bytes(b"nothing")
     with pytest.raises(DataError, match=r"b.parquet cannot be read as Parquet"):
@@ -451,5 +451,5 @@ def test_a_file_that_no_memory_holds_is_refused(
     path = write_parquet([(png(each), 3) for each in PIXELS], tmp_path / "c")
     free = SimpleNamespace(available=2**14)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
-    with pytest.raises(DataError, match=r"GiB of memory.* Write it as a WebDataset"):
+    with pytest.raises(DataError, match=r"GiB of memory.* Convert it to WebDataset"):
         require_dataset(open_dataset(path))

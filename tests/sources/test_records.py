@@ -126,7 +126,7 @@ def test_malformed_rows_of_a_list_are_left_out(
     assert [one.file for one in checked.bad] == [name]
     assert checked.count == 13
     assert checked.good_list().count(b"\n") == 12
-    assert checked.bad_list() == b""  # it is no file
+    assert checked.bad_list() == b""  # it is not a file
 
     graph = a_graph(shuffled=False)
     shown = preview_batch(engine, PreviewRequest(graph, str(path), tiles=4))
@@ -145,7 +145,7 @@ def test_a_record_without_the_features_of_the_others_is_at_fault(tmp_path: Path)
     require_dataset(open_dataset(path))
     faults = [each.fault for each in list_samples(open_dataset(path))]
     assert "image/encoded is float" in faults[1]
-    assert "no tf.train.Example" in faults[2]
+    assert "not a tf.train.Example" in faults[2]
     assert faults[0] == faults[3] == ""
 
 
@@ -197,7 +197,7 @@ def test_a_value_without_an_image_is_at_fault(tmp_path: Path) -> None:
     faults = [each.fault for each in list_samples(found)]
     assert faults[0] == ""
     assert "no data" in faults[1]
-    assert "no message" in faults[2]
+    assert "not a message" in faults[2]
     assert "--encoded" in faults[3]
 
 
@@ -271,7 +271,7 @@ def test_an_lmdb_without_values_is_refused(tmp_path: Path) -> None:
     (tmp_path / "rest").mkdir()
     names = {each.name for each in list_samples(data)}
     rest = write_without(data, names, tmp_path / "rest" / "none")
-    with pytest.raises(DataError, match=r"is empty\. Give one with images"):
+    with pytest.raises(DataError, match=r"is empty\. Add images"):
         require_dataset(replace(data, location=os.fspath(rest)))
 
 
@@ -415,7 +415,9 @@ def test_a_folder_with_one_file_is_that_file(shapes: Path, tmp_path: Path) -> No
 def test_of_a_folder_with_several_one_is_to_be_given(shapes: Path, tmp_path: Path) -> None:
     for name in ("train.rec", "val.rec"):
         shutil.copy(shapes / "recordio" / "samples.rec", tmp_path / name)
-    with pytest.raises(DataError, match=r"2 RecordIO files \(train.rec, val.rec\); DALI reads one"):
+    with pytest.raises(
+        DataError, match=r"2 RecordIO files \(train.rec, val.rec\), but DALI reads one"
+    ):
         require_dataset(open_dataset(tmp_path))
 
 
@@ -427,17 +429,17 @@ RECORD = framed(example(b"\xff\xd8\xff\xd9", 3))
     ("name", "content", "words"),
     [
         ("a.tfrecord", b"", "is empty"),
-        ("a.tfrecord", RECORD[:-3], "the record at byte 0 is cut short"),
+        ("a.tfrecord", RECORD[:-3], "the record at byte 0 is truncated"),
         (
             *("a.tfrecord", framed(example(b"text", 3))),
             r"found: image/class/label \(int64\), image/encoded",
         ),
         (
             *("a.tfrecord", framed(TEXT_LABEL)),
-            "its feature image/class is bytes, and a label is int64",
+            "its feature image/class is bytes, but a label is int64",
         ),
         ("a.rec", b"", "is empty"),
-        ("a.rec", recorded(b"1234", 0)[:-2], "the record at byte 0 is cut short"),
+        ("a.rec", recorded(b"1234", 0)[:-2], "the record at byte 0 is truncated"),
     ],
 )
 def test_what_cannot_be_read_is_named(

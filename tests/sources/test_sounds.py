@@ -93,7 +93,7 @@ def test_folders_files_and_lists_of_sounds_are_sounds(sounds: Path, tmp_path: Pa
     listed.write_text(f"{sounds}/a/one.wav 4\n")
     (only,) = list_samples(open_dataset(listed))
     assert (open_dataset(listed).kind, only.label) == ("sounds", 4)
-    with pytest.raises(DataError, match=r"There is no sound in .*Give \.flac, \.ogg, \.wav files"):
+    with pytest.raises(DataError, match=r"There is no sound in .*Use \.flac, \.ogg, \.wav files"):
         load_source("sounds").require(open_dataset(f"sounds:{tmp_path}"))
 
 
@@ -176,10 +176,10 @@ def test_what_is_no_sound_is_named_and_left_out(engine: wb.Engine, tmp_path: Pat
     shown = wb.preview_batch(engine, wb.PreviewRequest(graph, str(tmp_path), tiles=3))
     faults = {tile.sample.file: tile.sample.error for tile in shown.tiles}
     assert faults["a.wav"] == ""
-    assert faults["b.wav"] == "it is no WAV, FLAC or Ogg file"
+    assert faults["b.wav"] == "it is not a WAV, FLAC or Ogg file"
     assert faults["c.wav"]
     checked = {file.file: file.reason for file in wb.check_folder(tmp_path).files}
-    assert checked["b.wav"] == "it is no WAV, FLAC or Ogg file"
+    assert checked["b.wav"] == "it is not a WAV, FLAC or Ogg file"
 
 
 def test_files_that_a_node_names_are_read_but_by_pages(sounds: Path, tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_bad_annotations_in_an_archive_are_named_counted_and_left_out(
 
     bad = {
         "its box 1 has a negative size": notes(bbox=[1, 2, -3, 4]),
-        "its box 1 has a number that is none": notes(bbox=[1, 2, float("nan"), 4]),
+        "its box 1 has a NaN or infinite number": notes(bbox=[1, 2, float("nan"), 4]),
         "its box 1 is not four numbers": notes(bbox=[1, 2]),
         "its class 1 is 'dog'": notes(category_id="dog"),
         "its key points 1 are not three": notes(keypoints=[1, 2]),
@@ -234,7 +234,7 @@ def test_bad_masks_are_named_and_counted(tmp_path: Path) -> None:
     found = check_folder(f"{MASKS}:{tmp_path / 'masks.tar'}", full=False)
     assert [one.reason for one in found.bad] == [
         "its mask is 60×41, and it is 60×40",
-        "it has no mask.png, as others have",
+        "it has no mask.png, unlike others",
         "its mask cannot be opened",
     ]
 

@@ -192,11 +192,11 @@ def runs(counts: Any, size: Any = (30, 40)) -> dict[str, Any]:
         (runs("`0k0"), ""),  # 16 and 27 pixels
         (runs(""), ""),
         ([[1, 2, 9, 2, 9]], "5 numbers in polygon 0"),
-        ([1, 2, 9, 2, 9, 12], "is no list of polygons"),
+        ([1, 2, 9, 2, 9, 12], "is not a list of polygons"),
         ([*TRIANGLE, runs([1200])], "run lengths among its polygons"),
-        ([TRIANGLE], "something in polygon 0 that is no number"),
-        ([[1, 2, 9, 2, 9, None]], "something in polygon 0 that is no number"),
-        ([[1, 2, 9, 2, 9, True]], "something in polygon 0 that is no number"),
+        ([TRIANGLE], "a value in polygon 0 that is not a number"),
+        ([[1, 2, 9, 2, 9, None]], "a value in polygon 0 that is not a number"),
+        ([[1, 2, 9, 2, 9, True]], "a value in polygon 0 that is not a number"),
         ([[1, 2, 9, 2, 9, 1e300]], "a corner in polygon 0 that is beyond 1,000,000 pixels"),
         ("polygon", "is 'polygon', neither polygons nor run lengths"),
         ({}, "run lengths without a size"),
@@ -204,8 +204,8 @@ def runs(counts: Any, size: Any = (30, 40)) -> dict[str, Any]:
         (runs(None), "run lengths without counts"),
         (runs([10, 2.5]), "run lengths without counts"),
         (runs("~~"), "run lengths without counts"),
-        (runs([1201]), "run lengths of 1,201 pixels, and the image has 1,200"),
-        (runs([-1, 1200]), "run lengths of 1,199 pixels"),
+        (runs([1201]), "run lengths for 1,201 pixels, but the image has 1,200"),
+        (runs([-1, 1200]), "run lengths for 1,199 pixels"),
         (runs([1200], [40, 30]), "for an image of 30×40, and the image is 40×30"),
     ],
 )
@@ -224,8 +224,8 @@ def test_an_outline_that_is_none_is_told(found: Any, words: str) -> None:
         ([0.5, 0.5, -0.2, 0.9], False, "a negative size"),
         ([1, 0, 2, 1], True, "outside the image"),
         ([-1, 0, 0.5, 1], False, "outside the image"),
-        ([0, 0, 1, float("inf")], True, "a number that is none"),
-        ([0, 0, 1, True], True, "a number that is none"),
+        ([0, 0, 1, float("inf")], True, "a NaN or infinite number"),
+        ([0, 0, 1, True], True, "a NaN or infinite number"),
         ([0, 0, 1], False, "is not four numbers"),
     ],
 )
@@ -325,11 +325,11 @@ def test_a_number_that_is_none_anywhere_is_named(
     told = Verifier(reading(path), str(path), 1, engine=engine).run()
     assert told.exact, told.lines()
     assert [each.reason for each in told.left_out] == [
-        "its annotation 1 has a number that is none, NaN or Infinity"
+        "its annotation 1 has a NaN or infinite number"
     ]
     found = json.loads(path.read_text())
     path.write_text(json.dumps({**found, "info": {"year": float("inf")}}))
-    with pytest.raises(DataError, match="info has a number that is none"):
+    with pytest.raises(DataError, match="info has a NaN or infinite number"):
         require_dataset(open_datasets(str(path))["data"])
 
 
@@ -348,10 +348,12 @@ def test_sizes_that_an_option_goes_by_are_asked_for(
     path.write_text(json.dumps(found))
     graph = reading(path, option)
     (dataset,) = read_as(graph, open_datasets(str(path))).values()
-    words = rf"width of images\[2\] \(000002.jpg\) {said}, as of 2 of 6 images, and {option} of"
+    words = (
+        rf"width of images\[2\] \(000002.jpg\) {said} \(2 of 6 images\), and the reader's {option}"
+    )
     with pytest.raises(DataError, match=words):
         require_dataset(dataset)
-    with pytest.raises(DataError, match="Write width and height in pixels, or take"):
+    with pytest.raises(DataError, match="Add width and height in pixels, or unset"):
         preview_batch(engine, PreviewRequest(graph, str(path), tiles=4))
     told = Verifier(reading(path), str(path), 1, engine=engine).run()
     assert told.exact, told.lines()
@@ -362,4 +364,4 @@ def test_a_check_without_a_graph_tells_what_any_would_stumble_over(
 ) -> None:
     path = coco(photos, tmp_path, segmentation=[[1, 2, 3]])
     (bad,) = check_folder(str(path), full=False).bad
-    assert "3 numbers in polygon 0, no pairs x, y" in bad.reason
+    assert "3 numbers in polygon 0, which are not pairs x, y" in bad.reason

@@ -116,7 +116,7 @@ def test_a_tile_has_the_frames_and_the_closeup_one(clips: Path, engine: Engine) 
         ("h.avi", avi([b"\0"], 8, 8, b"H264"), r"H\.264 in AVI"),
         ("x.avi", avi([b"\0"], 8, 8, b"XVID"), "MPEG-4 in AVI"),
         ("a.webm", b"\x1aE\xdf\xa3" + bytes(40) + b"\x86\x85V_AV1\x88", "AV1 in Matroska"),
-        ("t.avi", b"no video", "not AVI, WebM, Matroska or MP4"),
+        ("t.avi", b"no video", "not an AVI, WebM, Matroska or MP4 file"),
     ],
 )
 def test_a_codec_that_cannot_be_decoded_is_named(
@@ -141,7 +141,7 @@ def test_a_video_that_ends_early_is_left_out_by_name(
     whole = cut.read_bytes()
     cut.write_bytes(whole[:3000])
     empty.write_bytes(b"")
-    lacking = f"it ends early: {len(whole) - 3000:,} bytes are missing"
+    lacking = f"it is truncated: {len(whole) - 3000:,} bytes are missing"
     bad = {one.file: one.reason for one in check_folder(str(folder)).bad}
     assert bad == {f"a/{cut.name}": lacking, f"a/{empty.name}": "the file is empty"}
     request = PreviewRequest(a_graph(shuffled=False), str(folder), tiles=2, tile_size=128)
@@ -215,7 +215,7 @@ def test_what_a_gpu_decodes_is_refused_on_the_cpu_alone(
     with pytest.raises(DataError, match=rf"{name} is .*on the CPU\. Decode on the GPU"):
         require_dataset(dataset, "cpu")
     monkeypatch.setattr(video, "has_gpu", lambda: False)
-    with pytest.raises(DataError, match=rf"{name} is .*not decode on the CPU\. It takes"):
+    with pytest.raises(DataError, match=rf"{name} is .*not decode on the CPU\. It supports"):
         require_dataset(dataset)
 
 

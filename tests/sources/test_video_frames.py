@@ -209,7 +209,7 @@ SAME = [(8, 6)] * 3
 def test_numbered_images_of_one_size_are_frames(tmp_path: Path, pattern: str) -> None:
     dataset = open_dataset(a_folder_of(tmp_path, pattern, SAME))
     assert dataset.kind == "video_frames"
-    assert "for images in class folders give the folder of these" in taken_as(dataset)
+    assert "for images in class folders, open their parent folder" in taken_as(dataset)
 
 
 @pytest.mark.parametrize(
@@ -223,9 +223,9 @@ def test_photos_above_class_folders_are_no_frames(
     dataset = open_dataset(a_folder_of(tmp_path, pattern, sizes))
     assert dataset.kind == "folder"
     told = no_files_reason(dataset)
-    assert f"The images of {tmp_path} lie a folder deeper, in a/x." in told
+    assert f"The images of {tmp_path} are one level deeper, in a/x." in told
     assert (
-        f"Give {tmp_path / 'a'}, whose folders are the classes; or video_frames:{tmp_path}" in told
+        f"Open {tmp_path / 'a'} if its folders are the classes, or video_frames:{tmp_path}" in told
     )
     assert taken_as(open_dataset(f"video_frames:{tmp_path}")).endswith("(class/video/0001.jpg)")
 
@@ -271,7 +271,7 @@ def test_frames_of_several_sizes_are_named_with_their_sizes(tmp_path: Path, engi
             resized = image.resize((width + 8, height))
         resized.save(path)
     said = (
-        f"{tmp_path}: the frames of a video are of several sizes: a/video0/0000.jpg is "
+        f"{tmp_path}: the frames of a video differ in size: a/video0/0000.jpg is "
         f"{width}×{height} (width×height), a/video0/0001.jpg {width + 8}×{height}; 3 of its 20 "
         "frames are of another size than the first. Frames of one sequence are of one size: resize "
     )

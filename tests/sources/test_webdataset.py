@@ -66,8 +66,8 @@ def write(path: Path, files: dict[str, bytes]) -> Path:
     ("files", "words"),
     [
         ({}, "is empty"),
-        ({"0.cls": b"1"}, "of the sample 0, .* it has no image"),
-        ({"0.jpg": JPEG, "0.cls": b"dog"}, "its cls is 'dog'.* digits alone"),
+        ({"0.cls": b"1"}, "the sample 0 .* it has no image"),
+        ({"0.jpg": JPEG, "0.cls": b"dog"}, "its cls is 'dog'.* digits without a line break"),
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path: Path, files: dict[str, bytes], words: str) -> None:
@@ -110,11 +110,11 @@ def test_a_place_in_an_index_at_which_no_file_begins_is_at_fault(tmp_path: Path)
 def test_an_index_with_another_number_than_it_says_is_named(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tar", {f"{number}.jpg": JPEG for number in range(6)})
     data = open_dataset(indexed(path, index_lines(path)[:4], count=6))
-    with pytest.raises(DataError, match="begins with the number 6, and has 4 samples"):
+    with pytest.raises(DataError, match="declares 6 samples but has 4"):
         require_dataset(data)
     for text in ("", "v9 6\n", "v1.2 6\n"):
         path.with_suffix(".idx").write_text(text)
-        with pytest.raises(DataError, match="is no index of a WebDataset"):
+        with pytest.raises(DataError, match="is not a WebDataset index"):
             require_dataset(data)
 
 
@@ -218,7 +218,7 @@ def test_an_index_that_is_given_up_leaves_none(
 
 def test_names_with_blanks_are_left_to_dali(tmp_path: Path, kind: SourceKind) -> None:
     data = open_dataset(write(tmp_path / "a.tar", {"my cat.jpg": JPEG}))
-    with pytest.raises(DataError, match="cannot hold the blanks"):
+    with pytest.raises(DataError, match="cannot store spaces"):
         kind.make_index(data, lambda count: None)
     assert kind.find_indexed(data, tmp_path) is None
 
@@ -400,7 +400,7 @@ def test_damage_in_an_archive_costs_the_samples_that_it_hits(
     assert {name for name, fault in found.items() if not fault} == expected
     faults = {name.rpartition(":")[2]: fault for name, fault in found.items() if fault}
     damages = [fault for name, fault in faults.items() if name == "damaged"]
-    assert all("it is damaged at byte" in fault for fault in damages)
+    assert all("archive is damaged at byte" in fault for fault in damages)
     assert {name for name in faults if name != "damaged"} == lost.keys()
     assert all(words in faults[name] for name, words in lost.items() if words)
     assert {one.file for one in check_folder(str(path), full=False).bad} == {
@@ -428,7 +428,7 @@ def test_an_archive_that_is_cut_short_costs_its_last_sample(
     found = list(list_samples(open_dataset(path)))
     left = [name for name in whole if ends[name.rpartition(":")[2].replace("jpg", "cls")] <= cut]
     assert [each.name for each in found if not each.fault] == left
-    assert "it is damaged at byte" in found[-1].fault
+    assert "archive is damaged at byte" in found[-1].fault
     told = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
     assert told.exact, told.lines()
     assert [one.file for one in told.left_out] == [each.name for each in found if each.fault]

@@ -1,10 +1,11 @@
-"""What a graph can read: a subclass of ``SourceKind`` in a module of ``kinds`` for each kind.
+"""Data sources of a graph: each kind is a ``SourceKind`` subclass in a module of ``kinds``.
 
-It says which DALI operator reads, how the exported code finds the data, and how the workbench
-lists, counts and watches them. ``SOURCES`` of the module has an instance by the kind's name.
+A kind defines the DALI reader, how exported code finds the data, and how the workbench lists,
+counts and watches the files. Each module exports its instances by name in ``SOURCES``.
 
-A graph says *how* it reads (``graph.model.Source``), a ``Dataset`` *what*: each run of a graph gets
-one for every parameter of the exported program that names data, most often ``data`` alone.
+A graph stores *how* it reads (``graph.model.Source``), a ``Dataset`` *what* it reads. Each run of a
+graph receives one dataset per data parameter of the exported program; most graphs have a single
+parameter, ``data``.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ from workbench.sources.source_kind import fits_list as fits_list
 from workbench.sources.source_kind import folder_of as folder_of
 
 _NO_FILES = ("No files found", "specified an empty list", "no video has as many")
-"""What DALI says of a folder without images."""
+"""DALI's messages for a folder without images."""
 
 
 def is_reader(op: str) -> bool:
-    """Whether an operator, named as in ``nvidia.dali.fn``, brings data into a pipeline."""
+    """Whether an operator, named as in ``nvidia.dali.fn``, is a reader."""
     return op.startswith(("readers.", "experimental.readers.")) or op in (
         "external_source",
         "request",
@@ -55,41 +56,41 @@ def is_reader(op: str) -> bool:
 
 @cache
 def kind_of_reader(op: str) -> str:
-    """The first kind that reads with an operator; empty where there is none."""
+    """The first kind that uses a reader; empty if there is none."""
     return next((kind for kind in source_kinds() if load_source(kind).op == op), "")
 
 
 def describe_datasets(data: Datasets) -> str:
-    """The data in words: where they lie, with the parameter where there are several."""
+    """Describe the locations of the datasets, with parameter names if there are several."""
     if len(data) == 1:
         return str(next(iter(data.values())))
     return ", ".join(f"{name}={dataset}" for name, dataset in data.items())
 
 
 def every_sample(data: Datasets) -> Iterator[Sample]:
-    """Every sample of all datasets, one dataset after the other. Raises DataError."""
+    """Iterate over the samples of all datasets, one dataset after another. Raises DataError."""
     for dataset in dict.fromkeys(data.values()):
         yield from list_samples(dataset)
 
 
 def list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """Every sample of a dataset in the reader's order. Raises DataError."""
+    """Iterate over the samples of a dataset in the reader's order. Raises DataError."""
     return load_source(dataset.kind).list_samples(dataset)
 
 
 def write_without(dataset: Dataset, names: Collection[str], place: Path) -> Path:
-    """Write a dataset without the samples of these names at a new place, and give its path.
+    """Write a dataset without the named samples to ``place`` and return its path.
 
-    A list of files (``place`` with ``.txt``), or a folder that refers to the given data: no image
-    is copied, but for LMDB. Raises DataError where a kind can leave out none.
+    The result is a list of files (``place`` ends in ``.txt``) or a folder that links to the
+    original data; only LMDB is copied. Raises DataError if the kind cannot exclude samples.
     """
     return load_source(dataset.kind).leave_out(dataset, names, place)
 
 
 def require_dataset(dataset: Dataset, device: str = "") -> None:
-    """Raise DataError, with the remedy, where a dataset cannot be read.
+    """Raise DataError, with a fix, if a dataset cannot be read.
 
-    Where ``device`` is ``cpu`` or ``mixed``, also where its reader cannot decode it there.
+    If ``device`` is ``cpu`` or ``mixed``, also check that its reader can decode on that device.
     """
     kind = load_source(dataset.kind)
     kind.require(dataset)
@@ -98,13 +99,13 @@ def require_dataset(dataset: Dataset, device: str = "") -> None:
 
 
 def header_of(path: str) -> Header | None:
-    """What the header of a file tells; None where its name is not that of a kind of its own."""
+    """Parse the header of a file; None if no kind claims its suffix."""
     found = (kind.read_header(path) for kind in _kinds_of_file(path))
     return next(filter(None, found), None)
 
 
 def content_fault(path: str) -> str:
-    """What is wrong with the content of a file that ``header_of`` knows and a reader takes."""
+    """Describe invalid content in a file that ``header_of`` parses and a reader accepts."""
     return next(filter(None, (kind.read_content(path) for kind in _kinds_of_file(path))), "")
 
 
@@ -114,14 +115,14 @@ def _kinds_of_file(path: str) -> Iterator[SourceKind]:
 
 
 def taken_as(dataset: Dataset) -> str:
-    """What a dataset is read as, in words; where that was guessed, by what, and how to choose."""
+    """Describe the kind of a dataset; if it was guessed, also why, and how to override it."""
     kind = load_source(dataset.kind)
     guessed = kind.guessed and kind.accepts(Path(dataset.location))
     return f"{kind.about}, {kind.guessed}" if guessed else kind.about
 
 
 def readings_with_targets(dataset: Dataset) -> list[Dataset]:
-    """The same data as kinds that read the targets in them, and COCO's annotations in a folder."""
+    """The same data as kinds that read its annotations, including COCO annotations in a folder."""
     found = []
     for kind in load_source(dataset.kind).with_targets:
         with suppress(DataError):
@@ -134,12 +135,12 @@ def readings_with_targets(dataset: Dataset) -> list[Dataset]:
 
 
 def class_names(dataset: Dataset) -> list[str]:
-    """The name of each label, in order; empty where they have none."""
+    """Class names in label order; empty if labels have no names."""
     return load_source(dataset.kind).class_names(dataset)
 
 
 def describe_not_read(dataset: Dataset) -> list[str]:
-    """Sentences on the files and folders there that are not read, and on empty class folders."""
+    """Sentences about files and folders that are not read and about empty class folders."""
     try:
         return list(load_source(dataset.kind).not_read(dataset))
     except OSError as error:
@@ -147,30 +148,30 @@ def describe_not_read(dataset: Dataset) -> list[str]:
 
 
 def no_files_reason(dataset: Dataset) -> str:
-    """Why a dataset that can be read has no files, and what to do."""
+    """Explain why a readable dataset has no files, with a fix."""
     return load_source(dataset.kind).nothing_found(dataset)
 
 
 def failure_reason(dataset: Dataset, said: str) -> str:
-    """Why a dataset's reader failed, by what DALI said, and what to do; empty: it is not known."""
+    """Explain a reader failure from DALI's message, with a fix; empty if the cause is unknown."""
     if any(words in said for words in _NO_FILES):
         return no_files_reason(dataset)
     return load_source(dataset.kind).explain(dataset, said)
 
 
 def name_with_ending(path: str) -> str:
-    """The name of an image that exists if the path lacks its ending; empty for none."""
+    """The name of an existing image whose path lacks only the suffix; else empty."""
     folder, stem = os.path.split(path)
     names = (f"{stem}{each}" for each in (".jpg", ".jpeg", ".png", ".JPG", ".tif", ".bmp", ".webp"))
     return next((name for name in names if os.path.isfile(os.path.join(folder, name))), "")
 
 
 def unreadable_reason(path: str) -> str | None:
-    """Why the operating system cannot hand out a file's bytes, or None."""
+    """Why the operating system cannot read a file, or None."""
     try:
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode):
-            return "it is a folder" if stat.S_ISDIR(found.st_mode) else "it is no file"
+            return "it is a folder" if stat.S_ISDIR(found.st_mode) else "it is not a file"
         if found.st_size == 0:
             return "the file is empty"
     except OSError as error:

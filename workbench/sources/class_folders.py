@@ -16,29 +16,29 @@ IMAGES = (
     *(".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm"),
     *(".pgm", ".pbm", ".jp2", ".webp"),
 )
-"""What DALI's file reader takes for images (its ``file_filters``, without the sounds)."""
+"""Suffixes that DALI's file reader accepts as images (its ``file_filters`` without sounds)."""
 _LOOKED_AT = 10_000
-"""Files of a folder among which some of a kind are looked for."""
+"""Maximum number of folder entries checked for a matching file."""
 _NAMED = 3
-"""Files that a sentence names of those that are not read."""
+"""Maximum number of unread files that a sentence names."""
 _LOOKED_INTO = 1000
-"""Folders in which files are looked for, of those that are not read."""
+"""Maximum number of folders searched for unread files."""
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file or folder belongs to the system or to a tool, by its name: it is no data."""
+    """Whether a file or folder is hidden or a system entry, judged by its name."""
     system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found")
     others = ("__pycache__", "system volume information")
     return name.startswith(".") or name.lower() in system + others
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry of a folder is a folder; a link in a circle is none."""
+    """Whether a folder entry is a folder; circular links are not."""
     return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
 
 
 def class_folders(data: str) -> list[str]:
-    """The names of the folders in a folder, sorted, without hidden ones."""
+    """The visible subfolders of a folder, sorted by name."""
     if not os.path.isdir(data):
         return []
     with os.scandir(data) as entries:
@@ -46,7 +46,7 @@ def class_folders(data: str) -> list[str]:
 
 
 def first_names(path: str, most: int) -> list[str]:
-    """Names in small letters of the first class folder with a file, or of a flat folder.
+    """Lower-case file names in the first non-empty class folder, or in a flat folder.
 
     Raises OSError.
     """
@@ -59,7 +59,7 @@ def first_names(path: str, most: int) -> list[str]:
 
 
 def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
-    """The files of class folders, or of a flat folder: the path inside ``data``, and the label."""
+    """Relative path and label of each file in class folders or a flat folder."""
     found = []
     for label, folder in enumerate(class_folders(data) or [""]):
         with os.scandir(os.path.join(data, folder)) as entries:
@@ -71,7 +71,7 @@ def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
 
 
 def has_hidden(data: str, suffixes: tuple[str, ...]) -> bool:
-    """Whether DALI would find hidden folders in a folder, or hidden files in class folders."""
+    """Whether DALI would read hidden folders, or hidden files in class folders."""
     with os.scandir(data) as entries:
         folders = [e.name for e in entries if is_folder(e)]
     return any(map(is_hidden, folders)) or any(
@@ -82,7 +82,7 @@ def has_hidden(data: str, suffixes: tuple[str, ...]) -> bool:
 
 
 def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]]:
-    """The files and their labels: of class folders, a flat folder, a file, a list or pairs."""
+    """Paths and labels for class folders, a flat folder, one file, or a list of files or pairs."""
     if not isinstance(data, str):
         labels = [label for _, label in data]
         if any(isinstance(label, str) for label in labels):
@@ -102,13 +102,13 @@ def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]
 
 _LISTING: tuple[Any, ...] = (is_hidden, is_folder, class_folders, named_files)
 FIND_CLASS_FILES = "\n\n".join(map(inspect.getsource, _LISTING))
-"""Source of what finds the files of class folders, for programs."""
+"""Source code that lists the files of class folders, for exported programs."""
 
 
 def describe_unread(data: str, suffixes: tuple[str, ...], noun: str = "image") -> Iterator[str]:
-    """Which files and folders in class folders, or in a flat folder, are not read, in sentences.
+    """Describe which files and folders of a class folder or flat folder are not read.
 
-    Also the class folders without a file to read. Raises OSError.
+    Includes class folders without readable files. Raises OSError.
     """
     classes = class_folders(data)
     kinds: dict[str, list[str]] = {}
@@ -145,7 +145,7 @@ def describe_unread(data: str, suffixes: tuple[str, ...], noun: str = "image") -
 
 
 def _entries(data: str, classes: list[str]) -> Iterator[tuple[str, str, bool]]:
-    """Folder inside ``data``, name, and whether it is a folder, of what could be data."""
+    """Parent folder relative to ``data``, name, and is-folder flag of each possible data entry."""
     for place in ["", *classes]:
         with os.scandir(os.path.join(data, place)) as entries:
             for entry in entries:
@@ -163,14 +163,14 @@ def _files_below(folder: str, suffixes: tuple[str, ...]) -> list[str]:
 
 
 def require_whole_labels(dataset: Dataset, noun: str) -> None:
-    """Raise DataError where a label that is given in Python is no whole number."""
+    """Raise DataError if a label given in Python is not an integer."""
     named = next((label for _, label in dataset.items if isinstance(label, str)), None)
     if named is not None:
-        raise DataError(f"The label of {noun} is {named!r}. Give a whole number.")
+        raise DataError(f"The label of {noun} is {named!r}. Use an integer.")
 
 
 class ClassFiles(SourceKind):
-    """Files with the endings ``suffixes``: one, a folder, class folders, or a list of them."""
+    """Files with one of ``suffixes``: a single file, a folder, class folders, or a list."""
 
     imports: tuple[str, ...] = ("os",)
     helpers: tuple[Any, ...] = (is_hidden, is_folder, class_folders, named_files, files_of)
@@ -183,12 +183,12 @@ class ClassFiles(SourceKind):
             raise DataError(f"{dataset} cannot be read: {error.strerror}.") from None
         except ValueError:
             raise DataError(
-                f"{dataset} is no list of {self.noun}s: write a path and a number."
+                f"{dataset} is not a list of {self.noun}s. Each row needs a path and a number."
             ) from None
         return list(zip(files, labels, strict=True))
 
     def accepts(self, path: Path) -> bool:
-        """Files, a list of them, and folders with some and no image, also in the first class."""
+        """Accept matching files, lists of them, and folders with some and no image in class 1."""
         try:
             if path.suffix.lower() == ".txt" and path.is_file():
                 with open(path, "rb") as file:
@@ -204,13 +204,13 @@ class ClassFiles(SourceKind):
         )
 
     def class_names(self, dataset: Dataset) -> list[str]:
-        """The names of the class folders, or of the classes of files that are listed in Python."""
+        """Names of the class folders, or of the classes of files listed in Python."""
         if dataset.location or all(isinstance(label, int) for _, label in dataset.items):
             return class_folders(dataset.location)
         return sorted({str(label) for _, label in dataset.items})
 
     def watched(self, dataset: Dataset) -> Iterator[str]:
-        """The folder and its classes, or the files listed."""
+        """The folder and its class folders, or the listed files."""
         if not dataset.location:
             yield from (path for path, _ in dataset.items)
             return

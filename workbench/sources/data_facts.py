@@ -1,4 +1,4 @@
-"""Facts of data that decide whether a graph fits them: order of labels, names, boxes outside."""
+"""Properties of the data that a graph must match: label order, names, boxes outside images."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ from workbench.sources.source_kind import Sample
 from workbench.sources.target_faults import OVER_EDGE, WITHOUT_AREA
 
 MOST_READ = 20_000
-"""Samples whose labels are read, from the first one on."""
+"""Maximum number of samples whose labels are read."""
 _MOST_HEADS = 1_000
-"""Sounds and annotated images whose headers are read."""
+"""Maximum number of sounds and annotated images whose headers are read."""
 _MOST_CACHED = 8
 
 
 @dataclass(frozen=True, slots=True)
 class DataFacts:
-    """What is known of the data that a graph reads.
+    """Properties of the data that a graph reads.
 
-    ``labels`` are the class numbers in the order of the file or folder, at most 20,000, empty where
-    samples have no single class. ``names`` are the names of key points and of classes. ``outside``
-    counts the samples with a box over the edge of their image, ``without_area`` those with a box
-    that has no width or height; ``first_outside`` and ``first_without_area`` name the first box.
+    ``labels`` are the class numbers in file or folder order, at most 20,000; empty if samples have
+    no single class. ``names`` are the names of key points and classes. ``outside`` counts the
+    samples with a box over the edge of the image, ``without_area`` those with a box of zero width
+    or height; ``first_outside`` and ``first_without_area`` describe the first such box.
     """
 
     labels: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
     outside: int = 0
     unusable: int = 0
-    """Samples that no reader can use: at fault, or files that are empty or missing. A lower bound:
-    no file is opened."""
+    """Samples that no reader can use: faulty entries, and empty or missing files. A lower bound,
+    because files are not opened."""
     without_area: int = 0
     first_outside: str = ""
     first_without_area: str = ""
     float_rates: tuple[int, ...] = ()
-    """Sample rates of the WAV files of floats among the first 1,000 sounds."""
+    """Sample rates of the float WAV files among the first 1,000 sounds."""
     turned: int = 0
-    """Images with annotations, of the first 1,000, that their EXIF orientation turns or mirrors."""
+    """Annotated images among the first 1,000 that EXIF orientation rotates or mirrors."""
     annotated: Literal["", "stored", "upright"] = ""
-    """Which of their sizes the annotations of turned images have: that before or after turning.
-    Empty where no annotation tells a size that differs, or where some tell one and some the other.
-    """
+    """Whether the annotations of rotated images match the size before or after EXIF rotation. Empty
+    if no annotation differs between the two, or if annotations disagree."""
     first_turned: str = ""
-    """The name of the first of these images."""
+    """The name of the first rotated image."""
     headers_read: int = 0
-    """How many files ``float_rates`` and ``turned`` are of, where there are more; 0: of all."""
+    """Number of files behind ``float_rates`` and ``turned`` if there are more files; 0 if all were
+    read."""
     more: bool = False
     """Whether the data have more samples than the 20,000 that were read."""
 
@@ -67,9 +67,9 @@ _cached: OrderedDict[tuple[Dataset, str], DataFacts] = OrderedDict()
 
 
 def data_facts(dataset: Dataset, version: str = "") -> DataFacts:
-    """The facts of a dataset; ``version`` changes whenever the files change.
+    """Collect the properties of a dataset; ``version`` must change whenever the files change.
 
-    Data that cannot be read have none: reading them reports why.
+    Data that cannot be read have none: the reader reports the cause.
     """
     key = dataset, version
     if key not in _cached:
@@ -115,7 +115,7 @@ def _read(dataset: Dataset) -> DataFacts:
 
 
 def _is_empty(sample: Sample) -> bool:
-    """Whether a sample is a file of its own that is empty or missing."""
+    """Whether a sample is stored in its own file and that file is empty or missing."""
     try:
         return sample.nbytes is None and sample.size == 0
     except OSError:
@@ -127,7 +127,7 @@ def _first(samples: Sequence[Sample]) -> str:
 
 
 def _turned(samples: Sequence[Sample]) -> dict[Sample, ImageHeader]:
-    """The samples whose EXIF orientation turns or mirrors them, with their headers."""
+    """Samples that EXIF orientation rotates or mirrors, with their headers."""
     found = {}
     for each in samples[:_MOST_HEADS]:
         with suppress(OSError):  # its fault is reported elsewhere
@@ -138,7 +138,7 @@ def _turned(samples: Sequence[Sample]) -> dict[Sample, ImageHeader]:
 
 
 def _annotated(turned: Sequence[tuple[Sample, ImageHeader]]) -> Literal["", "stored", "upright"]:
-    """See ``DataFacts.annotated``."""
+    """Compute ``DataFacts.annotated``."""
     telling = [(tuple(each.sides), header) for each, header in turned if each.sides]
     telling = [(sides, header) for sides, header in telling if header.stored != header.upright]
     if telling and all(sides == header.stored for sides, header in telling):
@@ -152,7 +152,7 @@ def _float_rates(samples: Sequence[Sample]) -> tuple[int, ...]:
 
 
 def _head(path: str) -> bytes:
-    """The first bytes of a sound; empty for a file that cannot be read, which has a fault."""
+    """The first bytes of a sound; empty if the file cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(SOUND_HEAD)

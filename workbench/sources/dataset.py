@@ -1,4 +1,4 @@
-"""What is read and where, and the kind that reads it."""
+"""``Dataset``: what is read, where it is stored, and the kind that reads it."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from workbench.sources import kinds
 from workbench.sources.source_kind import SourceKind
 
 REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://")
-"""How a place on another machine begins."""
+"""Prefix of a remote location."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """What is read, and where.
+    """What a graph reads, and where it is stored.
 
     Parameters
     ----------
     kind:
-        A kind of source, by its name in ``SOURCES`` of its module.
+        Name of a source kind, a key of its module's ``SOURCES``.
     location:
-        A path; empty for data that were given in Python.
+        A path; empty for data given in Python.
     items:
-        Those: (path, label) for each file.
+        The data given in Python: (path, label) for each file.
     title:
-        What a person knows it as, where that is not ``location``.
+        Display name, if it differs from ``location``.
     first:
-        Where not 0: so many from the beginning stand for all, whose index is not there yet.
+        If not 0, only this many leading samples are used, because the index is not built yet.
     options:
-        Of the kind's ``demanding`` ones those that are set where a graph reads it; None where none
-        is known: then what is at fault for any of them is told.
+        The kind's ``demanding`` options that the graph sets. None if unknown; then faults of every
+        option are reported.
     """
 
     kind: str
@@ -51,18 +51,18 @@ class Dataset:
 
     @property
     def argument(self) -> Any:
-        """What the exported program is given for it."""
+        """The value passed to the exported program."""
         return load_source(self.kind).argument(self)
 
     @property
     def place(self) -> str:
-        """Where they lie, from anywhere: an absolute path, or a remote place; else empty."""
+        """Absolute path or remote URL of the data; empty for data given in Python."""
         local = self.location and not REMOTE.match(self.location)
         return os.path.abspath(self.location) if local else self.location
 
     @property
     def text(self) -> str:
-        """What opens them again later; empty for data that were given in Python."""
+        """Text that opens the dataset again later; empty for data given in Python."""
         kind = load_source(self.kind)
         named = self.location and (kind.decoder or kind.takes)
         return "" if self.title else f"{self.kind}:{self.location}" if named else self.location
@@ -74,12 +74,12 @@ class Dataset:
 
     @property
     def root(self) -> str:
-        """The folder that the names of files are relative to."""
+        """The folder that file names are relative to."""
         return load_source(self.kind).root(self)
 
     @property
     def in_memory(self) -> bool:
-        """Whether a process gives its samples out of its memory: no path says where they lie."""
+        """Whether a process serves the samples from memory, so that no path locates them."""
         return load_source(self.kind).in_memory
 
     def __str__(self) -> str:
@@ -87,14 +87,14 @@ class Dataset:
 
 
 Datasets = Mapping[str, Dataset]
-"""For each parameter of a graph's program that names data what it is given."""
+"""The dataset of each data parameter of a graph's program."""
 
 
 @cache
 def _kinds() -> Mapping[str, SourceKind]:
-    """Every kind by its name: what the modules of ``kinds`` have in ``SOURCES``; ``folder`` first.
+    """All kinds by name, from the ``SOURCES`` of the modules in ``kinds``; ``folder`` first.
 
-    A module is imported with the first question for any kind: all of them take 0.2 s.
+    Modules are imported on first use: importing all of them takes 0.2 s.
     """
     modules = [info.name for info in walk_packages(kinds.__path__, f"{kinds.__name__}.")]
     found = [getattr(import_module(name), "SOURCES", {}) for name in modules]
@@ -105,21 +105,21 @@ def _kinds() -> Mapping[str, SourceKind]:
 
 
 def source_kinds() -> tuple[str, ...]:
-    """Every kind of source, ``folder`` first."""
+    """Names of all source kinds, ``folder`` first."""
     return tuple(_kinds())
 
 
 @cache
 def load_source(kind: str) -> SourceKind:
-    """The kind of that name. Raises DataError with the nearest known ones.
+    """Return the kind with a name. Raises DataError with similar names.
 
-    ``folder:file_root`` is one of which an exported program gives DALI's reader the data as they
-    are, in that argument.
+    ``folder:file_root`` is the variant whose exported program passes the data unchanged to that
+    argument of DALI's reader.
     """
     kind, _, argument = kind.partition(":")
     if argument:
         return load_source(kind).given(argument)
     if kind not in _kinds():
         hint = did_you_mean(kind, source_kinds(), f"There are {', '.join(source_kinds())}.")
-        raise DataError(f"There is no kind of source {kind!r}. {hint}")
+        raise DataError(f"There is no source kind {kind!r}. {hint}")
     return _kinds()[kind]

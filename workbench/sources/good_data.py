@@ -1,4 +1,4 @@
-"""Data without their bad samples, written so that a program can read them from beside itself."""
+"""Datasets without their faulty samples, stored where an exported program can read them."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ _STEM = "program"
 class GoodData:
     """Datasets without some of their samples: lists of files, or folders of links and indices.
 
-    They are written to a temporary folder, which is deleted with this object. ``place`` copies
-    them next to a program.
+    They are written to a temporary folder that is deleted with this object. ``place`` copies them
+    next to a program.
 
     Parameters
     ----------
     given:
         The dataset of each parameter.
     skipped:
-        For each parameter the names of the samples that are skipped.
+        The names of the skipped samples of each parameter.
 
-    Raises DataError where a dataset has no other sample, or is of a kind that can skip none.
+    Raises DataError if no sample of a dataset remains, or if its kind cannot exclude samples.
     """
 
     def __init__(self, given: Datasets, skipped: Mapping[str, Collection[str]]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="workbench-good-")
         self.endings: Mapping[str, str] = {}
-        """What follows the program's name, without its suffix, in the path of each dataset."""
+        "Suffix of each dataset's path, appended to the program's name without ``.py``."
         self.datasets: Datasets = {}
-        """What is left of each dataset, in the temporary folder."""
+        "The reduced datasets in the temporary folder."
         for name, dataset in given.items():
             path = self._write(name, dataset, skipped[name])
             ending = os.path.relpath(path, self._folder.name).removeprefix(_STEM)
@@ -48,18 +48,18 @@ class GoodData:
         kind = load_source(dataset.kind)
         if dataset.in_memory or not kind.is_listed:
             raise DataError(
-                f"{dataset} is a {kind.about}, of which no list can be written. Leave bad samples "
-                "out where it is made."
+                f"{dataset} is a {kind.about}, which cannot exclude samples. Remove the "
+                "faulty samples where the data are created."
             )
         if all(sample.name in skipped for sample in kind.list_samples(dataset)):
-            raise DataError(f"No sample of {dataset} can be used.")
+            raise DataError(f"{dataset} has no usable sample.")
         ending = f".good_{name}.txt" if kind.lists_files else f".good_{name}"
         return os.fspath(write_without(dataset, skipped, Path(self._folder.name, _STEM + ending)))
 
     def sources(self, program: Path) -> dict[Path, Path]:
-        """The files and folders that belong next to a program, and where they are now."""
+        """Map each path that belongs next to a program to its current location."""
         names = {ending.split(os.sep)[0] for ending in self.endings.values()}
-        # As programs form the path: only these two suffixes are left out.
+        # Programs build the path in the same way: only these two suffixes are removed.
         stem = program.name.removesuffix(".py").removesuffix(".ipynb")
         return {
             program.with_name(stem + name): Path(self._folder.name, _STEM + name)
@@ -67,9 +67,9 @@ class GoodData:
         }
 
     def place(self, program: Path) -> list[Path]:
-        """Copy the data next to a program, and return the paths of the copies. Raises OSError.
+        """Copy the data next to a program and return the new paths. Raises OSError.
 
-        A list replaces one that is there. A folder is not replaced: FileExistsError.
+        An existing list is replaced. An existing folder is not: FileExistsError.
         """
         for path, source in self.sources(program).items():
             if source.is_dir():

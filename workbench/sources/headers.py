@@ -1,4 +1,4 @@
-"""Properties in the first bytes of a file: compression, float samples, image size."""
+"""Properties stored in the first bytes of a file: compression, float samples, image size."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _FORMATS = {
     "lz4": b"\x04\x22\x4d\x18",
     "zip": b"PK\x03\x04",
 }
-"""The first bytes of compressed files."""
+"""Magic numbers of compressed files."""
 _ZLIB = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
 
 
 def describe_compression(path: str) -> str:
-    """That a file is compressed and what to do, by its first bytes; empty where it is not.
+    """Say that a file is compressed, with a fix; empty if its first bytes do not match.
 
-    To be asked of a file that cannot be read: records may begin with the same bytes.
+    Call it only for files that cannot be read: valid records may begin with the same bytes.
     """
     try:
         with open(path, "rb") as file:
@@ -46,16 +46,16 @@ def describe_compression(path: str) -> str:
     )
 
 
-# WAV files whose samples are floats, which DALI decodes to silence unless dtype is FLOAT.
+# Float WAV files, which DALI decodes to silence unless dtype is FLOAT.
 
 SOUND_HEAD = 4096
-"""Bytes in which a WAV describes its samples."""
+"""Bytes read to find the format of a WAV file."""
 _FLOAT, _EXTENSIBLE = 3, 0xFFFE
-"""Format codes of WAV."""
+"""WAV format codes."""
 
 
 def float_rate(head: bytes) -> int:
-    """The sample rate of a WAV of floats by its beginning; 0 for other sounds."""
+    """The sample rate of a float WAV file from its first bytes; 0 for other sounds."""
     at = head.find(b"fmt ") + 8
     if head[:4] not in (b"RIFF", b"RF64") or not 8 < at <= len(head) - 26:
         return 0
@@ -66,7 +66,7 @@ def float_rate(head: bytes) -> int:
 
 
 def decodes_to_silence(rate: int, args: Mapping[str, object]) -> bool:
-    """Whether ``decoders.audio`` with these arguments decodes a WAV of floats to silence.
+    """Whether ``decoders.audio`` with these arguments decodes a float WAV file to silence.
 
     ``rate`` is its sample rate, 0 for other sounds.
     """
@@ -78,23 +78,23 @@ def decodes_to_silence(rate: int, args: Mapping[str, object]) -> bool:
 
 _ORIENTATION = 274
 LAST_UPRIGHT = 4
-"""EXIF orientations beyond rotate by 90 degrees."""
+"""The last EXIF orientation that keeps width and height; higher ones swap them."""
 _HEAD = 2**16
-"""Bytes of an image that are read first: more hold the header in nearly all files."""
+"""Bytes of an image read first; they contain the header of nearly all files."""
 
 
 def orientation(image: Image.Image) -> Any:
-    """EXIF orientation, from 1 to 8; None if there is none that can be read."""
+    """EXIF orientation, 1 to 8; None if it is missing or unreadable."""
     if image.format != "TIFF" and "exif" not in image.info:
         return None
     try:
         return image.getexif().get(_ORIENTATION)
     except (SyntaxError, ValueError, KeyError, TypeError, IndexError, OSError):
-        return None  # EXIF that cannot be read turns nothing
+        return None  # unreadable EXIF data rotate nothing
 
 
 def upright_size(image: Image.Image) -> tuple[int, int]:
-    """Width and height as turned by EXIF; Pillow may have exchanged those of a TIFF already."""
+    """Width and height after EXIF rotation; Pillow may have swapped those of a TIFF already."""
     tags = getattr(image, "tag_v2", {})
     size = (tags[256], tags[257]) if image.format == "TIFF" else image.size
     return size[::-1] if (orientation(image) or 0) > LAST_UPRIGHT else size
@@ -104,18 +104,18 @@ class ImageHeader(NamedTuple):
     """Width and height of an encoded image, and its EXIF orientation."""
 
     upright: tuple[int, int]
-    """As turned by EXIF."""
+    """Width and height after EXIF rotation."""
     orientation: int
-    """From 1 to 8; 1 if there is none that can be read."""
+    """1 to 8; 1 if it is missing or unreadable."""
 
     @property
     def stored(self) -> tuple[int, int]:
-        """Width and height before EXIF turns the image."""
+        """Width and height before EXIF rotation."""
         return self.upright[::-1] if self.orientation > LAST_UPRIGHT else self.upright
 
 
 def image_header(sample: Sample) -> ImageHeader | None:
-    """The header of the image of a sample in a file or archive; None if it cannot be opened."""
+    """The image header of a sample in a file or archive; None if it cannot be opened."""
     from PIL import Image
 
     for count in (_HEAD, sample.size):

@@ -1,4 +1,4 @@
-"""The dataset that a person means by a path, a list, a frame or an object with images."""
+"""Find the dataset that a path, list, data frame or object with images refers to."""
 
 from __future__ import annotations
 
@@ -22,49 +22,48 @@ from workbench.sources.dataset import (
 from workbench.sources.python_data import IMAGE_COLUMNS, holds_images, names_files
 from workbench.sources.tables import categories_of, label_column
 
-# Files named by a pandas or Polars frame, or by a column of one.
+# Files named by a pandas or Polars data frame, or by one of its columns.
 #
-# Both are recognised by the module of their type: neither library is imported here.
+# Both are recognised by the module of their type, so that neither library is imported here.
 
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "file_path", "image_path")
-"""Names of the column of paths, in the order in which they are looked for, in any case."""
+"""Names of the path column in order of preference, case-insensitive."""
 _LIBRARIES = ("pandas", "polars")
 
 
 class Frame(Protocol):
-    """A frame of pandas or Polars, as far as it is used here."""
+    """The part of a pandas or Polars data frame that is used here."""
 
     @property
     def columns(self) -> Any:
-        """The names of its columns."""
+        """Column names."""
 
     def __getitem__(self, name: Any, /) -> Any:
-        """The column of a name."""
+        """The column with a name."""
 
 
 def is_frame(data: object) -> bool:
-    """Whether data are a frame, a lazy frame or a column (``Series``) of pandas or Polars."""
+    """Whether data are a data frame, lazy frame or column (``Series``) of pandas or Polars."""
     library = type(data).__module__.partition(".")[0]
-    kind = type(data)  # asking a lazy frame itself for its columns computes them
+    kind = type(data)  # querying the columns of a lazy frame would compute them
     return library in _LIBRARIES and (hasattr(kind, "columns") or hasattr(kind, "to_list"))
 
 
 def require_table(data: object) -> None:
     """Raise DataError for a lazy frame, and for several splits of Hugging Face."""
     if is_frame(data) and hasattr(data, "collect"):
-        raise DataError("The frame is lazy: its rows are not there yet. Give frame.collect().")
+        raise DataError("The frame is lazy and has no rows yet. Pass frame.collect().")
     if isinstance(data, Mapping) and hasattr(data, "cast_column"):
         splits = ", ".join(map(repr, data))
-        raise DataError(f"The DatasetDict has the splits {splits}. Give one of them: data['...'].")
+        raise DataError(f"The DatasetDict has the splits {splits}. Pass one of them: data['...'].")
 
 
 def rows_of_frame(frame: Any) -> tuple[list[Any], list[str]]:
-    """The path of each row or, where the frame has a column of labels, (path, label).
+    """The path of each row or, if there is a label column, (path, label), and the class names.
 
-    Second the names of the classes, where the labels are codes of a Categorical whose order is not
-    that of the used texts; else none. A column alone is one of paths. Raises DataError, which names
-    the column or the row, where there is no column of paths, no row, or a value that is no path or
-    no label.
+    Class names are returned only if labels are codes of a Categorical in another order than its
+    used texts. A single column contains paths. Raises DataError, naming the column or row, if there
+    is no path column, no row, or a value that is not a path or label.
     """
     if not hasattr(frame, "columns"):
         return _paths(frame.to_list(), str(frame.name or "")), []
@@ -73,8 +72,9 @@ def rows_of_frame(frame: Any) -> tuple[list[Any], list[str]]:
     if name is None:
         found = ", ".join(map(str, names)) or "none"
         raise DataError(
-            f"The frame has no column of paths; its columns are: {found[:200]}. Choose: "
-            "wb.read(frame, path='COLUMN', label='COLUMN'), or rename them path and label."
+            f"The frame has no path column; its columns are: {found[:200]}. Choose with "
+            "wb.read(frame, path='COLUMN', label='COLUMN'), or rename them path and "
+            "label."
         )
     paths = _paths(frame[name].to_list(), name)
     label = label_column(names)
@@ -83,7 +83,7 @@ def rows_of_frame(frame: Any) -> tuple[list[Any], list[str]]:
         return paths, []
     labels, classes = _labels(frame[label].to_list(), label), categories_of(frame[label])
     if classes == sorted({*labels}):
-        classes = []  # any list of files is numbered so
+        classes = []  # this is the numbering of any list of files
     if classes:
         codes = {text: code for code, text in enumerate(classes)}
         labels = [codes[text] for text in labels]
@@ -91,7 +91,7 @@ def rows_of_frame(frame: Any) -> tuple[list[Any], list[str]]:
 
 
 def require_no_other(path: Any, names: Sequence[Any]) -> None:
-    """Raise DataError where columns besides that of the paths or images may hold the labels."""
+    """Raise DataError if columns other than that of paths or images may hold the labels."""
     if others := ", ".join(str(name) for name in names if name != path):
         raise DataError(
             f"No column is named label; besides {path!r} there are: {others[:200]}. Choose one: "
@@ -100,15 +100,18 @@ def require_no_other(path: Any, names: Sequence[Any]) -> None:
 
 
 def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
-    """The columns of paths or images, and of labels, of a frame or table, named so.
+    """Rename the columns of paths or images, and of labels, of a data frame or table.
 
-    None: the column is found by its name; ``label=""``: there are no labels. Raises DataError.
+    None: find the column by its usual name; ``label=""``: no labels. Raises DataError.
     """
     require_table(data)
     names = getattr(data, "column_names", None)
     names = list(getattr(data, "columns", ()) if names is None else names)
     if not names:
-        raise DataError("path and label choose columns of a frame or table. Leave them out.")
+        raise DataError(
+            "path and label choose columns of a frame or table, and these data are neither. "
+            "Omit them."
+        )
     for given in filter(None, (path, label)):
         if given not in names:
             raise DataError(f"There is no column {given!r}. Choose one of {', '.join(names)}.")
@@ -126,24 +129,24 @@ def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
     named = {path: "path" if of_files else "image"}
     named |= {label: "label"} if label else {}
     changed = {old: new for old, new in named.items() if old != new}
-    if hasattr(data, "select_columns"):  # of Hugging Face
+    if hasattr(data, "select_columns"):  # Hugging Face
         chosen = data.select_columns([*named])
         return chosen.rename_columns(changed) if changed else chosen
-    if hasattr(data, "column_names"):  # of Arrow
+    if hasattr(data, "column_names"):  # Arrow
         return data.select([*named]).rename_columns([*named.values()])
-    if hasattr(data, "iloc"):  # of pandas
+    if hasattr(data, "iloc"):  # pandas
         return data[[*named]].rename(columns=changed)
     return data.select([*named]).rename(changed)
 
 
 def _column(names: Sequence[Any], wanted: tuple[str, ...]) -> Any:
-    """The name of the first wanted column that is there. Raises DataError where two have it."""
+    """The first wanted column name that exists. Raises DataError if it is ambiguous."""
     for each in wanted:
         found = [name for name in names if isinstance(name, str) and name.lower() == each]
         if len(found) > 1:
             raise DataError(
-                f"The frame has {len(found)} columns {', '.join(map(repr, found))}. Leave one of "
-                "that name."
+                f"The frame has {len(found)} columns {', '.join(map(repr, found))}. Keep "
+                "one of them."
             )
         if found:
             return found[0]
@@ -152,14 +155,14 @@ def _column(names: Sequence[Any], wanted: tuple[str, ...]) -> Any:
 
 def _paths(values: list[Any], column: str) -> list[Any]:
     if not values:
-        raise DataError("The frame has no rows. Give at least one path.")
+        raise DataError("The frame has no rows. Add at least one path.")
     if _all_texts(values):
         return values
     for row, value in enumerate(values):
         if not isinstance(value, str | Path) or not str(value).strip():
             raise DataError(
-                f"Row {row} of the column {column!r} holds {_shown(value)}, which is no path. Give "
-                "a path of a file in each row, or leave the row out."
+                f"Row {row} of the column {column!r} is {_shown(value)}, not a path. Use "
+                "a file path in each row, or remove the row."
             )
     return values
 
@@ -172,56 +175,55 @@ def _labels(values: list[Any], column: str) -> list[Any]:
         for row, value in enumerate(values)
         if not isinstance(value, int | str) or (isinstance(value, str) and not value.strip())
     ]
-    if bad:  # pandas makes all numbers floats where one is missing: that one is named
+    if bad:  # pandas converts all numbers to floats if one is missing: name that one
         row = next(
             (row for row in bad if values[row] is None or values[row] != values[row]), bad[0]
         )
         raise DataError(
-            f"Row {row} of the column {column!r} holds {_shown(values[row])}, which is no label. "
-            "Give a whole number or the name of a class in each row, or leave the row out."
+            f"Row {row} of the column {column!r} is {_shown(values[row])}, not a label. "
+            "Use an integer or class name in each row, or remove the row."
         )
     return values
 
 
 def _all_texts(values: list[Any]) -> bool:
-    """Whether all are texts with more than blanks, which is told in 0.1 s of a million rows."""
+    """Whether all values are non-blank texts; takes 0.1 s for a million rows."""
     return {*map(type, values)} == {str} and all(map(str.strip, values))
 
 
 def _shown(value: object) -> str:
-    """A value and its type, in short: ``nan (float)``."""
+    """A value and its type, shortened: ``nan (float)``."""
     if isinstance(value, bytes | bytearray):
         return f"{len(value):,} bytes"
     return f"{repr(value)[:60]} ({type(value).__name__})"
 
 
-# The dataset that a person means by a path, a list, a frame or an object with images.
+# Find the dataset that a path, list, data frame or object with images refers to.
 
 PARAMETER = "data"
-"""The parameter of an exported program that says where the data lie, where a graph says none."""
+"""Default data parameter of an exported program."""
 
 Item = tuple[str, int | str]
 
 
 @cache
 def _by_precedence() -> tuple[str, ...]:
-    """Every kind, in the order in which they are asked whether a path is of them."""
+    """All kinds, in the order in which they are tried on a path."""
     return tuple(sorted(source_kinds(), key=lambda kind: (-load_source(kind).precedence, kind)))
 
 
 Location = str | Path | Dataset | Sequence[str | Path | tuple[str | Path, int | str]] | Frame | Any
-"""What a person may give for one dataset: a path, or in Python files, (file, label) pairs, a frame
-with a column of paths, or images: arrays, encoded bytes, a data set (``memory.py``)."""
+"""What a user may pass for one dataset: a path or, in Python, files, (file, label) pairs, a data
+frame with a path column, or images: arrays, encoded bytes, a dataset object (``memory.py``)."""
 Data = Location | Mapping[str, Location]
-"""What a person may give for a graph: one dataset, or one for each of its parameters."""
+"""What a user may pass for a graph: one dataset, or one per parameter."""
 
 
 def open_dataset(data: Location) -> Dataset:
-    """The dataset that a person means. Raises DataError for what is none.
+    """Open what a user passed. Raises DataError if it is not a dataset.
 
-    A path is read as the kind that it is taken for, or as the one whose name stands before it,
-    ``webdataset:photos``. One that does not exist is taken for a folder: what runs on it says that
-    it is missing.
+    The kind of a path is detected, or given as a prefix: ``webdataset:photos``. A path that does
+    not exist is treated as a folder; running a graph on it reports that it is missing.
     """
     if isinstance(data, Dataset):
         return data
@@ -230,7 +232,7 @@ def open_dataset(data: Location) -> Dataset:
     if is_frame(data) and not holds_images(data):
         data, classes = rows_of_frame(data)
     if isinstance(data, str) and not data:
-        raise DataError("The path of the data is empty. Give a folder or a list of files.")
+        raise DataError("The path of the data is empty. Use a folder or a list of files.")
     if isinstance(data, str | Path):
         named, _, place = str(data).partition(":")
         named_so = named in source_kinds() and place and not place.startswith("//")
@@ -238,14 +240,14 @@ def open_dataset(data: Location) -> Dataset:
             return Dataset(named, os.path.expanduser(place))
         mistyped = place and did_you_mean(named, source_kinds())
         if mistyped and os.path.exists(os.path.expanduser(place)) and not os.path.exists(data):
-            load_source(named)  # which names the nearest
+            load_source(named)  # the error suggests similar names
         if REMOTE.match(str(data)):
             return Dataset(_remote_kind(str(data)), str(data))
         path = Path(os.path.expanduser(data))
         kinds = (kind for kind in _by_precedence() if load_source(kind).accepts(path))
         return Dataset(next(kinds, "folder"), os.path.expanduser(str(data)))
     if isinstance(data, list | tuple) and not data:
-        raise DataError("The list is empty. Give at least one path or image.")
+        raise DataError("The list is empty. Add at least one path or image.")
     if not isinstance(data, list | tuple) or not names_files(data):
         kept: Dataset = import_module("workbench.sources.kinds.memory").keep_images(data)
         return kept
@@ -261,18 +263,18 @@ def open_dataset(data: Location) -> Dataset:
 
 
 def _remote_kind(place: str) -> str:
-    """The kind that reads a remote place. Raises DataError for one that DALI does not read."""
+    """The kind that reads a remote location. Raises DataError if DALI does not read it."""
     scheme = place.partition("://")[0]
     if scheme not in ("s3", "gs"):
         raise DataError(
-            f"{place}: DALI's readers read files, s3:// and gs://, nothing else. Copy the data "
+            f"DALI cannot read {place}: it supports files, s3:// and gs://. Copy the data "
             "here, or mount them as a folder."
         )
     return "remote_webdataset" if place.lower().endswith(".tar") else scheme
 
 
 def _labelled_by_folder(items: tuple[Item, ...]) -> tuple[Item, ...]:
-    """Files in several class folders, with the names of these for labels."""
+    """Label files by the names of their class folders if there are several."""
     classes = [os.path.basename(os.path.dirname(path)) for path, _ in items]
     if len(set(classes)) < 2:
         return items
@@ -280,7 +282,7 @@ def _labelled_by_folder(items: tuple[Item, ...]) -> tuple[Item, ...]:
 
 
 def _item(item: Any) -> tuple[str, int | str]:
-    if type(item) is tuple and len(item) == 2:  # what most of a million are
+    if type(item) is tuple and len(item) == 2:  # the usual case for a million files
         path, label = item
         labelled = type(label) is int or (type(label) is str and label.strip())
         if type(path) is str and path[:1] == os.sep and labelled:
@@ -293,15 +295,15 @@ def _item(item: Any) -> tuple[str, int | str]:
         case (str() | Path() as path, str() as label) if label.strip():
             return os.path.abspath(path), label
     raise DataError(
-        f"{repr(item)[:60]} is no file. Give paths, or pairs of a path and a label: a whole number "
-        "or the name of a class."
+        f"{repr(item)[:60]} is not a file. Use paths, or pairs of a path and a label (an "
+        "integer or a class name)."
     )
 
 
 def open_datasets(data: Data) -> Datasets:
-    """What each parameter is given; data without a name are those of the parameter ``data``.
+    """The dataset of each parameter; data without a parameter belong to ``data``.
 
-    A ``DatasetDict`` of Hugging Face is no such mapping: its splits are several data sets.
+    A Hugging Face ``DatasetDict`` is not a mapping of parameters: its splits are separate datasets.
     """
     splits = hasattr(data, "cast_column")
     named = data if isinstance(data, Mapping) and not splits else {PARAMETER: data}

@@ -1,6 +1,6 @@
-"""Python objects that hold images, looked at before anything is read: what they are, what is wrong.
+"""Check Python objects that hold images before anything is read.
 
-None of the libraries is imported here: their objects are told by what they have.
+Objects are recognised by their attributes, so that none of the libraries is imported here.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from workbench.errors import DataError
 from workbench.sources.tables import label_column
 
 IMAGE_COLUMNS = ("image", "img", "bytes", "photo")
-"""Names of the column of images, in any case."""
+"""Names of the image column, case-insensitive."""
 _TRIED = 3
-"""Samples of a data set that are read to tell whether it can be read at all."""
+"""Number of samples read to test whether a dataset can be read at all."""
 _GIVE = (
-    "Give a folder, a list of files (.txt or .csv), or in Python a list of paths, arrays (height, "
-    "width, 3) of uint8, PIL images or encoded bytes, alone or with labels; an array (N, height, "
-    "width, 3); a data set of PyTorch or Hugging Face; or a frame with a column of paths or images."
+    "Use a folder, a list of files (.txt or .csv), or in Python a list of paths, arrays "
+    "(height, width, 3) of uint8, PIL images or encoded bytes, alone or with labels; an "
+    "array (N, height, width, 3); a PyTorch or Hugging Face dataset; or a frame with a "
+    "column of paths or images."
 )
 
 
 def holds_images(frame: Any) -> bool:
-    """Whether a frame, or one column, has images and not paths of files."""
+    """Whether a data frame, or one column, holds images rather than paths."""
     if not hasattr(frame, "columns"):
         first = frame.to_list()[:1] if hasattr(frame, "to_list") else []
         return bool(first) and isinstance(first[0], bytes | bytearray | dict)
@@ -38,7 +39,7 @@ def holds_images(frame: Any) -> bool:
 
 
 def names_files(data: Sequence[Any]) -> bool:
-    """Whether the first of a list is a path, alone or in a pair."""
+    """Whether the first item of a list is a path, alone or in a pair."""
     first = data[0] if len(data) else ""
     if isinstance(first, tuple) and first:
         first = first[0]
@@ -46,13 +47,13 @@ def names_files(data: Sequence[Any]) -> bool:
 
 
 def require_images(data: Any, split: Callable[[Any], tuple[Any, int]]) -> None:
-    """Raise DataError, in a sentence with the remedy, where an object cannot be read as images.
+    """Raise DataError, with a fix, if an object cannot be read as images.
 
-    ``split`` gives image and label of one entry. Arrays and lists are looked at whole, without
-    their pixels; of a data set that reads when it is asked nothing is read.
+    ``split`` returns image and label of one entry. Arrays and lists are checked completely except
+    for their pixels; a dataset that reads on access is not read.
     """
     if isinstance(data, bytes | bytearray) or hasattr(data, "convert"):
-        raise DataError(f"{type(data).__name__} is one image. Give a list of images: [image].")
+        raise DataError(f"{type(data).__name__} is one image. Pass a list of images: [image].")
     if hasattr(data, "ndim") and hasattr(data, "dtype"):
         _require_array(data)
     elif isinstance(data, list | tuple):
@@ -68,68 +69,68 @@ def _require_array(array: Any) -> None:
         raise DataError(f"{what} {reason}")
     if len(shape) == 2 or (len(shape) == 3 and shape[-1] in (1, 3)):
         more = "[None]" if len(shape) == 3 else "[None, ..., None]"
-        raise DataError(f"{what} is one image. Give several: a list, or array{more}.")
+        raise DataError(f"{what} is one image. Pass several: a list, or array{more}.")
     if len(shape) == 3:
-        first = "array.transpose(1, 2, 0)[None] where it is one image, channels first, or "
+        first = "array.transpose(1, 2, 0)[None] if it is one channels-first image, or"
         raise DataError(
-            f"{what} has no axis of channels at its end. Give "
-            f"{first if shape[0] in (1, 3) else ''}array[..., None] for images in grey."
+            f"{what} has no channel axis at its end. Use "
+            f"{first if shape[0] in (1, 3) else ''}array[..., None] for grey images."
         )
     if len(shape) != 4:
-        raise DataError(f"{what} is no batch of images. Give (N, height, width, 1 or 3).")
+        raise DataError(f"{what} is not a batch of images. Use (N, height, width, 1 or 3).")
     if not shape[0]:
-        raise DataError(f"{what} has no images. Give at least one.")
+        raise DataError(f"{what} has no images. Add at least one.")
     _require_shape(what, shape[1:], _is_tensor(array), "array", ", batch")
 
 
 def _require_shape(what: str, shape: tuple[int, ...], tensor: bool, name: str, each: str) -> None:
-    """Raise DataError where (height, width, channels) is not that of an image."""
+    """Raise DataError if a shape is not (height, width, channels)."""
     if 0 in shape:
-        raise DataError(f"{what} has no pixels. Leave it out.")
+        raise DataError(f"{what} has no pixels. Remove it.")
     if len(shape) == 2 and not each:
         return
     batch = bool(each)
     if len(shape) != 3:
-        raise DataError(f"{what} is no image. Give (height, width, 1 or 3).")
+        raise DataError(f"{what} is not an image. Use (height, width, 1 or 3).")
     if shape[2] in (1, 3) or (tensor and shape[0] in (1, 3)):
         return
     if shape[0] in (1, 3):
         axes = "0, 2, 3, 1" if batch else "1, 2, 0"
-        raise DataError(f"{what} has its channels first. Give them last: {name}.transpose({axes}).")
+        raise DataError(f"{what} is channels-first. Put channels last: {name}.transpose({axes}).")
     remedy = f"{name}[..., :3]" if shape[2] > 3 else "1 or 3 of them"
-    raise DataError(f"{what} has {shape[2]} channels, and images have 1 or 3. Give {remedy}.")
+    raise DataError(f"{what} has {shape[2]} channels, but images have 1 or 3. Use {remedy}.")
 
 
 def _wrong_type(array: Any) -> str:
-    """Why the elements are no pixels, or empty."""
+    """Why the elements are not pixels, or empty."""
     kind = str(array.dtype).removeprefix("torch.")
     if kind == "uint8":
         return ""
     if kind == "object":
-        return "holds Python objects. Give a list of arrays of uint8, one for each image."
+        return "holds Python objects. Use a list of uint8 arrays, one per image."
     if "float" in kind:
         values = np.asarray(array.detach().cpu().float() if _is_tensor(array) else array)
         if np.isnan(values).any():
-            return "holds NaN, which is no pixel. Fill these, and give uint8 from 0 to 255."
+            return "holds NaN, which is not a pixel value. Fill it, and use uint8 from 0 to 255."
         low, high = (values.min(), values.max()) if values.size else (0, 0)
         scaled = "(255 * array)" if low >= 0 and high <= 1 else "array.clip(0, 255)"
         as_bytes = "byte()" if _is_tensor(array) else "astype('uint8')"
-        return f"goes from {low:.4g} to {high:.4g}. Give uint8: {scaled}.round().{as_bytes}."
+        return f"has values from {low:.4g} to {high:.4g}. Use uint8: {scaled}.round().{as_bytes}."
     if kind == "bool":
-        return "is no uint8. Give 255 * array.astype('uint8')."
+        return "is not uint8. Use 255 * array.astype('uint8')."
     if kind.startswith(("<U", "str")):
-        return "holds text. Give paths as a list: array.tolist()."
+        return "holds text. Pass paths as a list: array.tolist()."
     values = np.asarray(array.detach().cpu() if _is_tensor(array) else array)
     if values.dtype.kind not in "iu":
-        return "is no uint8. Give uint8 from 0 to 255."
+        return "is not uint8. Use uint8 from 0 to 255."
     low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
     scale = "" if low >= 0 and high <= 255 else "Scale the values to 0 to 255, then "
-    give = f"{scale}{'give' if scale else 'Give'} uint8: array.astype('uint8')."
-    return f"goes from {low} to {high}. {give}"
+    give = f"{scale}{'use' if scale else 'Use'} uint8: array.astype('uint8')."
+    return f"has values from {low} to {high}. {give}"
 
 
 def _is_tensor(array: Any) -> bool:
-    """Whether it is PyTorch's, which keeps channels first."""
+    """Whether an array is a PyTorch tensor, which has channels first."""
     return type(array).__module__.startswith("torch")
 
 
@@ -138,7 +139,8 @@ def _require_rows(rows: Sequence[Any], split: Callable[[Any], tuple[Any, int]]) 
         _require_array(rows[0])
         if len(rows[0]) != len(rows[1]):
             raise DataError(
-                f"There are {len(rows[0]):,} images and {len(rows[1]):,} labels. Give as many."
+                f"There are {len(rows[0]):,} images but {len(rows[1]):,} labels. Pass one "
+                "label per image."
             )
         for at, label in enumerate(rows[1]):
             try:
@@ -147,15 +149,15 @@ def _require_rows(rows: Sequence[Any], split: Callable[[Any], tuple[Any, int]]) 
                 raise DataError(f"Item {at}: {error}.") from None
         return
     if isinstance(rows, tuple) and len(rows) == 2 and isinstance(rows[1], int):
-        raise DataError("That is one image with its label. Give a list: [(image, label)].")
+        raise DataError("That is one image with its label. Pass a list: [(image, label)].")
     if not rows:
-        raise DataError("The list is empty. Give at least one image.")
+        raise DataError("The list is empty. Add at least one image.")
     channels, first = 0, 0
     for at, row in enumerate(rows):
         if isinstance(row, bytes):
             continue
         if names_files([row]):
-            raise DataError(f"Item {at} is a path among images. Give either paths or images.")
+            raise DataError(f"Item {at} is a path among images. Pass either paths or images.")
         try:
             image, _ = split(row)
         except ValueError as error:
@@ -164,25 +166,25 @@ def _require_rows(rows: Sequence[Any], split: Callable[[Any], tuple[Any, int]]) 
         channels, first = (channels, first) if channels else (found, at)
         if found and found != channels:
             raise DataError(
-                f"Item {at} has {found} channel{'s' * (found != 1)}, and item {first} {channels}: "
-                "an array of images has one number of them. Give 3 everywhere: "
-                "np.repeat(array, 3, axis=2) of one."
+                f"Item {at} has {found} channel{'s' * (found != 1)} but item {first} has "
+                f"{channels}. All images need the same number: convert grey images with "
+                "np.repeat(array, 3, axis=2)."
             )
 
 
 def _channels(image: Any, what: str) -> int:
-    """Of an array; 0 for what is encoded or of Pillow. Raises DataError for what is no image."""
+    """Channels of an array; 0 for encoded or Pillow images. Raises DataError for non-images."""
     if isinstance(image, bytes | bytearray | memoryview | Mapping) or hasattr(image, "convert"):
         return 0
     if isinstance(image, str | Path):
-        return 0  # of a column of paths
+        return 0  # a column of paths
     is_array = isinstance(image, np.ndarray) and image.dtype == np.uint8 and image.size
     if is_array and image.ndim == 3 and image.shape[2] in (1, 3):
-        return int(image.shape[2])  # at once: there may be a million
+        return int(image.shape[2])  # checked first: there may be a million
     if not (hasattr(image, "ndim") and hasattr(image, "dtype")):
         raise DataError(
-            f"{what} is {repr(image)[:60]} ({type(image).__name__}), which is no image. Give "
-            "an array (height, width, 3) of uint8, a PIL image or encoded bytes."
+            f"{what} is {repr(image)[:60]} ({type(image).__name__}), not an image. Use an "
+            "array (height, width, 3) of uint8, a PIL image or encoded bytes."
         )
     shape = tuple(map(int, image.shape))
     if len(shape) == 1 and shape[0] and str(image.dtype) == "uint8":
@@ -199,26 +201,26 @@ def _channels(image: Any, what: str) -> int:
 def _require_data_set(data: Any) -> None:
     kind = type(data).__name__
     if isinstance(data, Mapping):
-        raise DataError(f"{kind} is no data to read. {_GIVE}")
+        raise DataError(f"{kind} cannot be read as data. {_GIVE}")
     if hasattr(data, "dataset") and hasattr(data, "batch_size"):
         raise DataError(
-            f"A {kind} gives batches, in its own order. Give its data set: {kind}.dataset."
+            f"A {kind} yields batches in its own order. Pass its dataset: {kind}.dataset."
         )
     iterable = any("IterableDataset" in each.__name__ for each in type(data).__mro__)
     if iterable or (hasattr(data, "__iter__") and not hasattr(data, "__getitem__")):
         raise DataError(
-            f"A {kind} gives its images one after the other: it cannot be shuffled, sharded or "
-            "read from any place. Give a data set with len() and data[i], or a list of some: "
-            "list(itertools.islice(data, 1000))."
+            f"A {kind} only iterates: it cannot be shuffled, sharded or indexed. Pass a "
+            "dataset with len() and data[i], or a list: list(itertools.islice(data, "
+            "1000))."
         )
     if not (hasattr(data, "__len__") and hasattr(data, "__getitem__")):
-        raise DataError(f"{kind} is no data to read. {_GIVE}")
+        raise DataError(f"{kind} cannot be read as data. {_GIVE}")
     if not len(data):
-        raise DataError(f"The {kind} is empty. Give at least one image.")
+        raise DataError(f"The {kind} is empty. Add at least one image.")
 
 
 def require_readable(data: Any, found: Iterator[Any]) -> None:
-    """Raise DataError where none of the first samples that a data set gives is an image."""
+    """Raise DataError if none of the first samples of a dataset is an image."""
     faults = []
     for _, each in zip(range(min(_TRIED, len(data))), found, strict=False):
         if not isinstance(each, Exception):
@@ -228,7 +230,7 @@ def require_readable(data: Any, found: Iterator[Any]) -> None:
 
 
 def describe(data: Any, count: int) -> str:
-    """What a person knows the data as."""
+    """Display name of the data."""
     kind = type(data).__name__
     if hasattr(data, "ndim") and hasattr(data, "dtype"):
         return f"array {tuple(map(int, data.shape))}"
@@ -238,7 +240,7 @@ def describe(data: Any, count: int) -> str:
 
 
 def class_names_of(data: Any) -> list[str]:
-    """The names of the classes that a data set of torchvision or Hugging Face tells."""
+    """Class names stored in a dataset of torchvision or Hugging Face."""
     for name, feature in dict(getattr(data, "features", None) or {}).items():
         if name == label_column(data.features) and hasattr(feature, "names"):
             return list(map(str, feature.names))
@@ -249,14 +251,14 @@ def class_names_of(data: Any) -> list[str]:
 def facts_of(
     data: Any, rows: Any, split: Callable[[Any], tuple[Any, int]]
 ) -> Callable[[int], tuple[int, int]]:
-    """What tells label and bytes of an image before it is read; -1 where only reading does."""
+    """A function that returns label and bytes of an image without reading it; -1 if unknown."""
     if isinstance(rows, list | tuple):
 
         def of_row(at: int) -> tuple[int, int]:
             try:
                 image, label = split(rows[at])
             except (ValueError, TypeError):
-                return -1, -1  # it is at fault, which is told where it is read
+                return -1, -1  # faulty samples are reported when read
             return label, _size(image)
 
         return of_row
@@ -271,7 +273,7 @@ def facts_of(
 
 
 def _labels(data: Any, count: int, number: Callable[[Any], Any] | None) -> Any:
-    """The label of each, -1 for unknown; ``number`` gives that of a text, where they are texts."""
+    """The label of each sample, -1 if unknown; ``number`` converts text labels."""
     unknown = np.full(count, -1)
     try:
         if columns := _columns(data):
@@ -287,7 +289,7 @@ def _labels(data: Any, count: int, number: Callable[[Any], Any] | None) -> Any:
             labels = np.asarray(targets, int)
             return labels if labels.shape == (count,) else unknown
     except (TypeError, ValueError):
-        pass  # reading them tells
+        pass  # reported when they are read
     return unknown
 
 
@@ -302,7 +304,7 @@ def _sizes(data: Any, count: int) -> Any:
 
 
 def _columns(data: Any) -> dict[str, Any]:
-    """The names of the columns of a table, by the same in small letters."""
+    """Column names of a table by their lower-case form."""
     names = getattr(data, "column_names", None)
     names = getattr(data, "columns", None) if names is None else names
     return {str(name).lower(): name for name in ([] if names is None else names)}

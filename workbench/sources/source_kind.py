@@ -1,4 +1,4 @@
-"""The base class of a kind of source, and what it tells of a dataset's samples."""
+"""``SourceKind``, the base class of all kinds of source, and ``Sample``."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ if TYPE_CHECKING:
 
 @cache
 def _source(function: Callable[..., Any]) -> str:
-    """The text of a function; finding it takes a millisecond, for it is tokenized."""
+    """Source code of a function, cached: finding it takes a millisecond."""
     return getsource(function)
 
 
 class Sample(NamedTuple):
-    """One sample of a dataset: where its encoded image lies, its name, and its label.
+    """One sample of a dataset: the location of its encoded image, its name, and its label.
 
-    The name is that by which the reader tells of it, relative to the root of the dataset.
+    The name is the one the reader reports, relative to the root of the dataset.
     """
 
     path: str
-    """The file that holds it."""
+    """The file that contains it."""
     name: str
     label: int
     offset: int = 0
-    """Where in that file it begins, in bytes."""
+    """Its offset in the file, in bytes."""
     nbytes: int | None = None
-    """Its size; None where it is the whole file."""
+    """Its size; None if it is the whole file."""
     fault: str = ""
-    """Why the reader cannot give it, where its bytes do not tell: a label that is missing."""
+    """Why the reader cannot read it although its bytes are valid, such as a missing label."""
     with_pillow: bool = False
-    """Whether Pillow decodes it, and not DALI."""
+    """Whether Pillow decodes it instead of DALI."""
     sides: Sequence[int] = ()
-    """Width and height that it should have, where its targets were written for these."""
+    """Width and height for which its annotations were written."""
     mask: str = ""
-    """The file with its mask, which has its width and height."""
+    """The file with its mask, of the same width and height."""
     mask_place: Sequence[int] = ()
-    """Where in that file the mask begins, and its size in bytes; empty where it is all of it."""
+    """Offset and size in bytes of the mask in its file; empty if it is the whole file."""
     remark: str = ""
-    """What is unusual about its annotations: a box over the edge, or without width or height."""
+    """Unusual annotations: a box over the edge, or without width or height."""
     counted: bool = True
-    """Whether it is a sample; else it stands, at fault, for entries that belong to none."""
+    """False for a faulty placeholder of entries that belong to no sample."""
 
     @property
     def size(self) -> int:
-        """Its size in bytes. Raises OSError where the file is not there."""
+        """Its size in bytes. Raises OSError if the file does not exist."""
         return os.stat(self.path).st_size if self.nbytes is None else self.nbytes
 
     def open(self) -> BinaryIO:
-        """Its bytes, as a file that begins at 0. Raises OSError."""
+        """Open its bytes as a file that begins at 0. Raises OSError."""
         if self.nbytes is None:
             return open(self.path, "rb")
         with open(self.path, "rb") as holder:
@@ -66,7 +66,7 @@ class Sample(NamedTuple):
             return io.BytesIO(holder.read(self.nbytes))
 
     def open_mask(self) -> BinaryIO:
-        """The bytes of its mask, as a file that begins at 0. Raises OSError."""
+        """Open the bytes of its mask as a file that begins at 0. Raises OSError."""
         if not self.mask_place:
             return open(self.mask, "rb")
         with open(self.mask, "rb") as holder:
@@ -75,25 +75,25 @@ class Sample(NamedTuple):
             return io.BytesIO(holder.read(size))
 
     def placed(self) -> Sample:
-        """It with its place in a file: of some kinds that is made when it is asked for."""
+        """The sample with its location in a file; some kinds create it on request."""
         return self
 
 
 class Header(NamedTuple):
-    """What the header of a file that is no image tells."""
+    """Header of a file that is not an image."""
 
     fault: str = ""
-    """Why DALI's reader cannot give it."""
+    """Why DALI's reader cannot read it."""
     size: tuple[int, int] | None = None
-    """Columns and rows of its pictures, where they are told."""
+    """Columns and rows of its images, if known."""
     remarks: tuple[tuple[str, str], ...] = ()
-    """What is unusual in a file that DALI reads: the kind of the finding, and a description."""
+    """Findings about a file that DALI reads: kind and description."""
 
 
 def folder_of(dataset: Dataset) -> str:
-    """The folder in which data lie: the location or, of a file, the one round it.
+    """The folder of the data: the location, or its parent if it is a file.
 
-    Of files that are listed in Python the one that holds them all.
+    For files listed in Python, their common parent.
     """
     if dataset.location:
         path = os.path.abspath(dataset.location)
@@ -102,15 +102,15 @@ def folder_of(dataset: Dataset) -> str:
 
 
 def fits_list(file: Sample) -> bool:
-    """Whether a list, which has a file on each line, can hold this one: not with a line break."""
+    """Whether a file list, which has one file per line, can hold a file: no line breaks."""
     path = os.path.abspath(file.path)
     return "\n" not in path and "\r" not in path
 
 
 def dump_file_list(files: Iterable[Sample]) -> bytes:
-    """The files as DALI's ``file_list``: on each line an absolute path and a label.
+    """Write files as DALI's ``file_list``: an absolute path and a label per line.
 
-    Bytes, for names need not be UTF-8. One that does not ``fits_list`` is left out.
+    Returns bytes, because names need not be UTF-8. Files that fail ``fits_list`` are omitted.
     """
     return b"".join(
         b"%b %d\n" % (os.fsencode(os.path.abspath(file.path)), file.label)
@@ -123,123 +123,121 @@ _DIRECTLY = {
     "file_root": "folder of {noun}s by class",
     "file_list": "list of files and labels",
 }
-"""What is read by an argument of DALI's reader alone."""
+"""Descriptions of data passed directly to an argument of DALI's reader."""
 
 
 class SourceKind:
-    """One way to read: its attributes describe the reader, its methods the data.
+    """One way to read data: attributes describe the reader, methods the data.
 
-    A module in ``sources.kinds`` has a subclass and its only instance, in ``SOURCES``. A kind
-    overrides what differs from files that DALI's reader takes one by one: it must have ``about``,
+    A module in ``sources.kinds`` defines a subclass and its only instance, in ``SOURCES``. A kind
+    overrides what differs from files that DALI's reader reads one by one. It must define ``about``,
     ``op``, ``located_by``, ``find``, ``require``, ``list_samples``, ``nothing_found`` and
     ``write_placeholder``.
     """
 
-    # What it is called.
+    # Names.
 
     about: str
-    """What it reads, as the help of the exported program's parameter: ``folder of images``."""
+    """What it reads, in the exported program's parameter help: ``folder of images``."""
     noun: str = "image"
     """What one sample is called."""
     metavar: str = "DIR"
-    """What the parameter takes, as the usage of the exported program names it."""
+    """Placeholder of the parameter in the exported program's usage."""
     sample: str = ""
-    """What of the folder that ``workbench samples --targets`` writes is of this kind."""
+    """Path of this kind's data in the folder written by ``workbench samples --targets``."""
     guessed: str = ""
-    """Where a path may be of another kind too: by what it was taken for this one, and how to
-    choose."""
+    """If a path may be of another kind too: why this kind was chosen, and how to override it."""
 
-    # Which data are of it.
+    # Which data it accepts.
 
     precedence: int = 2
-    """Of kinds that accept the same path the one with the highest is taken, of equals the first by
-    name: 4 is a narrower form of another kind, 3 records of many samples, 2 samples in files of
-    their own, 1 what its names alone tell, lists and images that DALI does not decode, 0 any
-    folder."""
+    """Among kinds that accept a path the highest wins, then the first by name: 4 is a narrower form
+    of another kind, 3 records of many samples, 2 samples in their own files, 1 guesses from names
+    alone, lists and images that DALI does not decode, 0 any folder."""
     suffixes: tuple[str, ...] = ()
-    """Endings of files that hold many samples: a list of these in Python is of this kind."""
+    """Suffixes of files with many samples: a list of these in Python is of this kind."""
     takes: frozenset[str] = frozenset()
-    """Kinds of data that it reads, too, and stays what it is."""
+    """Other kinds whose data it can read without changing kind."""
     with_targets: tuple[str, ...] = ()
-    """Kinds that read the same data with the targets in them, where a graph asks for these."""
+    """Kinds that read the same data with annotations, if a graph uses these."""
 
     # Its reader in a graph.
 
     op: str
     """DALI's reader."""
     located_by: frozenset[str]
-    """Its arguments that say what it reads. A graph that gives one names its data itself."""
+    """Reader arguments that locate the data. A graph that sets one names its data itself."""
     options: frozenset[str] | None = None
-    """The options of readers that mean something to this one; None: all of DALI's reader."""
+    """Reader options that this kind supports; None: all of DALI's reader."""
     demanding: frozenset[str] = frozenset()
-    """Options of its reader that ask more of the data: ``Dataset.options`` has those that are
-    set."""
+    """Reader options that impose requirements on the data; ``Dataset.options`` has those set."""
     seeded: bool = True
-    """Whether the reader takes a seed."""
+    """Whether the reader accepts a seed."""
     outputs: tuple[str, ...] = ("jpegs", "labels")
-    """The ports that its reader has in a graph."""
+    """The output ports of its reader in a graph."""
     pixels: str = ""
-    """The output that gives pixels, where its reader decodes; empty where decoders follow it. The
-    exported code then tells ``reader`` the side: ``device`` is ``cpu``, ``mixed`` or ``gpu``."""
+    """The output with pixels, if the reader decodes; empty if decoders follow it. The exported code
+    then passes ``device`` (``cpu``, ``mixed`` or ``gpu``) to ``reader``."""
     has_sequences: bool = False
-    """Whether samples can be sequences of pictures."""
+    """Whether samples can be sequences of images."""
     begins: ClassVar[Mapping[str, int]] = {}
-    """Options that come with the source and go with it, such as the frames of a sequence."""
+    """Options added and removed together with the source, such as the frames of a sequence."""
     decoder: str = ""
-    """The operator that decodes its images, where DALI's decoders do not."""
+    """The operator that decodes its images, if not DALI's decoders."""
 
-    # What the exported program has for it.
+    # Code in the exported program.
 
     find: Callable[[Any], dict[str, Any]]
-    """A static method that the exported code calls with the parameter for the reader's arguments;
-    its source is exported, so it stands on its own."""
+    """Static method that the exported code calls with the data parameter; returns the reader's
+    arguments. Its source is exported, so it must be self-contained."""
     reader: Callable[..., Any] | None = None
-    """A static method that the exported code calls in the place of DALI's reader, where that gives
-    other than ``outputs``: it takes what ``find`` gives and the reader's options. Its source is
-    exported. What it gives last it makes last."""
+    """Static method that replaces DALI's reader in the exported code if outputs differ from
+    ``outputs``: it accepts the result of ``find`` and the reader's options. Its source is exported.
+    The last output must be created last."""
     helpers: tuple[Any, ...] = ()
-    """What ``find`` needs beside it, exported before it: functions, classes or source text."""
+    """Functions, classes or source text that ``find`` needs, exported before it."""
     imports: tuple[str, ...] = ()
     """Modules that the exported code needs."""
     unread: ClassVar[Mapping[str, Any]] = {}
-    """What ``find`` gives where a pipeline is made that is not there to read: as much as the reader
-    must be given to have its outputs."""
+    """Substitute for the result of ``find`` if a pipeline is built without data: the minimum that
+    gives the reader its outputs."""
     argument_name: str = ""
-    """The argument of DALI's reader for the data, in a kind of an exported program that has no
-    ``find``: see ``directly``."""
+    """The reader argument for the data if the exported program has no ``find``; see
+    ``directly``."""
     pipeline_arguments: tuple[str, ...] = ()
-    """What the exported program gives the pipeline itself for its reader, as Python writes it."""
+    """Arguments of the pipeline itself that its reader needs in an exported program, as Python
+    code."""
 
-    # Its samples, and what becomes of those at fault.
+    # Its samples, and the handling of faulty ones.
 
     is_listed: bool = True
-    """Whether ``list_samples`` lists them; else nothing is counted, checked or left out."""
+    """Whether ``list_samples`` lists them; if not, nothing is counted, checked or excluded."""
     in_files: bool = True
-    """Whether each sample is a file of its own; else ``holder`` names the file."""
+    """Whether each sample is a file of its own; if not, ``holder`` names the file."""
     in_memory: bool = False
-    """Whether a process gives its samples out of its memory: no path says where they lie."""
+    """Whether a process serves its samples from memory, so that no path locates them."""
     targets: Literal["", "boxes", "masks"] = ""
-    """What is counted of its targets; empty where a sample has one label."""
+    """The annotations that are counted; empty if a sample has one label."""
     decodes_images: bool = False
-    """Whether its reader decodes images, so that one that is none ends the process."""
+    """Whether its reader decodes images, so that an invalid one ends the process."""
     is_indexed: bool = False
-    """Whether an index can be made for its reader, which would look through all data without."""
+    """Whether its reader uses an index, without which it would scan all data."""
     checked_first: bool = False
-    """Whether all samples are looked at before the reader is made: it passes over some without a
-    word, and ends at others."""
+    """Whether all samples are checked before the reader is built, because it silently skips some
+    and ends at others."""
     looks_ahead: bool = False
-    """Whether ``list_samples`` soon tells the faults of the samples that a reader comes to first: a
-    preview names those that its reader takes in silence."""
+    """Whether ``list_samples`` reports the first faulty samples quickly: a preview names those that
+    the reader accepts silently."""
     ends_process: str = ""
-    """Words in the fault of a sample that would end the reader's process, or what it feeds, of a
-    kind that looks ahead: it is left out before."""
+    """Words in a sample's fault that would end the process, for a kind that looks ahead: such a
+    sample is excluded in advance."""
 
     def accepts(self, path: Path) -> bool:
         """Whether a path is of this kind."""
         return False
 
     def files_in(self, folder: str) -> Iterator[str]:
-        """Files in a folder of images that are of this kind."""
+        """Files of this kind in a folder of images."""
         return iter(())
 
     def has_unread_masks(self, dataset: Dataset) -> bool:
@@ -247,37 +245,37 @@ class SourceKind:
         return False
 
     def require(self, dataset: Dataset) -> None:
-        """Raise DataError, with the remedy, where a dataset cannot be read at all."""
+        """Raise DataError, with a fix, if a dataset cannot be read at all."""
         raise NotImplementedError
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Every sample, in the reader's order. Raises DataError."""
+        """All samples in the reader's order. Raises DataError."""
         raise NotImplementedError
 
     def nothing_found(self, dataset: Dataset) -> str:
-        """Why there are no samples, and what to do."""
+        """Explain why there are no samples, with a fix."""
         raise NotImplementedError
 
     def write_placeholder(self, folder: Path) -> Path:
-        """Write data of the kind into an empty folder and give their path.
+        """Write data of the kind into an empty folder and return their path.
 
-        An exported program is imported on them, which reads nothing.
+        An exported program is imported with them, which reads nothing.
         """
         raise NotImplementedError
 
     def argument(self, dataset: Dataset) -> Any:
-        """What the exported program is given for a dataset."""
+        """The value passed to the exported program for a dataset."""
         return dataset.location or [list(item) for item in dataset.items]
 
     def directly(self, dataset: Dataset | None) -> str:
-        """The argument of DALI's reader that reads a dataset without ``find``, or empty.
+        """The argument with which DALI's reader reads a dataset without ``find``, or empty.
 
-        None where the dataset is not known.
+        ``dataset`` is None if it is unknown.
         """
         return ""
 
     def gives_sequences(self, dataset: Dataset | None) -> bool:
-        """Whether a dataset's samples are sequences of pictures; of None those of most are."""
+        """Whether samples are sequences of images; for None, whether most datasets' are."""
         return self.has_sequences
 
     def root(self, dataset: Dataset) -> str:
@@ -285,67 +283,67 @@ class SourceKind:
         return folder_of(dataset)
 
     def holder(self, name: str) -> str:
-        """The file, relative to the root, that holds the sample of a name."""
+        """The file, relative to the root, that contains the named sample."""
         return name
 
     def told(self, dataset: Dataset, places: Sequence[int]) -> list[Sample]:
-        """Name and fault of the samples at some places of a dataset in memory.
+        """Name and fault of the samples at some indices of an in-memory dataset.
 
-        ``samples`` of the pipeline's ``reader_meta`` says which a batch has: DALI tells no names.
+        DALI reports no names; ``samples`` in the pipeline's ``reader_meta`` lists those of a batch.
         """
         raise NotImplementedError
 
     def watched(self, dataset: Dataset) -> Iterator[str]:
-        """Paths of which one changes when files come or go."""
+        """Paths of which at least one changes when files are added or removed."""
         return iter([dataset.location] if dataset.location else [])
 
     def needs_index(self, dataset: Dataset) -> bool:
         """Whether the reader would take seconds before its first sample.
 
-        It looks through all data without an index. The ``first`` samples are previewed meanwhile.
+        Without an index it scans all data; meanwhile the ``first`` samples are previewed.
         """
         return False
 
     def make_index(self, dataset: Dataset, tell: Callable[[int], None]) -> None:
-        """Make an index, where none is there, in a temporary folder. Raises DataError.
+        """Make a missing index in a temporary folder. Raises DataError.
 
-        ``tell`` is called with the number of samples so far; what it raises ends the work.
+        ``tell`` is called with the number of samples so far; an exception in it stops the work.
         """
 
     def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any] | None:
-        """What ``find`` gives, with the index, or None where there is none.
+        """The result of ``find`` with the index, or None if there is no index.
 
-        That of the ``first`` samples is made in the given folder.
+        The index of the ``first`` samples is made in ``folder``.
         """
         return None
 
     def class_names(self, dataset: Dataset) -> list[str]:
-        """The name of each label, in order; empty where they have none."""
+        """Class names in label order; empty if labels have no names."""
         return []
 
     def key_point_names(self, dataset: Dataset) -> list[str]:
-        """The names of key points, in order; empty where they have none."""
+        """Key point names in order; empty if they have none."""
         return []
 
     def class_counts(self, dataset: Dataset) -> list[int] | None:
-        """Targets of each class, where they stand in one place; None: by the samples' labels."""
+        """Annotations per class, if stored in one place; None: count the samples' labels."""
         return None
 
     def without_targets(self, dataset: Dataset) -> int:
-        """How many samples have no targets, where that stands in one place."""
+        """Number of samples without annotations, if stored in one place."""
         return 0
 
     def classes_in(
         self, dataset: Dataset, samples: Sequence[Sample]
     ) -> Iterator[Collection[int]] | None:
-        """Of each of some samples the classes of its targets; None where it has one label.
+        """The annotation classes of each given sample; None if samples have one label.
 
-        Of every box, or once each that its mask has. Those at fault are passed over.
+        One class per box, or each class of a mask once. Faulty samples are skipped.
         """
         return None
 
     def explain(self, dataset: Dataset, said: str) -> str:
-        """Why its reader failed, by what DALI said, and what to do; empty where not known."""
+        """Explain a reader failure from DALI's message, with a fix; empty if unknown."""
         return ""
 
     def undecodable(self, dataset: Dataset, device: str) -> str:
@@ -353,44 +351,45 @@ class SourceKind:
         return ""
 
     def remark(self, dataset: Dataset, device: str) -> str:
-        """What its reader decodes wrongly on ``cpu`` or ``mixed``, or empty."""
+        """What its reader decodes incorrectly on ``cpu`` or ``mixed``, or empty."""
         return ""
 
     def read_header(self, path: str) -> Header | None:
-        """What the header of a file of ``suffixes`` tells that is no image; None: nothing."""
+        """The header of a non-image file with one of ``suffixes``; None: the kind reads none."""
         return None
 
     def read_content(self, path: str) -> str:
-        """What is wrong with the numbers of such a file that its reader takes, or empty."""
+        """Describe invalid numbers in such a file that its reader accepts, or empty."""
         return ""
 
     def passed_over(self, dataset: Dataset) -> Iterator[str]:
-        """Names of images there that its reader skips; ``pillow_images`` reads them."""
+        """Names of images that its reader skips and ``pillow_images`` reads."""
         return iter(())
 
     def not_read(self, dataset: Dataset) -> Iterator[str]:
-        """Sentences on the files and folders there that are not read, and on empty class folders.
+        """Sentences about files and folders that are not read and about empty class folders.
 
         Raises OSError.
         """
         return iter(())
 
     def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
-        """Write a dataset without the samples of these names at a new place, and give its path.
+        """Write a dataset without the named samples to ``place`` and return its path.
 
-        It refers to the given data: no image is copied, but for LMDB. Raises DataError where the
-        reader can leave out none.
+        It links to the original data; only LMDB is copied. Raises DataError if the reader cannot
+        exclude samples.
         """
         if not self.lists_files:
             first = ", ".join(sorted(names)[:3])
             raise DataError(
-                f"{dataset}: {len(names):,} samples cannot be used ({first}). No reader can leave "
-                f"out samples of a {self.about}: write it anew without these."
+                f"{dataset}: {len(names):,} samples cannot be used ({first}), and no "
+                f"reader can exclude samples of a {self.about}. Create it again without "
+                "them."
             )
         return self.write_list(dataset, names, place)
 
     def write_list(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
-        """Write DALI's ``file_list`` of the samples without those of these names."""
+        """Write DALI's ``file_list`` without the named samples."""
         path = place.with_suffix(".txt")
         path.write_bytes(
             dump_file_list(each for each in self.list_samples(dataset) if each.name not in names)
@@ -398,7 +397,7 @@ class SourceKind:
         return path
 
     def given(self, argument_name: str) -> SourceKind:
-        """The kind in a program that gives DALI's reader the data as they are, in an argument."""
+        """A variant of the kind whose program passes the data to an argument of DALI's reader."""
         kind = copy(self)
         kind.argument_name, kind.imports = argument_name, ()
         kind.about = _DIRECTLY[argument_name].format(noun=self.noun)
@@ -407,11 +406,11 @@ class SourceKind:
 
     @property
     def find_source(self) -> str:
-        """The source of ``helpers``, ``find`` and ``reader``, with a line break at its end."""
+        """Source code of ``helpers``, ``find`` and ``reader``, ending in a line break."""
         return self.decorated_source("")
 
     def decorated_source(self, decorator: str) -> str:
-        """``find_source`` with a line above ``find`` and ``reader``, which a pipeline calls."""
+        """``find_source`` with a decorator above ``find`` and ``reader``, called in a pipeline."""
         if self.argument_name:
             return ""
         called = (self.find, *([self.reader] if self.reader else []))
@@ -420,14 +419,14 @@ class SourceKind:
 
     @property
     def remedy(self) -> str:
-        """Where there are data of this kind to try, as a sentence."""
+        """Sentence that suggests sample data of this kind."""
         if not self.sample:
-            return "`workbench samples photos` writes some: give photos."
-        return f"`workbench samples shapes --targets` writes some: give shapes/{self.sample}."
+            return "`workbench samples photos` writes some: open photos."
+        return f"`workbench samples shapes --targets` writes some: open shapes/{self.sample}."
 
     @property
     def lists_files(self) -> bool:
-        """Whether samples can be left out by naming the others: DALI's ``file_list``."""
+        """Whether samples can be excluded with a list of the others: DALI's ``file_list``."""
         return self.op == "readers.file"
 
 
@@ -437,13 +436,13 @@ READER_OPTIONS = frozenset(
         *("stick_to_shard", "prefetch_queue_depth", "dont_use_mmap"),
     }
 )
-"""Options of DALI's readers that decode nothing."""
+"""Options of DALI's readers that do not decode."""
 
 
 class Annotated(SourceKind):
-    """A kind that is read only where a graph takes its targets, or where it is named.
+    """A kind that is used only if a graph uses its annotations, or if it is named.
 
-    It stands before the kind of the same data: ``class Masks(Annotated, WebDataset)``.
+    It precedes the kind of the same data in the bases: ``class Masks(Annotated, WebDataset)``.
     """
 
     options: frozenset[str] | None = READER_OPTIONS
@@ -452,11 +451,11 @@ class Annotated(SourceKind):
     is_indexed = False
 
     def accepts(self, path: Path) -> bool:
-        return False  # most data have a class for each image
+        return False  # most data have one class per image
 
 
 class AnnotatedBoxes(Annotated):
-    """Images with boxes and key points, in the outputs that COCO's reader has."""
+    """Images with boxes and key points, in the outputs of COCO's reader."""
 
     outputs = ("jpegs", "boxes", "labels", "polygons", "vertices")
     targets = "boxes"
@@ -464,7 +463,7 @@ class AnnotatedBoxes(Annotated):
 
 
 def names_of_numbers(named: Mapping[int, str]) -> list[str]:
-    """The names of classes from 0 on, of which 0 is the background; empty where none is named."""
+    """Class names from 0 on, where 0 is the background; empty if none is named."""
     if not named:
         return []
     return ["background", *(named.get(each, str(each)) for each in range(1, max(named) + 1))]

@@ -1,6 +1,6 @@
-"""Rows of tables that hold images: of Arrow, Polars and pandas, and Parquet files.
+"""Rows of tables that hold images: Arrow, Polars, pandas and Parquet files.
 
-The exported program has a copy of what reads them.
+The exported program has a copy of this code.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from workbench.errors import DataError
 
 
 def label_column(names: Any) -> Any:
-    """The name of the column of labels, in any case; None where there is none."""
+    """The name of the label column, case-insensitive; None if there is none."""
     known = {str(name).lower(): name for name in reversed([*names])}
     wanted = ("label", "class", "target", "category", "class_name")
     return next((known[name] for name in wanted if name in known), None)
 
 
 def categories_of(column: Any) -> list[str]:
-    """The texts of a Categorical of pandas or an Enum of Polars, in their order; else none."""
+    """The ordered texts of a pandas Categorical or Polars Enum; empty for other columns."""
     names: Any = getattr(getattr(column, "dtype", None), "categories", None)
     texts = list(names.to_list()) if hasattr(names, "to_list") else []
     named = all(isinstance(text, str) for text in texts)
@@ -29,7 +29,7 @@ def categories_of(column: Any) -> list[str]:
 
 
 class BytesColumn:
-    """A column of bytes of Arrow: views of the table, of which no copy is made."""
+    """A bytes column of Arrow, as views of the table without copies."""
 
     def __init__(self, column: Any) -> None:
         wide = "large" in str(column.type)
@@ -51,12 +51,12 @@ class BytesColumn:
 
 
 class TableRows:
-    """The rows of a table of Arrow, Polars or pandas by index, as dictionaries."""
+    """Rows of an Arrow, Polars or pandas table by index, as dictionaries."""
 
     def __init__(self, table: Any) -> None:
         self.table = table
         self.columns: dict[str, Any] = {}
-        if hasattr(table, "itercolumns"):  # of Arrow
+        if hasattr(table, "itercolumns"):  # Arrow
             for name, column in zip(table.column_names, table.itercolumns(), strict=True):
                 is_bytes = str(column.type) in ("binary", "large_binary")
                 self.columns[name] = BytesColumn(column) if is_bytes else column
@@ -80,7 +80,7 @@ class TableRows:
 
 
 class NumberedClasses:
-    """Rows whose labels are texts, with the place of each among ``texts``, or its digits."""
+    """Rows whose text labels are replaced by their index in ``texts``, or by their digits."""
 
     def __init__(self, rows: Any, column: Any, texts: Any) -> None:
         self.rows, self.column, self.classes = rows, column, list(texts)
@@ -100,12 +100,12 @@ class NumberedClasses:
         return [{**row, self.column: self.number(row.get(self.column))} for row in found]
 
     def number(self, label: Any) -> Any:
-        """That of a label; one that is no text among texts stays none."""
+        """The number of a label; a text that is not in ``texts`` is unchanged."""
         return self.numbers.get(label, str(label))
 
 
 class NumberedPairs:
-    """Pairs of an image and a label that is a text, numbered by the classes."""
+    """Pairs of an image and a text label, numbered by class."""
 
     def __init__(self, rows: Any, classes: list[str]) -> None:
         self.rows, self.classes = rows, classes
@@ -122,9 +122,9 @@ class NumberedPairs:
 
 
 def number_pairs(data: Any) -> Any:
-    """A list of pairs, or a data set of PyTorch, whose labels are texts, with numbers.
+    """Number the text labels of a list of pairs or of a PyTorch dataset.
 
-    The classes are ``data.classes``, or the texts in ``data.targets`` or in the list, sorted.
+    The classes are ``data.classes``, or the sorted texts in ``data.targets`` or in the list.
     """
     labels = getattr(data, "targets", None)
     if isinstance(data, list):
@@ -137,7 +137,7 @@ def number_pairs(data: Any) -> Any:
 
 
 def number_classes(rows: Any, table: Any) -> Any:
-    """The rows of a table of Arrow, Polars, pandas or Hugging Face; labels become numbers."""
+    """Rows of an Arrow, Polars, pandas or Hugging Face table, with numeric labels."""
     names = getattr(table, "column_names", None)
     column = label_column(table.columns if names is None else names)
     if column is None:
@@ -153,14 +153,14 @@ def number_classes(rows: Any, table: Any) -> Any:
 
 
 def read_parquet(path: str) -> Any:
-    """The columns of a Parquet file that hold encoded images and the labels, or all columns."""
+    """The columns of a Parquet file with encoded images and labels, or all columns."""
     from pyarrow import parquet
 
     table = parquet.read_table(path, memory_map=True).flatten()  # Hugging Face: image.bytes
     kinds = dict(zip(table.column_names, table.schema.types, strict=True))
     images = [name for name, kind in kinds.items() if "binary" in str(kind)]
     if not images:
-        raise ValueError(f"{path} has {', '.join(kinds)}, and no column of encoded images")
+        raise ValueError(f"{path} has {', '.join(kinds)}, but no column of encoded images")
     label, parts = label_column(kinds), {name.partition(".")[0] for name in images}
     others = [name for name in kinds if name.partition(".")[0] not in parts]
     table = table.select([*images, *(others if label is None else [label])])
@@ -169,7 +169,7 @@ def read_parquet(path: str) -> Any:
 
 
 def require_memory(path: str) -> None:
-    """Raise DataError where a Parquet file, which can but be read whole, takes too much."""
+    """Raise DataError if a Parquet file, which is loaded completely, exceeds free memory."""
     from pyarrow import parquet
 
     said = parquet.read_metadata(path)
@@ -177,6 +177,6 @@ def require_memory(path: str) -> None:
     free = psutil.virtual_memory().available
     if needed > free:
         raise DataError(
-            f"{path} takes {needed / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} are free. "
-            "Write it as a WebDataset (.tar), or give a part of it."
+            f"{path} needs {needed / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} "
+            "GiB are free. Convert it to WebDataset (.tar), or use a part of it."
         )

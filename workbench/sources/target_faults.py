@@ -1,4 +1,4 @@
-"""What is wrong with the boxes and the outlines of an image, whatever they are kept in."""
+"""Faults of an image's boxes and outlines, independent of the file format."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from collections.abc import Sequence
 from typing import Any
 
 _FAR = 1e6
-"""Pixels: a mask of outlines beyond takes all memory."""
+"""Pixels: an outline mask beyond this needs too much memory."""
 _NUMBERS = {int, float}
 WITHOUT_AREA, OVER_EDGE = "has no", "over the edge"
-"""Words of the two kinds of ``box_remark``."""
+"""Words that identify the two kinds of ``box_remark``."""
 
 
 def box_fault(box: Any, width: float | None, height: float | None, *, corners: bool = False) -> str:
-    """What is wrong with a box in an image of these sides, in one unit; empty for nothing.
+    """Describe what is wrong with a box in an image of this size; empty if nothing is.
 
-    It is left, top, width and height, or with ``corners`` left, top, right and bottom. One that
-    ends outside of its image is cut there by what draws it, and usual in COCO.
+    The box is left, top, width and height, or with ``corners`` left, top, right and bottom, in the
+    units of ``width`` and ``height``. A box may extend over the edge, which is common in COCO; it
+    is clipped when drawn.
     """
     if not isinstance(box, list | tuple) or len(box) != 4:
         return "is not four numbers"
     if not all(type(value) in _NUMBERS and math.isfinite(value) for value in box):
-        return "has a number that is none"
+        return "has a NaN or infinite number"
     left, top, right, bottom = box
     if not corners:
         right, bottom = left + right, top + bottom
@@ -40,9 +41,9 @@ def box_remark(
     corners: bool = False,
     smallest: float = 0.0,
 ) -> str:
-    """What is unusual about a box that ``box_fault`` accepts; empty for nothing.
+    """Describe what is unusual about a box that ``box_fault`` accepts; empty if nothing is.
 
-    A box over the edge needs clipping to the image, and one without an area is no object.
+    A box over the edge must be clipped to the image, and one without area is not an object.
     ``smallest`` is the width and height below which the reader drops a box.
     """
     left, top, right, bottom = box
@@ -61,11 +62,10 @@ def box_remark(
 
 
 def outline_fault(found: Any, sides: Sequence[int]) -> str:
-    """What is wrong with COCO's ``segmentation``; empty for nothing, and where there is none.
+    """Describe what is wrong with a COCO ``segmentation``; empty if nothing is, or if missing.
 
-    At a polygon of another form DALI stops in silence, and gives no box from there on. ``sides``
-    are the width and height of the image: a mask of run lengths that does not fit them ends the
-    process.
+    DALI stops silently at an invalid polygon and outputs no further boxes. ``sides`` are the width
+    and height of the image: a run-length mask of another size ends the process.
     """
     if isinstance(found, dict):
         return _runs_fault(found, sides)
@@ -77,20 +77,20 @@ def outline_fault(found: Any, sides: Sequence[int]) -> str:
         if isinstance(polygon, dict):
             return "has run lengths among its polygons"
         if not isinstance(polygon, list):
-            return "is no list of polygons: each is a list [x, y, x, y, ...]"
+            return "is not a list of polygons [x, y, x, y, ...]"
         if not polygon:
             continue
         if not set(map(type, polygon)) <= _NUMBERS:
-            return f"has something in polygon {number} that is no number"
+            return f"has a value in polygon {number} that is not a number"
         if min(polygon) < -_FAR or max(polygon) > _FAR:
             return f"has a corner in polygon {number} that is beyond {_FAR:,.0f} pixels"
         if len(polygon) % 2:
-            return f"has {len(polygon)} numbers in polygon {number}, no pairs x, y"
+            return f"has {len(polygon)} numbers in polygon {number}, which are not pairs x, y"
     return ""
 
 
 def _runs_fault(found: dict[str, Any], sides: Sequence[int]) -> str:
-    """As of ``outline_fault``, of run lengths: how many pixels are out, in, out, ... by columns."""
+    """Faults of a run-length mask: alternating counts of pixels outside and inside, by columns."""
     size, counts = found.get("size"), found.get("counts")
     if not isinstance(size, list) or len(size) != 2 or not set(map(type, size)) <= {int}:
         return "has run lengths without a size [height, width]"
@@ -101,18 +101,19 @@ def _runs_fault(found: dict[str, Any], sides: Sequence[int]) -> str:
     if isinstance(counts, str):
         counts = _runs_of(counts)
     if not isinstance(counts, list) or not set(map(type, counts)) <= {int}:
-        return "has run lengths without counts, a text or a list of whole numbers"
+        return "has run lengths without counts (a string or a list of integers)"
     if any(count < 0 for count in counts) or sum(counts) > size[0] * size[1]:
-        return f"has run lengths of {sum(counts):,} pixels, and the image has {size[0] * size[1]:,}"
+        return (
+            f"has run lengths for {sum(counts):,} pixels, but the image has {size[0] * size[1]:,}"
+        )
     return ""
 
 
 def _runs_of(text: str) -> list[int] | None:
-    """The run lengths in COCO's text; None where it is none.
+    """Decode COCO's run-length string; None if it is invalid.
 
-    Five bits of a number in each character from ``0`` on, the lowest first, with one that tells
-    whether more follow; the highest is the sign. From the fourth on it is the difference to the
-    last but one.
+    Each character from ``0`` on holds five bits of a number, lowest first, and a continuation bit;
+    the highest bit is the sign. From the fourth on, a number is the difference to the last but one.
     """
     found: list[int] = []
     value = shift = 0

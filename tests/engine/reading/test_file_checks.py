@@ -155,7 +155,7 @@ class TestFolders:
     """A folder that cannot be used says why and what to do."""
 
     def test_missing(self, tmp_path: Path, runner: Runner) -> None:
-        with pytest.raises(DataError, match=r"no folder .*missing\. Give a folder of images"):
+        with pytest.raises(DataError, match=r"no folder .*missing\. Use a folder of images"):
             run(runner, graph_of(2), tmp_path / "missing")
 
     def test_a_file(self, tmp_path: Path, runner: Runner) -> None:
@@ -169,7 +169,7 @@ class TestFolders:
             run(runner, graph_of(2), tmp_path)
         assert str(tmp_path) in str(caught.value)
         assert "empty" in str(caught.value)
-        assert "Give a folder" in str(caught.value)
+        assert "Use a folder" in str(caught.value)
 
     def test_without_images(self, tmp_path: Path, runner: Runner) -> None:
         (tmp_path / "notes.txt").write_text("hello")
@@ -183,7 +183,7 @@ class TestFolders:
     def test_class_folders_without_images(self, tmp_path: Path, runner: Runner) -> None:
         (tmp_path / "cats").mkdir()
         (tmp_path / "dogs").mkdir()
-        with pytest.raises(DataError, match="Give a folder"):
+        with pytest.raises(DataError, match="Use a folder"):
             run(runner, graph_of(2), tmp_path)
 
     def test_images_beside_a_folder(self, photos: Path, tmp_path: Path, runner: Runner) -> None:

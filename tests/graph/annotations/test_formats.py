@@ -76,7 +76,7 @@ def test_a_recipe_says_what_it_reads(name: str, photos: Path) -> None:
         DataError, match=f"(Unlink these, or give|made for) {re.escape(wanted.about)}"
     ) as found:
         with_opened(graph, open_datasets(str(photos)), CATALOG)
-    assert f"`workbench samples shapes --targets` writes some: give shapes/{wanted.sample}." in str(
+    assert f"`workbench samples shapes --targets` writes some: open shapes/{wanted.sample}." in str(
         found.value
     )
 

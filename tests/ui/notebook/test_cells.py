@@ -82,7 +82,7 @@ def test_frames_of_videos_are_told(
 ) -> None:
     place = str(write_frames(tmp_path / "frames"))
     shell.run_cell_magic("dali", place, CELL.format(root=place))
-    assert "taken for that by its numbered files of one size" in capsys.readouterr().out
+    assert "recognised by its numbered files of one size" in capsys.readouterr().out
 
 
 def test_a_pipeline_that_names_its_files_needs_no_data(

@@ -417,6 +417,4 @@ def test_a_graph_without_data_reads_no_folder_unasked(
     open_workbench(".", graph)
     monkeypatch.chdir(tmp_path)
     empty = open_workbench()
-    assert (
-        empty._model.data_panel.view["error"] == "The folder . is empty. Give a folder of images."
-    )
+    assert empty._model.data_panel.view["error"] == "The folder . is empty. Use a folder of images."

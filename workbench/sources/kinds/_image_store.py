@@ -1,9 +1,9 @@
-"""What a process keeps of its images for others: each is encoded once, when it is asked for first.
+"""In-process store that serves images to other processes, encoding each on first request.
 
-A folder in shared memory, or where there is little of it a temporary one, holds the encoded images
-and an index (``_kept_images.py``, of which it has a copy). Others ask for what is not there yet
-through a socket in it; a thread here fetches that from the data set. The folder goes with the last
-``Dataset`` that names it, or with the process.
+A folder in shared memory (a temporary folder if shared memory is small) holds the encoded images,
+an index, and a copy of ``_kept_images.py``. Other processes request missing images through a socket
+in the folder; a thread fetches them from the dataset. The folder is deleted with the last
+``Dataset`` that refers to it, or with the process.
 """
 
 from __future__ import annotations
@@ -31,38 +31,38 @@ _SHARED = "/dev/shm"
 _ENOUGH = 2**30
 """Bytes of shared memory that must be free: containers often have 64 MiB."""
 _SHARE = 0.5
-"""Of the place that was free: as much is taken at most."""
+"""Maximum fraction of the free space that is used."""
 _AT_ONCE = 64
-"""Images that are fetched while the lock is held: who asks for few does not wait for many."""
+"""Images fetched while the lock is held, so that small requests do not wait for large ones."""
 PROGRAM, CLASSES = "images.py", "classes"
 
 _stores: weakref.WeakValueDictionary[str, ImageStore] = weakref.WeakValueDictionary()
-"""Those of this process, by folder."""
+"""Stores of this process by folder."""
 
 
 class StorePlace(str):
-    """The folder of a store, which is there as long as a ``Dataset`` names it by this."""
+    """A store's folder, which exists as long as a ``Dataset`` refers to it by this object."""
 
     store: ImageStore
 
 
 Fetch = Callable[[Sequence[int]], Iterable[tuple[Any, int] | Exception]]
-"""Gives for each index the encoded image (an array of bytes) and its label, or what went wrong."""
+"""Return for each index the encoded image (a byte array) and its label, or an error text."""
 
 
 class ImageStore:
-    """The images of this process that others may ask for.
+    """Images of this process that other processes can request.
 
     Parameters
     ----------
     count:
-        How many there are.
+        Number of images.
     fetch:
         Called by one thread at a time.
     classes:
-        The names of the labels, in order.
+        Class names in label order.
     facts:
-        Gives what is known of an image that was not asked for yet: label and bytes, -1 for unknown.
+        Returns label and bytes of an image that was not requested yet; -1 if unknown.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class ImageStore:
         _stores[self.folder] = self
 
     def have(self, indices: Sequence[int]) -> None:
-        """Put these there. Raises OSError where there is no room for them."""
+        """Add these images to the store. Raises OSError if there is no space for them."""
         for begin in range(0, len(indices), _AT_ONCE):
             with self._lock:
                 part = [
@@ -116,14 +116,14 @@ class ImageStore:
             state, (content, label) = kept.THERE, found
         if self._end + content.nbytes > self._room:
             raise OSError(
-                f"the images that were looked at take {self._end / 2**30:.1f} GiB, all that "
-                f"{os.path.dirname(self.folder)} may hold. Give fewer images, or smaller ones."
+                f"the images shown so far take {self._end / 2**30:.1f} GiB, the limit "
+                f"for {os.path.dirname(self.folder)}. Use fewer or smaller images."
             )
         self._samples.write(np.ascontiguousarray(content).data)
         self._samples.flush()
         record = self._index[index]
         record["offset"], record["nbytes"], record["label"] = self._end, content.nbytes, label
-        record["state"] = state  # last: who sees it reads the others
+        record["state"] = state  # last: a reader that sees it may read the others
         self._end += content.nbytes
 
 
@@ -136,7 +136,7 @@ def _place() -> str | None:
 
 
 def _remove_abandoned() -> None:
-    """Remove what processes left that were killed."""
+    """Remove the folders of killed processes."""
     for place in filter(None, (_place(), tempfile.gettempdir())):
         for folder in Path(place).glob(f"{_PREFIX}*"):
             found = re.match(r"\d+", folder.name.removeprefix(_PREFIX))
@@ -145,9 +145,9 @@ def _remove_abandoned() -> None:
 
 
 def _drop(listener: socket.socket, samples: BinaryIO, folder: str, process: int) -> None:
-    if os.getpid() == process:  # not in a fork of it
+    if os.getpid() == process:  # not in a forked child
         with suppress(OSError):
-            listener.shutdown(socket.SHUT_RDWR)  # wakes who waits in accept
+            listener.shutdown(socket.SHUT_RDWR)  # wakes the thread blocked in accept
         listener.close()
         samples.close()
         shutil.rmtree(folder, ignore_errors=True)
@@ -164,7 +164,7 @@ def _listen(listener: socket.socket, store: weakref.ref[ImageStore]) -> None:
 
 
 def _answer(asked: socket.socket, store: weakref.ref[ImageStore]) -> None:
-    """Nothing where all is there then, else why not."""
+    """Reply with nothing if all requested images are stored, else with the reason."""
     with asked:
         try:
             whole = b"".join(iter(lambda: asked.recv(65536), b""))
@@ -176,19 +176,19 @@ def _answer(asked: socket.socket, store: weakref.ref[ImageStore]) -> None:
 
 
 def place_of(store: ImageStore) -> StorePlace:
-    """Its folder, which keeps it."""
+    """The folder of a store; the returned object keeps the store alive."""
     place = StorePlace(store.folder)
     place.store = store
     return place
 
 
 def program_in(folder: str) -> str:
-    """What an exported program is given to read the images of a folder, while they are kept."""
+    """The argument with which an exported program reads the images of a store."""
     return f"{os.path.abspath(folder)}/{PROGRAM}:images"
 
 
 def part_without(folder: str, names: Collection[str], place: Path) -> Path:
-    """Make a new folder one of the same images without these, by number; no image is copied."""
+    """Create a folder with the same images except those named by number; nothing is copied."""
     whole = kept.KeptImages(folder)
     left = [row for row in whole.rows if str(row) not in names]
     np.array(left, np.int64).tofile(place / kept.ROWS)
@@ -199,23 +199,23 @@ def part_without(folder: str, names: Collection[str], place: Path) -> Path:
 
 
 class UnreadSample(Sample):
-    """One that was not asked for yet: ``offset`` is its number."""
+    """A sample that was not requested yet; ``offset`` is its number."""
 
     __slots__ = ()
 
     @property
     def size(self) -> int:
-        """Its size in bytes. Raises OSError where only reading it tells."""
+        """Its size in bytes. Raises OSError if it is known only after reading."""
         if self.nbytes is None or self.nbytes < 0:
-            raise OSError("it was not read yet")
+            raise OSError("it has not been read yet")
         return self.nbytes
 
     def open(self) -> BinaryIO:
-        """Its bytes. Raises OSError."""
+        """Open its bytes. Raises OSError."""
         return self.placed().open()
 
     def placed(self) -> Sample:
-        """It, with its place in the file."""
+        """The sample with its location in the file."""
         images = kept.KeptImages(os.path.dirname(self.path))
         images.ask(np.array([self.offset]))
         return _sample(images, self.offset)
@@ -230,7 +230,7 @@ def _sample(images: kept.KeptImages, row: int) -> Sample:
 
 
 def samples_of(folder: str) -> Iterator[Sample]:
-    """Every image that a folder has, by its number; those that nobody asked for unread."""
+    """All images of a store in order; images that were not requested yet are ``UnreadSample``."""
     images = kept.KeptImages(folder)
     store, path = _stores.get(images.folder), os.path.join(images.folder, kept.SAMPLES)
     for row in map(int, images.rows):
@@ -242,6 +242,6 @@ def samples_of(folder: str) -> Iterator[Sample]:
 
 
 def told_by(folder: str, places: Sequence[int]) -> list[Sample]:
-    """Name, and fault where there is one, of the samples at some places."""
+    """Name and fault of the samples at some indices."""
     images = kept.KeptImages(folder)
     return [Sample("", str(row), 0, fault=images.fault(row)) for row in images.rows[list(places)]]

@@ -1,8 +1,9 @@
-"""Images that another process holds, as a data set: each is asked for once, then read from memory.
+"""Dataset of images held by another process: each is requested once, then read from memory.
 
-A copy of this file lies beside the images, so it stands on its own. ``index`` has a record for each
-image: where in ``samples`` it is, or, with the state ``FAULTY``, why there is none. ``rows`` is
-there for a part of another folder's images, ``origin``, and has their numbers.
+A copy of this file is stored next to the images, so it must not import other modules of the
+project. ``index`` has a record for each image: its position in ``samples``, or the state ``FAULTY``
+and the reason. ``rows`` exists if the folder is a subset of another folder, ``origin``, and holds
+the numbers of its images there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ INDEX, SAMPLES, SOCKET, ROWS, ORIGIN = "index", "samples", "socket", "rows", "or
 
 
 class KeptImages:
-    """Encoded images, arrays of bytes, and their labels by index."""
+    """Encoded images (byte arrays) and their labels by index."""
 
     def __init__(self, folder: str) -> None:
         origin = os.path.join(folder, ORIGIN)
@@ -50,7 +51,7 @@ class KeptImages:
         return [self._read(self.index[row]) for row in rows]
 
     def ask(self, rows: Any) -> None:
-        """Have the holder put there what is not there yet. Raises OSError where it cannot."""
+        """Request missing images from the owner. Raises OSError if it cannot provide them."""
         absent = rows[self.index["state"][rows] == ABSENT]
         if not len(absent):
             return
@@ -61,12 +62,12 @@ class KeptImages:
                 asked.shutdown(socket.SHUT_WR)
                 said = b"".join(iter(lambda: asked.recv(4096), b""))
         except OSError:
-            raise OSError("the process that holds the images has ended: run it anew") from None
+            raise OSError("the process that holds the images has ended: run it again") from None
         if said:
             raise OSError(said.decode())
 
     def fault(self, row: int) -> str:
-        """Why there is no image; empty where there is one."""
+        """Why there is no image; empty if there is one."""
         record = self.index[row]
         return bytes(self._bytes(record)).decode() if record["state"] == FAULTY else ""
 
@@ -78,11 +79,11 @@ class KeptImages:
     def _bytes(self, record: Any) -> Any:
         begin, end = int(record["offset"]), int(record["offset"] + record["nbytes"])
         with self._lock:
-            if end > len(self._map):  # it has grown; arrays keep the former map
+            if end > len(self._map):  # the file has grown; existing arrays keep the old mapping
                 self._map = mmap.mmap(self._samples.fileno(), 0, access=mmap.ACCESS_READ)
             return np.frombuffer(self._map, np.uint8, end - begin, begin)
 
 
 def images() -> KeptImages:
-    """Those that lie beside this file."""
+    """The images stored next to this file."""
     return KeptImages(os.path.dirname(os.path.abspath(__file__)))

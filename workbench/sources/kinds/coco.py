@@ -1,8 +1,8 @@
 """COCO: images of a folder, with the boxes and classes of an annotations file (.json).
 
-The images are next to the file, in ``images`` there, or in the folder that the file is named after
+The images are next to the file, in ``images`` there, in the folder that the file is named after
 (``annotations/instances_train2017.json`` and ``train2017`` or ``images/train2017``), or in one of
-these a folder above: in the one that has most of them.
+these one level up; the folder with most of the images is used.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources.target_faults import box_fault, box_remark, outline_fault
 
-# COCO's annotations as their file has them, and what in them DALI does not read as meant.
+# COCO annotations as stored, and content that DALI misreads.
 
 
 class _Document(NamedTuple):
     entries: dict[str, Any]
     is_finite: bool
-    """Whether all its numbers are: JSON has no others, and Python writes and reads them."""
+    """Whether all numbers are finite: JSON allows no others, but Python writes and reads them."""
 
 
 @lru_cache(maxsize=2)
 def _read(location: str, stamp: int) -> _Document:
-    """The annotations of a file that was changed at ``stamp``. Raises DataError."""
+    """Parse an annotations file modified at ``stamp``. Raises DataError."""
     constants: list[float] = []
 
     def keep(name: str) -> float:
@@ -63,7 +63,7 @@ def _read(location: str, stamp: int) -> _Document:
 
 
 def annotations_of(dataset: Dataset) -> dict[str, Any]:
-    """What the file says. Raises DataError."""
+    """The parsed annotations file. Raises DataError."""
     return _read(dataset.location, _stamp(dataset)).entries
 
 
@@ -71,24 +71,24 @@ def _stamp(dataset: Dataset) -> int:
     try:
         return os.stat(dataset.location).st_mtime_ns
     except OSError:
-        raise DataError(f"There is no file {dataset}. Give annotations, a .json file.") from None
+        raise DataError(f"There is no file {dataset}. Use an annotations file (.json).") from None
 
 
 def faults_of(dataset: Dataset) -> Mapping[Any, str]:
-    """By the id of an image: why it, or one of its annotations, cannot be read as it is meant."""
+    """Reasons, by image id, why an image or one of its annotations cannot be read as intended."""
     asked = OUTLINES if dataset.options is None else OUTLINES.intersection(dataset.options)
     return _faults(dataset.location, _stamp(dataset), asked)
 
 
 @lru_cache(maxsize=4)
 def _faults(location: str, stamp: int, outlines: frozenset[str]) -> Mapping[Any, str]:
-    """As of ``faults_of``, of a reader with these options."""
+    """Compute ``faults_of`` for a reader with these outline options."""
     found, is_finite = _read(location, stamp)
     whole = [image for image in found["images"] if not lacking_in(image)]
     sizes = {each["id"]: sides_of(each) for each in whole}
     classes = {category["id"] for category in found["categories"]}
     times = Counter(image["id"] for image in whole)
-    faults = {each: f"its id {each} is another's too" for each, n in times.items() if n > 1}
+    faults = {each: f"its id {each} is used by another image" for each, n in times.items() if n > 1}
     for number, one in enumerate(found["annotations"]):
         called, category = f"its annotation {one.get('id', number)}", one.get("category_id")
         image_id = one.get("image_id")
@@ -105,12 +105,12 @@ def _faults(location: str, stamp: int, outlines: frozenset[str]) -> Mapping[Any,
         if is_read and (fault := outline_fault(outline, sides)):
             faults.setdefault(image_id, f"the segmentation of {called} {fault}")
         if not is_finite and not _is_finite(one):
-            faults.setdefault(image_id, f"{called} has a number that is none, NaN or Infinity")
+            faults.setdefault(image_id, f"{called} has a NaN or infinite number")
     return faults
 
 
 def remarks_of(dataset: Dataset) -> Mapping[Any, str]:
-    """By the id of an image: the first box over its edge, or without width or height."""
+    """By image id: the first box over the edge of the image, or without width or height."""
     return _remarks(dataset.location, _stamp(dataset))
 
 
@@ -130,13 +130,13 @@ def _remarks(location: str, stamp: int) -> Mapping[Any, str]:
 
 
 def sides_of(image: dict[str, Any]) -> tuple[int, ...]:
-    """Width and height that the entry of an image tells; empty where it does not."""
+    """Width and height given by an image entry; empty if missing."""
     sides = image.get("width"), image.get("height")
     return sides if all(_is_whole(side) and side > 0 for side in sides) else ()  # type: ignore
 
 
 def _is_finite(entries: Any) -> bool:
-    """Whether all numbers in them are: at another DALI stops, and gives no box from there on."""
+    """Whether all numbers are finite: DALI stops at others and outputs no further boxes."""
     try:
         json.dumps(entries, allow_nan=False)
     except ValueError:
@@ -149,26 +149,27 @@ _WHOLE = {
     "annotations": ("image_id", "category_id", "iscrowd"),
     "categories": ("id",),
 }
-"""What DALI takes whole numbers of 32 bits for, and how it ends, or leaves all boxes behind out."""
+"""Fields that DALI reads as 32-bit integers; another value ends it or drops all later boxes."""
 _SMALLEST = 0.1
 """Pixels: DALI's default of ``size_threshold``, below which ``readers.coco`` drops a box."""
 _WORDS = (b'"images"', b'"categories"', b'"annotations"', b'"bbox"')
 OUTLINES = frozenset({"polygon_masks", "pixelwise_masks"})
-"""Options of the reader with which it reads outlines."""
+"""Reader options that make it read outlines."""
 _BY_SIZE = ("ratio", "pixelwise_masks")
-"""Those with which it goes by the sizes that the file tells; where one is missing, by another's."""
+"""Reader options that use the image sizes in the file; if one is missing, DALI uses another
+image's."""
 
 
 def require_entries(dataset: Dataset, found: dict[str, Any]) -> None:
-    """Raise DataError where an entry has something of a type that DALI does not read.
+    """Raise DataError if an entry has a value of a type that DALI does not read.
 
-    Of these DALI names none: at ``"iscrowd": false`` it stops, and gives no box from there on.
+    DALI names none of them: at ``"iscrowd": false`` it stops and outputs no further boxes.
     """
     for part, names in _WHOLE.items():
         strange = [each for each in found[part] if not isinstance(each, dict)]
         if strange:
             raise DataError(
-                f"{dataset}: {len(strange):,} of its {part} are no objects, the first is "
+                f"{dataset}: {len(strange):,} of its {part} are not objects, the first is "
                 f"{json.dumps(strange[0])[:60]}. Remove them."
             )
         wrong = [
@@ -181,23 +182,23 @@ def require_entries(dataset: Dataset, found: dict[str, Any]) -> None:
             name, entry = wrong[0]
             place = f"{part}[{found[part].index(entry)}]"
             raise DataError(
-                f"{dataset}: {name} of {place} is {json.dumps(entry[name])[:60]} ({len(wrong):,} "
-                f"such in {part}). DALI reads whole numbers of 32 bits there, and loses all boxes "
-                "behind another value. Write whole numbers."
+                f"{dataset}: {name} of {place} is {json.dumps(entry[name])[:60]} "
+                f"({len(wrong):,} such in {part}), which makes DALI drop all later boxes. "
+                "Use 32-bit integers."
             )
     finite = _read(dataset.location, _stamp(dataset)).is_finite
     for part in () if finite else found.keys() - {"annotations"}:
         if not _is_finite(found[part]):
             raise DataError(
-                f"{dataset}: {part} has a number that is none, NaN or Infinity, at which DALI "
-                "stops. Write another, or null."
+                f"{dataset}: {part} has a NaN or infinite number, at which DALI stops. "
+                "Use a finite number or null."
             )
     unnamed = [
         each for each in found["images"] if not isinstance(each.get("file_name", ""), str | None)
     ]
     if unnamed:
         shown = json.dumps(unnamed[0]["file_name"])[:60]
-        raise DataError(f"{dataset}: the file_name of an image is {shown}. Write a text.")
+        raise DataError(f"{dataset}: the file_name of an image is {shown}. Use a string.")
 
 
 def _is_whole(value: Any) -> bool:
@@ -205,17 +206,17 @@ def _is_whole(value: Any) -> bool:
 
 
 def lacking_in(image: dict[str, Any]) -> str:
-    """What an entry of an image must have and has not, or empty."""
+    """The required fields that an image entry lacks, or empty."""
     return " and no ".join(key for key in ("id", "file_name") if image.get(key) is None)
 
 
 def known_images(found: dict[str, Any]) -> set[Any]:
-    """The ids of the images that can be read."""
+    """Ids of the images that can be read."""
     return {image["id"] for image in found["images"] if not lacking_in(image)}
 
 
 def without_image(found: dict[str, Any]) -> Sample | None:
-    """What stands for the annotations of images that the file does not list: DALI skips them."""
+    """A faulty sample for all annotations of unlisted images, which DALI skips; None if none."""
     known = known_images(found)
     lost = [one.get("image_id") for one in found["annotations"] if one.get("image_id") not in known]
     if not lost:
@@ -226,7 +227,7 @@ def without_image(found: dict[str, Any]) -> Sample | None:
 
 
 def require_sizes(dataset: Dataset, found: dict[str, Any]) -> None:
-    """Raise DataError where a reader's options need sizes of images that the file does not tell."""
+    """Raise DataError if the reader's options need image sizes that the file lacks."""
     asking = [option for option in _BY_SIZE if option in (dataset.options or ())]
     lacking = [
         (number, side)
@@ -240,18 +241,18 @@ def require_sizes(dataset: Dataset, found: dict[str, Any]) -> None:
         said = f"is {image[side]}" if side in image else "is missing"
         count = len({number for number, _ in lacking})
         raise DataError(
-            f"{dataset}: {side} of images[{number}] ({image.get('file_name')}) {said}, as of "
-            f"{count:,} of {len(found['images']):,} images, and {asking[0]} of the reader goes by "
-            f"it. Write width and height in pixels, or take {asking[0]} from the reader."
+            f"{dataset}: {side} of images[{number}] ({image.get('file_name')}) {said} "
+            f"({count:,} of {len(found['images']):,} images), and the reader's "
+            f"{asking[0]} needs it. Add width and height in pixels, or unset {asking[0]}."
         )
 
 
 def folder_of_images(file: pathlib.Path, names: list[str]) -> pathlib.Path:
-    """The folder that has most of the images that an annotations file names.
+    """Find the folder with most of the images that an annotations file names.
 
-    Looked in: train2017 for annotations/instances_train2017.json, as in COCO, images/train2017,
-    images, and the file's own folder, there and one above. Raises FileNotFoundError if none has an
-    image.
+    Searches train2017 for annotations/instances_train2017.json, as in COCO, images/train2017,
+    images, and the file's own folder, there and one level up. Raises FileNotFoundError if none has
+    an image.
     """
     split = file.stem.rpartition("_")[2]
     places = (split, f"images/{split}", "images", "")
@@ -263,7 +264,7 @@ def folder_of_images(file: pathlib.Path, names: list[str]) -> pathlib.Path:
 
 
 def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader: the annotations, and the folder of their images."""
+    """Arguments of the COCO reader: the annotations file and the folder of its images."""
     file = pathlib.Path(data).absolute()
     names = [image.get("file_name") or "" for image in json.loads(file.read_bytes())["images"]]
     return {"annotations_file": data, "file_root": str(folder_of_images(file, names))}
@@ -271,9 +272,9 @@ def find_annotations(data: str) -> dict[str, str]:
 
 @lru_cache(maxsize=8)
 def _root_of(location: str, stamp: int) -> str:
-    """The folder that ``find_annotations`` finds, of annotations that are read: 156 MB take 5 s.
+    """Cache the folder that ``find_annotations`` finds: parsing 156 MB takes 5 s.
 
-    Without an image the annotations' own.
+    If no image is found, it is the folder of the annotations file.
     """
     names = [image.get("file_name") or "" for image in _read(location, stamp).entries["images"]]
     file = pathlib.Path(location).absolute()
@@ -284,7 +285,7 @@ def _root_of(location: str, stamp: int) -> str:
 
 
 def annotation_files(folder: str) -> Iterator[str]:
-    """The .json files of a folder, and of ``annotations`` in it, with boxes of images."""
+    """The .json files with boxes in a folder and in its subfolder ``annotations``."""
     for place in (folder, os.path.join(folder, "annotations")):
         if not os.path.isdir(place):
             continue
@@ -295,7 +296,7 @@ def annotation_files(folder: str) -> Iterator[str]:
 
 
 def _lists_boxes(path: str) -> bool:
-    """Whether a file has the words of COCO's annotations, which takes no reading of its JSON."""
+    """Whether a file contains the keys of COCO annotations, without parsing it."""
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             return all(text.find(word) >= 0 for word in _WORDS)
@@ -329,31 +330,31 @@ class Coco(SourceKind):
             listed = list(self.list_samples(dataset))
             unnamed = {one.get("category_id") for one in found["annotations"]} - classes - {None}
         except KeyError as error:
-            raise DataError(f"{dataset}: a category has no {error}. Write it.") from None
+            raise DataError(f"{dataset}: a category has no {error}. Add it.") from None
         if found["images"] and not known:
-            raise DataError(f"{dataset}: no image has both id and file_name. Write them.")
+            raise DataError(f"{dataset}: no image has both id and file_name. Add them.")
         if not known and (lost := without_image(found)):
-            raise DataError(f"{dataset}: {lost.fault}. List the images.")
+            raise DataError(f"{dataset}: {lost.fault}. Add these images to its list.")
         if unnamed and not classes:
             raise DataError(
-                f"{dataset}: annotations are of category {next(iter(unnamed))}, and it lists no "
-                "categories. Add them."
+                f"{dataset}: annotations use category {next(iter(unnamed))}, and no "
+                "categories are listed. Add them."
             )
         named = [each for each in listed if each.path]
         if named and not any(os.path.isfile(each.path) for each in listed):
             root = self.root(dataset)
-            _root_of.cache_clear()  # they may be put there now
+            _root_of.cache_clear()  # they may be added later
             raise DataError(
                 f"{dataset}: none of its {len(known):,} images is in {root}, the first is "
                 f"{named[0].name}. Put them there, or into a folder images next to it."
             )
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """In the order of the file.
+        """Samples in file order.
 
-        An image is at fault without id or file_name, with the id of another, with a box or an
-        outline that cannot be one, or with an annotation of a category that is not listed. So is,
-        last, what stands for all annotations of images that are not listed.
+        An image is faulty if it lacks id or file_name, shares its id, or has an invalid box or
+        outline or an annotation of an unlisted category. A last faulty sample stands for all
+        annotations of unlisted images.
         """
         root, found, faults = self.root(dataset), annotations_of(dataset), faults_of(dataset)
         remarks = remarks_of(dataset)
@@ -369,7 +370,7 @@ class Coco(SourceKind):
             yield lost
 
     def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
-        """The annotations of the other images, beside a link to the folder of these."""
+        """Write annotations of the remaining images next to a link to the image folder."""
         place.mkdir()
         found = annotations_of(dataset)
         images = [
@@ -392,18 +393,18 @@ class Coco(SourceKind):
             return os.path.dirname(os.path.abspath(dataset.location))
 
     def class_names(self, dataset: Dataset) -> list[str]:
-        """DALI numbers the categories from 1, in the order in which the file lists them."""
+        """Category names in file order; DALI numbers them from 1."""
         listed = annotations_of(dataset)["categories"]
         return ["background", *(str(category.get("name") or category["id"]) for category in listed)]
 
     def class_counts(self, dataset: Dataset) -> list[int]:
-        """Annotations of each category, of those that the file lists."""
+        """Number of annotations of each listed category."""
         found = annotations_of(dataset)
         times = Counter(one.get("category_id") for one in found["annotations"])
         return [0, *(times[category["id"]] for category in found["categories"])]
 
     def without_targets(self, dataset: Dataset) -> int:
-        """Images that the file lists, and no annotation."""
+        """Number of listed images without annotations."""
         found = annotations_of(dataset)
         return len(known_images(found) - {one.get("image_id") for one in found["annotations"]})
 
@@ -420,8 +421,9 @@ class Coco(SourceKind):
         if not images:
             return f"{dataset} lists no images. Add them."
         return (
-            f"{dataset}: none of its {len(images):,} images has an annotation, and images without "
-            "one are skipped. Add annotations, or take skip_empty from the reader."
+            f"{dataset}: none of its {len(images):,} images has an annotation, and "
+            "skip_empty skips such images. Add annotations, or unset skip_empty of the "
+            "reader."
         )
 
     def accepts(self, path: Path) -> bool:
@@ -429,18 +431,18 @@ class Coco(SourceKind):
 
     def write_placeholder(self, folder: Path) -> Path:
         path = folder / "annotations.json"
-        image = {"id": 1, "file_name": path.name, "width": 1, "height": 1}  # a file that is there
+        image = {"id": 1, "file_name": path.name, "width": 1, "height": 1}  # the file exists
         placeholder = {"images": [image], "annotations": [], "categories": []}
         path.write_text(json.dumps(placeholder), encoding="utf-8")
         return path
 
 
-# Key points of COCO: annotations in a file that has ``keypoints`` in its name.
+# COCO key points: annotations in a file with ``keypoints`` in its name.
 #
-# As COCO, whose reader knows no key points, but gives outlines: with ``polygon_masks`` the corners
-# of those in the file are ``vertices``, point for point in their order. So the reader is given the
-# same annotations with the key points in the place of outlines, in a temporary file. A key point
-# that is not labelled lies far outside of the image, and is therefore never visible.
+# DALI's COCO reader has no key points but outputs outlines: with ``polygon_masks`` the polygon
+# corners are ``vertices``, in file order. The reader therefore receives a temporary copy of the
+# annotations with key points in place of outlines. Unlabelled key points lie far outside the image,
+# so they are never visible.
 
 
 def keypoints_as_polygons(data: str) -> str:
@@ -448,7 +450,7 @@ def keypoints_as_polygons(data: str) -> str:
     annotations = json.loads(pathlib.Path(data).read_bytes())
     for annotation in annotations["annotations"]:
         points = np.array(annotation["keypoints"]).reshape(-1, 3)
-        points[points[:, 2] == 0] = -1e6  # not labelled: so far outside, it is never visible
+        points[points[:, 2] == 0] = -1e6  # unlabelled: far outside, so never visible
         annotation["segmentation"] = [points[:, :2].ravel().tolist()]
     return json.dumps(annotations)
 
@@ -466,7 +468,7 @@ def _has_points(points: Any) -> bool:
 
 
 class CocoKeypoints(Coco):
-    """COCO's key points, read as outlines."""
+    """COCO key points, read as outlines."""
 
     about = "COCO key points (*keypoints*.json)"
     begins: ClassVar = {"polygon_masks": True}
@@ -483,24 +485,24 @@ class CocoKeypoints(Coco):
         bad = [one for one in annotations if not _has_points(one.get("keypoints"))]
         if bad:
             raise DataError(
-                f"{dataset}: {len(bad):,} annotations have no key points, the first of image "
-                f"{bad[0].get('image_id')}. Write three or more of three numbers each, or leave "
-                "keypoints out of the file's name."
+                f"{dataset}: {len(bad):,} annotations have no valid key points, the first "
+                f"of image {bad[0].get('image_id')}. Use three or more key points of "
+                "three numbers each, or remove keypoints from the file name."
             )
 
     def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any]:
-        """What ``find`` gives; the copy is in the given folder, which a preview removes."""
+        """Return the reader arguments; the copy is stored in ``folder``, deleted by a preview."""
         path = folder / "annotations.json"
         path.write_text(keypoints_as_polygons(dataset.location), encoding="utf-8")
         return {"annotations_file": str(path), "file_root": self.root(dataset)}
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """As of COCO, but for the outlines in the file, which are not read."""
+        """Samples as in COCO, ignoring faults of the file's outlines, which are not read."""
         asked = tuple(option for option in dataset.options or () if option not in OUTLINES)
         return super().list_samples(replace(dataset, options=asked))
 
     def has_unread_masks(self, dataset: Dataset) -> bool:
-        return False  # what it reads as outlines are points
+        return False  # its polygons are key points
 
     def key_point_names(self, dataset: Dataset) -> list[str]:
         categories = annotations_of(dataset)["categories"]

@@ -1,7 +1,7 @@
 """A list of files with labels: a text or CSV file, or pairs in Python.
 
-Where labels are numbers, a text beside the list with the ending ``.names`` names the classes, one
-on each line, as Darknet has it.
+If labels are numbers, a text file with the same name and the suffix ``.names`` gives the class
+names, one per line, as in Darknet.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from workbench.sources.tables import label_column
 _SUFFIXES = (".txt", ".csv", ".lst")
 _NAMES = ".names"
 _MANY = 10_000
-"""Files given in Python of which a list is written: else each call of the worker would carry them.
-"""
+"""From this many files given in Python on, a list is written instead of sending them in each
+call."""
 
 
 def is_header(row: Any) -> bool:
-    """Whether the first row of a CSV file names columns: file_name, image_id; or a label."""
+    """Whether the first row of a CSV file is a header such as file_name, image_id or label."""
     names = [name.strip().lower() for name in row]
     if {".", "/"} & set(names[0]) or (len(names) > 1 and names[1].lstrip("+-").isdigit()):
         return False
@@ -40,12 +40,12 @@ def is_header(row: Any) -> bool:
 
 
 def read_rows(data: Any, malformed: Any = None) -> Any:
-    """Path and label of each file in a list.
+    """Parse path and label of each file in a list.
 
-    ``data`` is a text file of lines ``path label``, a CSV file whose first columns are
-    path and label, or pairs in Python. The first row of a CSV file is a header if its names
-    are known (``is_header``). A row without path and label raises ValueError, or is added to the
-    list ``malformed``: its number and what is wrong.
+    ``data`` is a text file of lines ``path label``, a CSV file whose first columns are path and
+    label, or pairs in Python. The first row of a CSV file is a header if its names are known
+    (``is_header``). A row without path and label raises ValueError; if ``malformed`` is given, its
+    number and error are appended there instead.
     """
     if not isinstance(data, str):
         yield from ((os.path.abspath(path), str(label)) for path, label in data)
@@ -84,7 +84,7 @@ def numbered_paths(data: str) -> Iterator[tuple[int, str]]:
 
 
 def is_numbered(data: Any) -> bool:
-    """Whether a list is a text of paths and numbers alone: DALI reads it by itself, faster."""
+    """Whether a list is a text file of paths and numbers, which DALI reads faster by itself."""
     if not isinstance(data, str) or data.lower().endswith(".csv"):
         return False
     line = re.compile(rb"(?!\xef\xbb\xbf)[^\s\0](?:[^\0]*[^\s\0])? +\d{1,9}\r?\n?")
@@ -93,9 +93,9 @@ def is_numbered(data: Any) -> bool:
 
 
 def write_numbered(files: Any, labels: Any) -> str:
-    """A list of paths and numbers in a temporary folder, or "" where no such list can hold them.
+    """Write paths and numbers to a temporary list; "" if such a list cannot hold them.
 
-    DALI reads a million of its lines in a third of a second, and takes 3 s for arguments.
+    DALI reads a million lines in a third of a second; passing them as arguments takes 3 s.
     """
     text = "".join(f"{file} {label}\n" for file, label in zip(files, labels, strict=True))
     odd = any(part in text for part in ("\0", "\r", "\t", "  ", "\n ")) or text[:1].isspace()
@@ -117,8 +117,8 @@ def write_numbered(files: Any, labels: Any) -> str:
 def read_list(data: Any) -> dict[str, Any]:
     """Arguments of the file reader for a list of files with labels.
 
-    Paths are relative to the list. Labels that are no whole numbers are classes, which
-    are numbered in alphabetical order.
+    Paths are relative to the list. Labels that are not integers are class names, numbered in
+    alphabetical order.
     """
     root = os.path.dirname(os.path.abspath(data)) if isinstance(data, str) else "/"
     if is_numbered(data):
@@ -138,7 +138,7 @@ def read_list(data: Any) -> dict[str, Any]:
 
 @lru_cache(maxsize=8)
 def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
-    """Each version of a list is looked through once: a million rows take a second."""
+    """Labels of one version of a list, cached: scanning a million rows takes a second."""
     path = Path(dataset.location)
     try:
         if is_numbered(dataset.argument):
@@ -154,7 +154,7 @@ def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
 
 
 def _require_columns(path: Path) -> None:
-    """Raise DataError if rows have another separator, or it is unknown which column is what."""
+    """Raise DataError for another separator, or if the roles of the columns are ambiguous."""
     is_csv = path.suffix.lower() == ".csv"
     with open(path, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
         rows = filter(None, csv.reader(file) if is_csv else (line.split() for line in file))
@@ -166,18 +166,18 @@ def _require_columns(path: Path) -> None:
 
 
 def _require_separator(path: Path, row: Sequence[str], wanted: str) -> None:
-    """Raise DataError if the first row is separated by something else than ``wanted``."""
+    """Raise DataError if the separator of the first row is not ``wanted``."""
     separator = next((each for each in ";\t|," if each != wanted and each in "".join(row[:1])), "")
     if separator and not os.path.exists(path.parent / row[0]):
         form = wanted.join(("path", "label"))
         raise DataError(
-            f"{path}: its rows are separated by {separator!r}, not by {wanted!r}. Write {form} in "
-            "each row."
+            f"{path}: its rows are separated by {separator!r} instead of {wanted!r}. Use "
+            f"{form} in each row."
         )
 
 
 def _require_path(path: Path, first: Sequence[str], second: Sequence[str], is_csv: bool) -> None:
-    """Raise DataError if it is not certain whether the first row is a header or names a file."""
+    """Raise DataError if the first row could be either a header or a file."""
     if not first or {".", "/"} & set(first[0]):
         return
     shown, is_file = repr(", ".join(first)[:80]), os.path.isfile(path.parent / first[0])
@@ -216,16 +216,16 @@ def _require_label_column(path: Path, first: Sequence[str]) -> None:
 
 
 def _is_fraction(label: str) -> bool:
-    """Whether a label is a number that is not whole, which is no name of a class."""
+    """Whether a label is a non-integer number, which cannot be a class name."""
     with suppress(ValueError):
         return not float(label).is_integer() or not label.lstrip("+-").isdigit()
     return False
 
 
 def listed(items: Sequence[tuple[str, int | str]], classes: Sequence[str] = ()) -> Dataset:
-    """The dataset of files given in Python: (path, label) for each.
+    """The dataset of files given in Python as (path, label) pairs.
 
-    ``classes`` are the names of labels that are numbers.
+    ``classes`` are the names of numeric labels.
     """
     dataset = Dataset("file_list", items=tuple(items))
     if len(items) < _MANY and not classes:
@@ -247,7 +247,7 @@ def listed(items: Sequence[tuple[str, int | str]], classes: Sequence[str] = ()) 
 
 
 def _with_names(path: Path, names: str) -> str:
-    """A copy of a list for these names, which stand beside it: others may have the same numbers."""
+    """Copy a list next to a file with these class names; other lists may share its numbers."""
     content = names.encode(errors="surrogateescape")
     named = path.with_stem(f"{path.stem}-{hashlib.sha256(content).hexdigest()[:8]}")
     if not named.exists():
@@ -257,12 +257,12 @@ def _with_names(path: Path, names: str) -> str:
 
 
 def is_list(path: Path) -> bool:
-    """Whether a path is named as a list of files is."""
+    """Whether a path has the suffix of a list of files."""
     return path.suffix.lower() in _SUFFIXES and not os.path.isdir(path)
 
 
 def require_files(dataset: Dataset) -> None:
-    """Raise DataError if listed files do not exist, with their rows.
+    """Raise DataError, with row numbers, if listed files do not exist.
 
     Rows of a list in Python are counted from 0, those of a text or CSV file from 1.
     """
@@ -275,8 +275,8 @@ def require_files(dataset: Dataset) -> None:
         numbers = ", ".join(str(row) for row, _ in missing[:5])
         holder = "" if dataset.title or not dataset.location else f" in {dataset.location}"
         raise DataError(
-            f"{len(missing):,} of {len(rows):,} files{holder} are missing (rows {numbers}{more}); "
-            f"the first: {missing[0][1]}. {fix}, or leave the rows out."
+            f"{len(missing):,} of {len(rows):,} files{holder} are missing (rows "
+            f"{numbers}{more}); the first: {missing[0][1]}. {fix}, or remove the rows."
         )
 
 
@@ -286,7 +286,7 @@ def _is_utf8(path: Path) -> bool:
     except UnicodeDecodeError:
         return False
     except OSError:
-        return True  # what is wrong is told later
+        return True  # reported later
     return True
 
 
@@ -305,7 +305,7 @@ class FileList(SourceKind):
         self._labels(dataset)
 
     def class_names(self, dataset: Dataset) -> list[str]:
-        """The names of the classes, in order. Raises DataError as ``_labels``."""
+        """Class names in order. Raises DataError for a bad list."""
         found = list(self._labels(dataset))
         beside = os.path.splitext(dataset.location)[0] + _NAMES
         if found or not dataset.location or not os.path.isfile(beside):
@@ -313,17 +313,17 @@ class FileList(SourceKind):
         try:
             return Path(beside).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"{beside} cannot be read as names of classes: {error}.") from None
+            raise DataError(f"{beside} cannot be read as class names: {error}.") from None
 
     def _labels(self, dataset: Dataset) -> tuple[str, ...]:
-        """The labels in order; none where they are numbers. Raises DataError for a bad list."""
+        """Class names in label order; empty if labels are numbers. Raises DataError if invalid."""
         if not dataset.location:
             return _labels_in(dataset, 0, 0)
         path = Path(dataset.location)
         if not os.path.exists(path):
-            raise DataError(f"There is no list of files {path}. Give a text or CSV file.")
+            raise DataError(f"There is no list of files {path}. Use a text or CSV file.")
         if not os.path.isfile(path):
-            raise DataError(f"{path} is no file. Give a list of files that ends in .txt or .csv.")
+            raise DataError(f"{path} is not a file. Use a list of files that ends in .txt or .csv.")
         found = os.stat(path)
         return _labels_in(dataset, found.st_mtime_ns, found.st_size)
 
@@ -345,20 +345,20 @@ class FileList(SourceKind):
         except ValueError:
             if fraction := next(filter(_is_fraction, sorted(labels)), None):
                 raise DataError(
-                    f"{dataset}: the label {fraction!r} is not a whole number. Number the classes "
-                    "from 0, or give them names."
+                    f"{dataset}: the label {fraction!r} is not an integer. Number the "
+                    "classes from 0, or use class names."
                 ) from None
             return sorted(labels)
         large = next((number for number in numbers if not -(2**31) <= number < 2**31), None)
-        if large is not None:  # DALI would drop its upper bits without a word
+        if large is not None:  # DALI would silently drop its upper bits
             raise DataError(
-                f"{dataset}: the label {large} does not fit into 32 bits, as DALI's labels do. "
-                "Number the classes from 0, or give them names."
+                f"{dataset}: the label {large} does not fit into DALI's 32-bit labels. "
+                "Number the classes from 0, or use class names."
             )
         return []
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """In the order of the list. Last, at fault, are the rows that name no file."""
+        """Samples in list order, then the faulty rows that name no file."""
         numbers = {name: number for number, name in enumerate(self._labels(dataset))}
         root = self.root(dataset)
         malformed: list[tuple[int, str]] = []
@@ -372,7 +372,7 @@ class FileList(SourceKind):
         return os.path.dirname(os.path.abspath(dataset.location)) if dataset.location else "/"
 
     def _listed_rows(self, dataset: Dataset) -> Iterator[tuple[int, str]]:
-        """Row and path of each file of a list in Python or in a file; empty for other data."""
+        """Row number and path of each listed file; empty for other data."""
         if not dataset.in_memory and dataset.items:
             yield from enumerate(path for path, _ in dataset.items)
         elif is_list(Path(dataset.location)) and os.path.isfile(dataset.location):
@@ -383,7 +383,7 @@ class FileList(SourceKind):
                     yield number - 1 + first, path
 
     def accepts(self, path: Path) -> bool:
-        """Only DALI itself reads a text whose names are not UTF-8: ``folder`` gives it to DALI."""
+        """Only DALI reads a text that is not UTF-8; ``folder`` passes such a list to DALI."""
         return is_list(path) and (path.suffix.lower() == ".csv" or _is_utf8(path))
 
     def directly(self, dataset: Dataset | None) -> str:
@@ -396,7 +396,7 @@ class FileList(SourceKind):
         return path
 
     def nothing_found(self, dataset: Dataset) -> str:
-        return f"{dataset} names no file. Write 'path label' on each line."
+        return f"{dataset} names no file. Add lines of the form 'path label'."
 
 
 FILE_LIST = FileList()

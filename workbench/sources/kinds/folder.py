@@ -1,8 +1,8 @@
 """A folder of images: class folders, or one flat folder.
 
-As DALI's ``readers.file`` with ``file_root``: the images of each subfolder are a class, folders and
-files sorted by name. A folder without (visible) subfolders is one of images with label 0. In its
-place DALI's ``file_list`` is read too: the same files without those that are bad.
+Follows DALI's ``readers.file`` with ``file_root``: the images of each subfolder are a class;
+folders and files are sorted by name. A folder without visible subfolders is flat, and its images
+have label 0. A DALI ``file_list`` is accepted too; it names the same files without the faulty ones.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ IMAGES = (
 """
 
 LIST_IMAGES = f"{IMAGES_SOURCE}\n\n{FIND_CLASS_FILES}"
-"""Source of what lists the images of a folder, for programs: ``named_files(data, IMAGES)``."""
+"""Source code that lists the images of a folder, for exported programs."""
 
 OTHERS = (".gif", ".avif", ".avifs", ".ico", ".icns", ".tga", ".qoi", ".dds", ".pcx", ".sgi")
-"""Endings of images that Pillow opens, and DALI's readers pass over."""
+"""Image suffixes that Pillow opens and DALI's readers skip."""
 
 SOUNDS = (".flac", ".ogg", ".wav")
-"""What ``readers.file`` looks for besides ``IMAGES`` in class folders."""
+"""Sound suffixes that ``readers.file`` also finds in class folders."""
 
 _MOST_NAMES = 10_000
-"""Entries of a folder among which images are looked for."""
+"""Maximum number of folder entries searched for images."""
 _LOOKED_INTO = 20
-"""Folders in which images are looked for where there are none."""
+"""Maximum number of folders searched for images if the folder itself has none."""
 _SHOWN = 200
-"""Characters of a path that cannot be read, in a message."""
+"""Maximum number of characters of an unreadable path in a message."""
 
 
 def find_files(data: str) -> dict[str, Any]:
     """Arguments of the file reader for class folders, a flat folder of images, or a list.
 
-    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
-    what DALI does not decode: one such file ends the program. DALI reads hidden files and folders
-    too: where there are some, it is given the names of the others.
+    The list is a DALI ``file_list``, with a path and a label per line. It can exclude files that
+    DALI cannot decode, one of which would end the program. DALI reads hidden files and folders too;
+    if there are any, the visible ones are passed by name.
     """
     if os.path.isfile(data):
         return {"file_list": data}
@@ -76,7 +76,7 @@ def find_files(data: str) -> dict[str, Any]:
 
 
 def _lost_links(data: str) -> Iterator[Sample]:
-    """Links beside the class folders that lead nowhere, or in a circle: DALI stops at one."""
+    """Broken or circular links next to the class folders, at which DALI stops."""
     with os.scandir(data) as entries:
         lost = sorted(e.name for e in entries if e.is_symlink() and not os.path.exists(e.path))
     for name in lost:
@@ -84,23 +84,23 @@ def _lost_links(data: str) -> Iterator[Sample]:
 
 
 def images_in(folder: str) -> list[str]:
-    """The names of the images among the first entries of a folder. Raises OSError."""
+    """The image names among the first entries of a folder. Raises OSError."""
     with os.scandir(folder) as entries:
         some = list(islice(entries, _MOST_NAMES))
     return [e.name for e in some if e.name.lower().endswith(IMAGES) and not is_hidden(e.name)]
 
 
 def _deeper(data: str) -> str:
-    """What to give instead where the images lie in the folders of the folders; else empty."""
+    """Suggest a location if the images are one folder level deeper; else empty."""
     for name in islice(class_folders(data), _LOOKED_INTO):
         for inner in islice(class_folders(os.path.join(data, name)), _LOOKED_INTO):
             with suppress(OSError):
                 if images_in(os.path.join(data, name, inner)):
                     return (
-                        f"The images of {data} lie a folder deeper, in {name}/{inner}. Give "
-                        f"{os.path.join(data, name)}, whose folders are the classes; or "
-                        f"video_frames:{data}, where each of the inner folders has the frames of "
-                        "a video."
+                        f"The images of {data} are one level deeper, in {name}/{inner}. "
+                        f"Open {os.path.join(data, name)} if its folders are the classes, "
+                        f"or video_frames:{data} if each inner folder has the frames of a "
+                        "video."
                     )
     return ""
 
@@ -130,21 +130,23 @@ class Folder(SourceKind):
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
                 factory = (
-                    " In Python give what a function makes, not its name."
+                    " In Python, pass the object, not the name of a function."
                     if ".py:" in shown
                     else ""
                 )
                 raise DataError(
-                    f"There is no folder {shown}. Give a folder of images.{factory}"
+                    f"There is no folder {shown}. Use a folder of images.{factory}"
                 ) from None
             raise DataError(
-                f"The folder {shown} cannot be read: {error.strerror}. Give a folder of images."
+                f"The folder {shown} cannot be read: {error.strerror}. Use a folder of images."
             ) from None
         if not stat.S_ISDIR(found.st_mode):
             raise DataError(
                 describe_compression(str(path))
-                or f"{path} is a file. Give the folder that holds the images, or a list of files "
-                "that ends in .txt or .csv."
+                or (
+                    f"{path} is a file. Use the folder that contains the images, or a list of "
+                    "files that ends in .txt or .csv."
+                )
             )
         if not os.access(path, os.R_OK | os.X_OK):
             raise DataError(f"The folder {path} may not be read. Check its permissions.")
@@ -170,7 +172,7 @@ class Folder(SourceKind):
         yield from (Sample(os.path.join(data, name), name, label) for name, label in found)
 
     def passed_over(self, dataset: Dataset) -> Iterator[str]:
-        """The names of images in the folder, and in those in it, that only Pillow opens."""
+        """Names of images, in the folder and its subfolders, that only Pillow opens."""
         places = [dataset.location] if not self._is_list(dataset) else []
         with suppress(OSError):
             places += [
@@ -185,13 +187,13 @@ class Folder(SourceKind):
             yield from describe_unread(dataset.location, IMAGES)
 
     def watched(self, dataset: Dataset) -> Iterator[str]:
-        """The folder and those in it. A file added or removed changes the time of its folder."""
+        """The folder and its subfolders, whose times change when files are added or removed."""
         yield dataset.location
         try:
             with os.scandir(dataset.location) as entries:
                 yield from (entry.path for entry in entries if os.path.isdir(entry.path))
         except OSError:
-            return  # the reader says what is wrong
+            return  # the reader reports the cause
 
     def root(self, dataset: Dataset) -> str:
         return FILE_LIST.root(dataset) if self._is_list(dataset) else dataset.location
@@ -202,12 +204,12 @@ class Folder(SourceKind):
         data = dataset.location
         entries = sorted(entry for entry in Path(data).iterdir() if not entry.name.startswith("."))
         if not entries:
-            return f"The folder {data} is empty. Give a folder of images."
+            return f"The folder {data} is empty. Use a folder of images."
         if any(entry.suffix.lower() in IMAGES and entry.is_file() for entry in entries):
             return (
-                f"The folders in {data} count as class folders, and there is no image in them; "
-                "images beside folders are not read. Give a folder with images only, or with "
-                "class folders."
+                f"The subfolders of {data} are its classes, and they contain no image; "
+                "images next to them are not read. Use a folder with images only, or "
+                "with class folders."
             )
         if annotations := next(annotation_files(data), ""):
             return f"There is no image in {data} itself. Open its COCO annotations: {annotations}."
@@ -217,12 +219,12 @@ class Folder(SourceKind):
             ", ..." if len(entries) > 3 else ""
         )
         return (
-            f"There is no image in {data} (found: {names}). Give a folder of images, or of class "
-            f"folders with images: {', '.join(IMAGES)}."
+            f"There is no image in {data} (found: {names}). Use a folder of images, or of "
+            f"class folders with images: {', '.join(IMAGES)}."
         )
 
     def directly(self, dataset: Dataset | None) -> str:
-        """DALI's reader takes class folders and lists; of a flat folder it is told the files."""
+        """DALI's reader finds class folders and lists; files of a flat folder are passed to it."""
         if dataset is None:
             return "file_root"
         if os.path.isfile(dataset.location):
@@ -239,18 +241,17 @@ class Folder(SourceKind):
         return os.path.isdir(path) or is_list(path)
 
 
-# A folder of images also of formats that DALI does not decode: GIF, AVIF and what Pillow opens.
+# A folder of images that includes formats DALI does not decode: GIF, AVIF and others of Pillow.
 #
-# Class folders or one flat folder, as of ``folder``, and images of any format that Pillow reads.
-# They are decoded by ``decoders.pillow``. A folder that holds images for DALI alone, or beside
-# others, is opened by ``folder``, which passes the others over: ``pillow_images:PATH`` opens all of
-# it.
+# Class folders or one flat folder, as in ``folder``, decoded by ``decoders.pillow``. A folder with
+# any image that DALI decodes is opened as ``folder``, which skips the others;
+# ``pillow_images:PATH`` opens all of them.
 
 _LOOKED_AT = 1000
 
 
 def find_images(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, or a flat folder, of any images."""
+    """Arguments of the file reader for class folders, or a flat folder, of images of any format."""
     found = named_files(data, (*IMAGES, *OTHERS))
     files, labels = [name for name, _ in found], [label for _, label in found]
     return {"file_root": data, "files": files, "labels": labels}
@@ -293,7 +294,7 @@ class PillowImages(Folder):
             yield Sample(path, name, label, with_pillow=True)
 
     def accepts(self, path: Path) -> bool:
-        """A folder that holds none of DALI's images as far as is looked, and others."""
+        """Accept folders whose checked entries have images, but none that DALI decodes."""
         if not os.path.isdir(path):
             return False
         try:
@@ -306,8 +307,8 @@ class PillowImages(Folder):
 
     def nothing_found(self, dataset: Dataset) -> str:
         return (
-            f"There is no image in {dataset}. Give a folder of images, or of class folders with "
-            f"images: {', '.join((*IMAGES, *OTHERS))}."
+            f"There is no image in {dataset}. Use a folder of images, or of class folders "
+            f"with images: {', '.join((*IMAGES, *OTHERS))}."
         )
 
     def not_read(self, dataset: Dataset) -> Iterator[str]:
@@ -320,26 +321,25 @@ class PillowImages(Folder):
         return ""
 
 
-# A request: encoded images that another program feeds, one for each sample, as Triton's does.
+# A request: encoded images sent by another program, one per sample, as with Triton.
 #
-# Where a graph is previewed, measured or run as a script, samples of requests stand for it: the
-# files of a folder or of a list, ``request:photos``. For Triton it is the model's input, named as
-# the node.
+# When a graph is previewed, measured or run as a script, files of a folder or list serve as
+# requests: ``request:photos``. For Triton it is the model's input, named like the node.
 
 
 def find_requests(data: Any) -> dict[str, Any]:
-    """Arguments of the file reader for samples of requests: a folder, or DALI's file_list."""
+    """Arguments of the file reader for sample requests: a folder, or DALI's file_list."""
     return find_files(data)
 
 
 def read_requests(**options: Any) -> Any:
-    """Samples of requests, in the place of ``fn.external_source``."""
+    """Read sample requests in place of ``fn.external_source``."""
     jpegs, _ = fn.readers.file(**options)
     return jpegs
 
 
 class Request(Folder):
-    """Encoded images of requests, read from files where it runs without a server."""
+    """Encoded images of requests, read from files when no server runs."""
 
     about = "folder of sample requests"
     op = "request"

@@ -1,9 +1,8 @@
-"""A folder of images beside a folder of masks, of the same names: ``images/7.jpg, masks/7.png``.
+"""A folder of images and a folder of masks with the same names: ``images/7.jpg, masks/7.png``.
 
-A mask is an image file with one number for each pixel, of a class or an instance; of a palette the
-numbers of its colours count, and in colours it is one of COCO's panoptic ones. DALI decodes
-colours, so Pillow opens the masks, within the reader. ``masks.names`` may name the numbers from 0
-on, one on each line.
+A mask is an image file with one number per pixel, a class or an instance. Palette images use the
+palette index; colour images are COCO panoptic masks. DALI would decode colours, so Pillow opens the
+masks, inside the reader. ``masks.names`` may name the numbers from 0 on, one per line.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ if TYPE_CHECKING:
     from nvidia.dali import fn  # the exported program has it
 
 _FEW = 65_536
-"""Numbers that a mask of 16 bits can have."""
+"""Number of values of a 16-bit mask."""
 
 
 def pair_folders(data: str) -> tuple[str, str]:
-    """Of the folders there that of the images and that of the masks, by their names; or empty."""
+    """The image folder and the mask folder, recognised by name; empty if not found."""
     names = class_folders(data)
     masks = [name for name in names if "mask" in name.lower()]
     masks += [n for n in names if n.lower() in ("segmentation", "segmentationclass", "annotations")]
@@ -38,7 +37,7 @@ def pair_folders(data: str) -> tuple[str, str]:
 
 
 def pairs_in(data: str) -> list[tuple[str, str]]:
-    """The path of each image, by name, and of its mask; empty where there is none."""
+    """The path of each image, sorted by name, and of its mask; empty if there is none."""
     images, masks = (os.path.join(data, name) for name in pair_folders(data))
     named = {
         os.path.splitext(name)[0]: name
@@ -60,13 +59,16 @@ def find_pairs(data: str) -> dict[str, Any]:
 
 
 def mask_numbers(content: bytes) -> Any:
-    """The numbers of a mask, int32 (height, width, 1): of colours red + 256 green + 65,536 blue."""
+    """The numbers of a mask, int32 (height, width, 1).
+
+    Colours become red + 256 green + 65,536 blue.
+    """
     import numpy as np
     from PIL import Image, ImageOps
 
     with Image.open(io.BytesIO(content)) as image:
         turned = ImageOps.exif_transpose(image) if "exif" in image.info else image
-        numbers = np.array(turned, np.int32)  # turned as DALI turns the photo
+        numbers = np.array(turned, np.int32)  # rotated as DALI rotates the photo
     if numbers.ndim == 2:
         return numbers[..., None]
     first = numbers[..., :1]
@@ -76,7 +78,7 @@ def mask_numbers(content: bytes) -> Any:
 
 
 def read_pairs(masks: list[str], **options: Any) -> Any:
-    """Images, and their masks by the image's place in the list."""
+    """Images, and their masks by the image's position in the list."""
     jpegs, places = fn.readers.file(labels=list(range(len(masks))), **options)
 
     def mask_at(place: Any) -> Any:
@@ -87,7 +89,7 @@ def read_pairs(masks: list[str], **options: Any) -> Any:
 
 
 def classes_of_masks(samples: Iterable[Sample]) -> Iterator[Collection[int]]:
-    """The numbers in the mask of each sample; one that cannot be read is passed over."""
+    """The numbers in the mask of each sample; unreadable masks are skipped."""
     import numpy as np
     from PIL import Image
 
@@ -96,13 +98,13 @@ def classes_of_masks(samples: Iterable[Sample]) -> Iterator[Collection[int]]:
         with suppress(*unread), sample.open_mask() as file:
             numbers = mask_numbers(file.read()).ravel()
             few = numbers.size and numbers.min() >= 0 and numbers.max() < _FEW
-            # Sorting, as ``unique`` does, takes ten times as long.
+            # ``unique`` sorts, which takes ten times as long.
             found = np.flatnonzero(np.bincount(numbers)) if few else np.unique(numbers)
             yield found.tolist()
 
 
 class ImageMasks(SourceKind):
-    """Images with a mask each, in two folders."""
+    """Images with one mask each, in two folders."""
 
     about = "images with masks (images/7.jpg, masks/7.png)"
     op = "readers.image_masks"
@@ -130,7 +132,7 @@ class ImageMasks(SourceKind):
             raise DataError(f"{error.filename} cannot be listed: {error.strerror}.") from None
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """An image without a mask is at fault, and a mask alone."""
+        """Samples; an image without a mask is faulty, as is a mask without an image."""
         pairs = self._pairs(dataset)
         for image, mask in pairs:
             name = os.path.relpath(image, dataset.location)
@@ -141,14 +143,14 @@ class ImageMasks(SourceKind):
             path = os.path.join(folder, name)
             if name.lower().endswith(IMAGES) and path not in known and not is_hidden(name):
                 shown = os.path.relpath(path, dataset.location)
-                yield Sample(path, shown, 0, fault="it is the mask of no image", counted=False)
+                yield Sample(path, shown, 0, fault="it is a mask without an image", counted=False)
 
     def require(self, dataset: Dataset) -> None:
         if not any(mask for _, mask in self._pairs(dataset)):
             raise DataError(self.nothing_found(dataset))
 
     def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
-        """Links to the images that are kept, and to their masks."""
+        """Links to the remaining images and their masks."""
         place.mkdir()
         for inner in ("images", "masks"):
             (place / inner).mkdir()
@@ -156,7 +158,7 @@ class ImageMasks(SourceKind):
             if mask and os.path.relpath(image, dataset.location) not in names:
                 for path, inner in ((image, "images"), (mask, "masks")):
                     link = place / inner / os.path.basename(path)
-                    if not link.is_symlink():  # 7.jpg and 7.png have one mask
+                    if not link.is_symlink():  # 7.jpg and 7.png share a mask
                         link.symlink_to(os.path.abspath(path))
         if os.path.isfile(names_file := self._names_file(dataset)):
             (place / "masks.names").symlink_to(os.path.abspath(names_file))
@@ -173,7 +175,7 @@ class ImageMasks(SourceKind):
             with open(path, encoding="utf-8") as file:
                 return [line.strip() for line in file]
         except (OSError, ValueError):
-            raise DataError(f"{path} cannot be read as text: write a name on each line.") from None
+            raise DataError(f"{path} is not a text file. Write one name per line.") from None
 
     def watched(self, dataset: Dataset) -> Iterator[str]:
         yield dataset.location
@@ -181,8 +183,8 @@ class ImageMasks(SourceKind):
 
     def nothing_found(self, dataset: Dataset) -> str:
         return (
-            f"There is no image with a mask in {dataset}. Give a folder that holds a folder images "
-            "and a folder masks, with files of the same names: images/7.jpg, masks/7.png."
+            f"There is no image with a mask in {dataset}. Use a folder with subfolders "
+            "images and masks whose files have the same names: images/7.jpg, masks/7.png."
         )
 
     def accepts(self, path: Path) -> bool:

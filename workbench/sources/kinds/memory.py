@@ -1,10 +1,10 @@
-"""Images that are no files: arrays, encoded bytes, PIL images, data sets of PyTorch and others.
+"""Images that are not files: arrays, encoded bytes, PIL images, datasets of PyTorch and others.
 
-The exported program is told ``module:factory``, and calls the factory for the data set. In the
-workbench a process keeps the objects (``_image_store.py``); others read them through a file in
-memory, whose folder is such a module itself: one way for all.
+The exported program receives ``module:factory`` and calls the factory to create the dataset. In the
+workbench one process holds the objects (``_image_store.py``); other processes read them through a
+folder in shared memory, which is itself such a module.
 
-Pixels are given out as PNM, which DALI's decoders read, so that any graph takes them.
+Pixels are output as PNM, which DALI's decoders read, so every graph accepts them.
 """
 
 from __future__ import annotations
@@ -57,20 +57,22 @@ if TYPE_CHECKING:
 
 WORKERS = 0
 _WORKERS = "WORKERS = 0  # processes that call the factory and read; 0: this one reads by itself\n"
-"""In an exported program, where another number may be written."""
+"""Exported setting: the number of reader processes."""
 
 
 def open_images(data: Any) -> Any:
-    """The data set: what ``module:factory`` or ``file.py:factory`` gives, by index.
+    """Load the dataset that ``module:factory`` or ``file.py:factory`` creates.
 
-    A Parquet file is one itself.
+    The path of a Parquet file is a dataset too.
     """
     if isinstance(data, str) and data.lower().endswith(".parquet"):
         data = read_parquet(data)
     elif isinstance(data, str):
         place, colon, factory = data.rpartition(":")
         if not colon or not factory.isidentifier():
-            raise ValueError(f"{data!r} is no module:factory: name a function that gives the data")
+            raise ValueError(
+                f"{data!r} is not module:factory. Name a function that returns the data"
+            )
         if place.endswith(".py"):
             spec: Any = importlib.util.spec_from_file_location("images", place)
             module = importlib.util.module_from_spec(spec)
@@ -79,18 +81,18 @@ def open_images(data: Any) -> Any:
             module = importlib.import_module(place)
         data = getattr(module, factory)()
     for name, feature in dict(getattr(data, "features", None) or {}).items():
-        if type(feature).__name__ == "Image":  # of Hugging Face: the bytes, not decoded
+        if type(feature).__name__ == "Image":  # Hugging Face: keep the bytes, do not decode
             data = data.cast_column(name, type(feature)(decode=False))
     is_table = hasattr(data, "to_pylist") or hasattr(data, "iloc") or hasattr(data, "to_dicts")
     if is_table or hasattr(data, "cast_column"):
         return number_classes(TableRows(data) if is_table else data, data)
     if isinstance(data, tuple) and len(data) == 2 and getattr(data[0], "ndim", 0) == 4:
-        data = list(zip(*data, strict=True))  # as Keras gives images and labels
+        data = list(zip(*data, strict=True))  # as Keras returns images and labels
     return number_pairs(data)
 
 
 def split_row(row: Any) -> tuple[Any, int]:
-    """The image and the label of ``data[i]``: a pair, a row by names, or an image alone."""
+    """Image and label of ``data[i]``: a pair, a row with named columns, or an image alone."""
     image, label = row, 0
     if isinstance(row, dict) and not row.keys() <= {"bytes", "path"}:
         known = {str(name).lower(): value for name, value in row.items()}
@@ -98,19 +100,19 @@ def split_row(row: Any) -> tuple[Any, int]:
             known[name] for name in ("image", "img", "bytes", "photo", "path") if name in known
         ]
         if not named:
-            raise ValueError(f"it has {', '.join(known)}, but no image: name that column image")
+            raise ValueError(f"it has {', '.join(known)} but no image: name the image column image")
         image = named[0]
         column = label_column(row)
         if column is None and len(row) > 1:
             raise ValueError(
-                f"it has {', '.join(map(str, row))}, and none is named label: give "
-                "wb.read(data, label='COLUMN'), label='' for none, or rename that column label"
+                f"it has {', '.join(map(str, row))} but no column label: pass "
+                "label='COLUMN' to wb.read (label='' for no labels), or rename the column"
             )
         label = 0 if column is None else row[column]
     elif isinstance(row, tuple | list):
         if len(row) != 2:
             parts = f"{len(row)} part{'s' * (len(row) != 1)}"
-            raise ValueError(f"it has {parts}: give an image, or an image and its label")
+            raise ValueError(f"it has {parts}: an entry is an image, or an image and its label")
         image, label = row
     if isinstance(label, int) and -(2**31) <= label < 2**31:
         return image, int(label)
@@ -118,25 +120,25 @@ def split_row(row: Any) -> tuple[Any, int]:
     whole = number.dtype.kind in "iub" or (
         number.dtype.kind == "f" and (number == np.trunc(number)).all()
     )
-    if number.shape not in ((), (1,)) or not whole:  # pandas makes floats of a column with gaps
+    if number.shape not in ((), (1,)) or not whole:  # pandas converts a column with gaps to floats
         raise ValueError(f"its label is {str(label)[:60]!r}: number the classes from 0")
     if not -(2**31) <= number < 2**31:
-        raise ValueError(f"its label is {label}, more than 32 bits hold: number the classes from 0")
+        raise ValueError(f"its label is {label}, which exceeds 32 bits: number the classes from 0")
     return image, int(number.item())
 
 
 def encode_image(image: Any) -> Any:
-    """The image as bytes of a file: encoded ones as they are, pixels (H, W, C) as a PNM."""
+    """Encode an image: encoded bytes are unchanged, pixels (H, W, C) become PNM."""
     if isinstance(image, dict):
         image = image["path"] if image.get("bytes") is None else image["bytes"]
     if image is None:
-        raise ValueError("it is None: give the bytes of an image, or its pixels")
+        raise ValueError("it is None: use the bytes of an image, or its pixels")
     if isinstance(image, str | os.PathLike):
         return np.fromfile(image, np.uint8)
     if isinstance(image, bytes | bytearray | memoryview):
         return np.frombuffer(image, np.uint8)
-    if hasattr(image, "convert") and hasattr(image, "mode"):  # of Pillow
-        if image.format and "exif" in image.info:  # a file as it was opened
+    if hasattr(image, "convert") and hasattr(image, "mode"):  # Pillow image
+        if image.format and "exif" in image.info:  # a file as opened from disk
             from PIL import ImageOps
 
             image = ImageOps.exif_transpose(image)
@@ -146,25 +148,25 @@ def encode_image(image: Any) -> Any:
     if pixels.dtype == np.uint8 and pixels.ndim == 1:
         return pixels  # encoded
     if pixels.ndim not in (2, 3) or not pixels.size:
-        raise ValueError(f"its shape is {pixels.shape}: give (height, width, 1 or 3 channels)")
+        raise ValueError(f"its shape is {pixels.shape}: use (height, width, 1 or 3 channels)")
     ends = pixels.shape[0] in (1, 3), pixels.shape[-1] in (1, 3)
     if type(image).__module__.startswith("torch") and pixels.ndim == 3 and ends == (True, False):
-        pixels = np.moveaxis(pixels, 0, 2)  # PyTorch keeps channels first
+        pixels = np.moveaxis(pixels, 0, 2)  # PyTorch puts channels first
     if pixels.dtype != np.uint8:
-        raise TypeError(f"its pixels are {pixels.dtype}: give uint8, 0 to 255")
+        raise TypeError(f"its pixels are {pixels.dtype}: use uint8, 0 to 255")
     shape = (*pixels.shape, 1)[:3]
     if shape[2] not in (1, 3):
-        raise ValueError(f"its shape is {pixels.shape}: give (height, width, 1 or 3 channels)")
+        raise ValueError(f"its shape is {pixels.shape}: use (height, width, 1 or 3 channels)")
     head = f"P{5 if shape[2] == 1 else 6}\n{shape[1]} {shape[0]}\n255\n".encode()
     return np.concatenate([np.frombuffer(head, np.uint8), pixels.reshape(-1)])
 
 
 class ImageBatches:
-    """Batches of a data set in the order of DALI's readers, epoch after epoch.
+    """Batches of a dataset in the order of DALI's readers, epoch after epoch.
 
-    The whole set is shuffled anew for each epoch, for all shards alike, and each shard by its
-    seed, for shards draw from seeds of their own; shards move on by one, and with
-    ``pad_last_batch`` an epoch ends with a batch that repeats its last sample.
+    For each epoch the whole dataset is reshuffled, identically for all shards, and then each shard
+    is shuffled with its own seed. Shards rotate by one per epoch. With ``pad_last_batch``, an epoch
+    ends with a batch that repeats its last sample.
     """
 
     def __init__(
@@ -181,15 +183,13 @@ class ImageBatches:
         self.shard_id, self.num_shards = options.get("shard_id", 0), options.get("num_shards", 1)
         self._orders: dict[tuple[int, int], Any] = {}
         if not self.size:
-            raise ValueError("the data set is empty: give at least one image")
+            raise ValueError("the dataset is empty: it needs at least one image")
         if self.size < self.num_shards:
-            raise ValueError(
-                f"it has {self.size} samples, and each of {self.num_shards} shards needs one"
-            )
+            raise ValueError(f"it has {self.size} samples, fewer than its {self.num_shards} shards")
 
     @property
     def meta(self) -> dict[str, Any]:
-        """As of ``Pipeline.reader_meta``, and what tells the samples of a batch."""
+        """Metadata as in ``Pipeline.reader_meta``, plus the samples of each batch."""
         shard = -(-self.size // self.num_shards)
         return {
             "epoch_size": self.size,
@@ -202,7 +202,7 @@ class ImageBatches:
         }
 
     def indices(self, batch: int) -> list[int]:
-        """Which samples a batch has, counted from 0."""
+        """Sample indices of a batch, counted from 0."""
         size, shards = self.size, self.num_shards
         at = batch * self.batch_size + np.arange(self.batch_size)
         if self.pad_last_batch:
@@ -222,7 +222,7 @@ class ImageBatches:
         return [int(place) for place in places]
 
     def _order(self, epoch: int, shard: int) -> Any:
-        """The samples of a shard in an epoch."""
+        """Sample indices of a shard in an epoch."""
         which = epoch, shard
         if which not in self._orders:
             first, end = (self.size * (shard + step) // self.num_shards for step in (0, 1))
@@ -232,7 +232,7 @@ class ImageBatches:
         return self._orders[which]
 
     def __call__(self, batch: Any) -> tuple[list[Any], Any]:
-        if self.rows is None:  # in a process of its own
+        if self.rows is None:  # in a separate process
             self.rows = open_images(self.data)
         wanted = self.indices(batch.iteration)
         many = getattr(self.rows, "__getitems__", None)
@@ -243,25 +243,25 @@ class ImageBatches:
                 image, label = split_row(row)
                 images.append(encode_image(image))
                 if not images[-1].size and not hasattr(self.rows, "fault"):
-                    raise ValueError("it is empty: give the bytes of an image, or its pixels")
+                    raise ValueError("it is empty: use the bytes of an image, or its pixels")
             except (OSError, TypeError, ValueError) as error:
                 raise ValueError(f"sample {at}: {error}") from None
             labels.append(label)
         return images, np.array(labels, np.int32)[:, None]
 
     def __getstate__(self) -> dict[str, Any]:
-        """For further processes, each of which calls the factory."""
+        """State for worker processes, each of which calls the factory."""
         rows = None if isinstance(self.data, str) else self.rows
         return {**vars(self), "rows": rows, "_orders": {}}
 
 
 def find_dataset(data: Any) -> dict[str, Any]:
-    """What ``read_images`` reads."""
+    """Arguments of ``read_images``."""
     return {"source": data}
 
 
 def read_images(source: Any, name: str, **options: Any) -> Any:
-    """Encoded images and labels of a data set; the pipeline tells of it as of DALI's readers."""
+    """Encoded images and labels of a dataset; sets the pipeline's reader metadata."""
     from nvidia.dali.pipeline import Pipeline
 
     pipe: Any = Pipeline.current()
@@ -285,9 +285,9 @@ def read_images(source: Any, name: str, **options: Any) -> Any:
 
 
 def keep_images(data: Any) -> Dataset:
-    """The dataset of an object that holds images, of which this process keeps what is asked for.
+    """The dataset of an object that holds images; this process stores the images it is asked for.
 
-    Raises DataError for what is none.
+    Raises DataError if the object holds no images.
     """
 
     def split_text(row: Any) -> tuple[Any, int]:
@@ -304,7 +304,7 @@ def keep_images(data: Any) -> Dataset:
             image, label = split_row(row)
             content = encode_image(image)
             return (content, label) if content.size else ValueError("it is empty: it has no bytes")
-        except Exception as error:  # whatever a data set of the user raises
+        except Exception as error:  # a user's dataset may raise anything
             return ValueError(_words(error))
 
     def one(at: int) -> tuple[Any, int] | Exception:
@@ -318,7 +318,7 @@ def keep_images(data: Any) -> Dataset:
             try:
                 found = rows.__getitems__(list(indices))
             except Exception:
-                found = None  # one of them is at fault: they are asked for one by one
+                found = None  # one of them is faulty: fetch them one by one
             if found is not None:
                 return map(read, indices, found)
         return map(one, indices)
@@ -340,7 +340,7 @@ def _words(error: Exception) -> str:
 
 @lru_cache(maxsize=4)
 def _parquet_store(path: str, time: int, size: int) -> Dataset:
-    """The images of a Parquet file, kept in this process."""
+    """The images of a Parquet file, stored by this process."""
     try:
         require_memory(path)
         return keep_images(read_parquet(path))
@@ -348,16 +348,16 @@ def _parquet_store(path: str, time: int, size: int) -> Dataset:
         raise
     except ImportError:
         raise DataError(
-            f"{path}: pyarrow reads Parquet. Install it: pip install pyarrow."
+            f"{path}: Parquet files need pyarrow. Install it: pip install pyarrow."
         ) from None
     except Exception as error:
         raise DataError(f"{path} cannot be read as Parquet: {error}.") from None
 
 
 class Memory(SourceKind):
-    """A data set in Python, whose images a process keeps."""
+    """A dataset in Python, whose images one process stores."""
 
-    about = "data set in Python (module:factory) or Parquet"
+    about = "dataset in Python (module:factory) or Parquet"
     op = "external_source"
     located_by: frozenset[str] = frozenset()
     find = staticmethod(find_dataset)
@@ -375,7 +375,7 @@ class Memory(SourceKind):
     options = frozenset({"random_shuffle", "num_shards", "shard_id", "pad_last_batch"})
 
     def root(self, dataset: Dataset) -> str:
-        """Where the images are kept. Raises DataError where they are no longer."""
+        """The folder that stores the images. Raises DataError if it no longer exists."""
         place = dataset.location or str(dataset.items[0][0])
         if self.accepts(Path(place)):
             try:
@@ -386,7 +386,7 @@ class Memory(SourceKind):
             return str(kept.items[0][0])
         if not os.path.isdir(place):
             raise DataError(
-                f"{dataset}: the process that held these images has ended. Give them anew."
+                f"{dataset}: the process that held these images has ended. Load them again."
             )
         return place
 
@@ -401,7 +401,7 @@ class Memory(SourceKind):
         self.root(dataset)
 
     def write_placeholder(self, folder: Path) -> Path:
-        """A module whose data set has one image of no pixels."""
+        """Write a module whose dataset has one image without pixels."""
         path = folder / "images.py"
         path.write_text("def images():\n    return [b'\\xff\\xd8\\xff\\xd9']\n", encoding="utf-8")
         return Path(f"{path}:images")
@@ -423,7 +423,7 @@ class Memory(SourceKind):
         return part_without(self.root(dataset), names, place)
 
     def nothing_found(self, dataset: Dataset) -> str:
-        return f"There is no image in {dataset}. Give at least one."
+        return f"There is no image in {dataset}. Add at least one."
 
 
 SOURCES = {"memory": Memory()}

@@ -1,11 +1,11 @@
-"""NumPy files (.npy): arrays of pixels, which no decoder follows.
+"""NumPy files (.npy): arrays of pixels, which need no decoder.
 
-A file, a folder of files, class folders of these, a text of lines ``path label``, or a list in
-Python. An array is a picture (rows, columns) or (rows, columns, up to 4 channels), or a volume
-(slices, rows, columns) or (slices, rows, columns, channels), which is a sequence of its slices:
-``readers.numpy`` reads a part of these where ``roi_axes``, ``roi_start`` and ``roi_shape`` say so.
-Each sample has a layout, HWC or FHWC. All arrays have the element type and the number of axes of
-the first, for DALI makes batches of them; what each has is found in its header.
+A file, a folder of files, class folders, a text file of lines ``path label``, or a list in Python.
+An array is an image (rows, columns) or (rows, columns, up to 4 channels), or a volume (slices,
+rows, columns) or (slices, rows, columns, channels), read as a sequence of slices. ``roi_axes``,
+``roi_start`` and ``roi_shape`` of ``readers.numpy`` select a part. Each sample has the layout HWC
+or FHWC. All arrays must have the element type and number of axes of the first, because DALI batches
+them; both are read from the header.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 _SUFFIX = ".npy"
 _HEAD = 2**16
-"""Bytes in which a header of the format's version 1 ends."""
+"""Maximum size in bytes of a version 1 header."""
 _EMPTY = "it is empty"
-"""DALI reads such an array, and what is fed with it ends the run."""
+"""DALI reads an empty array, but the operators after it end the run."""
 
 
 def array_axes(path: str) -> list[int]:
-    """The axes of a file's array, as a picture or a sequence; -1 for channels that it lacks.
+    """Indices of a file's array axes as an image or sequence; -1 for missing channels.
 
     Raises ValueError for a file that DALI does not read.
     """
@@ -55,7 +55,7 @@ def array_axes(path: str) -> list[int]:
 
 
 def label_files(labels: Any) -> list[str]:
-    """A file with each label, in a temporary folder: the reader reads them beside the arrays."""
+    """One temporary file per label, for a second reader in step with that of the arrays."""
     import numpy
 
     folder = os.path.join(tempfile.gettempdir(), f"array-labels-{os.getuid()}")
@@ -72,7 +72,7 @@ def label_files(labels: Any) -> list[str]:
 
 
 def find_arrays(data: Any) -> dict[str, Any]:
-    """The files, their labels, and the axes of the first that can be read."""
+    """The files, their labels, and the axes of the first readable one."""
     files, labels = files_of(data, (".npy",))
     axes = [0, 1, 2]
     for path in files:
@@ -85,7 +85,7 @@ def find_arrays(data: Any) -> dict[str, Any]:
 
 
 def read_arrays(files: Any, labels: Any, axes: Any, device: str, **options: Any) -> Any:
-    """Pictures or sequences, and their labels, read in step: both readers shuffle alike."""
+    """Images or sequences and their labels, from two readers that shuffle alike."""
     images = fn.readers.numpy(files=files, **options)
     images = fn.reshape(images, src_dims=axes, layout="FHWC"[-len(axes) :])
     whole = {name: value for name, value in options.items() if "roi" not in name and name != "name"}
@@ -95,13 +95,13 @@ def read_arrays(files: Any, labels: Any, axes: Any, device: str, **options: Any)
 
 class _Array(NamedTuple):
     fault: str = ""
-    """Why DALI's reader or an image cannot take it."""
+    """Why DALI's reader, or an image, cannot use it."""
     dtype: str = ""
     shape: tuple[int, ...] = ()
 
 
 def _look(path: str) -> _Array:
-    """What a file's header and size tell."""
+    """Parse the header of a file and check its size."""
     try:
         with open(path, "rb") as file:
             size, head = os.fstat(file.fileno()).st_size, file.read(10)
@@ -118,23 +118,23 @@ def _look(path: str) -> _Array:
 
 @lru_cache(maxsize=1024)
 def _parsed(head: bytes) -> _Array:
-    """The header, which files of arrays that are alike share."""
+    """Parse a header; cached, because similar arrays share theirs."""
     if head[:6] != b"\x93NUMPY":
-        return _Array("it is no .npy file")
+        return _Array("it is not a .npy file")
     if tuple(head[6:8]) != (1, 0):
-        return _Array(f"DALI reads version 1.0 of the format, and it is {head[6]}.{head[7]}")
+        return _Array(f"it has version {head[6]}.{head[7]} of the format, and DALI reads 1.0")
     try:
         shape, _, dtype = np.lib.format.read_array_header_1_0(io.BytesIO(head[8:]))
     except Exception:  # NumPy parses it as Python: damage raises errors of any type
         return _Array("its header cannot be read")
     if dtype.hasobject:
-        return _Array("it holds pickled objects, which are not opened. Save numbers")
+        return _Array("it contains pickled objects, which are not opened: save numbers")
     if dtype.kind not in "buif" or dtype.itemsize > 8:
         return _Array(f"DALI does not read its element type {dtype}")
     if not dtype.isnative:
-        return _Array(f"its bytes are in the other order ({dtype.str}). Save it as {dtype.name}")
+        return _Array(f"its byte order is not the machine's ({dtype.str}): save it as {dtype.name}")
     if len(shape) not in (2, 3, 4):
-        return _Array(f"its shape {shape} is no picture and no volume: they have 2 to 4 axes")
+        return _Array(f"its shape {shape} is neither an image nor a volume (2 to 4 axes)")
     if min(shape) < 0:
         return _Array("its header cannot be read")
     if 0 in shape:
@@ -143,20 +143,20 @@ def _parsed(head: bytes) -> _Array:
 
 
 def _unlike(found: _Array, first: _Array) -> str:
-    """Why an array cannot stand in one batch with the first one."""
+    """Why an array cannot be batched with the first one."""
     if found.fault:
         return found.fault
     if found.dtype != first.dtype:
-        return f"its element type is {found.dtype}, and that of the first array {first.dtype}"
+        return f"its element type is {found.dtype}, but that of the first array is {first.dtype}"
     if len(found.shape) != len(first.shape):
-        return f"it has {len(found.shape)} axes, and the first array {len(first.shape)}"
+        return f"it has {len(found.shape)} axes, but the first array has {len(first.shape)}"
     if len(found.shape) == 3 and (found.shape[-1] <= 4) != (first.shape[-1] <= 4):
-        return f"its shape is {found.shape}, and that of the first array {first.shape}"
+        return f"its shape is {found.shape}, but that of the first array is {first.shape}"
     return ""
 
 
 def _first(files: list[tuple[str, int]]) -> _Array | None:
-    """The first array that can be read."""
+    """The first readable array."""
     return next((found for path, _ in files if not (found := _look(path)).fault), None)
 
 
@@ -180,7 +180,7 @@ class NumpyFiles(ClassFiles):
     ends_process = _EMPTY
 
     def read_header(self, path: str) -> Header:
-        """What a file's header tells: columns and rows, and why it cannot be read."""
+        """Columns and rows from a file's header, and why the file cannot be read."""
         found = _look(path)
         if found.fault:
             return Header(found.fault)
@@ -189,7 +189,7 @@ class NumpyFiles(ClassFiles):
         return Header("", (columns, rows))
 
     def read_content(self, path: str) -> str:
-        """How many of an array's numbers are none."""
+        """Count the NaN and infinite numbers of an array."""
         array = np.load(path, mmap_mode="r")
         if array.dtype.kind != "f":
             return ""
@@ -197,7 +197,7 @@ class NumpyFiles(ClassFiles):
         return f"{count:,} of its {array.size:,} numbers are NaN or infinite" if count else ""
 
     def gives_sequences(self, dataset: Dataset | None) -> bool:
-        """Whether the arrays are volumes, by the first that can be read."""
+        """Whether the arrays are volumes, judged by the first readable one."""
         return dataset is not None and len(find_arrays(dataset.argument)["axes"]) == 4
 
     def require(self, dataset: Dataset) -> None:
@@ -220,8 +220,8 @@ class NumpyFiles(ClassFiles):
 
     def nothing_found(self, dataset: Dataset) -> str:
         return (
-            f"There is no array in {dataset}. Give a .npy file, or a folder of these or of class "
-            "folders. Of an .npz, save each array as a .npy file."
+            f"There is no array in {dataset}. Use a .npy file, or a folder or class "
+            "folders of these. Save each array of an .npz as a .npy file."
         )
 
     def write_placeholder(self, folder: Path) -> Path:

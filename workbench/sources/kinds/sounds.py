@@ -1,7 +1,7 @@
-"""Sounds: WAV, FLAC and Ogg Vorbis files, which ``decoders.audio`` decodes.
+"""Sounds: WAV, FLAC and Ogg Vorbis files, decoded by ``decoders.audio``.
 
-A file, a folder of files, class folders of these, or a list. A folder that holds images too is one
-of images.
+A file, a folder of files, class folders, or a list. A folder that also contains images is read as
+images.
 """
 
 from __future__ import annotations
@@ -44,28 +44,28 @@ def find_sounds(data: Any) -> dict[str, Any]:
 
 
 def sound_fault(head: bytes) -> str:
-    """Why a file that begins so is no sound that DALI decodes; empty for one."""
+    """Why DALI cannot decode a file that begins with these bytes; empty if it can."""
     if not head:
         return "the file is empty"
     kind = _MAGIC.get(head[:4], "")
     if not kind or (kind == "WAVE" and head[8:_HEAD] != b"WAVE"):
-        return "it is no WAV, FLAC or Ogg file"
+        return "it is not a WAV, FLAC or Ogg file"
     return ""
 
 
 def silence_reason(head: bytes, args: Mapping[str, object]) -> str:
-    """Why ``decoders.audio`` with these arguments decodes a sound to silence; empty for others.
+    """Why ``decoders.audio`` with these arguments decodes a sound to silence; else empty.
 
-    DALI 2.4 rounds floats from -1 to 1 to whole numbers unless it resamples (16, 8, 24 and 32 bit
-    integers, FLAC, Ogg Vorbis and Opus are right).
+    DALI 2.4 rounds floats from -1 to 1 to integers unless it resamples (16, 8, 24 and 32-bit
+    integers, FLAC, Ogg Vorbis and Opus are correct).
     """
     if not decodes_to_silence(float_rate(head), args):
         return ""
-    return f"a WAV of floats, which dtype {args['dtype']} decodes to silence: set dtype to FLOAT"
+    return f"a float WAV file, which dtype {args['dtype']} decodes to silence: set dtype to FLOAT"
 
 
 class Sounds(ClassFiles):
-    """Files of sound."""
+    """Sound files."""
 
     about = "sounds (.wav, .flac, .ogg, or a folder of these)"
     op = "readers.file"
@@ -93,13 +93,13 @@ class Sounds(ClassFiles):
             raise DataError(self.nothing_found(dataset))
 
     def root(self, dataset: Dataset) -> str:
-        """The folder of paths; files that are listed in Python are named in full."""
+        """The folder that paths are relative to; files listed in Python have full paths."""
         path = os.path.abspath(dataset.location or os.sep)
         return path if os.path.isdir(path) else os.path.dirname(path)
 
     def nothing_found(self, dataset: Dataset) -> str:
         return (
-            f"There is no sound in {dataset}. Give {', '.join(SOUNDS)} files, or a folder of these."
+            f"There is no sound in {dataset}. Use {', '.join(SOUNDS)} files, or a folder of these."
         )
 
     def write_placeholder(self, folder: Path) -> Path:
@@ -108,7 +108,7 @@ class Sounds(ClassFiles):
         return path
 
     def directly(self, dataset: Dataset | None) -> str:
-        """DALI's reader takes class folders as they are."""
+        """DALI's reader accepts class folders as they are."""
         if dataset is None or not class_folders(dataset.location):
             return ""
         return "" if has_hidden(dataset.location, SOUNDS) else "file_root"

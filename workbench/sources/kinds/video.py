@@ -1,10 +1,10 @@
-"""Video: files of frames, read as sequences.
+"""Video files, read as sequences of frames.
 
-A file, a folder of files, class folders of these, or a list in Python. Each sample is a sequence of
-``sequence_length`` frames, ``stride`` apart, as uint8 (frames, rows, columns, 3); sequences of a
-file begin ``step`` frames apart. DALI decodes them as it reads: on the CPU motion JPEG in AVI, and
-VP8 and VP9 in WebM or Matroska (tried with DALI 2.4.0). A file of another codec ends its pipeline,
-so such files are named before, and left out where others are not.
+A file, a folder of files, class folders, or a list in Python. Each sample is a sequence of
+``sequence_length`` frames, ``stride`` frames apart, as uint8 (frames, rows, columns, 3); sequences
+of a file begin ``step`` frames apart. DALI decodes while reading; its CPU decoder supports motion
+JPEG in AVI, and VP8 and VP9 in WebM or Matroska (tested with DALI 2.4.0). A file with another codec
+ends the pipeline, so such files are reported in advance and excluded if others remain.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
     from nvidia.dali import fn  # the exported program has it
 
 VIDEOS = (".avi", ".webm", ".mkv", ".mp4", ".mov", ".m4v", ".mpg", ".mpeg")
-"""Endings that are taken for videos, whatever their codec is."""
+"""Suffixes of video files, whatever their codec."""
 
 _VIDEOS_SOURCE = f"VIDEOS = ({', '.join(f'{suffix!r}' for suffix in VIDEOS)})\n".replace("'", '"')
 
 DECODABLE = frozenset({("avi", "mjpg"), ("matroska", "vp8"), ("matroska", "vp9")})
-"""Container and codec of what DALI decodes on the CPU."""
+"""Container and codec pairs that DALI decodes on the CPU."""
 ON_GPU = frozenset(
     {"avc1", "h264", "mpeg4/iso/avc", "hvc1", "hev1", "mpegh/iso/hevc", "vp8", "vp9", "vp09"}
     | {"mp4v"}
 )
-"""Codecs that DALI decodes on a GPU: not AV1 and motion JPEG (2.4.0 on an H200, tried)."""
+"""Codecs that DALI decodes on a GPU, which excludes AV1 and motion JPEG (2.4.0 on an H200)."""
 _MATRICES = {0: "RGB", 1: "BT.709", 7: "SMPTE 240M", 8: "YCoCg", 9: "BT.2020", 10: "BT.2020"}
 """Colour matrices other than BT.601, by their number in ITU-T H.273."""
 _UNSPECIFIED = 2
 _COLOUR_TAGS = _MATRIX, _RANGE = b"\x55\xb1\x81", b"\x55\xb9\x81"
-"""Elements of Matroska's Colour, with their length of a byte."""
+"""Elements of Matroska's Colour, each with a length of one byte."""
 _FULL = 2
 _ON_CPU = "on the CPU"
 _VP9_MATRICES = {2: 1, 4: 7, 5: 9, 7: 0}
-"""The same by their number in VP9."""
+"""The same matrices by their number in VP9."""
 _HEAD = 2**16
-"""Bytes in which AVI and Matroska tell their codec."""
+"""Bytes at the start of AVI and Matroska files that name the codec."""
 _UNKNOWN = 2**32 - 1
-"""The size in an AVI's header where that is not known."""
+"""The size in an AVI header if it is unknown."""
 _LARGEST_INDEX = 2**26
-"""Bytes of the part of an MP4 that tells of its tracks."""
+"""Maximum size in bytes of the MP4 part that describes its tracks."""
 
 
 def find_videos(data: Any) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def find_videos(data: Any) -> dict[str, Any]:
 
 
 def read_videos(device: str, **options: Any) -> Any:
-    """Sequences, decoded on the CPU or on the GPU, colours always as BT.601, and their labels."""
+    """Sequences and labels, decoded on the CPU or GPU, with colours always converted as BT.601."""
     side = "cpu" if device == "cpu" else "gpu"
     read: Any = fn.experimental.readers.video(device=side, **options)
     frames, labels = read
@@ -67,9 +67,9 @@ def read_videos(device: str, **options: Any) -> Any:
 
 
 def codec_of(path: str) -> tuple[str, str]:
-    """Container and codec of a video by its header, as ``DECODABLE`` has them.
+    """Container and codec of a video from its header, as in ``DECODABLE``.
 
-    Either is empty where it is not known. Raises OSError.
+    Either is empty if unknown. Raises OSError.
     """
     with open(path, "rb") as file:
         head = file.read(_HEAD)
@@ -88,7 +88,7 @@ def codec_of(path: str) -> tuple[str, str]:
 
 
 def _letters(name: bytes) -> str:
-    """The letters and digits at the beginning of a codec's name, in small letters."""
+    """The leading letters and digits of a codec name, in lower case."""
     text = name.decode("latin-1").lower()
     count = next((i for i, letter in enumerate(text) if not letter.isascii()
                   or not (letter.isalnum() or letter in "/_")), len(text))  # fmt: skip
@@ -96,7 +96,7 @@ def _letters(name: bytes) -> str:
 
 
 def _movie_index(file: Any) -> bytes:
-    """The ``moov`` box of an MP4, empty where it is not found."""
+    """The ``moov`` box of an MP4, empty if it is not found."""
     at, end = 0, file.seek(0, os.SEEK_END)
     while at + 8 <= end:
         file.seek(at)
@@ -120,18 +120,18 @@ _NAMES = {
     "av01": "AV1", "av1": "AV1", "mp4v": "MPEG-4", "xvid": "MPEG-4", "divx": "MPEG-4",
     "fmp4": "MPEG-4", "ffv1": "FFV1", "mjpg": "motion JPEG",
 }  # fmt: skip
-"""What people call a codec."""
+"""Common names of codecs."""
 
 
 def has_gpu() -> bool:
-    """Whether the machine shows a GPU of NVIDIA's, without asking CUDA."""
+    """Whether an NVIDIA GPU is visible, without initialising CUDA."""
     return os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/dxg")
 
 
 def refusal(path: str, device: str = "") -> str:
-    """Why DALI cannot decode a video there, or on no side; empty where it can. Raises OSError.
+    """Why DALI cannot decode a video on a device, or on any device; empty if it can.
 
-    Without a GPU no machine decodes on one.
+    Raises OSError. ``gpu`` is ruled out on a machine without a GPU.
     """
     gpu = has_gpu()
     cpu = device != "mixed" or not gpu
@@ -140,7 +140,7 @@ def refusal(path: str, device: str = "") -> str:
 
 @lru_cache(maxsize=4096)
 def _refusal(path: str, stamp: int, cpu: bool, gpu: bool) -> str:
-    """The same of a file that was changed at ``stamp``."""
+    """Compute ``refusal`` of a file modified at ``stamp``."""
     try:
         container, codec = codec_of(path)
     except OSError as error:
@@ -148,13 +148,13 @@ def _refusal(path: str, stamp: int, cpu: bool, gpu: bool) -> str:
     if (cpu and (container, codec) in DECODABLE) or (gpu and container and codec in ON_GPU):
         return ""
     if not container:
-        return "not AVI, WebM, Matroska or MP4"
+        return "not an AVI, WebM, Matroska or MP4 file"
     named = _NAMES.get(codec, codec.upper()) or "an unknown codec"
     return f"{named} in {container.capitalize() if container == 'matroska' else container.upper()}"
 
 
 def _fault(path: str) -> str:
-    """Why a video is not to be read; empty where it is, and where it is not there."""
+    """Why a video cannot be read; empty if it can or does not exist."""
     if not os.path.isfile(path):
         return ""
     if os.path.getsize(path) == 0:
@@ -162,13 +162,13 @@ def _fault(path: str) -> str:
     if why := refusal(path):
         return f"it is {why}, which DALI does not decode here"
     lacking = _missing_bytes(path)
-    return f"it ends early: {lacking:,} bytes are missing" if lacking else ""
+    return f"it is truncated: {lacking:,} bytes are missing" if lacking else ""
 
 
 def _missing_bytes(path: str) -> int:
-    """How many bytes an AVI lacks of those that its header tells: DALI passes over its frames.
+    """Bytes that an AVI lacks compared with its header; DALI skips the missing frames.
 
-    Of one that was written as a stream the header tells none.
+    0 for streamed files, whose header gives no size.
     """
     with open(path, "rb") as file:
         head = file.read(12)
@@ -179,10 +179,11 @@ def _missing_bytes(path: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _colour_loss(path: str, stamp: int) -> str:
-    """What DALI ignores of the colours of a video of ``stamp``; empty for nothing.
+    """Colour information of a video that DALI ignores; empty if there is none.
 
-    It converts by BT.601 on both sides: on the CPU from limited range but for VP9 (tried with
-    2.4.0), on the GPU from the range of the stream (DALI's ``operators/video/color_space.cu``).
+    DALI converts by BT.601 on both devices: on the CPU from limited range except for VP9 (tested
+    with 2.4.0), on the GPU from the range of the stream (DALI's
+    ``operators/video/color_space.cu``).
     """
     container, codec = codec_of(path)
     matrix, full = _UNSPECIFIED, False
@@ -198,23 +199,23 @@ def _colour_loss(path: str, stamp: int) -> str:
 
 
 def _matroska_colour(path: str, codec: str) -> tuple[int, bool]:
-    """The colour matrix and whether the range is full: in the element Colour, or VP9's frame."""
+    """Colour matrix and full-range flag, from the element Colour or VP9's frame header."""
     with open(path, "rb") as file:
         head = file.read(_HEAD)
     at = head.find(b"\x55\xb0")
     colour = head[at : at + 64] if at > 0 else b""
     values = {tag: colour[i + 3] for tag in _COLOUR_TAGS if 0 < (i := colour.find(tag)) < 61}
     matrix = values.get(_MATRIX, _UNSPECIFIED)
-    frame = head.find(b"\x49\x83\x42")  # in the header of a key frame of VP9
+    frame = head.find(b"\x49\x83\x42")  # in the header of a VP9 key frame
     if codec == "vp9" and matrix == _UNSPECIFIED and 0 < frame < len(head) - 3:
         matrix = _VP9_MATRICES.get(head[frame + 3] >> 5, matrix)
     return matrix, values.get(_RANGE) == _FULL
 
 
 def _mp4_matrix(path: str) -> int:
-    """The colour matrix in the box ``colr`` of the video's track, or in VP9's box ``vpcC``.
+    """The colour matrix in the box ``colr`` of the video track, or in VP9's box ``vpcC``.
 
-    What the stream of H.264 or H.265 alone names is not read. Layouts: ISO/IEC 14496-12, and
+    A matrix that only the H.264 or H.265 stream names is not read. Layouts: ISO/IEC 14496-12, and
     "VP Codec ISO Media File Format Binding".
     """
     with open(path, "rb") as file:
@@ -231,7 +232,7 @@ def _mp4_matrix(path: str) -> int:
 
 
 class Video(ClassFiles):
-    """Files of video, read as sequences of frames."""
+    """Video files, read as sequences of frames."""
 
     about = "video (.avi, .webm, or a folder of these)"
     op = "experimental.readers.video"
@@ -251,7 +252,7 @@ class Video(ClassFiles):
 
     def files(self, dataset: Dataset) -> list[tuple[str, int]]:
         if dataset.location.lower().endswith(VIDEOS) and not os.path.exists(dataset.location):
-            raise DataError(f"There is no video {dataset}. Give files, or a folder.")
+            raise DataError(f"There is no video {dataset}. Use video files or a folder.")
         return super().files(dataset)
 
     def require(self, dataset: Dataset) -> None:
@@ -261,14 +262,14 @@ class Video(ClassFiles):
             raise DataError(self.nothing_found(dataset))
         missing = next((path for path, _ in files if not os.path.isfile(path)), None)
         if missing is not None:
-            raise DataError(f"There is no video {missing}. Give files, or a folder of these.")
+            raise DataError(f"There is no video {missing}. Use video files, or a folder of these.")
         if reason := self.undecodable(dataset, ""):
             raise DataError(reason)
 
     def undecodable(self, dataset: Dataset, device: str) -> str:
-        """Why no file can be decoded there, or one that the machine decodes on its other side.
+        """Why no file can be decoded on a device, or which file only the other device decodes.
 
-        Others are faults of their own, which are left out.
+        Other faults are reported per file, and those files are excluded.
         """
         files = [path for path, _ in self.files(dataset)]
         refused = [(path, why) for path in files if (why := refusal(path, device))]
@@ -277,27 +278,25 @@ class Video(ClassFiles):
         path, why = refused[0]
         others = f", and so are {len(refused) - 1:,} more" if len(refused) > 1 else ""
         stem = os.path.splitext(os.path.basename(path))[0]
-        write = (
-            f"`ffmpeg -i {os.path.basename(path)} -c:v libvpx-vp9 {stem}.webm`, or leave it out."
-        )
-        takes = "takes motion JPEG in AVI, and VP8 or VP9 in WebM: write it anew, for example with"
+        write = f"`ffmpeg -i {os.path.basename(path)} -c:v libvpx-vp9 {stem}.webm`, or exclude it."
+        takes = "supports motion JPEG in AVI, and VP8 or VP9 in WebM: convert it, for example with"
         if refusal(path):
             side, remedy = "at all" if has_gpu() else "on the CPU", f"It {takes} {write}"
         elif device == "cpu":
             side, remedy = "on the CPU", f"Decode on the GPU (mixed). On the CPU it {takes} {write}"
         else:
-            side, remedy = "on the GPU", f"Decode on the CPU, or write it as VP9: {write}"
+            side, remedy = "on the GPU", f"Decode on the CPU, or convert it to VP9: {write}"
         return f"{path} is {why}{others}, which DALI does not decode {side}. {remedy}"
 
     def read_header(self, path: str) -> Header:
         if (fault := _fault(path)) or not os.path.isfile(path):
             return Header(fault)
         loss = _colour_loss(path, os.stat(path).st_mtime_ns)
-        words = f"{loss}: colours are up to 22 of 255 off"
+        words = f"{loss}: colours are off by up to 22 of 255"
         return Header(remarks=(("other colours", words),) if loss else ())
 
     def remark(self, dataset: Dataset, device: str) -> str:
-        """Which videos are decoded to other colours there, in words; empty for none."""
+        """Describe videos whose colours a device decodes differently; empty if there are none."""
         found = [
             (path, remark)
             for path, _ in self.files(dataset)
@@ -311,15 +310,15 @@ class Video(ClassFiles):
         return f"{os.path.relpath(path, folder_of(dataset))} is {words}{more}"
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Each file once, however many sequences are read from it."""
+        """Each file once, regardless of how many sequences are read from it."""
         root = folder_of(dataset)
         for path, label in self.files(dataset):
             yield Sample(path, os.path.relpath(path, root), label, fault=_fault(path))
 
     def nothing_found(self, dataset: Dataset) -> str:
         return (
-            f"There is no video in {dataset}. Give a file, or a folder of these or of class "
-            f"folders: {', '.join(VIDEOS)}."
+            f"There is no video in {dataset}. Use a file, or a folder or class folders of "
+            f"these: {', '.join(VIDEOS)}."
         )
 
     def write_placeholder(self, folder: Path) -> Path:

@@ -1,15 +1,15 @@
 """Frame folders: the frames of a video as images, read as sequences.
 
-In class folders, for each video a folder of its frames in the order of their names:
-``class/video/0001.jpg``. They are taken for that where the images of the first such folder are
-numbered without a gap and of one size; elsewhere ``video_frames:PATH`` says so. Folders of frames
-that stand in no class folder look as class folders of images do, and are read as such.
+Class folders contain a folder per video with its frames in name order: ``class/video/0001.jpg``.
+Folders are recognised if the images of the first one are numbered without gaps and have one size;
+otherwise use ``video_frames:PATH``. Frame folders outside class folders look like class folders of
+images and are read as such.
 
-DALI's ``readers.sequence`` may be removed, knows no labels and does not tell which file a sample is
-(2.4.0). So one ``readers.file`` reads the first frame of each sequence, another the second, and so
-on, in step; each may be in any format that DALI decodes. Sequences begin and go on as those of
-``experimental.readers.video``, whose options these are. Frames are decoded on the CPU: decoders
-for each place in a sequence would take seconds to build on a GPU.
+DALI's ``readers.sequence`` may be removed, has no labels and does not report file names (2.4.0).
+Instead one ``readers.file`` reads the first frame of each sequence, another the second, and so on,
+in step; frames may have any format that DALI decodes. The options are those of
+``experimental.readers.video``. Frames are decoded on the CPU: a GPU decoder per position in the
+sequence would take seconds to build.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
 
 
 _PARTS = frozenset({"train", "training", "val", "valid", "validation", "dev", "test", "testing"})
-"""Names by which data are parted, and not classes."""
+"""Names of dataset splits, which are not classes."""
 _NUMBER = re.compile(r"(?P<before>.*?)(?P<number>\d+)(?P<after>\D*\.\w+)")
 _STACKING = "Tensor stacking requires"
-"""What DALI says of frames that are not of one size."""
+"""DALI's message for frames of different sizes."""
 _LOOKED_AT = 4
-"""Images of a folder, at the least, of which sizes are compared."""
+"""Minimum number of images in a folder whose sizes are compared."""
 
 
 def frames_in(folder: str) -> list[str]:
-    """The images of one folder, in the order of their names."""
+    """The images of one folder in name order."""
     names = sorted(name for name in os.listdir(folder) if name.lower().endswith(IMAGES))
     return [os.path.join(folder, name) for name in names if not is_hidden(name)]
 
 
 def find_frames(data: str) -> dict[str, Any]:
-    """The frames of each video, and its label: ``class/video/frame``, or ``video/frame``."""
+    """The frames of each video and its label: ``class/video/frame``, or ``video/frame``."""
     videos, labels = [], []
     for label, name in enumerate(class_folders(data)):
         place = os.path.join(data, name)
@@ -69,9 +69,9 @@ def read_frames(
     pad_mode: str = "none",
     **options: Any,
 ) -> Any:
-    """Sequences, and their labels: for each place in a sequence a reader, all in step."""
+    """Sequences and labels: one reader per position in a sequence, all in step."""
     if pad_mode not in ("none", "edge"):
-        raise RuntimeError(f"pad_mode is {pad_mode!r}; frame folders take 'none' or 'edge'")
+        raise RuntimeError(f"pad_mode is {pad_mode!r}; frame folders accept 'none' or 'edge'")
     span = sequence_length * stride
     first = [
         (frames, start, label)
@@ -81,8 +81,8 @@ def read_frames(
     ]
     if not first:
         raise ValueError(
-            f"a sequence takes {span} frames, and no video has as many: the longest has "
-            f"{max(map(len, videos), default=0)}. Lessen sequence_length or stride"
+            f"a sequence spans {span} frames, but the longest video has "
+            f"{max(map(len, videos), default=0)}. Reduce sequence_length or stride"
         )
     read = []
     for place in range(0, span, stride):
@@ -90,7 +90,7 @@ def read_frames(
         given = options if not place else {k: v for k, v in options.items() if k != "name"}
         read.append(fn.readers.file(files=files, labels=[label for *_, label in first], **given))
     images = fn.decoders.image([jpegs for jpegs, _ in read])
-    frames = fn.cast_like(fn.stack(*images, axis_name="F"), images[0])  # it knows its first file
+    frames = fn.cast_like(fn.stack(*images, axis_name="F"), images[0])  # reader knows file 1
     labels = fn.cast(read[0][1], dtype=types.INT32)
     return frames if device == "cpu" else frames.gpu(), labels
 
@@ -100,7 +100,7 @@ def _shown(size: tuple[int, int]) -> str:
 
 
 def _are_frames(folder: str) -> bool:
-    """Whether images are numbered one after the other, and of one size as far as can be told."""
+    """Whether images are numbered consecutively and, if known, have one size."""
     names = images_in(folder)
     found = [_NUMBER.fullmatch(name) for name in names]
     numbered = [(each["before"], int(each["number"]), each["after"]) for each in found if each]
@@ -115,8 +115,8 @@ def _are_frames(folder: str) -> bool:
 
 
 def _sizes(paths: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Columns and rows, turned as EXIF tells, of the images whose headers can be read."""
-    from PIL import Image  # not before it is needed: reading the header of a file is rare
+    """Columns and rows, after EXIF rotation, of the images with a readable header."""
+    from PIL import Image  # imported on demand: headers are rarely read
 
     for path in paths:
         with suppress(OSError, ValueError), Image.open(path) as image:
@@ -142,8 +142,8 @@ class VideoFrames(SourceKind):
     sample = "frames"
     looks_ahead = True
     guessed = (
-        "taken for that by its numbered files of one size; for images in class folders give the "
-        "folder of these"
+        "recognised by its numbered files of one size; for images in class folders, open "
+        "their parent folder"
     )
 
     def _videos(self, dataset: Dataset) -> list[tuple[list[str], int]]:
@@ -159,7 +159,7 @@ class VideoFrames(SourceKind):
             raise DataError(self.nothing_found(dataset))
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Each frame once, however many sequences it is in."""
+        """Each frame once, regardless of how many sequences contain it."""
         for frames, label in self._videos(dataset):
             for path in frames:
                 yield Sample(path, os.path.relpath(path, dataset.location), label)
@@ -178,17 +178,18 @@ class VideoFrames(SourceKind):
     def nothing_found(self, dataset: Dataset) -> str:
         longest = max((len(frames) for frames, _ in self._videos(dataset)), default=0)
         held = (
-            f": its longest video has {longest} frames, and a sequence takes more"
+            f": its longest video has {longest} frames, fewer than a sequence needs"
             if longest
             else ""
         )
         return (
-            f"There is no sequence in {dataset}{held}. Give class folders of folders with the "
-            "frames of one video each, class/video/0001.jpg, or lessen sequence_length or stride."
+            f"There is no sequence in {dataset}{held}. Use class folders with one folder "
+            "of frames per video, class/video/0001.jpg, or reduce sequence_length or "
+            "stride."
         )
 
     def explain(self, dataset: Dataset, said: str) -> str:
-        """Which frames have another size than the first of their video, which DALI cannot stack."""
+        """Frames whose size differs from the first of their video, which DALI cannot stack."""
         if _STACKING not in said:
             return ""
         for frames, _ in self._videos(dataset):
@@ -198,16 +199,16 @@ class VideoFrames(SourceKind):
             if others:
                 names = [os.path.relpath(path, dataset.location) for path in (first, others[0])]
                 return (
-                    f"{dataset}: the frames of a video are of several sizes: {names[0]} is "
-                    f"{_shown(size)} (width×height), {names[1]} {_shown(sizes[others[0]])}; "
-                    f"{len(others):,} of its {len(frames):,} frames are of another size than the "
-                    "first. Frames of one sequence are of one size: resize these files, or put "
-                    "those of each size into a folder of their own."
+                    f"{dataset}: the frames of a video differ in size: {names[0]} is "
+                    f"{_shown(size)} (width×height), {names[1]} "
+                    f"{_shown(sizes[others[0]])}; {len(others):,} of {len(frames):,} "
+                    "frames differ from the first. Resize them, or put the frames of "
+                    "each size into a folder of their own."
                 )
         return ""
 
     def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
-        """Links to the frames that are kept; a video is cut where one is not."""
+        """Links to the remaining frames; a video is split where a frame is excluded."""
         place.mkdir()
         parts: defaultdict[str, int] = defaultdict(int)
         for sample in self.list_samples(dataset):
@@ -218,12 +219,12 @@ class VideoFrames(SourceKind):
             part = place / (f"{video}-{parts[video]}" if parts[video] else video)
             part.mkdir(parents=True, exist_ok=True)
             os.symlink(os.path.abspath(sample.path), part / name)
-        for name in class_folders(dataset.location):  # labels are counted by these
+        for name in class_folders(dataset.location):  # these determine the labels
             (place / name).mkdir(exist_ok=True)
         return place
 
     def accepts(self, path: Path) -> bool:
-        """Folders whose first has no images, but a folder whose images look like frames."""
+        """Accept nested folders whose first has no images, or whose images look like frames."""
         try:
             first, *others = class_folders(str(path))
             if not {first.lower(), *(name.lower() for name in others)} - _PARTS:
@@ -237,7 +238,7 @@ class VideoFrames(SourceKind):
             return False
 
     def write_placeholder(self, folder: Path) -> Path:
-        """A video of as many frames as the longest sequence spans: 64, of every 16th frame."""
+        """A video as long as the longest possible sequence: 64 frames with a stride of 16."""
         place = folder / "class" / "video"
         place.mkdir(parents=True)
         for number in range(64 * 16):

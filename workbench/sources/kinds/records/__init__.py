@@ -1,1 +1,1 @@
-"""Kinds with several samples in a file: TFRecord, WebDataset, RecordIO, LMDB."""
+"""Kinds with several samples per file: TFRecord, WebDataset, RecordIO, LMDB."""

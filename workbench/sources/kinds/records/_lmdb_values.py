@@ -1,8 +1,8 @@
-"""A program that lists the values of an LMDB: ``python _lmdb_values.py FOLDER``.
+"""Program that lists the values of an LMDB: ``python _lmdb_values.py FOLDER``.
 
-It runs in a process of its own, for LMDB maps the file and asserts what it reads: a file that is
-damaged or cut short ends the process. The output is binary: the number of values, then an ``ENTRY``
-and the key for each. It is not buffered, so what was found before such an end is there.
+It runs in a separate process because LMDB maps the file and asserts on its content: a damaged or
+truncated file ends the process. Its binary output is the number of values, then an ``ENTRY`` and
+the key for each. The output is unbuffered, so that everything found before a crash is available.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import sys
 
 COUNT = struct.Struct("<Q")
 ENTRY = struct.Struct("<QQH")
-"""Place of the value in ``data.mdb``, its size in bytes, and the length of its key."""
+"""Offset of the value in ``data.mdb``, its size in bytes, and the length of its key."""
 
 
 def list_values(folder: str) -> None:
-    """Write the values of the database in a folder to the standard output."""
+    """Write the values of the database in a folder to standard output."""
     import lmdb
     import numpy as np
 
@@ -34,7 +34,7 @@ def list_values(folder: str) -> None:
 
 
 def _mapped_at(folder: str) -> int:
-    """The address of ``data.mdb`` in memory, where LMDB gives values without a copy."""
+    """Memory address of ``data.mdb``, into which LMDB returns values without copying."""
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
         line = next(each for each in maps if each.rstrip("\n").endswith(f"{folder}/data.mdb"))
     return int(line.partition("-")[0], 16)

@@ -1,6 +1,6 @@
-"""Indices of files that hold records: two numbers on each line, beside the file or temporary ones.
+"""Indices of record files: two numbers per line, stored next to the file or temporarily.
 
-TFRecord's lines are offset and size in bytes, RecordIO's key and offset.
+The numbers are offset and size in bytes for TFRecord, key and offset for RecordIO.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from workbench.sources import Dataset, SourceKind
 Entry = tuple[int, int]
 """One line of an index."""
 Left = dict[str, list[Entry]]
-"""Of each file the entries that are left."""
+"""The remaining entries of each file."""
 
 _LARGE = 2**28
-"""Bytes of files of which all samples are found in a moment, some 100,000 of small photos."""
+"""Bytes: smaller files are scanned in a moment (some 100,000 small photos)."""
 _TOLD_EACH = 10_000
 _LARGE_INDEX = 2**24
 """Bytes: some 300,000 samples of WebDataset."""
 _PARTIAL = "# other records of the file are left out\n"
-"""The last line of an index that has not all; DALI reads numbers up to it."""
+"""The last line of a partial index; DALI reads numbers up to it."""
 
 
 def index_place(path: str) -> str:
-    """Where the index of a file is or will be: beside it, or in a temporary folder."""
+    """The index path of a file: next to it, or in a temporary folder."""
     for beside in (f"{path}.idx", os.path.splitext(path)[0] + ".idx"):
         if os.path.isfile(beside):
             return beside
@@ -49,10 +49,7 @@ def index_place(path: str) -> str:
 
 
 def index_of(path: str, scan: Any) -> str:
-    """The index of a file: the one beside it, or one made of what ``scan`` finds in it.
-
-    The latter lies in a temporary folder.
-    """
+    """The index of a file: the existing one, or a temporary one made with ``scan``."""
     index = index_place(path)
     folder = os.path.dirname(index)
     if not os.path.isfile(index):
@@ -63,9 +60,9 @@ def index_of(path: str, scan: Any) -> str:
 
 
 def _begins_late(paths: Sequence[str]) -> bool:
-    """Whether DALI takes seconds before the first record of files.
+    """Whether DALI takes seconds before it outputs the first record.
 
-    It looks for the records of files without an index, and reads indices as a whole.
+    It scans files without an index, and reads indices completely.
     """
     indices = {path: index_place(path) for path in paths}
     indexed = [index for index in indices.values() if os.path.isfile(index)]
@@ -75,7 +72,7 @@ def _begins_late(paths: Sequence[str]) -> bool:
 
 
 def read_index(index: str) -> Iterator[Entry]:
-    """Every entry, in the order of the lines. Raises OSError, and ValueError for what is none."""
+    """All entries in line order. Raises OSError, and ValueError for an invalid line."""
     with open(index, encoding="utf-8", errors="backslashreplace") as lines:
         for number, line in enumerate(lines, 1):
             if line == _PARTIAL:
@@ -87,12 +84,12 @@ def read_index(index: str) -> Iterator[Entry]:
 
 
 def _is_place(text: str) -> bool:
-    """Whether a text is a number of bytes, or of a record, that a file can have."""
+    """Whether a text is a valid byte offset or record number."""
     return text.isascii() and text.isdecimal() and len(text) < 19
 
 
 def is_partial(index: str) -> bool:
-    """Whether it was written by ``write_partial``."""
+    """Whether an index was written by ``write_partial``."""
     with open(index, "rb") as file:
         file.seek(max(0, os.path.getsize(index) - len(_PARTIAL)))
         return file.read() == _PARTIAL.encode()
@@ -101,16 +98,15 @@ def is_partial(index: str) -> bool:
 def is_of_another(
     path: str, index: str, place: int, end_of: Callable[[int, int], int | None]
 ) -> bool:
-    """Whether the index beside a file is that of another.
+    """Whether the index next to a file belongs to another file.
 
-    Raises OSError, and ValueError for a line that is no entry.
-
-    ``place`` says which number of an entry is where a record begins, ``end_of`` gives where it
-    ends, None where none is. Its own has places of records, more than half of those that are looked
-    at, and leaves no bytes out at its end: what is damaged or cut short is told record by record.
+    ``place`` is the position of the record offset within an entry; ``end_of`` returns where the
+    record at an offset ends, None if there is none. An index matches if more than half of the
+    checked offsets are records and it covers the end of the file; single damaged records are
+    reported separately. Raises OSError, and ValueError for an invalid line.
     """
     if os.path.dirname(os.path.abspath(index)) != os.path.dirname(os.path.abspath(path)):
-        return False  # it was made of this very file
+        return False  # made from this very file
     entries = list(read_index(index))
     tried = entries[:: max(1, len(entries) // 16)]
     if 2 * sum(end_of(*entry) is not None for entry in tried) <= len(tried):
@@ -120,9 +116,9 @@ def is_of_another(
 
 
 def write_partial(left: Mapping[str, Sequence[Entry]], folder: Path, *, numbered: bool) -> Path:
-    """Links to the files that have entries left, each beside an index of these; the folder.
+    """Create a folder of links to files with remaining entries, each next to a partial index.
 
-    ``numbered`` where the order of the files is not that of their names.
+    ``numbered`` if the order of the files is not that of their names.
     """
     for number, (path, entries) in enumerate(left.items()):
         if entries:
@@ -134,25 +130,25 @@ def write_partial(left: Mapping[str, Sequence[Entry]], folder: Path, *, numbered
 
 
 class IndexedFiles(SourceKind):
-    """Files of many samples each, and an index of each for DALI's reader."""
+    """Files of many samples each, with an index per file for DALI's reader."""
 
     precedence = 3
     in_files = False
     looks_ahead = True
     is_indexed = True
     file_noun = "file"
-    """What one of the files is called."""
+    """What one file is called in messages."""
     ending: str
-    """The usual ending of its name."""
+    """The usual suffix."""
     find_files: Callable[[Any], list[str]]
-    """A static method that gives the files of what an exported program is given."""
+    """Static method that lists the files of an exported program's data argument."""
 
     def scan(self, path: str, told: Callable[[Iterable[Any]], Iterator[Any]]) -> Iterator[Any]:
-        """The two parts of each line of a file's index, of samples that pass through ``told``."""
+        """Yield the two numbers of each index line, for samples passed through ``told``."""
         raise NotImplementedError
 
     def files(self, dataset: Dataset) -> list[str]:
-        """The files. Raises DataError where there is none, or one that cannot be read."""
+        """The files. Raises DataError if there are none, or if one cannot be read."""
         try:
             paths = self.find_files(dataset.argument)
         except OSError as error:
@@ -162,16 +158,16 @@ class IndexedFiles(SourceKind):
         noun, give = self.file_noun, f"a {self.ending}"
         for path in paths:
             if not os.path.isfile(path):
-                raise DataError(f"There is no {noun} {path}. Give {give}, or a folder of these.")
+                raise DataError(f"There is no {noun} {path}. Use {give}, or a folder of these.")
             if not os.access(path, os.R_OK):
-                raise DataError(f"The {noun} {path} may not be read. Check its permissions.")
+                raise DataError(f"The {noun} {path} cannot be read. Check its permissions.")
         return paths
 
     def watched(self, dataset: Dataset) -> Iterator[str]:
-        """The files, the indices beside them, and the folder they are in."""
+        """The files, their indices, and their folder."""
         if dataset.location:
             yield dataset.location
-        with suppress(OSError):  # the reader says what is wrong
+        with suppress(OSError):  # the reader reports the cause
             paths = self.find_files(dataset.argument)
             yield from paths
             yield from (f"{os.path.splitext(path)[0]}.idx" for path in paths)
@@ -180,7 +176,7 @@ class IndexedFiles(SourceKind):
         return self.is_indexed and _begins_late(self.files(dataset))
 
     def make_index(self, dataset: Dataset, tell: Callable[[int], None]) -> None:
-        """Of each file without one, in a temporary folder."""
+        """Make a temporary index of each file without one."""
         counter = count(1)
 
         def told(samples: Iterable[Any]) -> Iterator[Any]:
@@ -194,11 +190,11 @@ class IndexedFiles(SourceKind):
                 index_of(path, lambda path: self.scan(path, told))
 
     def write_first(self, path: str, count: int, index: Path) -> int:
-        """Write the index of the first ``count`` samples of a file; how many it has of these."""
+        """Index at most ``count`` leading samples of a file, and return their number."""
         raise NotImplementedError
 
     def indexed(self, dataset: Dataset, paths: list[str], indices: list[str]) -> dict[str, Any]:
-        """What ``find`` gives for some of the files, with their indices."""
+        """Arguments of the reader for some of the files, with their indices."""
         raise NotImplementedError
 
     def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any] | None:

@@ -16,14 +16,14 @@ from workbench.errors import DataError
 from workbench.sources import Sample
 from workbench.sources.headers import describe_compression
 
-# The files in a tar archive, and what of it is damaged.
+# The files and the damaged parts of a tar archive.
 
 _BLOCK = tarfile.BLOCKSIZE
 _CHUNK = 2**20
 _MAGIC = 257
-"""Where in a header ``ustar`` stands."""
+"""Offset of ``ustar`` in a header."""
 _NAMES = ("utf-8", "surrogateescape")
-"""How names are read."""
+"""Encoding and error handler of names."""
 
 
 class TarFile(NamedTuple):
@@ -31,32 +31,32 @@ class TarFile(NamedTuple):
 
     name: str
     offset_data: int
-    """Where its content begins, in bytes."""
+    """Offset of its content, in bytes."""
     size: int
 
 
 class TarDamage(NamedTuple):
-    """A part of an archive in which no file can be found."""
+    """A damaged part of an archive, in which no file can be found."""
 
     at: int
-    """Where it begins, in bytes."""
+    """Offset of its first byte."""
     end: int
-    """Where files begin again, or the archive's end."""
+    """Offset of the next file, or the size of the archive."""
 
     @property
     def fault(self) -> str:
-        """What is wrong, in words."""
+        """Description of the damage."""
         return (
-            f"the archive: it is damaged at byte {self.at:,}, and no file is found in the "
-            f"{self.end - self.at:,} bytes from there on"
+            f"the archive is damaged at byte {self.at:,}, and the next "
+            f"{self.end - self.at:,} bytes contain no file"
         )
 
 
 def files_in_tar(path: str) -> Iterator[TarFile | TarDamage]:
-    """The files of an archive in their order, and what is damaged between them or cut short.
+    """The files of an archive in order, and the damaged or truncated parts between them.
 
-    Files that stand behind its end are found too, as behind a damage. Raises DataError where there
-    is no file at all, and for what cannot be read.
+    Files behind an end marker or a damaged part are found too. Raises DataError if there is no file
+    at all, or if the archive cannot be read.
     """
     try:
         with open(path, "rb") as opened:
@@ -71,14 +71,14 @@ def files_in_tar(path: str) -> Iterator[TarFile | TarDamage]:
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         raise DataError(
             describe_compression(path)
-            or f"{path} cannot be read as a tar archive: {error}. Write it again, or leave it out."
+            or f"{path} cannot be read as a tar archive: {error}. Create it again, or exclude it."
         ) from None
 
 
 def _plain_files(opened: BinaryIO, at: int, end: int) -> Generator[TarFile, None, int]:
-    """Files with plain headers, in a tenth of the time that ``tarfile`` takes; where they end.
+    """Yield files with plain headers, ten times as fast as ``tarfile``; return where they end.
 
-    The last of these is followed by another such header or zeros: so its own can be believed.
+    A file is trusted only if a plain header or zeros follow it.
     """
     head = os.pread(opened.fileno(), _BLOCK, at)
     while _is_plain(head) and (digits := head[124:136].strip(b"\0 ")).isdigit():
@@ -93,12 +93,12 @@ def _plain_files(opened: BinaryIO, at: int, end: int) -> Generator[TarFile, None
 
 
 def _is_plain(head: bytes) -> bool:
-    """Whether a block begins as the header of a file with a short name does."""
+    """Whether a block begins like the header of a file with a short name."""
     return head[_MAGIC : _MAGIC + 5] == b"ustar" and head[156:157] == b"0" and not head[345]
 
 
 def _other_files(opened: BinaryIO, at: int, end: int) -> Generator[TarFile | TarDamage, None, int]:
-    """Files by ``tarfile``, which reads every header, up to a damage and this; where they end."""
+    """Yield files found by ``tarfile``, up to the first damaged part; return where they end."""
     opened.seek(at)
     try:
         with tarfile.open(fileobj=opened, mode="r:", errors=_NAMES[1]) as archive:
@@ -112,7 +112,7 @@ def _other_files(opened: BinaryIO, at: int, end: int) -> Generator[TarFile | Tar
                 at = archive.offset
     except (tarfile.TarError, EOFError, ValueError):
         if not at and (not end or _next_header(opened, _BLOCK, end) == end):
-            raise  # it is no archive
+            raise  # not an archive
     if os.pread(opened.fileno(), _BLOCK, at).strip(b"\0"):
         damage = TarDamage(at, _next_header(opened, at + _BLOCK, end))
         yield damage
@@ -121,7 +121,7 @@ def _other_files(opened: BinaryIO, at: int, end: int) -> Generator[TarFile | Tar
 
 
 def _next_header(opened: BinaryIO, start: int, end: int) -> int:
-    """Where from a block on the first header of a file stands, or the archive's end."""
+    """Offset of the first file header from a block on, or the size of the archive."""
     with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
         found = start + _MAGIC
         while (found := content.find(b"ustar", found)) >= 0:
@@ -141,7 +141,7 @@ def _is_header(block: bytes) -> bool:
 
 
 def _behind_zeros(opened: BinaryIO, at: int, end: int) -> int:
-    """The first block from one on that is not of zeros alone, or the archive's end."""
+    """The first block that is not all zeros, or the size of the archive."""
     for start in range(at, end, _CHUNK):
         chunk = os.pread(opened.fileno(), _CHUNK, start)
         if rest := chunk.lstrip(b"\0"):
@@ -149,18 +149,18 @@ def _behind_zeros(opened: BinaryIO, at: int, end: int) -> int:
     return end
 
 
-# The samples of a WebDataset archive: neighbouring files of one name.
+# The samples of a WebDataset archive: consecutive files with the same base name.
 
 Group = tuple[str, list[tuple[str, TarFile]]]
-"""Key and files of a sample, by component."""
+"""Key of a sample, and its files by component."""
 _LOOKED_AT = 8
-"""Samples of the first archive, which say what components there are."""
+"""Number of samples checked to find the components of an archive."""
 
 
 def groups_in(path: str) -> Iterator[Group | TarDamage]:
-    """Key and files of each sample in an archive, by component, and what is damaged between.
+    """Key and files of each sample of an archive, and the damaged parts between samples.
 
-    A sample ends before a damage: the files that it has by then are whole. Raises DataError.
+    A sample ends before a damaged part; its files up to there are intact. Raises DataError.
     """
     key = ""
     parts: list[tuple[str, TarFile]] = []
@@ -184,7 +184,7 @@ def groups_in(path: str) -> Iterator[Group | TarDamage]:
 
 
 def first_parts(group: Group) -> dict[str, TarFile]:
-    """The files of a sample by component: of several with one component DALI reads the first."""
+    """The files of a sample by component; DALI reads the first of several with one component."""
     parts: dict[str, TarFile] = {}
     for component, file in group[1]:
         parts.setdefault(component, file)
@@ -192,9 +192,9 @@ def first_parts(group: Group) -> dict[str, TarFile]:
 
 
 def hidden_first_file(path: str) -> TarFile | None:
-    """The first file of an archive where its name begins with a dot.
+    """The first file of an archive if its name begins with a dot, else None.
 
-    DALI passes over such files, but for the first, which it counts as a sample.
+    DALI skips such files, except for the first, which it counts as a sample.
     """
     with contextlib.suppress(DataError):
         first = next(files_in_tar(path), None)
@@ -204,7 +204,7 @@ def hidden_first_file(path: str) -> TarFile | None:
 
 
 def whole_groups(path: str) -> Iterator[Group]:
-    """Those of ``groups_in`` that are samples, up to where the archive cannot be read."""
+    """Samples of ``groups_in`` up to where the archive cannot be read."""
     with contextlib.suppress(DataError):
         for group in groups_in(path):
             if not isinstance(group, TarDamage):
@@ -220,10 +220,9 @@ def first_samples(path: str) -> dict[str, set[str]]:
 def with_component(
     samples: Iterable[Sample], component: str
 ) -> Iterator[tuple[Sample, tuple[int, int] | None]]:
-    """Each sample, and where in its archive a component of it begins and its size in bytes.
+    """Each sample with offset and size in bytes of a component in its archive; None if missing.
 
-    None where it has none. They are in the order in which they lie in their archives, which are
-    read no further than to the last of them.
+    Samples are in archive order; archives are read only as far as needed.
     """
     path = ""
     for sample in samples:
@@ -238,27 +237,27 @@ def with_component(
 
 
 def _parted(name: str) -> tuple[str, str]:
-    """Key and component of a file by its name in an archive; no key where it has none."""
+    """Key and component of a file name in an archive; the key is empty if there is none."""
     start = name.rfind("/") + 1
     dot = name.find(".", start)
     end = len(name) if dot < 0 else dot
     return (name[:end], name[end + 1 :].lower()) if end > start else ("", "")
 
 
-# Indices of WebDataset archives (``wds2idx``): what they name, whose they are, how one is made.
+# Indices of WebDataset archives (``wds2idx``): reading, checking and creating them.
 
 
 class NamedFiles:
-    """The files that an index names; it is read as far as they are asked for."""
+    """The files that an index names; the index is read lazily."""
 
     def __init__(self, index: str) -> None:
         self._lines = _indexed(index)
         self._found: dict[int, int] = {}
-        """Place and size in bytes of those that were not asked for yet."""
+        "Offset and size in bytes of the entries that were not queried yet."
 
     def take_any(self, files: Collection[TarFile]) -> bool:
-        """Whether it names one of the files of a sample, all of which count as asked for."""
-        if not self._found:  # as long as each line is the next sample, which is soon told
+        """Whether the index names a file of a sample; all of its files then count as queried."""
+        if not self._found:  # while each line is the next sample, the answer comes quickly
             self._read_line()
             if self._found == {file.offset_data: file.size for file in files}:
                 self._found.clear()
@@ -273,7 +272,7 @@ class NamedFiles:
         return self._found.pop(file.offset_data) is not None
 
     def left(self) -> list[int]:
-        """Where those begin that were not asked for."""
+        """Offsets of entries that were not queried."""
         while self._read_line():
             pass
         return list(self._found)
@@ -285,7 +284,7 @@ class NamedFiles:
 
 
 def require_index(path: str) -> None:
-    """Raise DataError where the index beside an archive is that of another."""
+    """Raise DataError if the index next to an archive belongs to another archive."""
     index = os.path.splitext(path)[0] + ".idx"
     if os.path.isfile(index):
         _look_at_index(path, index, os.stat(path).st_mtime_ns, os.stat(index).st_mtime_ns)
@@ -293,7 +292,7 @@ def require_index(path: str) -> None:
 
 @lru_cache(maxsize=4096)
 def _look_at_index(path: str, index: str, *stamps: int) -> None:
-    """As of ``require_index``. ``stamps`` are times of change."""
+    """Check an index once per version; ``stamps`` are modification times."""
     remedy = f"Create it again (`wds2idx {path} {index}`) or remove it."
     try:
         lines = _indexed(index)
@@ -309,19 +308,17 @@ def _look_at_index(path: str, index: str, *stamps: int) -> None:
     except tarfile.TarError:
         head = None
     except (OSError, ValueError, OverflowError, LookupError, StopIteration):
-        raise DataError(f"{index} is no index of a WebDataset. {remedy}") from None
+        raise DataError(f"{index} is not a WebDataset index. {remedy}") from None
     if told != count:
-        raise DataError(
-            f"{index} begins with the number {told:,}, and has {count:,} samples. {remedy}"
-        )
+        raise DataError(f"{index} declares {told:,} samples but has {count:,}. {remedy}")
     if head is None or head.size != size:
-        raise DataError(f"{index} is the index of another archive than {path}. {remedy}")
+        raise DataError(f"{index} is the index of another archive, not of {path}. {remedy}")
 
 
 def _indexed(index: str) -> Iterator[dict[int, int]]:
-    """Of each line of an index the places of its components, and their sizes, in bytes.
+    """Component offsets and sizes, in bytes, of each line of an index.
 
-    Raises ValueError, or LookupError, for what is no index.
+    Raises ValueError or LookupError if the file is not an index.
     """
     with open(index, encoding="utf-8", errors="surrogateescape") as lines:
         step = {"v1.1": 3, "v1.2": 4}[next(lines, "").partition(" ")[0]]
@@ -331,7 +328,7 @@ def _indexed(index: str) -> Iterator[dict[int, int]]:
 
 
 def index_lines(path: str) -> Iterator[tuple[str, list[int]]]:
-    """The line of an index for each sample of an archive, and where its components begin."""
+    """An index line for each sample of an archive, and the offsets of its components."""
     for _, parts in whole_groups(path):
         fields = [f"{c} {m.offset_data} {m.size} {m.name}" for c, m in parts]
         yield " ".join(fields), [member.offset_data for _, member in parts]

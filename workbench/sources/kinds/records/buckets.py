@@ -1,6 +1,6 @@
 """Images and WebDataset archives in a bucket of S3 or Google Cloud Storage, read by DALI itself.
 
-The objects are read, not listed: they are not counted, and none is excluded.
+Objects are read but not listed: they are not counted, and none is excluded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources.kinds.records.webdataset import WEBDATASET, read_shards
 
 _TIMEOUT = 2.0
-"""Seconds that a connection may take; without this check DALI tries for several."""
+"""Timeout of a connection check in seconds; without the check DALI retries for longer."""
 _VALID = 30.0
 """Seconds for which the result of a connection is cached."""
 _checked: dict[tuple[str, int], tuple[float, str]] = {}
@@ -45,27 +45,27 @@ def why_unreachable(endpoint: tuple[str, int]) -> str:
 
 
 class Bucket(SourceKind):
-    """Class folders of images in a bucket: what the kinds of clouds share."""
+    """Class folders of images in a bucket: what all cloud providers share."""
 
     op = "readers.file"
     located_by = frozenset({"file_root", "files", "file_list"})
     is_listed = False
 
     scheme: str
-    """How a place begins: ``s3`` or ``gs``."""
+    """URL scheme: ``s3`` or ``gs``."""
     copy: str
-    """The command that copies a place to the folder ``photos``."""
+    """Command that copies a location to the folder ``photos``."""
     variables: str
-    """The environment variables that say where the endpoint is."""
+    """Environment variables that set the endpoint."""
     remedies: ClassVar[Mapping[tuple[str, ...], str]]
-    """What to do, by words of DALI's message."""
+    """Fixes by words of DALI's message."""
 
     def endpoint(self) -> tuple[str, int]:
         """Host and port that DALI connects to."""
         raise NotImplementedError
 
     def require_credentials(self, place: str) -> None:
-        """Raise DataError where DALI would wait for credentials."""
+        """Raise DataError if DALI would wait for credentials."""
 
     def explain(self, dataset: Dataset, said: str) -> str:
         remedy = next(
@@ -74,7 +74,7 @@ class Bucket(SourceKind):
         if not remedy:
             return ""
         place, first = dataset.location, said.strip().splitlines()[0]
-        words = first.partition(": ")[2].strip(" :.") or first  # behind the node
+        words = first.partition(": ")[2].strip(" :.") or first  # text after the node
         copying = f"or copy it here: `{self.copy.format(place)}`"
         return f"{place} cannot be read: {words}. {remedy}; {copying}."
 
@@ -83,8 +83,8 @@ class Bucket(SourceKind):
         inside = re.fullmatch(rf"{self.scheme}://[^/]+(/.*)?", place)
         if not inside or Path(place).suffix.lower() in (".tar", ".csv", ".txt"):
             raise DataError(
-                f"{place} is no folder in a bucket. Give {self.scheme}://BUCKET/FOLDER, in which "
-                "folders are classes of images; copy lists here first."
+                f"{place} is not a folder in a bucket. Use {self.scheme}://BUCKET/FOLDER, "
+                "whose folders are classes of images; copy lists here first."
             )
         self.require_reachable(place)
 
@@ -109,15 +109,15 @@ class Bucket(SourceKind):
         return iter(())
 
     def nothing_found(self, dataset: Dataset) -> str:
-        return f"There is no image in class folders below {dataset}. Give a folder of folders."
+        return f"There is no image in class folders below {dataset}. Use a folder of class folders."
 
     def write_placeholder(self, folder: Path) -> Path:
         return folder
 
 
-# Class folders of images in an S3 bucket: ``s3://bucket/photos``, which DALI reads by itself.
+# Class folders of images in an S3 bucket: ``s3://bucket/photos``, read by DALI itself.
 #
-# Endpoint, region and credentials are those of the environment, as of the AWS command line:
+# Endpoint, region and credentials come from the environment variables of the AWS command line:
 # ``AWS_ENDPOINT_URL``, ``AWS_REGION``, ``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY``.
 
 
@@ -140,11 +140,7 @@ class S3(Bucket):
         (
             *("AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken"),
             "Forbidden",
-        ): (
-            "Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, where there is one, "
-            "AWS_SESSION_TOKEN in the environment, and that they may list the bucket and get its "
-            "objects"
-        ),
+        ): ("AWS_ENDPOINT_URL and AWS_REGION"),
         ("curlCode", "Unable to connect", "SlowDown", "InternalError", "ServiceUnavailable"): (
             "The endpoint does not answer as it should: try again, or check the network, and "
             "AWS_ENDPOINT_URL in the environment"
@@ -161,11 +157,11 @@ class S3(Bucket):
 
 # Class folders of images in a bucket of Google Cloud Storage: ``gs://bucket/photos``.
 #
-# DALI 2.4 reads them by itself (experimental), with Google's application default credentials, or
-# with ``DALI_GCS_ANONYMOUS=1`` without any; ``DALI_GCS_ENDPOINT_URL`` names another endpoint.
+# DALI 2.4 reads them itself (experimental), with Google's application default credentials, or
+# without credentials if ``DALI_GCS_ANONYMOUS=1``; ``DALI_GCS_ENDPOINT_URL`` sets another endpoint.
 
 _METADATA = "metadata.google.internal", 80
-"""The server that gives credentials to machines of Google's cloud."""
+"""The server that provides credentials to machines of Google's cloud."""
 
 
 def find_gs_objects(data: str) -> dict[str, Any]:
@@ -174,7 +170,7 @@ def find_gs_objects(data: str) -> dict[str, Any]:
 
 
 def has_credentials() -> bool:
-    """Whether DALI finds credentials, or needs none. Without this check it waits for minutes."""
+    """Whether DALI finds or needs no credentials. Without this check DALI waits for minutes."""
     if os.environ.get("DALI_GCS_ANONYMOUS") or os.environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
         return True
     saved = Path("~/.config/gcloud/application_default_credentials.json").expanduser()
@@ -223,15 +219,15 @@ class Gs(Bucket):
 
 # WebDataset archives in a bucket: ``s3://bucket/a.tar``, ``gs://bucket/{000..009}.tar``.
 #
-# DALI 2.4 reads them and the index (``wds2idx``) beside each, named ``.idx``, by itself. Every
-# archive needs an index: without it DALI fetches all of the archive before the first batch. Each
-# sample has an image and a label, the component ``cls``. The samples are not listed or counted.
+# DALI 2.4 reads them, and the ``.idx`` index (``wds2idx``) next to each, by itself. Every archive
+# needs an index: without it DALI downloads the whole archive before the first batch. Each sample
+# has an image and a label, the component ``cls``. Samples are neither listed nor counted.
 
 _CLOUDS: Mapping[str, Bucket] = {"s3": S3(), "gs": Gs()}
 
 
 def list_remote_shards(data: str) -> list[str]:
-    """The archives that a name such as ``s3://bucket/{000..009}.tar`` stands for."""
+    """Expand a name such as ``s3://bucket/{000..009}.tar`` to the archives."""
     numbers = re.search(r"\{(\d+)\.\.(\d+)\}", data)
     if numbers is None:
         return [data]
@@ -243,7 +239,7 @@ def list_remote_shards(data: str) -> list[str]:
 
 
 def find_remote_shards(data: str) -> dict[str, Any]:
-    """Arguments of the WebDataset reader for archives in a bucket, with an index beside each."""
+    """Arguments of the WebDataset reader for archives in a bucket, with an index next to each."""
     paths = list_remote_shards(data)
     return {
         "paths": paths,
@@ -254,7 +250,7 @@ def find_remote_shards(data: str) -> dict[str, Any]:
 
 
 class RemoteWebDataset(Bucket):
-    """Images with a class each in tar archives in a bucket."""
+    """Images with one class each in tar archives in a bucket."""
 
     about = "WebDataset archives in a bucket"
     op = "readers.webdataset"
@@ -271,8 +267,8 @@ class RemoteWebDataset(Bucket):
         place = dataset.location
         if not re.fullmatch(r"(s3|gs)://[^/]+/.+\.tar", place):
             raise DataError(
-                f"{place} is no archive in a bucket. Give s3://BUCKET/NAME.tar or gs://BUCKET/"
-                "NAME.tar, several as NAME-{000..009}.tar."
+                f"{place} is not an archive in a bucket. Use s3://BUCKET/NAME.tar or "
+                f"gs://BUCKET/NAME.tar; for several, NAME-{{000..009}}.tar."
             )
         self._cloud(dataset).require_reachable(place)
 
@@ -281,9 +277,9 @@ class RemoteWebDataset(Bucket):
             archive = list_remote_shards(dataset.location)[0]
             index = f"{archive.removesuffix('.tar')}.idx"
             return (
-                f"{dataset.location} cannot be read: an archive has no index. Make it where the "
-                f"archive is a file (`wds2idx a.tar a.idx`), and copy it next to the archive, "
-                f"as {index}."
+                f"{dataset.location} cannot be read: an archive has no index. Create it "
+                "for a local copy (`wds2idx a.tar a.idx`), and copy it next to the "
+                f"archive, as {index}."
             )
         if "component" in said:
             return (

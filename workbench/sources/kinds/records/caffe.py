@@ -1,4 +1,4 @@
-"""What Caffe and Caffe2 store in LMDB: a folder with ``data.mdb``, read by the package ``lmdb``."""
+"""LMDB databases of Caffe and Caffe2: a folder with ``data.mdb``, read by the package ``lmdb``."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from workbench.sources.kinds.records.tfrecord import fields_of
 
 FILE = "data.mdb"
 _LOOKED_AT = 100
-"""Values of which one at least must hold an image."""
+"""Number of leading values, at least one of which must hold an image."""
 _CUT = "cut short"
-"""In the fault of a sample at which LMDB ends the process."""
+"""Marks the fault of a sample at which LMDB ends the process."""
 
 Place = tuple[int, int, int]
-"""Of an image in a value: begin and end in bytes, and the label."""
+"""Location of an image in a value: begin and end in bytes, and its label."""
 
 
 class _Value(NamedTuple):
@@ -35,19 +35,18 @@ class _Value(NamedTuple):
 
 
 def _list_values(folder: str) -> Iterator[_Value | int]:
-    """Every value of a database by key, with its place in the file in bytes.
+    """All values of a database by key, with their offsets in the file in bytes.
 
-    The last item is a number where LMDB stops at a damage: so many values are lost. Raises
-    DataError.
+    If LMDB stops at damaged data, the last item is the number of lost values. Raises DataError.
     """
     path = os.path.join(folder, FILE)
     if find_spec("lmdb") is None:
         raise DataError(
-            f"{path}: the package lmdb reads LMDB. Install it: pip install 'dali-workbench[lmdb]'."
+            f"{path}: LMDB needs the package lmdb. Install it: pip install 'dali-workbench[lmdb]'."
         )
     if not os.path.getsize(path):
-        raise DataError(f"{path} cannot be read: it is empty. Write it again.")
-    # The module by its path: the package around it takes longer to import than a file to read.
+        raise DataError(f"{path} cannot be read: it is empty. Create it again.")
+    # By path: importing its package takes longer than reading a file.
     program = [sys.executable, str(_lmdb_values.__file__), folder]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -57,8 +56,8 @@ def _list_values(folder: str) -> Iterator[_Value | int]:
             if not head:
                 said = process.stderr.read().decode(errors="replace").strip()
                 raise DataError(
-                    f"{path} cannot be read: {said or 'it is damaged or cut short'}. Write it "
-                    "again."
+                    f"{path} cannot be read: {said or 'it is damaged or truncated'}. "
+                    "Create it again."
                 )
             (count,) = _lmdb_values.COUNT.unpack(head)
             while head := process.stdout.read(_lmdb_values.ENTRY.size):
@@ -72,12 +71,12 @@ def _list_values(folder: str) -> Iterator[_Value | int]:
 
 
 def _name(holder: str, key: bytes) -> str:
-    """As DALI's reader tells of a value."""
+    """The name of a value as DALI's reader reports it."""
     return f"{holder} at key {key.decode(errors='replace')}"
 
 
 def first_value(folder: Path) -> bytes:
-    """The first value of the database in a folder; empty where there is none."""
+    """The first value of the database in a folder; empty if there is none."""
     try:
         found = os.stat(folder / FILE)
         return _first_value(str(folder), found.st_mtime_ns, found.st_size)
@@ -87,7 +86,7 @@ def first_value(folder: Path) -> bytes:
 
 @lru_cache(maxsize=8)
 def _first_value(folder: str, *stamps: int) -> bytes:
-    """As of ``first_value``, of a file of this time of change and size."""
+    """Compute ``first_value``, cached by modification time and size."""
     value = next(_list_values(folder), 0)
     if isinstance(value, int):
         return b""
@@ -113,32 +112,34 @@ class Lmdb(SourceKind):
     ends_process = _CUT
 
     def place_of(self, value: bytes) -> Place | str:
-        """Where in a value the image is, or why there is none."""
+        """Location of the image in a value, or why there is none."""
         raise NotImplementedError
 
     def _file(self, dataset: Dataset) -> str:
-        """The file of a database. Raises DataError where it is missing or may not be read."""
+        """The database file. Raises DataError if it is missing or not readable."""
         path = os.path.join(dataset.location, FILE)
         if not os.path.isfile(path):
-            raise DataError(f"There is no {path}. Give a folder with an LMDB, {FILE}.")
+            raise DataError(f"There is no {path}. Use a folder with an LMDB, {FILE}.")
         if not os.access(path, os.R_OK):
-            raise DataError(f"The file {path} may not be read. Check its permissions.")
+            raise DataError(f"The file {path} cannot be read. Check its permissions.")
         return path
 
     def require(self, dataset: Dataset) -> None:
-        """Raise DataError where there is no value, or none of the first holds an image."""
+        """Raise DataError if there is no value, or if none of the first holds an image."""
         found = list(islice(self.list_samples(dataset), _LOOKED_AT))
         if not found:
             raise DataError(self.nothing_found(dataset))
         if all(each.fault for each in found):
             path = self._file(dataset)
-            raise DataError(f"{path}: of its first value, {found[0].fault}. Write the LMDB anew.")
+            raise DataError(
+                f"{path}: its first value is unusable: {found[0].fault}. Create the LMDB again."
+            )
 
     def nothing_found(self, dataset: Dataset) -> str:
-        return f"The LMDB {dataset} is empty. Give one with images."
+        return f"The LMDB {dataset} is empty. Add images."
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """In the order of their keys."""
+        """Samples in key order."""
         path = self._file(dataset)
         holder, key = os.path.basename(os.path.abspath(dataset.location)), b""
         try:
@@ -154,23 +155,23 @@ class Lmdb(SourceKind):
                     file.seek(found.offset)
                     yield self._sample(path, _name(holder, key), found, file.read(found.nbytes))
         except OSError as error:
-            raise DataError(f"{path} cannot be read: {error}. Write it again.") from None
+            raise DataError(f"{path} cannot be read: {error}. Create it again.") from None
 
     def _sample(self, path: str, name: str, found: _Value, value: bytes) -> Sample:
-        """The sample of a value that was read, as far as the file has it."""
+        """The sample of a value, or a faulty one if the file is truncated."""
         try:
             place = self.place_of(value) if len(value) == found.nbytes else f"its value is {_CUT}"
         except (IndexError, ValueError):
-            place = "it is no message of the kind that the first value is"
+            place = "it is not a message of the same kind as the first value"
         if isinstance(place, str):
             return Sample(path, name, 0, found.offset, 0, place)
         begin, end, label = place
         return Sample(path, name, label, found.offset + begin, end - begin)
 
     def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
-        """Copy the values of a database that can be read, without those of these names.
+        """Copy the readable values of a database except those with these names.
 
-        Raises DataError where there is no room for the copy.
+        Raises DataError if there is no space for the copy.
         """
         import lmdb
 
@@ -179,8 +180,9 @@ class Lmdb(SourceKind):
         size, free = os.path.getsize(path), shutil.disk_usage(place).free
         if size > free:
             raise DataError(
-                f"{dataset}: {len(names):,} samples cannot be used, and for a copy without these "
-                f"{place} has {free:,} bytes of {size:,}. Make room there, or write the LMDB anew."
+                f"{dataset}: {len(names):,} samples cannot be used, and the copy without "
+                f"them needs {size:,} bytes, of which {place} has {free:,}. Free space "
+                "there, or create the LMDB again."
             )
         holder = os.path.basename(os.path.abspath(dataset.location))
         values = (each for each in _list_values(dataset.location) if isinstance(each, _Value))
@@ -227,12 +229,12 @@ class CaffeLmdb(Lmdb):
     sample = "caffe"
 
     def place_of(self, datum: bytes) -> Place | str:
-        """Where the image of a ``Datum`` is, and its label, or why it has none."""
+        """Location of the image of a ``Datum`` and its label, or why it has none."""
         found = fields(datum)
         if _DATA not in found:
             return "its Datum has no data"
         if not found.get(_ENCODED, (0, 0))[0]:
-            return "its Datum holds pixels, no encoded image: convert with --encoded"
+            return "its Datum has pixels instead of an encoded image: convert with --encoded"
         return (*found[_DATA], found.get(_LABEL, (0, 0))[0])
 
     def accepts(self, path: Path) -> bool:
@@ -244,11 +246,11 @@ class CaffeLmdb(Lmdb):
 
 # LMDB of Caffe2: a folder with ``data.mdb``, whose values are ``TensorProtos``.
 #
-# The first tensor is a string, the encoded image, the second a 32-bit number, its label.
+# The first tensor is a string, the encoded image; the second is a 32-bit integer, its label.
 
 _TYPE, _NUMBERS, _STRING = 2, 4, 6
 _IS_STRING = 4
-"""Caffe2's number of the type."""
+"""Caffe2's type number of strings."""
 
 
 def find_caffe2_lmdb(data: str) -> dict[str, Any]:
@@ -266,22 +268,20 @@ class Caffe2Lmdb(Lmdb):
     sample = "caffe2"
 
     def place_of(self, tensors: bytes) -> Place | str:
-        """Where the image of ``TensorProtos`` is, and its label, or why there is none."""
+        """Location of the image of ``TensorProtos`` and its label, or why there is none."""
         found = [fields(tensors, *place) for _, *place in fields_of(tensors, 0, len(tensors))]
         if not found or found[0].get(_TYPE, (0, 0))[0] != _IS_STRING or _STRING not in found[0]:
-            return "its first tensor is no string, as which an encoded image is kept"
+            return "its first tensor is not a string with an encoded image"
         if len(found) < 2 or _NUMBERS not in found[1]:
-            return "its second tensor has no label of 32 bits"
+            return "its second tensor is not a 32-bit label"
         begin, end = found[1][_NUMBERS]
         if begin == end:
             return (*found[0][_STRING], begin)
-        packed = fields(
-            b"\x08" + tensors[begin:end]
-        )  # several in one field, of which the first counts
+        packed = fields(b"\x08" + tensors[begin:end])  # several in one field; the first counts
         return (*found[0][_STRING], packed[1][0])
 
     def accepts(self, path: Path) -> bool:
-        """Any LMDB but Caffe's, which comes first: so what is wrong with it is told."""
+        """Accept any LMDB except Caffe's, which is tried first, so that errors are reported."""
         return os.path.isfile(path / FILE)
 
 

@@ -1,10 +1,9 @@
 """RecordIO of MXNet: a file of records with a header, a label and an encoded image.
 
-One file (``.rec``), or a folder with one: DALI takes a single index. The one beside it (``.idx``,
-as ``im2rec`` and ``rec2idx`` make it) is used, and where it is missing one is made in a temporary
-folder: that reads the head of each record once. Nothing is written beside the data. Labels are
-numbers without names. A graph expects one label per record; of a record with several labels the
-reader outputs all.
+One file (``.rec``), or a folder with one, because DALI accepts a single index. The index next to it
+(``.idx`` by ``im2rec`` or ``rec2idx``) is used; if it is missing, one is made in a temporary folder
+by reading the header of each record once. Nothing is written next to the data. Labels are numbers
+without names. A graph expects one label per record; the reader outputs all labels of a record.
 """
 
 from __future__ import annotations
@@ -37,13 +36,14 @@ _SUFFIX = ".rec"
 _MAGIC = 0xCED7230A
 _LABEL = struct.Struct("<f")
 _HEADER = struct.Struct("<IfQQ")
-"""Of a record's content: how many labels follow (0: one, in the header), label, two ids."""
+"""Content header of a record: number of labels that follow (0: one, in the header), label, two
+ids."""
 
 
 def scan_record_file(path: str) -> Any:
     """Number and offset of each record of a RecordIO file.
 
-    What is damaged or cut short is one, up to where a record begins again.
+    A damaged or truncated part counts as one record, up to where a record begins again.
     """
     size, offset, number = os.path.getsize(path), 0, 0
     with open(path, "rb") as file:
@@ -57,15 +57,15 @@ def scan_record_file(path: str) -> Any:
                 while end < size and (end := content.find(b"\x0a\x23\xd7\xce", end)) % 4:
                     end = end + 1 if end > 0 else size
                 if not number and end >= size:
-                    raise ValueError(f"{path}: the record at byte {offset} is cut short or damaged")
-            if length >> 29 in (0, 1):  # others go on with the one before
+                    raise ValueError(f"{path}: the record at byte {offset} is truncated or damaged")
+            if length >> 29 in (0, 1):  # others continue the previous one
                 yield number, offset
                 number += 1
             offset = end
 
 
 def find_record_file(data: str) -> dict[str, Any]:
-    """Arguments of the RecordIO reader: the file, or that of a folder, and its index."""
+    """Arguments of the RecordIO reader: the file, also if its folder was given, and its index."""
     if os.path.isdir(data):
         (name,) = (name for name in os.listdir(data) if name.lower().endswith(".rec"))
         data = os.path.join(data, name)
@@ -80,7 +80,7 @@ def read_record_file(**options: Any) -> Any:
 
 
 def _offsets(path: str) -> Sequence[int]:
-    """Where each record begins, in the reader's order: the file's. Raises DataError."""
+    """Offsets of the records in the reader's order, which is file order. Raises DataError."""
     index = _index(path)
     return _sorted_offsets(path, index, os.stat(path).st_mtime_ns, os.stat(index).st_mtime_ns)
 
@@ -90,16 +90,16 @@ def _index(path: str) -> str:
         return index_of(path, scan_record_file)
     except (OSError, ValueError) as error:
         raise DataError(
-            f"{path}: its index cannot be made: {error}. Write the file anew, or leave it out."
+            f"{path}: its index cannot be made: {error}. Create the file again, or exclude it."
         ) from None
 
 
 @lru_cache(maxsize=4)
 def _sorted_offsets(path: str, index: str, *stamps: int) -> Sequence[int]:
-    """As of ``_offsets``, 8 bytes each. ``stamps`` are times of change."""
+    """Compute ``_offsets``, 8 bytes each. ``stamps`` are modification times."""
     remedy = (
-        f"Create it again (`rec2idx {path} {index}`), or remove it: then the workbench makes one "
-        "in a temporary folder."
+        f"Create it again (`rec2idx {path} {index}`), or remove it: then the workbench "
+        "makes a temporary one."
     )
     try:
         with open(path, "rb") as file:
@@ -107,12 +107,12 @@ def _sorted_offsets(path: str, index: str, *stamps: int) -> Sequence[int]:
     except (OSError, ValueError) as error:
         raise DataError(f"The index of {path} is damaged: {error}. {remedy}") from None
     if is_other:
-        raise DataError(f"{index} is the index of another file than {path}. {remedy}")
+        raise DataError(f"{index} is the index of another file, not of {path}. {remedy}")
     return array("q", sorted(offset for _, offset in read_index(index)))
 
 
 def _end_of(file: BinaryIO, offset: int) -> int | None:
-    """Where the record at a place ends, or the file where it has parts; None where none begins."""
+    """End of the record at an offset (of the file, if it has parts); None if none begins there."""
     file.seek(offset)
     head, size = file.read(8), os.fstat(file.fileno()).st_size
     magic, length = struct.unpack("<II", head) if len(head) == 8 else (0, 0)
@@ -122,9 +122,9 @@ def _end_of(file: BinaryIO, offset: int) -> int | None:
 
 
 def _sample(path: str, name: str, offset: int, head: bytes, size: int) -> Sample:
-    """The sample of a record by its first bytes, of a file of ``size`` bytes."""
+    """The sample of a record from its first bytes, in a file of ``size`` bytes."""
     if len(head) < 8 + _HEADER.size:
-        return Sample(path, name, 0, offset, 0, "its record is cut short")
+        return Sample(path, name, 0, offset, 0, "its record is truncated")
     magic, length = struct.unpack_from("<II", head)
     if magic != _MAGIC:
         return Sample(path, name, 0, offset, 0, "the file is damaged here")
@@ -134,7 +134,7 @@ def _sample(path: str, name: str, offset: int, head: bytes, size: int) -> Sample
     if not begin <= end <= size:
         return Sample(path, name, 0, offset, 0, "its header is damaged")
     if length >> 29:
-        return Sample(path, name, 0, offset, 0, "its record is in several parts")
+        return Sample(path, name, 0, offset, 0, "its record is split into several parts")
     if count == 1 and len(head) >= 8 + _HEADER.size + _LABEL.size:
         (label,) = _LABEL.unpack_from(head, 8 + _HEADER.size)
     fault = "" if count > 1 or abs(label) < 2**31 else f"its label is {label}"  # NaN too
@@ -142,12 +142,12 @@ def _sample(path: str, name: str, offset: int, head: bytes, size: int) -> Sample
 
 
 def _name(holder: str, offset: int) -> str:
-    """As DALI tells of the record that begins at a byte."""
+    """The name of the record at a byte offset as DALI reports it."""
     return f"{holder} at index {offset}"
 
 
 def _names(folder: str | Path) -> list[str]:
-    """Those of its RecordIO files. Raises OSError."""
+    """Names of the RecordIO files in a folder. Raises OSError."""
     return sorted(name for name in os.listdir(folder) if name.lower().endswith(_SUFFIX))
 
 
@@ -167,23 +167,23 @@ class RecordIO(SourceKind):
     in_files = False
 
     def _path(self, dataset: Dataset) -> str:
-        """The file. Raises DataError where it is missing or may not be read."""
+        """The file. Raises DataError if it is missing or not readable."""
         path = dataset.location
         if os.path.isdir(path):
             names = _names(path)
             if len(names) != 1:
                 held = ", ".join(names[:3]) or "none"
                 raise DataError(
-                    f"{path} has {len(names)} RecordIO files ({held}); DALI reads one. Give its "
-                    "path."
+                    f"{path} has {len(names)} RecordIO files ({held}), but DALI reads "
+                    "one. Use its path."
                 )
             path = os.path.join(path, names[0])
         if not os.path.isfile(path):
-            raise DataError(f"There is no file {path}. Give a RecordIO file, {_SUFFIX}.")
+            raise DataError(f"There is no file {path}. Use a RecordIO file, {_SUFFIX}.")
         if not os.access(path, os.R_OK):
-            raise DataError(f"The file {path} may not be read. Check its permissions.")
+            raise DataError(f"The file {path} cannot be read. Check its permissions.")
         if not os.path.getsize(path):
-            raise DataError(f"{path} is empty. Give a file with records.")
+            raise DataError(f"{path} is empty. Use a file with records.")
         return path
 
     def require(self, dataset: Dataset) -> None:
@@ -208,7 +208,7 @@ class RecordIO(SourceKind):
         return place / os.path.basename(path)
 
     def accepts(self, path: Path) -> bool:
-        """A file, or a folder of these alone, with their indices and lists."""
+        """Accept a file, or a folder of RecordIO files only, with their indices and lists."""
         if not os.path.isdir(path):
             return path.suffix.lower() == _SUFFIX
         try:
@@ -224,7 +224,7 @@ class RecordIO(SourceKind):
             yield self._path(dataset)
 
     def write_placeholder(self, folder: Path) -> Path:
-        """One record of an image of no pixels."""
+        """One record with an image without pixels."""
         content = _HEADER.pack(0, 0, 0, 0) + b"\xff\xd8\xff\xd9"
         path = folder / "samples.rec"
         path.write_bytes(struct.pack("<II", _MAGIC, len(content)) + content)
@@ -234,7 +234,7 @@ class RecordIO(SourceKind):
         return name.rpartition(" at index ")[0]
 
     def nothing_found(self, dataset: Dataset) -> str:
-        return f"There is no record in {dataset}. Give a file with records."
+        return f"There is no record in {dataset}. Use a file with records."
 
 
 SOURCES = {"record_io": RecordIO()}

@@ -1,10 +1,9 @@
 """TFRecord: files of ``tf.train.Example`` records.
 
-A file, a folder of files, or a list of files in Python. The image and the label are found by
-looking at the first record. DALI needs an index of each file: one beside it (``.idx``, as
-``tfrecord2idx`` makes it) is used, and where it is missing one is made in a temporary folder:
-that reads the head of each record once. Of large files the workbench shows the first samples
-meanwhile. Nothing is written beside the data.
+A file, a folder of files, or a list of files in Python. Image and label features are found in the
+first record. DALI needs an index of each file: the one next to it (``.idx`` by ``tfrecord2idx``) is
+used; if it is missing, one is made in a temporary folder by reading the header of each record once.
+Meanwhile the workbench shows the first samples of large files. Nothing is written next to the data.
 """
 
 from __future__ import annotations
@@ -37,15 +36,16 @@ if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
 
 
-# The records of a TFRecord file, and the features of a ``tf.train.Example`` in one.
+# The records of a TFRecord file, and the features of a ``tf.train.Example``.
 #
-# The exported program has a copy of what finds them: neither TensorFlow nor protobuf is needed.
+# The exported program has a copy of this code, so that it needs neither TensorFlow nor protobuf.
 
 
 def scan_records(path: str) -> Any:
-    """Offset and size of each record of a file, in bytes, with its frame.
+    """Offset and size in bytes of each record of a file, including its frame.
 
-    What is damaged or cut short is one, up to where a ``tf.train.Example`` begins again.
+    A damaged or truncated part counts as one record, up to where a ``tf.train.Example`` begins
+    again.
     """
     size, offset = os.path.getsize(path), 0
     with open(path, "rb") as file:
@@ -61,8 +61,8 @@ def scan_records(path: str) -> Any:
 
 
 def next_record(content: Any, start: int) -> int:
-    """Where behind a damage a record begins that has an example and nothing else, or the end."""
-    heads = re.compile(rb"(?=.{4}\0{4}.{4}\n)", re.DOTALL)  # a length, a sum, the first field
+    """Offset behind damage of the next record that has an example and nothing else, or the end."""
+    heads = re.compile(rb"(?=.{4}\0{4}.{4}\n)", re.DOTALL)  # a length, a checksum, the first field
     for at in (found.start() for found in heads.finditer(content, start)):
         end = at + 12 + struct.unpack_from("<Q", content, at)[0]
         if end + 4 <= len(content) and next(fields_of(content, at + 12, end), [0] * 3)[2] == end:
@@ -71,7 +71,7 @@ def next_record(content: Any, start: int) -> int:
 
 
 def fields_of(data: bytes, start: int, end: int) -> Any:
-    """The fields of a protobuf message: number, and where its content begins and ends."""
+    """The fields of a protobuf message: number, and begin and end of its content."""
 
     def varint(at: int) -> tuple[int, int]:
         value = shift = 0
@@ -96,7 +96,7 @@ def fields_of(data: bytes, start: int, end: int) -> Any:
 
 
 def read_features(record: bytes) -> dict[str, tuple[str, int, int]]:
-    """The features of a ``tf.train.Example``: bytes, float or int64, and its place."""
+    """The features of a ``tf.train.Example``: type (bytes, float or int64), begin and end."""
     found = {}
     for _, start, end in fields_of(record, 0, len(record)):
         for _, first, last in fields_of(record, start, end):
@@ -110,7 +110,7 @@ def read_features(record: bytes) -> dict[str, tuple[str, int, int]]:
 
 
 def choose_features(record: bytes) -> tuple[str, str]:
-    """Name of the image and of the label in a record; empty where there is none."""
+    """Names of the image and label features of a record; empty if there is none."""
     features = read_features(record)
     heads = (b"\xff\xd8", b"\x89PNG", b"BM", b"II*\0", b"MM\0*", b"RIFF", b"P5", b"P6")
     images = [
@@ -129,7 +129,7 @@ def choose_features(record: bytes) -> tuple[str, str]:
 
 
 def first_record(path: str, index: str) -> bytes:
-    """The first record that has an image, of the first 64 in an index; else an empty one."""
+    """The first record with an image among the first 64 of an index; else empty bytes."""
     with open(path, "rb") as file, open(index, encoding="utf-8") as lines:
         for _, line in zip(range(64), lines, strict=False):
             offset, size = map(int, line.split())
@@ -144,12 +144,12 @@ def first_record(path: str, index: str) -> bytes:
 
 
 def first_features(path: str, index: str) -> tuple[str, str]:
-    """Image and label of the first record that has an image; empty where none has."""
+    """Image and label features of the first record that has an image; empty if none has."""
     return choose_features(first_record(path, index))
 
 
 def texts_of(record: bytes, name: str) -> list[str]:
-    """The texts of a feature of bytes; none where there is no such feature."""
+    """The texts of a bytes feature; empty if there is no such feature."""
     for _, start, end in fields_of(record, 0, len(record)):
         for _, first, last in fields_of(record, start, end):
             key, value = list(fields_of(record, first, last))[:2]
@@ -171,7 +171,7 @@ def varints_of(data: bytes, start: int, end: int) -> Iterator[int]:
 
 
 def numbers_of(record: bytes, feature: tuple[str, int, int]) -> list[Any]:
-    """The numbers of a feature of ``read_features``; none where it has bytes."""
+    """The numbers of a feature of ``read_features``; empty if it has bytes."""
     kind, start, end = feature
     if kind == "float":
         return list(struct.unpack_from(f"<{(end - start) // 4}f", record, start))
@@ -180,13 +180,13 @@ def numbers_of(record: bytes, feature: tuple[str, int, int]) -> list[Any]:
 
 _SUFFIXES = (".tfrecord", ".tfrecords")
 _NO_BYTES = "not bytes as in the first record"
-"""DALI ends the process where the image of another record is a list of numbers."""
+"""DALI ends the process if the image feature of a later record is a list of numbers."""
 _LABELS = ("label", "class", "target", "cls", "category")
-"""What features with labels are named, behind the last slash."""
+"""Names of label features, after the last slash."""
 
 
 def list_records(data: Any) -> list[str]:
-    """The files: one, those of a folder, or those of a list."""
+    """List the files: one, those of a folder, or those of a list."""
     if not isinstance(data, str):
         return [path for path, _ in data]
     if not os.path.isdir(data):
@@ -203,7 +203,7 @@ def find_records(data: Any) -> dict[str, Any]:
 
 
 def indexed_records(paths: list[str], indices: list[str]) -> dict[str, Any]:
-    """Arguments of the TFRecord reader; its features are those of the first record that fits."""
+    """Arguments of the TFRecord reader, with the features of the first usable record."""
     from nvidia.dali import tfrecord
 
     found = (first_features(*files) for files in zip(paths, indices, strict=True))
@@ -215,7 +215,7 @@ def indexed_records(paths: list[str], indices: list[str]) -> dict[str, Any]:
 
 
 def read_records(**options: Any) -> Any:
-    """Images and labels of TFRecord files; labels are 0 where records have none."""
+    """Images and labels of TFRecord files; labels are 0 if records have none."""
     made: Any = fn.readers.tfrecord(**options)
     found = list(made.values())
     labels = found[1] if len(found) > 1 else found[0].shape() * 0
@@ -223,13 +223,13 @@ def read_records(**options: Any) -> Any:
 
 
 def _entries(path: str) -> Iterator[Entry]:
-    """Offset and size of each record, of its index where there is one. Raises ValueError."""
+    """Offset and size of each record, from the index if there is one. Raises ValueError."""
     index = index_place(path)
     return read_index(index) if os.path.isfile(index) else scan_records(path)
 
 
 def _records(path: str) -> Iterator[tuple[int, bytes | None]]:
-    """Offset and content of each record, None of what is damaged. Raises DataError."""
+    """Offset and content of each record, None for a damaged one. Raises DataError."""
     try:
         with open(path, "rb") as file:
             length = os.fstat(file.fileno()).st_size
@@ -239,11 +239,11 @@ def _records(path: str) -> Iterator[tuple[int, bytes | None]]:
                 is_whole = len(frame) == size and int.from_bytes(frame[:8], "little") == size - 16
                 yield offset + 12, frame[12:-4] if is_whole else None
     except (OSError, ValueError) as error:
-        raise DataError(f"{error}. Write the file anew, or leave it out.") from None
+        raise DataError(f"{error}. Create the file again, or exclude it.") from None
 
 
 def _chosen(paths: list[str]) -> tuple[str, str]:
-    """Name of the image and of the label. Raises DataError where there is no image."""
+    """Names of the image and label features. Raises DataError if there is no image."""
     for path in paths:
         for _, record in islice(_records(path), 64):
             try:
@@ -258,61 +258,64 @@ def _chosen(paths: list[str]) -> tuple[str, str]:
         if record is None:
             raise DataError(
                 describe_compression(path)
-                or f"{path}: the record at byte 0 is cut short or damaged. Write the file anew, or "
-                "leave it out."
+                or (
+                    f"{path}: the record at byte 0 is truncated or damaged. Create the file "
+                    "again, or exclude it."
+                )
             )
         try:
             features = read_features(record)
         except (IndexError, KeyError, ValueError):
             raise DataError(
-                f"{path}: its first record is no tf.train.Example. Write the file anew."
+                f"{path}: its first record is not a tf.train.Example. Create the file again."
             ) from None
         found = ", ".join(f"{name} ({kind})" for name, (kind, *_) in sorted(features.items()))
         raise DataError(
-            f"{path}: no feature of its first record holds an image (found: {found or 'none'}). "
-            "Write the encoded image (JPEG, PNG, ...) as a feature of bytes."
+            f"{path}: no feature of its first record holds an image (found: "
+            f"{found or 'none'}). Store the encoded image (JPEG, PNG, ...) as a bytes "
+            "feature."
         )
-    raise DataError(f"{path} is empty. Give a file with records.")
+    raise DataError(f"{path} is empty. Use a file with records.")
 
 
 def _require_label(path: str, label: str, features: dict[str, tuple[str, int, int]]) -> None:
-    """Raise DataError where records have a label that is no number, and none that is."""
+    """Raise DataError if the only label features are not numbers."""
     for name, (kind, *_) in [] if label else sorted(features.items()):
         if name.rpartition("/")[2].lower() in _LABELS:
             raise DataError(
-                f"{path}: its feature {name} is {kind}, and a label is int64. Number the classes "
-                "from 0, or give that feature another name: then labels are 0."
+                f"{path}: its feature {name} is {kind}, but a label is int64. Number the "
+                "classes from 0, or rename the feature; labels are then 0."
             )
 
 
 def _require_index(path: str) -> None:
-    """Raise DataError where the index beside a file is that of another."""
+    """Raise DataError if the index next to a file belongs to another file."""
     try:
         index = index_place(path)
     except OSError as error:
         raise DataError(f"{path}: its index cannot be made: {error}.") from None
     beside = os.path.isfile(index) and os.stat(index).st_mtime_ns
     remedy = (
-        f"Create it again (`tfrecord2idx {path} {index}`), or remove it: then the workbench makes "
-        "one in a temporary folder."
+        f"Create it again (`tfrecord2idx {path} {index}`), or remove it: then the "
+        "workbench makes a temporary one."
     )
     try:
         is_other = beside and _is_of_another(path, index, os.stat(path).st_mtime_ns, beside)
     except (OSError, ValueError) as error:
         raise DataError(f"The index of {path} is damaged: {error}. {remedy}") from None
     if is_other:
-        raise DataError(f"{index} is the index of another file than {path}. {remedy}")
+        raise DataError(f"{index} is the index of another file, not of {path}. {remedy}")
 
 
 @lru_cache(maxsize=4096)
 def _is_of_another(path: str, index: str, *stamps: int) -> bool:
-    """As of ``is_of_another``. ``stamps`` are times of change."""
+    """Check an index once per version; ``stamps`` are modification times."""
     with open(path, "rb") as file:
         return is_of_another(path, index, 0, lambda offset, size: _end_of(file, offset, size))
 
 
 def _end_of(file: BinaryIO, offset: int, size: int) -> int | None:
-    """Where a record of the index ends; None where none begins that is so long."""
+    """End of a record of the index; None if no record of this size begins there."""
     file.seek(offset)
     head = file.read(8)
     is_whole = len(head) == 8 and struct.unpack("<Q", head)[0] + 16 == size
@@ -321,7 +324,7 @@ def _end_of(file: BinaryIO, offset: int, size: int) -> int | None:
 
 
 class TFRecord(IndexedFiles):
-    """Images with a class each in TFRecord files."""
+    """Images with one class each in TFRecord files."""
 
     about = "TFRecord (.tfrecord, or a folder of these)"
     op = "readers.tfrecord"
@@ -350,7 +353,7 @@ class TFRecord(IndexedFiles):
         _chosen(paths)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """In the order of the index. A record without the features of the first is at fault."""
+        """Samples in index order. A record without the features of the first is faulty."""
         paths, root = self.files(dataset), folder_of(dataset)
         for path in paths:
             _require_index(path)
@@ -361,13 +364,13 @@ class TFRecord(IndexedFiles):
                 name = f"{holder} at index {offset - 12}"
                 if record is None:
                     fault = describe_compression(path) if offset == 12 else ""
-                    fault = fault or "the file is damaged or cut short here"
+                    fault = fault or "the file is damaged or truncated here"
                     yield Sample(path, name, 0, offset, 0, fault)
                     continue
                 try:
                     features = read_features(record)
                 except (IndexError, KeyError, ValueError):
-                    yield Sample(path, name, 0, offset, 0, "it is no tf.train.Example")
+                    yield Sample(path, name, 0, offset, 0, "it is not a tf.train.Example")
                     continue
                 wanted = {image: "bytes", **({label: "int64"} if label else {})}
                 kinds = {each: features.get(each, ("missing", 0, 0))[0] for each in wanted}
@@ -386,7 +389,7 @@ class TFRecord(IndexedFiles):
                     packed = list(varints_of(record, at, stop))
                     value = packed[0] if packed else at
                     if len(packed) > 1:
-                        fault = f"its feature {label} has {len(packed)} values, and DALI reads one"
+                        fault = f"its feature {label} has {len(packed)} values, but DALI reads one"
                 yield Sample(path, name, value, offset + start, end - start, fault)
 
     def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
@@ -411,7 +414,7 @@ class TFRecord(IndexedFiles):
         return indexed_records(paths, indices)
 
     def nothing_found(self, dataset: Dataset) -> str:
-        return f"There is no record in {dataset}. Give a .tfrecord, or a folder of these."
+        return f"There is no record in {dataset}. Use a .tfrecord file, or a folder of these."
 
     def accepts(self, path: Path) -> bool:
         if not os.path.isdir(path):
@@ -424,7 +427,7 @@ class TFRecord(IndexedFiles):
         return bool(names) and not rest
 
     def write_placeholder(self, folder: Path) -> Path:
-        """One record with an image and a label, of no pixels."""
+        """One record with an image without pixels and a label."""
 
         def field(number: int, content: bytes) -> bytes:
             return bytes([number << 3 | 2, len(content)]) + content

@@ -1,9 +1,10 @@
-"""TFRecord whose records have boxes, as TensorFlow's object detection writes them.
+"""TFRecord files whose records have boxes, as TensorFlow's object detection API writes them.
 
-Four lists of floats, shares of the image's sides, whose names end in ``xmin``, ``ymin``, ``xmax``
-and ``ymax``, and a list of class numbers: ``image/object/bbox/xmin``, ``image/object/class/label``.
-Key points are as many of each box, ``image/object/keypoint/x``, ``y`` and ``visibility``.
-A record is read so where a graph takes boxes, or where its kind is named (``tfrecord_boxes:PATH``).
+Four lists of floats, relative to the image's width and height, whose names end in ``xmin``,
+``ymin``, ``xmax`` and ``ymax``, and a list of class numbers: ``image/object/bbox/xmin``,
+``image/object/class/label``. Optional key points, the same number per box, are
+``image/object/keypoint/x``, ``y`` and ``visibility``. Records are read in this way if a graph uses
+boxes, or if the kind is named (``tfrecord_boxes:PATH``).
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
 
 _LOOKED_AT = 1000
-"""Records that are looked at for the names of classes."""
+"""Number of records searched for class names."""
 Features = dict[str, tuple[str, int, int]]
-"""What ``read_features`` returns."""
+"""The result of ``read_features``."""
 _MISSING = ("missing", 0, 0)
 
 
 def choose_boxes(features: dict[str, Any]) -> tuple[list[str], str]:
-    """The names of a box's sides among features, and of its class; empty where there are none."""
+    """Feature names of a box's edges and of its class; empty if there are none."""
     floats = sorted(name for name, (kind, *_) in features.items() if kind == "float")
     ends = ("xmin", "ymin", "xmax", "ymax")
     sides = [next((name for name in floats if name.lower().endswith(end)), "") for end in ends]
@@ -53,7 +54,7 @@ def choose_boxes(features: dict[str, Any]) -> tuple[list[str], str]:
 
 
 def choose_points(features: dict[str, Any]) -> list[str]:
-    """The names of x, y and visibility of key points, as usual where there are none."""
+    """Feature names of x, y and visibility of key points; the usual names if there are none."""
     return [
         next((n for n in sorted(features) if n.lower().endswith(f"keypoint/{end}")), usual)
         for end in ("x", "y", "visibility")
@@ -62,7 +63,7 @@ def choose_points(features: dict[str, Any]) -> list[str]:
 
 
 def find_boxes(data: Any) -> dict[str, Any]:
-    """Arguments of the TFRecord reader; its features are those of the first record."""
+    """Arguments of the TFRecord reader, with the features of the first record."""
     from nvidia.dali import tfrecord
 
     found = find_records(data)
@@ -81,9 +82,9 @@ def find_boxes(data: Any) -> dict[str, Any]:
 
 
 def place_points(across: Any, down: Any, seen: Any, labels: Any) -> Any:
-    """Of each object a row (object, where its key points begin, end), and the points (x, y).
+    """Rows (object, begin and end of its key points) and the key points (x, y).
 
-    One that is not labelled lies far outside.
+    Unlabelled key points lie far outside the image.
     """
     import numpy as np
 
@@ -97,7 +98,7 @@ def place_points(across: Any, down: Any, seen: Any, labels: Any) -> Any:
 def read_boxes(
     ltrb: bool = False, ratio: bool = False, polygon_masks: bool = False, **options: Any
 ) -> Any:
-    """Images, and their boxes and classes as COCO's reader gives them, and key points as its."""
+    """Images, boxes, classes and key points in the format of COCO's reader."""
     made: Any = fn.readers.tfrecord(**options)
     jpegs, left, top, right, bottom, labels, across, down, seen = made.values()
     low, high = fn.stack(left, top, axis=1), fn.stack(right, bottom, axis=1)
@@ -118,7 +119,7 @@ def read_boxes(
 
 
 def _record_of(sample: Sample) -> bytes:
-    """The whole record that holds a sample's image."""
+    """The whole record of a sample."""
     with open(sample.path, "rb") as file:
         file.seek(int(sample.name.rpartition(" at index ")[2]))
         size = int.from_bytes(file.read(8), "little")
@@ -129,7 +130,7 @@ def _record_of(sample: Sample) -> bytes:
 def _boxes_fault(record: bytes, features: Features, sides: list[str], label: str) -> str:
     for name, wanted in (*((side, "float") for side in sides), (label, "int64")):
         kind, start, end = features.get(name, _MISSING)
-        if kind == "missing" or (kind != wanted and start != end):  # what is empty has no kind
+        if kind == "missing" or (kind != wanted and start != end):  # empty lists have no type
             return f"its feature {name} is {kind}, not {wanted} as in the first record"
     lists = [numbers_of(record, features[name]) for name in (*sides, label)]
     counts = [len(each) for each in lists]
@@ -143,7 +144,7 @@ def _boxes_fault(record: bytes, features: Features, sides: list[str], label: str
 
 
 def _boxes_remark(record: bytes, features: Features, sides: list[str]) -> str:
-    """The first box that is over the edge or has no area; empty for none."""
+    """The first box that is over the edge or has no area; empty if there is none."""
     lists = [numbers_of(record, features[side]) for side in sides]
     for number, box in enumerate(zip(*lists, strict=True)):
         if remark := box_remark(box, 1, 1, corners=True):
@@ -158,7 +159,7 @@ def _points_fault(record: bytes, features: Features, points: list[str], label: s
     if across != down or seen not in (0, across):
         return f"it has {across}, {down}, {seen} of {', '.join(points)}"
     uneven = across % objects if objects else across
-    return f"it has {across} key points of {objects} boxes" if uneven else ""
+    return f"it has {across} key points for {objects} boxes" if uneven else ""
 
 
 class TFRecordBoxes(AnnotatedBoxes, TFRecord):
@@ -172,21 +173,21 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
     takes = frozenset({"tfrecord"})
 
     def _first(self, dataset: Dataset) -> bytes:
-        """The first record; empty for none."""
+        """The first record; empty if there is none."""
         files = list_records(dataset.argument)
         found = (first_record(path, index_of(path, scan_records)) for path in files)
         return next(filter(None, found), b"")
 
     def _boxes_of(self, dataset: Dataset) -> tuple[list[str], str]:
-        """Names of the sides and of the classes. Raises DataError where there are none."""
+        """Feature names of box edges and classes. Raises DataError if there are none."""
         features = read_features(self._first(dataset))
         sides, label = choose_boxes(features)
         if not sides or not label:
             shown = ", ".join(f"{name} ({kind})" for name, (kind, *_) in sorted(features.items()))
             raise DataError(
-                f"{dataset}: its first record has no boxes (found: {shown}). Write lists of floats "
-                "image/object/bbox/xmin, ymin, xmax and ymax, as shares of the sides, and "
-                "image/object/class/label."
+                f"{dataset}: its first record has no boxes (found: {shown}). Store lists "
+                "of floats image/object/bbox/xmin, ymin, xmax and ymax, relative to "
+                "width and height, and image/object/class/label."
             )
         return sides, label
 
@@ -195,7 +196,7 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
         self._boxes_of(dataset)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """A record without boxes as the first has them, or with one that is none, is at fault."""
+        """Samples; records with an invalid box or without the first one's features are faulty."""
         sides, label = self._boxes_of(dataset)
         points = choose_points(read_features(self._first(dataset)))
         image = ""
@@ -219,13 +220,13 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
         sides, label = self._boxes_of(dataset)
         for sample in samples:
             record = b"" if sample.nbytes == 0 else _record_of(sample)
-            with suppress(IndexError, KeyError, ValueError):  # it is damaged, or no example
+            with suppress(IndexError, KeyError, ValueError):  # damaged, or not an example
                 features = read_features(record)
                 if not _boxes_fault(record, features, sides, label):
                     yield numbers_of(record, features[label])
 
     def class_names(self, dataset: Dataset) -> list[str]:
-        """By the texts beside the numbers, where there are some."""
+        """Class names from the texts stored with the numbers, if there are any."""
         _, label = self._boxes_of(dataset)
         text = f"{label.rpartition('/')[0]}/text"
         named: dict[int, str] = {}

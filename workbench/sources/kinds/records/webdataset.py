@@ -1,10 +1,10 @@
-"""WebDataset: tar archives whose neighbouring files of one name are a sample.
+"""WebDataset: tar archives in which consecutive files with the same base name form a sample.
 
-An archive, a folder of archives, or a list of archives in Python. Of a sample the image is read,
-and the component ``cls`` as its label: a whole number. Where there are no labels they are 0.
-An index (``wds2idx``) beside every archive, named ``.idx``, is used; without it DALI reads the
-headers of all archives first, 7 s for a million samples. So the workbench shows the first samples
-meanwhile, and makes an index in a temporary folder.
+An archive, a folder of archives, or a list of archives in Python. The image of a sample is read,
+and the component ``cls``, an integer, as its label; without it labels are 0. An index (``wds2idx``)
+named ``.idx`` next to every archive is used; without it DALI first reads the headers of all
+archives, 7 s for a million samples. Meanwhile the workbench shows the first samples, and makes an
+index in a temporary folder.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LABEL = "cls"
 
 
 def list_shards(data: Any) -> list[str]:
-    """The archives: one, those of a folder, or those of a list."""
+    """List the archives: one, those of a folder, or those of a list."""
     if not isinstance(data, str):
         return [path for path, _ in data]
     if not os.path.isdir(data):
@@ -60,9 +60,9 @@ def first_components(path: str) -> set[str]:
 
 
 def find_shards(data: Any) -> dict[str, Any]:
-    """Arguments of the WebDataset reader, by the components of the first samples.
+    """Arguments of the WebDataset reader, from the components of the first samples.
 
-    Labels are the component cls; indices are used where every archive has one.
+    Labels are the component cls; indices are used if every archive has one.
     """
     paths = list_shards(data)
     endings = first_components(paths[0])
@@ -93,49 +93,50 @@ def read_shards(**options: Any) -> Any:
 
 @lru_cache(maxsize=8)
 def _look(stamps: tuple[tuple[str, int], ...]) -> None:
-    """Look at the first samples. ``stamps`` are the archives with their times of change.
+    """Check the first samples. ``stamps`` are the archives with their modification times.
 
-    Raises DataError where they have no image, or a label that is no number.
+    Raises DataError if they have no image, or a label that is not a number.
     """
     path = stamps[0][0]
     components = first_samples(path)
     if not components:
-        raise DataError(f"The archive {path} is empty. Give one with samples.")
+        raise DataError(f"The archive {path} is empty. Use one with samples.")
     labelled = any(LABEL in found for found in components.values())
     samples = list(islice(_samples(path, path, labelled), len(components)))
     if all(sample.fault for sample in samples):
         raise DataError(
-            f"{path}: of the sample {next(iter(components))}, as of the {len(samples) - 1} after "
-            f"it, {samples[0].fault}. Give each an image (0.jpg; or {', '.join(IMAGES)}), and as "
-            f"its label (0.{LABEL}) digits alone, with no line break: DALI has no classes by name."
+            f"{path}: the sample {next(iter(components))} and the {len(samples) - 1} "
+            f"after it cannot be used: {samples[0].fault}. Each needs an image (0.jpg; or "
+            f"{', '.join(IMAGES)}), and as its label (0.{LABEL}) digits without a line "
+            "break: DALI reads no class names."
         )
 
 
 def _samples(
     path: str, holder: str, labelled: bool, kept: NamedFiles | None = None
 ) -> Iterator[Sample]:
-    """Those of an archive of which an index names a component; without it all.
+    """Samples of an archive that an index names, or all without an index.
 
-    For each damage of the archive one that is at fault stands between, of which no index knows.
+    Each damaged part of the archive is one faulty sample, which no index contains.
     """
     with open(path, "rb") as opened:
         groups = groups_in(path)
         if kept is None and (hidden := hidden_first_file(path)) is not None:
             name = f"{holder}:{hidden.offset_data}:{hidden.name}"
-            fault = "it is hidden and first, and DALI takes it for a sample without an image"
+            fault = "it is hidden and first, and DALI reads it as a sample without an image"
             yield Sample(
                 path,
                 name,
                 0,
                 hidden.offset_data,
                 hidden.size,
-                f"{fault}: leave it out",
+                f"{fault}: exclude it",
                 counted=False,
             )
         while True:
             try:
                 group = next(groups, None)
-            except DataError as error:  # none at all, where others are
+            except DataError as error:  # none at all, although others have one
                 if kept is None:
                     yield Sample(path, f"{holder}:0:damaged", 0, 0, 0, str(error))
                 return
@@ -154,14 +155,14 @@ def _samples(
             if image is None:
                 fault = f"it has no image (found: {', '.join(sorted(parts))})"
             elif labelled and LABEL not in parts:
-                fault = f"it has no {LABEL}, as others have"
+                fault = f"it has no {LABEL}, unlike others"
             elif labelled:
                 opened.seek(parts[LABEL].offset_data)
                 text = opened.read(min(parts[LABEL].size, 40))
                 if text.isdigit() and len(text) < 10:
                     label = int(text)
                 else:
-                    fault = f"its {LABEL} is {text.decode(errors='replace')!r}, no whole number"
+                    fault = f"its {LABEL} is {text.decode(errors='replace')!r}, not an integer"
             shown = image or next(iter(parts.values()))
             name = f"{holder}:{shown.offset_data}:{shown.name}"
             yield Sample(path, name, label, shown.offset_data, shown.size, fault)
@@ -174,7 +175,7 @@ def _samples(
 
 
 class WebDataset(IndexedFiles):
-    """Images with a class each in tar archives."""
+    """Images with one class each in tar archives."""
 
     about = "WebDataset (.tar, or a folder of these)"
     op = "readers.webdataset"
@@ -197,9 +198,9 @@ class WebDataset(IndexedFiles):
             require_index(path)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """In the order of the archives; those alone that are in the indices, where all have one.
+        """Samples in archive order; if all archives have indices, only the indexed ones.
 
-        A place in an index at which no file begins is at fault.
+        An index entry at which no file begins is faulty.
         """
         root, paths = folder_of(dataset), self.files(dataset)
         for path in paths:
@@ -216,7 +217,7 @@ class WebDataset(IndexedFiles):
                 yield Sample(path, f"{holder}:{at}:damaged", 0, at, 0, fault)
 
     def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
-        """Links to the archives, each with an index of the samples that are left."""
+        """Links to the archives, each with an index of the remaining samples."""
         place.mkdir()
         left: dict[str, set[int]] = {}
         for sample in self.list_samples(dataset):
@@ -235,7 +236,7 @@ class WebDataset(IndexedFiles):
         lines = []
         for line, begins in told(index_lines(path)):
             if len(line.split()) != 4 * len(begins):
-                raise DataError(f"{path}: an index cannot hold the blanks in its names.")
+                raise DataError(f"{path}: an index cannot store spaces in names.")
             lines.append(line)
         yield "v1.2", len(lines)
         yield from (line.split(" ", 1) for line in lines)
@@ -250,8 +251,9 @@ class WebDataset(IndexedFiles):
 
     def nothing_found(self, dataset: Dataset) -> str:
         return (
-            f"There is no sample in {dataset}. Give a .tar, or a folder of these, with an image "
-            f"and a component {LABEL} for each sample: 0000.jpg, 0000.{LABEL}."
+            f"There is no sample in {dataset}. Use a .tar file, or a folder of these, "
+            f"with an image and a component {LABEL} for each sample: 0000.jpg, "
+            f"0000.{LABEL}."
         )
 
     def accepts(self, path: Path) -> bool:

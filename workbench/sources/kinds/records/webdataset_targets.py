@@ -1,8 +1,8 @@
-"""WebDataset whose samples have annotations beside the image: ``0000.jpg, 0000.json``.
+"""WebDataset samples with annotations next to the image: ``0000.jpg, 0000.json``.
 
-A list as COCO's of an image, alone or as ``annotations``: of each object ``bbox`` (left, top,
-width, height in pixels), ``category_id`` and, where it has them, ``keypoints`` (x, y, visibility,
-...) and ``category_name``. An archive is read so where a graph takes boxes or key points, or its
+A list as in COCO, alone or under the key ``annotations``. Each object has ``bbox`` (left, top,
+width, height in pixels), ``category_id`` and optionally ``keypoints`` (x, y, visibility, ...) and
+``category_name``. An archive is read in this way if a graph uses boxes or key points, or if the
 kind is named (``webdataset_boxes:PATH``).
 """
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 _COMPONENT = "json"
 _LOOKED_AT = 1000
-"""Samples that are looked at for the names of classes."""
+"""Number of samples searched for class names."""
 _TRIED = 8
-"""The number of first samples, one of which must have annotations."""
+"""Number of leading samples, one of which must have annotations."""
 _NO_ANNOTATIONS = "holds no annotations"
 
 
@@ -46,10 +46,10 @@ def find_annotated(data: Any) -> dict[str, Any]:
 
 
 def annotations_in(content: bytes) -> Any:
-    """Boxes (left, top, width, height), classes, and key points of all as one list.
+    """Boxes (left, top, width, height), classes, and the key points of all objects as one list.
 
-    Each row of the third is the object, and where its key points begin and end in the last. One
-    that is not labelled lies far outside.
+    Each row of the third output is an object and the begin and end of its key points in the fourth.
+    Unlabelled key points lie far outside the image.
     """
     import numpy as np
 
@@ -67,7 +67,7 @@ def annotations_in(content: bytes) -> Any:
 def read_annotated(
     ltrb: bool = False, ratio: bool = False, polygon_masks: bool = False, **options: Any
 ) -> Any:
-    """Images, and their boxes and classes as COCO's reader gives them, and key points as its."""
+    """Images, boxes, classes and key points in the format of COCO's reader."""
     options.setdefault("case_sensitive_extensions", False)
     made: Any = fn.readers.webdataset(**options)
     jpegs, encoded = made
@@ -100,7 +100,7 @@ def _annotated(samples: Iterable[Sample]) -> Iterator[tuple[Sample, bytes | None
 
 
 def _listed(content: bytes) -> list[Any]:
-    """The entries of the annotations of a sample."""
+    """The entries of a sample's annotations."""
     found = json.loads(content)
     listed: list[Any] = found["annotations"] if isinstance(found, dict) else found
     return listed
@@ -112,7 +112,7 @@ def _fault(content: bytes, width: float | None = None, height: float | None = No
             if fault := box_fault(one["bbox"], width, height):
                 return f"its box {number} {fault}"
             if type(one["category_id"]) is not int:
-                return f"its class {number} is {one['category_id']!r}, no whole number"
+                return f"its class {number} is {one['category_id']!r}, not an integer"
             points = one.get("keypoints", [])
             if not isinstance(points, list) or len(points) % 3:
                 return f"its key points {number} are not three numbers each"
@@ -123,7 +123,7 @@ def _fault(content: bytes, width: float | None = None, height: float | None = No
 
 
 def _objects(samples: Iterable[Sample]) -> Iterator[list[Any]]:
-    """The annotations of each sample that is not at fault."""
+    """The annotations of each sample without faults."""
     for sample, content in _annotated(samples):
         if content is not None and not sample.fault and not _fault(content):
             yield _listed(content)
@@ -152,16 +152,16 @@ class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
                 reason = faults[0]
         if reason:
             raise DataError(
-                f"{dataset}: its first samples have no annotations ({reason}). Write a list "
-                'beside each image, 0000.json, of {"bbox": [left, top, width, height], '
+                f"{dataset}: its first samples have no annotations ({reason}). Add a list "
+                f'next to each image, 0000.json, of {{"bbox": [left, top, width, height], '
                 '"category_id": 1} in pixels.'
             )
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """A sample without annotations is at fault, or with some that are none."""
+        """Samples; those without annotations or with invalid ones are faulty."""
         self.require(dataset)
         for sample, content in _annotated(super().list_samples(dataset)):
-            missing = f"it has no {_COMPONENT}, as others have"
+            missing = f"it has no {_COMPONENT}, unlike others"
             if sample.fault or content is None:
                 yield sample._replace(label=0, fault=sample.fault or missing)
                 continue
@@ -178,7 +178,7 @@ class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
             yield [one["category_id"] for one in objects]
 
     def class_names(self, dataset: Dataset) -> list[str]:
-        """By the names beside the numbers, where there are some."""
+        """Class names from the names stored with the numbers, if there are any."""
         named: dict[int, str] = {}
         samples = islice(super().list_samples(dataset), _LOOKED_AT)
         for objects in _objects(samples):
@@ -188,21 +188,22 @@ class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
         return names_of_numbers(named)
 
 
-# WebDataset whose samples have a mask beside the image: ``0000.jpg, 0000.mask.png``.
+# WebDataset samples with a mask next to the image: ``0000.jpg, 0000.mask.png``.
 #
-# As ``image_masks`` reads folders: one number for each pixel, opened by Pillow within the reader.
-# An archive is read so where a graph takes masks, or its kind is named (``webdataset_masks:PATH``).
+# Masks are read as in ``image_masks``: one number per pixel, opened by Pillow inside the reader. An
+# archive is read in this way if a graph uses masks, or if the kind is named
+# (``webdataset_masks:PATH``).
 
 
 def mask_component(components: Any) -> str:
-    """The first component of an image file with mask or seg in its name; empty for none."""
+    """The first component with an image suffix and mask or seg in its name; empty if none."""
     files = (".png", ".bmp", ".tif", ".tiff", ".webp")
     found = sorted(name for name in components if f".{name}".endswith(files))
     return next((name for name in found if "mask" in name or "seg" in name), "")
 
 
 def find_masked(data: Any) -> dict[str, Any]:
-    """Arguments of the WebDataset reader: the images, and the component that is their mask."""
+    """Arguments of the WebDataset reader: the images and their mask component."""
     found = find_shards(data)
     return {**found, "ext": [found["ext"][0], mask_component(first_components(found["paths"][0]))]}
 
@@ -238,8 +239,8 @@ class WebDatasetMasks(Annotated, WebDataset):
         if not found:
             raise DataError(
                 f"{dataset}: its first samples have no mask (found: "
-                f"{', '.join(sorted(components))}). Write one for each image, 0000.mask.png, "
-                "with a number for each pixel."
+                f"{', '.join(sorted(components))}). Add one for each image, "
+                "0000.mask.png, with a number for each pixel."
             )
         return found
 
@@ -248,10 +249,10 @@ class WebDatasetMasks(Annotated, WebDataset):
         self._component(dataset)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """A sample without a mask is at fault, or with one of another size than its image."""
+        """Samples; those without a mask of the image's size are faulty."""
         component = self._component(dataset)
         for sample, place in with_component(super().list_samples(dataset), component):
-            fault = sample.fault or ("" if place else f"it has no {component}, as others have")
+            fault = sample.fault or ("" if place else f"it has no {component}, unlike others")
             yield sample._replace(label=0, fault=fault, mask=sample.path, mask_place=place or ())
 
     def classes_in(self, dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collection[int]]:
