@@ -1,4 +1,4 @@
-"""What is in a data folder, and which of its files cannot be used."""
+"""Contents of a data folder, and which of its files cannot be used."""
 
 from workbench.health.check import FolderCheck, check_folder
 from workbench.health.scan import FolderFacts, scan_folder

@@ -1,6 +1,6 @@
-"""Every file of a folder looked at or decoded once, to name what cannot or should not be used.
+"""Check every file of a folder, by header or by decoding it, for files that cannot be used.
 
-Also which files are equal, and which pictures nearly are.
+Also finds duplicate files and near-duplicate images.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ if TYPE_CHECKING:
 
 _KEPT_AT_ONCE = 500
 _MOST_SHOWN = 100
-"""Files in a notebook's table."""
+"""Maximum number of files in a notebook's table."""
 LEVELS: tuple[Level, ...] = ("bad", "damaged", "unusual")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FolderCheck:
-    """What a check found. ``files`` are those of ``count`` with a finding, in the reader's order.
+    """The result of a check: ``files`` are those of ``count`` with a finding, in reader order.
 
-    ``full`` says that every file was decoded. A notebook shows a table of the files.
+    ``full`` is True if every file was decoded. A notebook shows a table of the files.
 
     ::
 
@@ -74,7 +74,7 @@ class FolderCheck:
     full: bool
     files: tuple[CheckedFile, ...]
     not_read: tuple[str, ...] = ()
-    """Sentences on the files and folders there that are not read, and on empty class folders."""
+    """Sentences about files and folders that are not read and about empty class folders."""
 
     def __repr__(self) -> str:
         levels = {level: len(self.of_level(level)) for level in LEVELS}
@@ -99,13 +99,13 @@ class FolderCheck:
         return f"<p>{words}</p>{unread}<table>{head}{''.join(rows)}</table>{rest}"
 
     def to_frame(self) -> Any:
-        """A pandas frame: a row a file with a finding, with its level, size in bytes and why.
+        """A pandas data frame of the files with findings: level, size in bytes, reason.
 
         ::
 
             frame = wb.check_folder("photos", full=False).to_frame()
 
-        Raises ImportError where pandas is not installed.
+        Raises ImportError if pandas is not installed.
         """
         import pandas
 
@@ -113,7 +113,7 @@ class FolderCheck:
         return pandas.DataFrame(rows, columns=["file", "level", "size", "why"])
 
     def plot(self) -> Figure:
-        """A figure of matplotlib: how many files have each kind of finding, and none.
+        """A matplotlib figure of the number of files per kind of finding, and without findings.
 
         ::
 
@@ -123,12 +123,12 @@ class FolderCheck:
         return plot_counts({**self.counts, "nothing found": sound}, "files", repr(self)[1:-1])
 
     def of_level(self, *levels: Level) -> tuple[CheckedFile, ...]:
-        """The files whose worst finding is of one of these levels."""
+        """The files whose worst finding has one of these levels."""
         return tuple(file for file in self.files if file.level in levels)
 
     @property
     def bad(self) -> tuple[CheckedFile, ...]:
-        """Those that DALI cannot read or decode.
+        """The files that DALI cannot read or decode.
 
         ::
 
@@ -139,7 +139,7 @@ class FolderCheck:
 
     @property
     def decoded(self) -> int:
-        """How many files were decoded whole: of a full check all but the bad ones, else none.
+        """Number of completely decoded files: all but the bad ones in a full check, else 0.
 
         ::
 
@@ -149,7 +149,7 @@ class FolderCheck:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many files have each kind of finding, the worst kinds first.
+        """Number of files per kind of finding, worst kinds first.
 
         ::
 
@@ -161,8 +161,8 @@ class FolderCheck:
     def good_list(self) -> bytes:
         """DALI's ``file_list`` of the files that are neither bad nor damaged: path and label.
 
-        Paths are absolute. One with a line break is left out, which its finding says. Raises
-        DataError where no file is left, and for data that no list can name.
+        Paths are absolute. Paths with a line break are omitted and reported as findings. Raises
+        DataError if no file is left, and for data that a list cannot name.
 
         ::
 
@@ -186,33 +186,34 @@ class FolderCheck:
         return written
 
     def write_good(self, folder: str) -> str:
-        """Write the samples that are neither bad nor damaged into a new folder; gives its path.
+        """Write the samples that are neither bad nor damaged to a new folder and return its path.
 
-        For records, which no list can name: links to the given data and indices of what is left,
-        or for COCO other annotations. A program takes the path that this returns in their place.
-        Raises DataError where none is left or the folder is there already, and OSError.
+        For records, which a list cannot name, the folder contains links to the data and new
+        indices; for COCO, new annotations. Programs accept the returned path instead of the
+        original. Raises DataError if no sample is left or the folder exists, and OSError.
         """
         names = self.skipped
         if self.dataset.in_memory:
             listed = ", ".join(sorted(names, key=int)[:20])
             raise DataError(
-                f"{self.dataset} is a {load_source(self.dataset.kind).about}, of which nothing is "
-                f"written: leave the {len(names):,} out where it is made, by index: {listed}."
+                f"{self.dataset} is a {load_source(self.dataset.kind).about}, which "
+                f"cannot exclude samples. Remove these {len(names):,} where the data are "
+                f"created, by index: {listed}."
             )
         if all(file.name in names for file in list_samples(self.dataset)):
             raise DataError(f"No sample of {self.dataset} can be used.")
         if os.path.lexists(folder):
-            raise DataError(f"{folder} is there already. Name a new folder.")
+            raise DataError(f"{folder} already exists. Use a new folder.")
         return os.fspath(write_without(self.dataset, names, Path(folder)))
 
     @property
     def skipped(self) -> frozenset[str]:
-        """Names of the samples that a program skips: those that are bad or damaged."""
+        """Names of the bad or damaged samples, which a program skips."""
         return frozenset(file.file for file in self.of_level("bad", "damaged"))
 
     @property
     def unlistable(self) -> tuple[str, ...]:
-        """Names of the good files that ``good_list`` leaves out, for a line break in them."""
+        """Names of good files that ``good_list`` omits because they contain a line break."""
         skipped = self.skipped
         return tuple(
             file.name
@@ -221,7 +222,7 @@ class FolderCheck:
         )
 
     def describe_skipped(self) -> str:
-        """How many of the files a program skips, by level."""
+        """Number of files that a program skips, by level."""
         counts: dict[str, int] = {
             level: sum(map(_is_file, self.of_level(level))) for level in LEVELS[:2]
         }
@@ -233,7 +234,7 @@ class FolderCheck:
         return f"{number} ({words})" if words else number
 
     def bad_list(self) -> bytes:
-        """The paths of the others, one a line; none with a line break, nor what is no file."""
+        """The paths of the other files, one per line, without those that contain a line break."""
         named = self.of_level("bad", "damaged")
         files = (file for file in list_samples(self.dataset) if file.path and file.nbytes != 0)
         paths = {file.name: file.path for file in files if fits_list(file)}
@@ -255,14 +256,15 @@ def check_folder(
     roots: Roots | None = None,
     on_silence: Callable[[bool], None] = warn_of_silence,
 ) -> FolderCheck:
-    """Check every file; none is changed.
+    """Check every file of a dataset without changing any.
 
-    A full check decodes each as DALI does (about as long as DALI takes), another reads headers and
-    ends (0.1 ms a file and core). What an earlier check found of a file that did not change since
-    is taken over, unless ``again``: so one that was stopped goes on. ``on_progress`` hears how many
-    files are done, of how many; ``stop`` is asked after each. ``on_silence`` as of ``Engine``. A
-    file outside the ``roots`` is bad, and not read. Raises DataError where the data cannot be read
-    or hold no file, EngineError where no worker starts, and CancelledError.
+    A full check decodes each file as DALI does and takes about as long; otherwise only header and
+    end are read (0.1 ms per file and core). Results of an earlier check are reused for unchanged
+    files unless ``again`` is True, so a stopped check continues. ``on_progress`` is called with the
+    number of checked files and the total; ``stop`` is called after each file and cancels the check
+    if it returns True. ``on_silence`` is as for ``Engine``. A file outside the ``roots`` counts as
+    bad and is not read. Raises DataError if the data cannot be read or contain no file, EngineError
+    if no worker starts, and CancelledError.
 
     ::
 
@@ -292,7 +294,7 @@ def check_folder(
             raise CancelledError("Cancelled.")
 
     by_name = {file.name: file for file in files}
-    frames = load_source(dataset.kind).decodes_images  # which are alike, one after the other
+    frames = load_source(dataset.kind).decodes_images  # similar ones are next to each other
     like = {} if frames else find_duplicates(every, by_name, check_cancelled)
     broken = {file.name: LINE_BREAK for file in files if not fits_list(file)}
     for more in (broken, like):
@@ -306,12 +308,12 @@ def check_folder(
 
 
 def _is_file(one: CheckedFile) -> bool:
-    """Whether it is one of those that are counted."""
+    """Whether it is a counted file."""
     return all(finding.kind != "of no sample" for finding in one.findings)
 
 
 def _unchanged(record: CheckRecord, files: Sequence[Sample]) -> dict[str, CheckedFile]:
-    """The files that are known and did not change since, nor did what says that one is at fault."""
+    """Recorded results of files whose content and faults are unchanged."""
     known = record.load()
     found: dict[str, CheckedFile] = {}
     for file in (each for each in files if known and not each.fault):
@@ -326,7 +328,7 @@ def _unchanged(record: CheckRecord, files: Sequence[Sample]) -> dict[str, Checke
 
 
 def _kept(record: CheckRecord, checked: Iterator[CheckedFile]) -> Iterator[CheckedFile]:
-    """The same, each kept in the record, however it ends."""
+    """Yield the results and record each, even if the iteration is aborted."""
     waiting: list[CheckedFile] = []
     try:
         for one in checked:
@@ -348,10 +350,10 @@ def find_duplicates(
     samples: Mapping[str, Sample],
     check_cancelled: Callable[[], None],
 ) -> dict[str, Finding]:
-    """For each file like an earlier one what it is like. ``samples`` has each by its name.
+    """For each duplicate file, the finding that names the earlier one.
 
-    Files are the same where their bytes are. Pictures are nearly the same where their
-    ``image_hash`` is, which only a full check knows.
+    ``samples`` maps names to samples. Files are duplicates if their bytes are equal. Images are
+    near-duplicates if their ``image_hash`` is equal, which only a full check computes.
     """
     usable = [one for one in checked if one.level != "bad"]
     found: dict[str, Finding] = {}
@@ -370,7 +372,7 @@ def _same_bytes(
     samples: Mapping[str, Sample],
     check_cancelled: Callable[[], None],
 ) -> list[list[str]]:
-    """Names of the same files, by groups. Only files of one size are read."""
+    """Groups of names of identical files. Only files of equal size are read."""
     by_size: dict[int, list[str]] = defaultdict(list)
     for one in checked:
         by_size[one.size].append(one.file)
@@ -397,40 +399,39 @@ def _digest(sample: Sample) -> bytes:
                 digest.update(part)
             return digest.digest()
     except OSError:
-        return b""  # gone in the meantime
+        return b""  # deleted in the meantime
 
 
-# What is known of files from earlier checks, so that one that was stopped goes on.
+# Cache of earlier checks, so that a stopped check continues.
 #
-# A file below the user's cache (XDG Base Directory Specification 0.8), one for each folder and kind
-# of check::
+# One file per folder and kind of check in the user's cache (XDG Base Directory Specification 0.8)::
 #
 #     $XDG_CACHE_HOME/dali-workbench/checks/<hash of the folder>-full.jsonl
 
 _VERSION = 2
-"""To be raised where a check finds something else in the same file."""
+"""Increase when a check finds something else in the same file."""
 
 
 def cache_folder() -> Path:
-    """Where the workbench keeps what can be made again; it need not exist."""
+    """The cache folder of the workbench, which need not exist."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     root = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
     return root / "dali-workbench"
 
 
 class CheckRecord:
-    """The files of one dataset that were checked. A record that cannot be kept is not kept."""
+    """Cached results of one dataset. Errors while writing the cache are ignored."""
 
     def __init__(self, dataset: Dataset, full: bool) -> None:
-        # Boxes of records are faults of one kind alone.
+        # Boxes of records are faults of one kind only.
         read = f"{dataset.kind}\n{dataset.identity}"
         name = hashlib.sha256(os.fsencode(read)).hexdigest()[:24]
         kind = "full" if full else "quick"
         self.path = cache_folder() / "checks" / f"{name}-{kind}.jsonl"
-        self._kept = not dataset.in_memory  # which goes with its process
+        self._kept = not dataset.in_memory  # deleted with its process
 
     def load(self) -> dict[str, CheckedFile]:
-        """Every file that is known, by its name."""
+        """All cached results by file name."""
         known: dict[str, CheckedFile] = {}
         with suppress(OSError), self.path.open(encoding="ascii") as lines:
             for line in lines:
@@ -439,11 +440,11 @@ class CheckRecord:
         return known
 
     def append(self, files: Iterable[CheckedFile]) -> None:
-        """Keep these too."""
+        """Add results to the cache."""
         self._write("a", self.path, files)
 
     def replace(self, files: Iterable[CheckedFile]) -> None:
-        """Keep these, and no others."""
+        """Replace the cache."""
         temporary = self.path.with_suffix(f".{os.getpid()}")
         self._write("w", temporary, files)
         with suppress(OSError):
@@ -462,11 +463,11 @@ def _lines(files: Iterable[CheckedFile]) -> Iterator[str]:
     for one in files:
         findings = [[finding.kind, finding.reason] for finding in one.findings]
         row = [_VERSION, one.file, one.size, one.modified, findings, one.image_hash.hex()]
-        yield json.dumps(row) + "\n"  # in ASCII: names need not be UTF-8
+        yield json.dumps(row) + "\n"  # ASCII: names need not be UTF-8
 
 
 def _read(line: str) -> CheckedFile | None:
-    """The file of a line; None for one that was cut short or is of another version."""
+    """Parse a line; None if it is truncated or of another version."""
     try:
         version, file, size, modified, findings, image_hash = json.loads(line)
         found = tuple(Finding(kind, reason) for kind, reason in findings if kind in KINDS)
@@ -476,10 +477,10 @@ def _read(line: str) -> CheckedFile | None:
     return known if version == _VERSION else None
 
 
-# A check as a web page that stands on its own, with a small picture of each file that has one.
+# A check as a self-contained web page with thumbnails.
 
 PICTURES = 1_000
-"""Files that are shown with a picture: 3 kB each."""
+"""Maximum number of thumbnails, 3 kB each."""
 _SIDE = 96
 _STYLE = """
 body { font: 14px/1.4 system-ui, sans-serif; margin: 2rem; color: #222; background: #fff }
@@ -490,7 +491,7 @@ tr { border-top: 1px solid #ddd } img { display: block; max-width: 96px; max-hei
 
 
 def html_report(check: FolderCheck) -> str:
-    """The page: what was found how often, then each file with its findings, the worst first."""
+    """The page: a summary of the findings, then the files with their findings, worst first."""
     samples = {file.name: file for file in list_samples(check.dataset)}
     order = [*check.bad, *check.of_level("damaged"), *check.of_level("unusual")]
     rows = [
@@ -519,7 +520,7 @@ def _row(one: CheckedFile, picture: str) -> str:
 
 
 def _picture(sample: Sample | None) -> str:
-    """A small picture as an ``img``; empty for a file that gives none."""
+    """A thumbnail as an ``img`` element; empty if there is none."""
     try:
         if sample is None or not os.path.isfile(sample.path):
             return ""

@@ -1,4 +1,4 @@
-"""A quick look at a data folder: how many images, of which classes and formats, how large."""
+"""Quick scan of a data folder: number of images, classes, formats and sizes."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class FolderFacts:
-    """What a folder holds.
+    """Contents of a folder.
 
-    ``formats`` counts files by the format that their names claim; of samples that many are in one
-    file, those of ``SAMPLE`` by their headers.
+    ``formats`` counts files by suffix; if files hold many samples, it counts the headers of
+    ``SAMPLE`` samples.
     """
 
     root: str
@@ -54,56 +54,55 @@ class FolderFacts:
     formats: dict[str, int] = field(default_factory=dict)
     smallest: tuple[int, int] | None = None
     largest: tuple[int, int] | None = None
-    """(width, height) in pixels, of as many images as ``SAMPLE``; None where none can be opened."""
+    """(width, height) in pixels, among ``SAMPLE`` images; None if none can be opened."""
     class_counts: dict[str, int] = field(default_factory=dict)
-    """Images of each class, or ``targets``, by name; by number where it has none. Empty where there
-    are none, or more than ``MOST_NUMBERS`` without a name."""
+    """Number of images, or of ``targets``, by class name (by number if unnamed). Empty if there are
+    no classes, or more than ``MOST_NUMBERS`` without a name."""
     targets: Literal["", "boxes", "masks"] = ""
-    """What is counted of each class: its boxes, or the masks that have it; empty for images."""
+    """Annotations counted per class: boxes, or masks that contain it; empty: images are counted."""
     targets_of: int = 0
-    """In so many images, of which every one has a target that can be read; 0: in all."""
+    """Number of images counted, all with readable annotations; 0: all images."""
     without_targets: int = 0
-    """Images that have none, where that is known: sound, and passed over with ``skip_empty``."""
+    """Images without annotations, if known: valid, but skipped with ``skip_empty``."""
     at_fault: int = 0
-    """Samples that lack what the others have, or whose targets cannot be read, and empty files;
-    of as many images as ``SAMPLE`` also those whose header or mask is bad. ``check_folder`` looks
-    at all of them."""
+    """Samples without required parts or with unreadable annotations, and empty files; also invalid
+    headers and masks among ``SAMPLE`` images. ``check_folder`` checks all images."""
     of_no_sample: int = 0
-    """Entries at fault that belong to no sample: masks without an image."""
+    """Faulty entries that belong to no sample: masks without an image."""
     first_fault: str = ""
-    """The name and the reason of the first of both."""
+    """Name and fault of the first entry of both kinds."""
     other_size: int = 0
-    """Of as many images as ``SAMPLE`` those of another size than their targets were written for."""
+    """Images among ``SAMPLE`` whose size differs from that of their annotations."""
     first_other_size: str = ""
-    """The name of the first of these, and both sizes."""
+    """The name of the first one, and both sizes."""
     odd_boxes: int = 0
-    """Of as many images as ``SAMPLE`` those with a box over the edge or without width or height."""
+    """Images among ``SAMPLE`` with a box over the edge or without width or height."""
     first_odd_box: str = ""
-    """The name of the first of these, and the box."""
+    """The name of the first one, and the box."""
     unnamed: int = 0
-    """Numbers that a mask has and no class does, where they are too many to be any."""
+    """Mask values without a class name, if they are too many to be classes."""
     passed_over: dict[str, int] = field(default_factory=dict)
-    """Images of other formats that the reader passes over, by format."""
+    """Images in formats that the reader skips, by format."""
     not_read: tuple[str, ...] = ()
-    """Sentences on the files and folders there that are not read, and on empty class folders."""
+    """Sentences about files and folders that are not read and about empty class folders."""
     size_counts: dict[str, int] = field(default_factory=dict)
-    """How many of those images have each size, the smallest first: ``640×480``, or where there are
-    more than ``MOST_SIZES``, the span that their longer side lies in: ``513 … 768``."""
+    """Number of images among ``SAMPLE`` per size, smallest first: ``640×480``; with more than
+    ``MOST_SIZES`` sizes, per range of the longer side: ``513 … 768``."""
 
 
 SAMPLE = 400
-"""Images whose header is read for their size and for faults, 0.2 ms each."""
+"""Number of images whose headers are read, 0.2 ms each."""
 _COUNTED = ("missing", "empty")
-"""Kinds of findings that are counted of all files."""
+"""Kinds of findings that are counted for all files."""
 MOST_SIZES = 8
 MOST_NUMBERS = 256
-"""Without names; more are of instances, or of colours."""
+"""Maximum number of unnamed classes; more are instances or colours."""
 LONGER_SIDES = (128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
-"""Upper ends of the spans, in pixels."""
+"""Upper ends of the ranges, in pixels."""
 
 
 TOLD_EACH = 10_000
-"""Files."""
+"""Number of files between progress reports."""
 
 
 def scan_folder(
@@ -114,11 +113,11 @@ def scan_folder(
 ) -> FolderFacts:
     """Count the files that the exported script reads. About 2 s for a million files.
 
-    ``kind`` is that of the source which reads them, where it is not the data's own: classes, and
-    what is at fault, are then those of the targets that it gives.
+    ``kind`` is the source kind that reads them, if it differs from the detected kind; classes and
+    faults are then those of its annotations.
 
-    Those outside the ``roots`` are counted only. ``on_progress`` hears how many there are so far,
-    each ``TOLD_EACH``; what it raises ends the count. Raises DataError for a folder that is
+    Files outside the ``roots`` are only counted. ``on_progress`` is called with the count every
+    ``TOLD_EACH`` files; an exception in it ends the scan. Raises DataError for a folder that is
     missing, is a file, cannot be read or has no images.
     """
     dataset = open_dataset(data)
@@ -148,7 +147,7 @@ def scan_folder(
             formats[_FORMATS.get(suffix, suffix.upper())] += 1
         if roots is not None and roots.refusal(file.path):
             continue
-        # Every file has the same chance to be in the sample (reservoir sampling, Vitter 1985).
+        # Reservoir sampling (Vitter 1985): every file is equally likely to be in the sample.
         at = len(sample) if len(sample) < SAMPLE else chance.randrange(count)
         if at < SAMPLE:
             sample[at : at + 1] = [file]
@@ -212,7 +211,7 @@ def scan_folder(
 
 
 def _inside(sample: Sample, roots: Roots | None) -> Sample:
-    """The sample, without its mask if that lies outside the roots."""
+    """The sample, without its mask if that is outside the roots."""
     refused = roots is not None and sample.mask and roots.refusal(sample.mask)
     return sample._replace(mask="") if refused else sample
 
@@ -224,7 +223,7 @@ def _count_classes(
     roots: Roots | None,
     check: Callable[[], None],
 ) -> tuple[Mapping[int, int], int]:
-    """How often there is each class, by number, and in how many images; 0: in all."""
+    """Count the classes by number; also the number of images counted, 0 for all."""
     kind = load_source(dataset.kind)
     if (of_classes := kind.class_counts(dataset)) is not None:
         return dict(enumerate(of_classes)), 0
@@ -244,10 +243,10 @@ def _count_classes(
 
 
 def _by_name(counts: Mapping[int, int], names: Sequence[str], targets: str) -> dict[str, int]:
-    """Of data whose samples have all the one label 0, without a name, none."""
+    """Counts by class name; empty if all samples have the label 0 without a name."""
     if not names and not targets and set(counts) <= {0}:
         return {}
-    first = targets == "boxes" and not counts.get(0)  # 0 is the background, which has no box
+    first = targets == "boxes" and not counts.get(0)  # class 0 is the background, without boxes
     found: Counter[str] = Counter()
     for number in [*range(first, len(names)), *sorted(set(counts) - set(range(len(names))))]:
         found[names[number] if 0 <= number < len(names) else str(number)] += counts.get(number, 0)
@@ -284,4 +283,4 @@ def _header(sample: Sample) -> _Header | None:
                 upright_size(image),
             )
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
-        return None  # `check_folder` says what is wrong with it
+        return None  # `check_folder` reports the cause

@@ -1,4 +1,4 @@
-"""Programs that skip bad files: the data are checked, and the program reads the good samples."""
+"""Programs that skip bad files: check the data and write a list of the good samples."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ def export(
     plain: bool = False,
     skip_bad: bool = False,
 ) -> Export:
-    """The graph as code for a target; nothing is written before ``write`` of the result.
+    """Export the graph as code for a target. Call ``write`` of the result to write files.
 
-    ``catalog`` is that of the installed DALI by default. ``with_`` is empty or one of these:
+    ``catalog`` defaults to that of the installed DALI. ``with_`` is empty or one of these:
 
-    - ``training``: a loop that trains comes with a loader.
-    - ``samples``: batches of ``pytorch``, ``lightning`` and ``jax`` also have the file name and
+    - ``training``: adds a training loop to a loader.
+    - ``samples``: batches of ``pytorch``, ``lightning`` and ``jax`` also contain the file name and
       the random values of each sample, which ``wb.replay`` shows again.
     - ``training+samples``: both.
     - ``capture``: DALI's capture mode, for ``dynamic``.
 
-    ``data`` is what the code will read, if it is known: the code lists the files of a folder
-    without class folders, and its docstring the warnings about the data. ``facts`` are those of
-    ``data`` by parameter, if they were read before (``workbench.sources.data_facts``); ``{}``
-    omits these warnings. With ``skip_bad`` other facts are read anew, of the good samples.
+    ``data`` is what the code will read, if known: the code then lists the files of a folder without
+    class folders, and its docstring contains warnings about the data. ``facts`` are properties of
+    ``data`` by parameter, if computed already (``workbench.sources.data_facts``); ``{}`` omits
+    these warnings. With ``skip_bad`` the properties of the good samples are computed again.
 
-    ``skip_bad`` decodes all of ``data`` as ``check_folder`` does, and the program reads a list of
-    the samples that are neither bad nor damaged (of records links and an index), which is next to
-    it. The main file carries the graph in a comment at its end, by which ``from_file`` reads it
-    back exactly and without running it, and where files are decoded the command that names a bad
-    one, unless ``plain``.
+    ``skip_bad`` decodes all of ``data`` as ``check_folder`` does; the program then reads a list of
+    the samples that are neither bad nor damaged (for records, links and an index), stored next to
+    it. Unless ``plain``, the main file ends with the graph in a comment, from which ``from_file``
+    restores it exactly without running the file, and programs that decode files contain the command
+    that finds a bad one.
 
-    Raises GraphFaultsError where the graph cannot run, GraphExportError where it cannot go to the
-    target or there is no such target; with ``skip_bad`` also ArgumentError without ``data``,
-    DataError where no sample is good or none can be skipped, and as ``check_folder``::
+    Raises GraphFaultsError if the graph cannot run, GraphExportError if the target is unknown or
+    does not support the graph; with ``skip_bad`` also ArgumentError without ``data``, DataError if
+    no sample is good or the kind cannot exclude samples, and the errors of ``check_folder``::
 
         loader = wb.export(graph, "pytorch", with_="training", plain=True)
         print(loader.main.text)
@@ -62,7 +62,9 @@ def export(
     if not skip_bad:
         return export_all(graph, target, catalog, with_=with_, data=data, facts=facts, plain=plain)
     if data is None:
-        raise ArgumentError("export: skip_bad is True, and nothing says what is read. Give data.")
+        raise ArgumentError(
+            "export: skip_bad is True, but data is missing. Pass the data to check."
+        )
     catalog = catalog or load_catalog()
     require_sound(graph, catalog)
     datasets = open_datasets(data)
@@ -76,9 +78,9 @@ def export(
 def without_check(
     graph: Graph, target: str, catalog: Catalog, with_: str, data: Datasets
 ) -> Export:
-    """The program that reads all files: what refuses it is told before they are checked.
+    """The program that reads all files, so that export errors are raised before the check.
 
-    Raises GraphExportError, also where the target cannot skip bad files.
+    Raises GraphExportError, also if the target cannot skip bad files.
     """
     require_skips_bad(target)
     return export_all(graph, target, catalog, with_=with_, data=data, facts={}, plain=True)
@@ -87,9 +89,10 @@ def without_check(
 def without_bad(
     data: Datasets, check: Callable[[Dataset], FolderCheck] = check_folder
 ) -> tuple[GoodData, str]:
-    """The data without bad and damaged samples, and a sentence on how many are skipped.
+    """The data without bad and damaged samples, and a sentence with the number skipped.
 
-    Raises DataError where no sample is left or none can be skipped, and as ``check``.
+    Raises DataError if no sample is left or the kind cannot exclude samples, and the errors of
+    ``check``.
     """
     found = {dataset: check(dataset) for dataset in dict.fromkeys(data.values())}
     good = GoodData(data, {name: found[each].skipped for name, each in data.items()})
