@@ -126,7 +126,7 @@ def test_what_only_makes_way_is_kept_where_both_are_faster(
 
 @pytest.mark.parametrize(
     ("pixels", "words"),
-    [(FAR, "21.0 dB on these data: less than 35"), (SAME.__class__(other="shapes"), "shapes")],
+    [(FAR, "21.0 dB on these data, below 35"), (SAME.__class__(other="shapes"), "shapes")],
 )
 def test_pixels_too_far_from_the_original_are_not_measured(
     monkeypatch: pytest.MonkeyPatch, photos: Path, pixels: Any, words: str
@@ -147,7 +147,7 @@ def test_an_exact_rewrite_with_one_byte_that_differs_is_refused(
     found = proposed(photos)
     assert [one.name for one in found.proposals] == ["colour-into-twist"]
     assert {one.rejected for one in found.rejected} == {
-        "its pixels are not the same here, bit for bit"
+        "its pixels are not bit-identical on these data"
     }
 
 
@@ -276,7 +276,7 @@ def test_for_real_a_lie_is_found_and_a_law_is_not(
     monkeypatch.setattr("workbench.optimiser.result.load_rewrites", lambda: known)
     found = optimise(slow_graph(), str(photos), config=SHORT)
     told = {one.name: one for one in (*found.proposals, *found.rejected)}
-    assert told["a-lie"].rejected == "its pixels are not the same here, bit for bit"
+    assert told["a-lie"].rejected == "its pixels are not bit-identical on these data"
     assert told["a-lie"].difference.equal < 1
     assert told["colour-after-crop"].difference.identical
 
@@ -320,7 +320,7 @@ def test_a_time_measures_as_many_as_it_has_room_for(
     found = proposed(photos, seconds=seconds)
     assert seen == [[ORIGINAL], [ORIGINAL, CONTROL, *NAMES[:kept]]]
     late = {one.name: one.rejected for one in found.rejected}
-    assert late == dict.fromkeys(NAMES[kept:], "the time was up before it was measured: give more")
+    assert late == dict.fromkeys(NAMES[kept:], "not measured within the time limit: increase it")
     assert found.interrupted == (kept < len(NAMES))
 
 
@@ -328,7 +328,7 @@ def test_a_time_that_is_too_short_for_one_says_how_long_it_takes(
     monkeypatch: pytest.MonkeyPatch, photos: Path, clock: list[float]
 ) -> None:
     make_up(monkeypatch, {ORIGINAL: 4.0})
-    with pytest.raises(EngineError, match=r"20 s leave no time .* Give about 54 s or more"):
+    with pytest.raises(EngineError, match=r"20 s are too short .* Allow about 54 s or more"):
         proposed(photos, seconds=20)
     with pytest.raises(ArgumentError, match=r"seconds is 5. Give 20.0 or more"):
         proposed(photos, seconds=5)
@@ -345,7 +345,7 @@ def test_what_the_time_does_not_compare_is_not_measured(
     found = proposed(photos, seconds=60)
     assert seen[-1] == [ORIGINAL, CONTROL, NAMES[0]]
     assert [one.rejected for one in found.rejected] == [
-        "the time was up before it was compared: give more"
+        "not compared within the time limit: increase it"
     ] * 2
     assert found.interrupted
 
@@ -443,7 +443,7 @@ def test_it_is_applied_by_name_with_what_it_needs_by_class_or_whole(found: Optim
     assert ops(found.apply("exact"))[1:] == ["decoders.image_crop", "contrast", "brightness"]
     assert found.apply("crop-in-decoder") == found.apply("exact")
     assert found.apply(*NAMES) == rewritten(TypedGraph(found.graph, CATALOG), NAMES)
-    with pytest.raises(GraphEditError, match=r"'join-crops' is not proposed\. Give colour-after"):
+    with pytest.raises(GraphEditError, match=r"'join-crops' is not proposed\. Use colour-after"):
         found.apply("join-crops")
 
 
@@ -478,4 +478,4 @@ def test_pictures_stand_once_where_the_pixels_stay_from_one_to_the_next(
     three.append(replace(near, difference=farther))
     again = replace(found, proposals=tuple(three))
     assert again.pictures == {first.name: far.worst, near.name: farther.worst}
-    assert again._repr_html_().count("farthest from the original:") == 2
+    assert again._repr_html_().count("largest difference from the original:") == 2

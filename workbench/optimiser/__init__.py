@@ -1,4 +1,4 @@
-"""Faster graphs that give the same pixels: rewrites, compared and measured on the user's data."""
+"""Faster graphs with the same pixels: rewrites, compared and measured on the user's data."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def optimise(
     config: MeasurementConfig | None = None,
     on_progress: Progress = lambda share, text: None,
 ) -> Optimisation:
-    """Rewrites that make a graph faster on these data, each with its gain and its difference.
+    """Find rewrites that make a graph faster on these data: speed-ups and pixel differences.
 
-    Every rewrite of ``workbench.graph.rewrites`` (or those named) that finds a place is done behind
-    those before it. Its outputs are compared with the graph's over two batches: *exact* ones must
-    give every byte, *near* ones at least 35 dB. Then all are measured in turns, beside the graph
-    twice: what is slower by more than that control's noise is not proposed. Takes about 10 s for
-    each, and no more than ``seconds`` (20 or more) in all: what finds no room in them is not
-    proposed and says so. Without ``on_progress`` a bar shows how far it is. Ctrl-C keeps what was
-    measured until then.
+    Each rewrite of ``workbench.graph.rewrites`` (or those named) that applies is added after the
+    previous ones. Its outputs are compared with the graph's over two batches: *exact* rewrites must
+    be bit-identical, *near* ones need at least 35 dB PSNR. Then all are measured, interleaved with
+    two copies of the original as a control; a rewrite that is slower by more than the control's
+    noise is rejected. Takes about 10 s per rewrite, at most ``seconds`` (20 or more) in total;
+    rewrites for which no time is left are rejected with that reason. Without ``on_progress`` a
+    progress bar is shown. Ctrl-C keeps the results so far.
 
     ::
 
@@ -49,8 +49,8 @@ def optimise(
         print(found)
         faster = found.apply("exact")
 
-    Raises GraphFaultsError where the graph cannot run, DataError for the data, GraphEditError for
-    a rewrite that there is not, and EngineError where nothing can be measured (in that time).
+    Raises GraphFaultsError if the graph cannot run, DataError for the data, GraphEditError for an
+    unknown rewrite, and EngineError if nothing can be measured (in that time).
     """
     named = (rewrites,) if isinstance(rewrites, str) else rewrites
     run = OptimisationExperiment(graph, data, named, seconds=seconds, measurement_config=config)

@@ -1,6 +1,6 @@
-"""How far a rewritten graph's outputs lie from the original's, on the user's data and draws.
+"""Output differences between a rewritten graph and the original, on the same data and seeds.
 
-The task runs inside the worker process.
+The task runs in the worker process.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from workbench.preview.views.difference import DifferenceSums, psnr_of
 from workbench.sources import Datasets
 
 WORST = 2
-"""Samples that are shown beside each other."""
+"""Number of worst samples shown side by side."""
 _SIDE = 96
 ROUNDINGS = 8
-"""How many the floats of an output that is no image may differ by and count as rounded."""
+"""Rounding errors by which floats of a non-image output may differ and still count as equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorstSample:
-    """A sample that lies far from the original: which it is, its PSNR in dB, both as JPEG."""
+    """A sample with a large difference: its file, PSNR in dB, and both images as JPEG."""
 
     batch: int
     sample: int
@@ -44,14 +44,14 @@ class WorstSample:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What differs between two graphs' outputs over the same samples.
+    """Difference between two graphs' outputs over the same samples.
 
-    ``largest`` and ``mean`` are absolute, in the units of the values of the image outputs; ``psnr``
-    in dB, infinite where nothing differs: the peak is 255 for bytes, and for other types the extent
-    of the original's values. ``equal`` (0 to 1) of the values are the same, bit for bit.
-    ``rounded`` names outputs that are no images whose floats differ in their last bits alone: boxes
-    that were moved in another order. ``other`` says what differs besides: a shape, an element type,
-    an output that is no image.
+    ``largest`` and ``mean`` are absolute differences of image values, in their units; ``psnr`` is
+    in dB, infinite without a difference, with a peak of 255 for bytes and the original's value
+    range for other types. ``equal`` (0 to 1) is the fraction of bit-identical values. ``rounded``
+    names non-image outputs whose floats differ only in their last bits, as boxes transformed in
+    another order do. ``other`` describes any other difference: a shape, an element type, a
+    non-image output.
     """
 
     samples: int = 0
@@ -65,13 +65,13 @@ class Difference:
 
     @property
     def identical(self) -> bool:
-        """Whether every byte is the same."""
+        """Whether every byte is equal."""
         return not (self.other or self.rounded) and self.equal == 1.0 and self.psnr == math.inf
 
 
 @dataclass(slots=True)
 class _Sums(DifferenceSums):
-    """Of one output so far."""
+    """Running sums of one output."""
 
     ends: tuple[float, float] = (math.inf, -math.inf)
     worst: list[WorstSample] = field(default_factory=list)
@@ -81,7 +81,7 @@ class _Sums(DifferenceSums):
 def compare_outputs(
     worker: Worker, one: Graph, other: Graph, data: Datasets, batches: int
 ) -> Difference:
-    """Task: the first ``batches`` batches of two graphs, compared sample by sample.
+    """Task: compare the first ``batches`` batches of two graphs sample by sample.
 
     Raises PipelineError and DataError.
     """
@@ -120,7 +120,7 @@ def compare_outputs(
 
 
 def _in_last_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Whether floats differ by no more than some roundings of the largest of them, or of 1."""
+    """Whether floats differ by at most a few rounding errors of the largest value, or of 1."""
     if a.dtype.kind != "f":
         return False
     largest = max(1.0, float(np.abs(a).max(initial=0.0)))
@@ -140,7 +140,7 @@ def _add(
     error = sums.add(a, b)
     if not error and a.tobytes() == b.tobytes():
         return
-    if len(sums.worst) < WORST or error > sums.worst[-1].psnr:  # until the peak is known: the error
+    if len(sums.worst) < WORST or error > sums.worst[-1].psnr:  # the error, until the peak is known
         pictures = [_picture(each, layout, scaling) for each in (a, b)]
         sums.worst.append(replace(told, psnr=error, before=pictures[0], after=pictures[1]))
         sums.worst = sorted(sums.worst, key=lambda one: -one.psnr)[:WORST]
@@ -170,7 +170,7 @@ def _peak(sums: _Sums) -> float:
 
 
 def _picture(array: NDArray[Any], layout: str, scaling: Scaling | None) -> bytes:
-    """Of one sample a small JPEG; empty where it is no picture."""
+    """A small JPEG of one sample; empty if it is not an image."""
     from PIL import Image
 
     if sorted(layout) not in (["C", "H", "W"], ["H", "W"]):

@@ -1,4 +1,4 @@
-"""Which rewrites bring speed: compared with the original first, then measured in turns."""
+"""Experiment that compares each rewrite with the original, then measures all interleaved."""
 
 from __future__ import annotations
 
@@ -44,26 +44,26 @@ from workbench.optimiser.proposal import LEAST_PSNR, Proposal
 from workbench.sources import Data
 
 ORIGINAL, CONTROL = "as it is", "as it is, again"
-"""The rows of the graph itself: what gains are over, and what says how far noise goes."""
+"""Rows of the graph itself: the baseline of speed-ups, and the control that shows the noise."""
 BATCHES = 2
-"""Compared for each rewrite."""
+"""Number of batches compared per rewrite."""
 _COMPARING = 0.2
-"""Share of the progress."""
+"""Fraction of the progress bar."""
 _PROBE_UNTIL, _COMPARE_UNTIL = 0.2, 0.5
-"""Of a time that is given: the look at how fast the graph is, then the comparisons of pixels."""
-LATE = "the time was up before it was {}: give more"
+"""Fractions of the time budget at which the speed estimate and the pixel comparisons end."""
+LATE = "not {} within the time limit: increase it"
 
 OPTIMISE_CONFIG = MeasurementConfig(
     round_seconds=0.5, round_batches=4, rounds=6, warm_up_rounds=3, budget=3.0
 )
-"""Six rounds are the fewest whose interval has 95 %."""
+"""Six rounds are the minimum for a 95 % confidence interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateRewrite:
-    """A rewrite done behind others, and the graph that it leads to.
+    """A rewrite applied after others, and the resulting graph.
 
-    ``kind`` is its class in the original graph, and ``near`` behind one that is.
+    ``kind`` is its class for the original graph, and ``near`` after a near one.
     """
 
     name: str
@@ -72,10 +72,10 @@ class CandidateRewrite:
 
 
 def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
-    """The rewrites that change a graph, one after another, those that are exact in it first.
+    """The rewrites that change a graph, applied one after another, exact ones first.
 
-    What finds a place only behind a later one comes behind that. A step's graph is what
-    ``rewritten`` gives for its name and the names before it.
+    A rewrite that applies only after a later one follows it. Each graph is the result of
+    ``rewritten`` for the rewrite's name and all names before it.
     """
     classes: dict[str, Class] = {
         name: find_rewrite(name).class_in(typed) for name in in_order(names)
@@ -97,10 +97,10 @@ def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[CandidateRewrit
 
 
 def needs_of(typed: TypedGraph, names: Sequence[str]) -> tuple[str, ...]:
-    """Of the names before the last those without which the last changes nothing."""
+    """Names before the last one without which the last one changes nothing."""
     graph = typed.graph
     *needed, name = names
-    if rewritten(typed, [name]) != graph:  # as most do: not all of the others one by one
+    if rewritten(typed, [name]) != graph:  # the usual case: skip testing each name
         return ()
     for each in reversed(names[:-1]):
         fewer = [other for other in needed if other != each]
@@ -110,7 +110,7 @@ def needs_of(typed: TypedGraph, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def relied_on(typed: TypedGraph, names: Sequence[str]) -> frozenset[str]:
-    """Of the names before the last each without which, among the others, the last does nothing."""
+    """Names before the last one that it individually requires, given all others."""
     *before, name = names
     found = set()
     for each in before:
@@ -121,9 +121,9 @@ def relied_on(typed: TypedGraph, names: Sequence[str]) -> frozenset[str]:
 
 
 class OptimisationExperiment(SpeedExperiment):
-    """Every rewrite that finds a place in a graph, compared and measured.
+    """Compare and measure every rewrite that applies to a graph.
 
-    A record's ``extra["optimise"]`` has the proposals: see ``result.Optimisation``.
+    The record stores the proposals in ``extra["optimise"]``: see ``result.Optimisation``.
     """
 
     kind = "optimise"
@@ -138,9 +138,9 @@ class OptimisationExperiment(SpeedExperiment):
         measurement_config: MeasurementConfig | None = None,
         name: str = "",
     ) -> None:
-        """``rewrites`` names those to try; None: all. ``seconds`` is how long it may take.
+        """``rewrites`` names those to try, None for all; ``seconds`` is the time limit.
 
-        What finds no room in it is not proposed, and says so.
+        Rewrites for which no time is left are rejected with that reason.
         """
         require_seconds("OptimisationExperiment", seconds)
         super().__init__(
@@ -151,30 +151,29 @@ class OptimisationExperiment(SpeedExperiment):
         self._deadline = Deadline(seconds)
         self._probed: tuple[Measurement, float] | None = None
         self._cut = False
-        """Whether the time ended it early."""
+        "Whether the time limit ended it early."
         self._compare_seconds = 0.0
-        """What the last comparison took."""
+        "Seconds of the last comparison."
         self._rejected: dict[str, Proposal] = {}
         self._steps: tuple[CandidateRewrite, ...] = ()
         self._known: tuple[tuple[Measurement, ...], tuple[CandidateRewrite, ...]] = ((), ())
-        """The rows of which a record can be made, and the steps that they are of."""
+        "The rows with results for a record, and their steps."
         self._compared: dict[str, Difference] = {}
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._relied: dict[tuple[str, ...], frozenset[str]] = {}
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """As every experiment; its time begins here."""
+        """Prepare as every experiment; the time limit starts here."""
         self._deadline = Deadline(self.seconds)
         return super().prepare(on_progress)
 
     def measure_all(self) -> Outcome:
         """Find, compare and measure.
 
-        Raises GraphFaultsError where the graph cannot run, and GraphEditError for a name that no
-        rewrite has.
+        Raises GraphFaultsError if the graph cannot run, and GraphEditError for an unknown rewrite.
         """
         self.resolved.sound()
-        for name in self.names:  # says which name no rewrite has
+        for name in self.names:  # names the unknown rewrite
             find_rewrite(name)
         config = config_of(self.graph)
         self.require_measurable(config)
@@ -184,7 +183,7 @@ class OptimisationExperiment(SpeedExperiment):
         rows: tuple[Measurement, ...] = ()
         while True:
             self._steps = self._near_enough(names)
-            if not self._steps:  # nothing to compare with: no turns of the graph with itself
+            if not self._steps:  # nothing to compare: do not measure the graph against itself
                 rows = rows[:2] or (self._probed or self._probe(base))[:1]
                 break
             began = self._deadline.spent
@@ -206,7 +205,7 @@ class OptimisationExperiment(SpeedExperiment):
         return Outcome(rows, {"optimise": optimise, "interrupted": self._cut})
 
     def _useful(self, machine: Machine) -> list[str]:
-        """The names to try; what is of no use without a GPU says so where there is none."""
+        """Names to try; rewrites that need a missing GPU are rejected with that reason."""
         names = []
         for name in self.names:
             one = find_rewrite(name)
@@ -218,8 +217,8 @@ class OptimisationExperiment(SpeedExperiment):
         return by_node(self.resolved, names)
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """What is known after a timed round."""
-        if all(row.rounds for row in rows[:2]):  # without the graph's own no step has a gain
+        """Update the partial results after a timed round."""
+        if all(row.rounds for row in rows[:2]):  # without the baseline there are no speed-ups
             self._known = rows, self._steps
             if len(rows) > 1:
                 told = self._told(self._judged(rows, self._steps), rows)
@@ -230,15 +229,15 @@ class OptimisationExperiment(SpeedExperiment):
     def _publish_compared(
         self, steps: Sequence[CandidateRewrite], rows: Sequence[Measurement] = ()
     ) -> None:
-        """Set ``partial_report`` to a row for each step. No step is measured yet."""
+        """Set ``partial_report`` to one row per step. No step is measured yet."""
         self.publish_rows(rows, optimise=self._told(self._compared_steps(steps), ()))
 
     def _compared_steps(self, steps: Sequence[CandidateRewrite]) -> list[Proposal]:
-        """The steps with what the comparison found; none is measured yet."""
+        """The steps with their comparison results; none is measured yet."""
         return [self._proposal(steps, place) for place in range(len(steps))]
 
     def interrupted_report(self) -> Report | None:
-        """What is known of a run that was ended early; None before its first round."""
+        """The results of a run that was interrupted; None before its first round."""
         rows, steps = self._known
         if not rows:
             return None
@@ -246,7 +245,7 @@ class OptimisationExperiment(SpeedExperiment):
         return self.report(rows, optimise=optimise, interrupted=True)
 
     def _near_enough(self, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
-        """The steps whose pixels are as near to the original's as their class says."""
+        """The steps whose pixels meet the limit of their class."""
         with self.progress.engine(self.stop) as engine:
             while True:
                 steps = steps_of(self.resolved, names)
@@ -265,7 +264,7 @@ class OptimisationExperiment(SpeedExperiment):
                     return steps
 
     def _late_to_compare(self, step: CandidateRewrite) -> str:
-        """That the time has no room to compare a step, but for the first; empty where it has."""
+        """Reason if no time is left to compare a step other than the first; else empty."""
         known = graph_hash(step.graph) in self._compared or not self._compared
         if known or self._deadline.left(_COMPARE_UNTIL) >= self._compare_seconds:
             return ""
@@ -273,7 +272,7 @@ class OptimisationExperiment(SpeedExperiment):
         return LATE.format("compared")
 
     def _refused(self, engine: Engine, step: CandidateRewrite) -> str:
-        """Why a step's pixels are not what its class promises; empty where they are."""
+        """Why a step's pixels do not meet its class; empty if they do."""
         key = graph_hash(step.graph)
         if key not in self._compared:
             began = self._deadline.spent
@@ -288,17 +287,17 @@ class OptimisationExperiment(SpeedExperiment):
                 return f"it could not be compared: {error}"
         found = self._compared[key]
         if found.other:
-            return f"what comes out differs: {found.other}"
+            return f"outputs differ: {found.other}"
         if step.kind == "exact":
-            return "" if found.identical else "its pixels are not the same here, bit for bit"
+            return "" if found.identical else "its pixels are not bit-identical on these data"
         if found.psnr < LEAST_PSNR:
-            return f"{found.psnr:.1f} dB on these data: less than {LEAST_PSNR:g}"
+            return f"{found.psnr:.1f} dB on these data, below {LEAST_PSNR:g} dB"
         return ""
 
     def _in_turns(self, base: ConfigJobs) -> tuple[Measurement, ...]:
-        """The graph twice and the steps, of which the last go where the time has no room for them.
+        """Measure the graph twice and the steps, without trailing steps that exceed the time limit.
 
-        Raises EngineError where it has none for the first.
+        Raises EngineError if there is no time for the first step.
         """
         how, most = self.measurement_config, len(self._steps)
         if self._probed:
@@ -308,8 +307,8 @@ class OptimisationExperiment(SpeedExperiment):
             if most < 1:
                 needed = math.ceil(self._deadline.spent + fits[1])
                 raise EngineError(
-                    f"{self.seconds:g} s leave no time to measure a rewrite here. Give about "
-                    f"{needed} s or more."
+                    f"{self.seconds:g} s are too short to measure a rewrite here. Allow "
+                    f"about {needed} s or more."
                 )
             self._reject_late(most)
             how = self._deadline.within(how, 2 + most)
@@ -321,7 +320,7 @@ class OptimisationExperiment(SpeedExperiment):
         )
 
     def _reject_late(self, most: int) -> None:
-        """Leave out the steps behind the first so many: the time has no room for them."""
+        """Reject the steps after the first ``most``: no time is left for them."""
         for place in range(most, len(self._steps)):
             one = self._proposal(self._steps, place)
             self._rejected[one.name] = replace(one, rejected=LATE.format("measured"))
@@ -329,9 +328,9 @@ class OptimisationExperiment(SpeedExperiment):
         self._steps = self._steps[:most]
 
     def _probe(self, base: ConfigJobs) -> tuple[Measurement, float]:
-        """A short look at how fast the graph is, and the seconds that its start takes.
+        """Estimate the speed of the graph, and the seconds that starting it takes.
 
-        Raises EngineError where it cannot be measured.
+        Raises EngineError if it cannot be measured.
         """
         usual = PROBE_CONFIG if base.config.device == "cpu" else GPU_PROBE_CONFIG
         how, began = self._deadline.within(usual, share=_PROBE_UNTIL), self._deadline.spent
@@ -343,7 +342,7 @@ class OptimisationExperiment(SpeedExperiment):
     def _judged(
         self, rows: Sequence[Measurement], steps: Sequence[CandidateRewrite]
     ) -> tuple[Proposal, ...]:
-        """The steps with their gains, and why one brings none."""
+        """The steps with their speed-ups, or the reason for rejecting them."""
         if len(rows) < 2:
             return ()
         first, again, *others = rows
@@ -363,7 +362,7 @@ class OptimisationExperiment(SpeedExperiment):
         return self._with_prerequisites(found, noise)
 
     def _with_prerequisites(self, found: Sequence[Proposal], noise: float) -> tuple[Proposal, ...]:
-        """With those not rejected that bring nothing themselves, but the place of what does."""
+        """Accept rejected steps that only enable an accepted one."""
         kept, names = list(found), [one.name for one in found]
         for place, one in reversed(list(enumerate(found))):
             if not one.rejected or one.gain is None or one.gain.median < 1 - noise:
@@ -401,10 +400,10 @@ class OptimisationExperiment(SpeedExperiment):
         return self._needed[names]
 
     def _told(self, judged: Sequence[Proposal], rows: Sequence[Measurement]) -> dict[str, Any]:
-        """What a record tells of the rewrites."""
+        """The rewrites as stored in a record."""
         kept = {one.name: one for one in judged if not one.rejected}
         rejected = self._rejected | {one.name: one for one in judged if one.rejected}
-        # ended early it may hold what is not proposed: then nobody measured the rest together
+        # An interrupted run may contain rejected steps: then the rest was not measured together.
         last = [] if any(one.rejected for one in judged) else [r for r in rows[2:] if r.rounds]
         control = paired_ratio(rows[1].imgs_per_s, rows[0].imgs_per_s) if len(rows) > 1 else None
         total = paired_ratio((last or rows)[-1].imgs_per_s, rows[0].imgs_per_s) if last else None
@@ -417,15 +416,15 @@ class OptimisationExperiment(SpeedExperiment):
 
 
 def noise_of(control: Interval) -> float:
-    """How far from 1 the ratio of a graph to itself may lie, as a share."""
+    """Maximum deviation from 1 of the ratio of a graph to itself, as a fraction."""
     return max(control.high - 1, 1 - control.low, 0.0)
 
 
 def no_gain(proposal: Proposal, gain: Interval, noise: float) -> str:
-    """Why a gain is none; empty where it is one.
+    """Why a speed-up is rejected; empty if it is accepted.
 
-    What is slower by more than the control's noise is none, and what changes pixels must be faster
-    by more than that.
+    A rewrite must not be slower by more than the control's noise; if it changes pixels, it must be
+    faster by more than the noise.
     """
     if gain.median < 1 - noise:
         return f"slower: {gain.median:.2f} times"

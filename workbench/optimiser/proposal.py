@@ -1,4 +1,4 @@
-"""What the optimiser proposes: one rewrite with its measured gain and difference."""
+"""A proposal of the optimiser: one rewrite with its measured speed-up and difference."""
 
 from __future__ import annotations
 
@@ -13,30 +13,29 @@ from workbench.graph.rewrites import Class
 from workbench.optimiser.difference import Difference, WorstSample
 
 LEAST_PSNR = 35.0
-"""dB on the user's data from which on a rewrite counts as near."""
+"""Minimum PSNR in dB on the user's data for a rewrite to count as near."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One rewrite, measured behind those that stand before it.
+    """One rewrite, measured after the proposals before it.
 
     Parameters
     ----------
     name, title:
-        The rewrite's, as in ``graph.rewrites``.
+        Those of the rewrite in ``graph.rewrites``.
     kind:
-        ``exact``: every byte of the compared batches is the same. ``near``: at least 35 dB.
+        ``exact``: all compared batches are bit-identical. ``near``: at least 35 dB.
     needs:
-        Names of the proposals without which it finds no place in the graph.
+        Names of the proposals that it requires.
     nodes:
-        Ids of the graph's nodes that it changes, moves or takes away.
+        Ids of the nodes that it changes, moves or removes.
     gain:
-        How many times as fast it is as without it, behind those before it; None where nothing was
-        measured.
+        Speed-up over the graph with the proposals before it; None if nothing was measured.
     difference:
-        From the original graph, with those before it.
+        Difference from the original graph, with the proposals before it applied.
     rejected:
-        Why it is not proposed; empty where it is.
+        Why it is rejected; empty if it is proposed.
     """
 
     name: str
@@ -49,7 +48,7 @@ class Proposal:
     rejected: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """As a record has it."""
+        """The form stored in a record."""
         found = asdict(self)
         for worst in found["difference"]["worst"]:
             for picture in ("before", "after"):
@@ -60,7 +59,7 @@ class Proposal:
 
 
 def proposal_from_json(found: Mapping[str, Any]) -> Proposal:
-    """The proposal that a record has. Raises what a dataclass raises for values that do not fit."""
+    """Load a proposal from a record. Raises what a dataclass raises for invalid values."""
     gain, told = found["gain"], dict(found["difference"])
     worst = tuple(
         WorstSample(
@@ -82,7 +81,7 @@ def proposal_from_json(found: Mapping[str, Any]) -> Proposal:
             **{
                 **told,
                 "psnr": _number(told["psnr"]),
-                "rounded": tuple(told.get("rounded", ())),  # records of before have none
+                "rounded": tuple(told.get("rounded", ())),  # missing in older records
                 "worst": worst,
             }
         ),
@@ -90,7 +89,7 @@ def proposal_from_json(found: Mapping[str, Any]) -> Proposal:
 
 
 def _finite(psnr: float) -> float | None:
-    """JSON has no infinity: None stands for it."""
+    """JSON has no infinity: None represents it."""
     return psnr if math.isfinite(psnr) else None
 
 
@@ -99,7 +98,7 @@ def _number(psnr: float | None) -> float:
 
 
 def difference_words(found: Difference) -> str:
-    """A difference in words, for a table."""
+    """A difference as text for a table."""
     if found.other:
         return found.other
     if found.identical:
@@ -112,7 +111,7 @@ def difference_words(found: Difference) -> str:
 
 
 def gain_words(gain: Interval | None) -> str:
-    """A gain with its interval."""
+    """A speed-up with its confidence interval."""
     if gain is None:
         return "not measured"
     return f"{gain.median:.2f} times ({gain.low:.2f} to {gain.high:.2f})"

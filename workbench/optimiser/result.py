@@ -1,4 +1,4 @@
-"""What the optimiser found, to be looked at and applied."""
+"""The optimiser's result, to be displayed and applied."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ALL, EXACT = "all", "exact"
-"""Names of several proposals: every one, and those of that class."""
+"""Names that select all proposals, or those of class ``exact``."""
 _MOST_PICTURES = 12
 """Samples that a notebook shows before and after: at most 8 kB each."""
 
@@ -38,12 +38,12 @@ _COLUMNS = "rewrite class gain low high psnr equal mean largest needs nodes reje
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Optimisation:
-    """Rewrites of a graph, each with the measured gain and the measured difference of pixels.
+    """Rewrites of a graph, each with the measured speed-up and pixel difference.
 
-    ``proposals`` stand in the order in which they were measured, each behind those before it;
-    ``rejected`` say why they are not proposed. ``control`` is the graph over itself in the same
-    run, ``total`` all proposals over the graph. A notebook shows it as a table, with the samples
-    that lie farthest from the original.
+    ``proposals`` are in the order of measurement, each applied after the previous ones;
+    ``rejected`` have the reason for rejection. ``control`` is the ratio of the graph to itself in
+    the same run, ``total`` the speed-up of all proposals together. A notebook shows a table and the
+    samples with the largest difference.
 
     ::
 
@@ -60,9 +60,9 @@ class Optimisation:
     interrupted: bool = False
 
     def apply(self, *names: str) -> Graph:
-        """The graph with proposals done: all, those of class ``exact``, or those named.
+        """The graph with proposals applied: all, those of class ``exact``, or those named.
 
-        What a proposal needs is done with it. Raises GraphEditError for another name.
+        Proposals that a named one requires are applied too. Raises GraphEditError for another name.
 
         ::
 
@@ -71,7 +71,7 @@ class Optimisation:
         return rewritten(TypedGraph(self.graph, load_catalog()), self.chosen(names))
 
     def chosen(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The names of proposals that these words mean, with what they need."""
+        """Names of the selected proposals and those they require."""
         known = {one.name: one for one in self.proposals}
         wanted: set[str] = set()
         for name in names or (ALL,):
@@ -83,17 +83,17 @@ class Optimisation:
                 why = next((one.rejected for one in self.rejected if one.name == name), "")
                 reason = f" ({why})" if why else ""
                 there = ", ".join([*known, ALL, EXACT])
-                raise GraphEditError(f"{name[:60]!r} is not proposed{reason}. Give {there}.")
+                raise GraphEditError(f"{name[:60]!r} is not proposed{reason}. Use {there}.")
         return tuple(name for name in known if name in wanted)
 
     def to_frame(self) -> Any:
-        """A pandas frame: a row a rewrite, proposed or not, with gain and difference.
+        """A pandas data frame with one row per rewrite, proposed or not: speed-up and difference.
 
         ::
 
             print(found.to_frame())
 
-        Raises ImportError where pandas is not installed.
+        Raises ImportError if pandas is not installed.
         """
         import pandas
 
@@ -101,9 +101,9 @@ class Optimisation:
         return pandas.DataFrame(rows, columns=_COLUMNS.split())
 
     def plot(self) -> Figure:
-        """A figure of matplotlib: the gain of each proposal, and of all, with its interval.
+        """A matplotlib figure of the speed-up of each proposal, and of all, with its interval.
 
-        The graph over itself stands below, for comparison.
+        The ratio of the graph to itself is shown below for comparison.
 
         ::
 
@@ -121,9 +121,9 @@ class Optimisation:
 
     @property
     def pictures(self) -> Mapping[str, tuple[WorstSample, ...]]:
-        """By the name of a proposal the samples farthest from the original, before and after.
+        """By proposal name: the samples with the largest difference, before and after.
 
-        A proposal that leaves the pixels as the one before it did has none.
+        A proposal that does not change the pixels of the previous one has none.
 
         ::
 
@@ -139,7 +139,7 @@ class Optimisation:
         return shown
 
     def lines(self) -> list[str]:
-        """The report as text."""
+        """The report as lines of text."""
         count = len(self.proposals)
         found = [f"{self.graph.name}: {count} rewrite{'s' * (count != 1)} proposed"]
         if self.interrupted:
@@ -190,7 +190,7 @@ class Optimisation:
 
 
 def optimisation_of(graph: Graph, report: Report) -> Optimisation:
-    """What a record of the kind ``optimise`` holds. Raises RecordFormatError where it is none."""
+    """The result stored in a record of kind ``optimise``. Raises RecordFormatError otherwise."""
     told = report.extra.get("optimise")
     try:
         assert told is not None
@@ -234,7 +234,7 @@ def _figure(title: str, worst: Sequence[WorstSample]) -> str:
         f"{each.psnr:.1f} dB</figcaption></figure>"
         for each in worst
     )
-    return f"<p>{escape(title)}, farthest from the original:</p>{cells}"
+    return f"<p>{escape(title)}, largest difference from the original:</p>{cells}"
 
 
 def _image(jpeg: bytes) -> str:
