@@ -134,7 +134,7 @@ def test_what_cannot_be_shown_again_is_told(photos: Path) -> None:
         wb.replay(graph, file, {**values, "angel": 1}, photos)
     with pytest.raises(wb.DataError, match="has no file"):
         wb.replay(graph, "none.jpg", {**values, "angle": 1}, photos)
-    with pytest.raises(wb.DataError, match="Give data"):
+    with pytest.raises(wb.DataError, match="Pass data"):
         wb.replay(graph, file, {**values, "angle": 1})
     with pytest.raises(wb.GraphError, match="random_resized_crop draws by itself"):
         wb.replay(load_recipe("imagenet-train"), file, {"mirror": 1}, photos)
@@ -238,7 +238,7 @@ def test_of_several_data_sets_the_one_that_the_graph_reads_is_used(
     shown = wb.replay(graph, file.relative_to(photos), {}, both)
     assert shown.images[0].shape == (8, 8, 3)
     wrong = {"others": str(photos), "more": str(photos)}
-    with pytest.raises(wb.DataError, match="data has others, more, and the graph reads data"):
+    with pytest.raises(wb.DataError, match="data has others, more, but the graph reads data"):
         wb.replay(graph, file.relative_to(photos), {}, wrong)
 
 

@@ -254,7 +254,7 @@ def test_the_node_that_fails_is_named(photos: Path, engine: Engine) -> None:
     graph = set_arg(graph, load_catalog(), "normalize", "crop", (5000, 5000))
     failure = Verifier(graph, str(photos), 1, engine=engine).run().failure
     assert failure.startswith("The exported script ended with exit code 1 in normalize: Slice ")
-    assert failure.endswith("Change the values of normalize or what feeds it.")
+    assert failure.endswith("Change the values of normalize or its inputs.")
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_a_script_that_never_answers_is_ended(
     script = ExportedScript(
         Code(text, {}), open_datasets(photos), "cpu", str(tmp_path), lambda: None
     )
-    with pytest.raises(WorkerTimeoutError, match="may have a loop without an end"), script:
+    with pytest.raises(WorkerTimeoutError, match="for an endless loop"), script:
         pass
     assert script._process.poll() is not None
 

@@ -1,4 +1,4 @@
-"""A batch before and after augmentation, as pictures and figures."""
+"""A batch before and after augmentation, as images and numbers."""
 
 from __future__ import annotations
 
@@ -66,18 +66,18 @@ REQUEST = Kind.of("workbench.PreviewRequest(graph, data)", PreviewRequest)
 def preview_batch(
     engine: Caller, request: PreviewRequest, on_report: ReportListener | None = None
 ) -> PreviewResult:
-    """A contact sheet of a batch, rendered in the worker process.
+    """Render a contact sheet of a batch in the worker process.
 
-    ``on_report`` hears what is being built, and which functions of the user run.
+    ``on_report`` is called with progress: what is built, and which user functions run.
 
     ::
 
         found = wb.preview_batch(engine, wb.PreviewRequest(graph, "photos", tiles=4))
         pathlib.Path("sheet.jpg").write_bytes(found.image)
 
-    Raises GraphFaultsError where the graph cannot run, DataError for the folder, PipelineError with
-    the node where DALI refuses, and the errors of the worker process: a WorkerCrashedError names
-    the node that ended it, where that can be found out by running the nodes one by one.
+    Raises GraphFaultsError if the graph cannot run, DataError for the data, PipelineError with the
+    node if DALI reports an error, and the errors of the worker process: a WorkerCrashedError names
+    the node that crashed it if running the nodes one by one reveals it.
     """
     require_sound(request.graph, load_catalog())
     return render_batch(engine, request, on_report)
@@ -86,12 +86,12 @@ def preview_batch(
 def render_batch(
     engine: Caller, request: PreviewRequest, on_report: ReportListener | None = None
 ) -> PreviewResult:
-    """``preview_batch`` of a graph that has been checked, as every function below."""
+    """``preview_batch`` of a graph that was checked already, like all functions below."""
     preview: PreviewResult = call_isolating_faults(engine, render, request, on_report=on_report)
     return preview
 
 
-# What a task of the worker shows, as a function whose first argument is the engine.
+# Worker tasks as functions whose first argument is the engine.
 preview_card_pictures = isolating_faults(render_card_pictures)
 preview_effect = isolating_faults(render_effect)
 preview_distances = isolating_faults(tile_distances)
@@ -104,10 +104,10 @@ preview_picture = isolating_faults(read_picture)
 
 @checked(engine=ENGINE, request=REQUEST)
 def preview_outputs(engine: Caller, request: PreviewRequest) -> OutputBatch:
-    """All that the graph gives for a batch, as arrays, bit for bit those of the exported script.
+    """All outputs of the graph for a batch as arrays, bit-identical to the exported script.
 
-    With a small picture of it, where an output is one. Raises as ``preview_batch``, and GraphError
-    for a batch of more than a GiB.
+    Includes a thumbnail sheet if an output is an image. Raises as ``preview_batch``, and GraphError
+    for a batch larger than 1 GiB.
 
     ::
 

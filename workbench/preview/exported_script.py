@@ -1,6 +1,6 @@
-"""The exported script, run as a user runs it: in a fresh Python process, without the workbench.
+"""Run the exported script as a user does: in a new Python process without the workbench.
 
-Or the exported loader of PyTorch, for one epoch.
+It can also run one epoch of the exported PyTorch loader.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from workbench.errors import EngineError, WorkerSilentError, WorkerTimeoutError
 from workbench.sources import Datasets
 
 LIMIT = 300.0
-"""Seconds for one batch of the script; the first one builds the pipeline."""
+"""Timeout in seconds for one batch of the script; the first one builds the pipeline."""
 _TICK = 0.05
 _LINE = re.compile(r'File "([^"]+)", line (\d+)')
 
@@ -91,9 +91,10 @@ END = "the end of an epoch"
 
 
 class ScriptError(EngineError):
-    """The exported script does not run on this data.
+    """The exported script fails on this data.
 
-    ``node`` is the one whose line DALI quoted, or None; ``silent`` says that nothing tells why.
+    ``node`` is the one whose line DALI quoted, or None; ``silent`` is True if there is no error
+    message.
     """
 
     def __init__(self, message: str, node: str | None = None, silent: bool = False) -> None:
@@ -103,7 +104,7 @@ class ScriptError(EngineError):
 
 
 class ExportedScript:
-    """A script in a process of its own, which gives one batch after the other."""
+    """A script in its own process that produces one batch after another."""
 
     def __init__(
         self,
@@ -114,9 +115,9 @@ class ExportedScript:
         go_on: Callable[[], None],
         on_silence: Callable[[bool], None] = warn_of_silence,
     ) -> None:
-        """``folder`` takes the batches; ``go_on`` is asked all the time and raises to stop.
+        """``folder`` receives the batches; ``go_on`` is polled and raises to stop the script.
 
-        ``on_silence`` as of ``Engine``.
+        ``on_silence`` is as for ``Engine``.
         """
         path = Path(folder, "exported.py")
         path.write_text(source.text, encoding="utf-8")
@@ -126,8 +127,8 @@ class ExportedScript:
         self._go_on = go_on
         self._on_silence = on_silence
         self._log = Path(folder, "log")
-        # Not in the folder: a graph can name files relative to where the user is. With -P what
-        # else lies there is not imported.
+        # The working directory is the user's, because a graph can use relative file names. -P
+        # prevents importing other modules from there.
         given = {name: replace(each, location=each.place).argument for name, each in data.items()}
         arguments = [str(path), json.dumps(given), device, folder]
         command = [sys.executable, "-P", "-c", _DRIVER, *arguments]
@@ -162,9 +163,9 @@ class ExportedScript:
         return self
 
     def batch(self, number: int) -> str | None:
-        """Path of the file that holds the next batch (see ``read_batch``).
+        """Path of the file with the next batch (see ``read_batch``).
 
-        None where a loader has come to the end of its epoch.
+        None at the end of a loader's epoch.
         """
         name = f"batch-{number}"
         try:
@@ -185,12 +186,12 @@ class ExportedScript:
                 waited += _TICK
                 if stopped.missed():
                     raise WorkerSilentError(
-                        f"The exported script was ended: {stopped.describe()}."
+                        f"The exported script was terminated: {stopped.describe()}."
                     ) from None
                 if waited > LIMIT:
                     raise WorkerTimeoutError(
-                        f"The exported script gave no batch within {LIMIT:g} s and was ended. A "
-                        "function of your own may have a loop without an end."
+                        f"The exported script produced no batch within {LIMIT:g} s and "
+                        "was terminated. Check your own functions for an endless loop."
                     ) from None
                 continue
             stopped.heard()
@@ -213,7 +214,7 @@ class ExportedScript:
         )
 
     def _node(self, text: str) -> str | None:
-        """The node whose line stands last among those of the script that a text quotes."""
+        """The node of the last script line that a text quotes."""
         quoted = [int(line) for path, line in _LINE.findall(text) if path == self._path]
         nodes = [node for node in map(self._source.node_at, quoted) if node]
         return nodes[-1] if nodes else None
@@ -235,9 +236,9 @@ def read_batch(path: str, outputs: int) -> list[list[NDArray[Any]]]:
 
 
 def _last_words(text: str) -> str:
-    """Of what a script printed: DALI's own reason, or else its exception, or else the last lines.
+    """DALI's error in a script's output, or else its exception, or else the last lines.
 
-    Where DALI ends the process while Python prints an exception, its traceback has no last line.
+    If DALI aborts the process while Python prints an exception, the traceback lacks its last line.
     """
     text = without_quotes(text)
     _, mark, reason = text.rpartition("encountered:")  # in DALI's own errors

@@ -1,6 +1,6 @@
-"""What is asked to be shown, and the run of the graph that every view is made from.
+"""The preview request, and the graph run that all payloads are made from.
 
-``run_request`` runs inside the worker process only.
+``run_request`` is used in the worker process only.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from workbench.sources import Data, Datasets, open_datasets
 
 SHOWN = ("original", "augmented", "both", "difference")
 MOST_PIXELS = 2**27
-"""Of a sheet, which takes three bytes for each and is encoded in one piece."""
+"""Maximum number of pixels of a sheet (three bytes each), which is encoded in one piece."""
 
 MOST_RAW = 2**24
-"""Pixels of a sheet that is sent as it is: 64 MiB."""
+"""Maximum number of pixels of an uncompressed sheet: 64 MiB."""
 
 _KINDS = {"batch": WHOLE, "tiles": WHOLE, "tile_size": WHOLE, "repeat": WHOLE, "baseline": TEXT}
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewRequest:
-    """What to show. Raises GraphError for values that cannot be shown, DataError for no data.
+    """What to show. Raises GraphError for invalid values, DataError without data.
 
     ::
 
@@ -49,12 +49,12 @@ class PreviewRequest:
     Parameters
     ----------
     graph, data:
-        A sound graph, and what its sources read: a dataset for each parameter, or whatever
-        ``open_datasets`` takes.
+        A valid graph, and what its sources read: a dataset per parameter, or any argument of
+        ``open_datasets``.
     batch:
-        From 0.
+        Batch number from 0.
     tiles:
-        The number of samples; at most the batch size of the graph are shown.
+        The number of samples; at most the graph's batch size.
     tile_size:
         Side of a tile in pixels.
     shown:
@@ -63,16 +63,15 @@ class PreviewRequest:
     lossless:
         PNG instead of JPEG.
     repeat:
-        Many draws of one image: the file at this place of the batch stands at every place, and each
-        place draws what it always draws. Not a batch of the exported script, but exactly what that
-        script gives where its reader gives the same file each time.
+        Show many random variants of one image: the file at this index of the batch is used for
+        every sample, each with its usual random values. Not a batch of the exported script, but
+        exactly its result if its reader output the same file each time.
     baseline:
-        For ``difference``: id of the node whose image is compared; an output that does not come
-        from it is grey. Empty: the first step whose images have the height and width of the
-        output's.
+        For ``difference``: id of the node whose image is compared; outputs that do not depend on it
+        are grey. Empty: the first step whose images have the output's height and width.
     raw:
-        Of a lossless sheet of at most ``MOST_RAW`` pixels the RGBA values as they are, without PNG:
-        for a screen that is near, where packing takes longer than sending.
+        For a lossless sheet of at most ``MOST_RAW`` pixels: uncompressed RGBA instead of PNG, for
+        local display, where compression takes longer than transfer.
     """
 
     graph: Graph
@@ -86,7 +85,7 @@ class PreviewRequest:
     baseline: str = ""
     raw: bool = False
 
-    if TYPE_CHECKING:  # ``data`` may be given as less than what it becomes
+    if TYPE_CHECKING:  # ``data`` may be passed as anything that converts to datasets
 
         def __init__(
             self,
@@ -108,15 +107,15 @@ class PreviewRequest:
             if name != "repeat" or self.repeat is not None:
                 require_kind(f"PreviewRequest: {name}", getattr(self, name), kind)
         object.__setattr__(self, "data", open_datasets(self.data))
-        with suppress(DataError):  # the run says why
+        with suppress(DataError):  # the run reports the cause
             object.__setattr__(self, "graph", with_datasets(self.graph, self.data))
         size = self.graph.settings.batch_size
         if self.shown not in SHOWN:
-            raise GraphError(f"shown is {self.shown!r}. Give one of {', '.join(SHOWN)}.")
+            raise GraphError(f"shown is {self.shown!r}. Use one of {', '.join(SHOWN)}.")
         for name, least in (("batch", 0), ("tiles", 1), ("tile_size", 8)):
             if getattr(self, name) < least:
                 raise GraphError(f"{name} is {getattr(self, name)}. Give {least} or more.")
-        most = 2**63 // size - 1  # places of samples are numbers of 64 bits
+        most = 2**63 // size - 1  # sample indices are 64-bit integers
         if self.batch > most:
             raise GraphError(f"batch is {self.batch}. Give 0 to {most}.")
         self.require_room(2 if self.shown == "both" else 1)
@@ -126,18 +125,18 @@ class PreviewRequest:
             )
 
     def require_room(self, groups: int) -> None:
-        """Raise GraphError where so many pictures of each sample are too much for one sheet."""
+        """Raise GraphError if this many images per sample exceed the size of a sheet."""
         count = min(self.tiles, self.graph.settings.batch_size) * groups
         if count * self.tile_size**2 > MOST_PIXELS:
             side = math.isqrt(MOST_PIXELS // count)
             raise GraphError(
-                f"{count} tiles of {self.tile_size} pixels are too much for one sheet. "
-                f"Give a tile_size of {side} at most, or fewer tiles."
+                f"{count} tiles of {self.tile_size} pixels exceed the size of a sheet. "
+                f"Use a tile_size of at most {side}, or fewer tiles."
             )
 
 
 def replayed(request: PreviewRequest, draw: SavedDraw) -> PreviewRequest:
-    """The request for the draws of another time: its seed, batch, batch size and repeated photo."""
+    """The request that reproduces saved random values: seed, batch, batch size, repeated photo."""
     settings = replace(request.graph.settings, seed=draw.seed, batch_size=draw.batch_size)
     graph = replace(request.graph, settings=settings)
     return replace(request, graph=graph, batch=draw.batch, repeat=draw.repeat)
@@ -152,7 +151,7 @@ class GraphRun:
     """The part of the request's graph that runs."""
     result: Result
     targets: bool = True
-    """Whether what lies on pictures is drawn into them."""
+    """Whether annotations are drawn into images."""
 
     @property
     def graph(self) -> Graph:
@@ -161,12 +160,12 @@ class GraphRun:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes that lead to an output, in running order."""
+        """The nodes that lead to an output, in topological order."""
         return self.resolved.nodes
 
     @property
     def images(self) -> Mapping[str, Port]:
-        """The graph's outputs that are pictures, by name."""
+        """The graph's image outputs by name."""
         return self.resolved.images
 
     @property
@@ -175,38 +174,38 @@ class GraphRun:
         return tuple(_inside(self.nodes))
 
     def key(self, port: Port) -> str:
-        """What an output is known by: the same key means the same bits."""
+        """Cache key of an output: equal keys mean equal bits."""
         outer = self.graph.outermost(port.node)
         inner = "" if outer == port.node else f" {port.node}"
         return f"{self.result.keys[outer]}{inner}"
 
     def place(self, scope: str, index: int) -> int | None:
-        """Where in the outputs inside a body a sample stands; None where it did not come there."""
+        """Index of a sample in the outputs inside a block body; None if it was not routed there."""
         if not scope:
             return index
         places = self.result.places.get(scope, ())
         return places.index(index) if index in places else None
 
     def output_place(self, node: str, index: int) -> int | None:
-        """The same for the outputs of one node: one that nothing feeds draws for all samples."""
+        """As ``place``, for one node: a node without inputs runs for all samples."""
         alone = is_batch_generator(self.graph.node(node), self.resolved.catalog)
         return index if alone else self.place(self.graph.scope_of(node), index)
 
     def fed(self, port: Port, index: int) -> NDArray[np.generic]:
-        """What a port gives for a sample of the batch that comes there.
+        """The value of a port for a sample that reaches it.
 
-        What a body takes in is looked up around its block.
+        Inputs of a body are looked up outside its block.
         """
         while not self.graph.has(port.node):
             port = self.graph.node(block_of(port.node)).inputs[port.output]
         at = self.output_place(port.node, index)
         if at is None:
-            raise GraphError(f"Sample {index} does not come to {port.node}.")
+            raise GraphError(f"Sample {index} does not reach {port.node}.")
         return self.result.batches[port].sample(at).arrays()[0]
 
     @property
     def original(self) -> Port | None:
-        """The decoded image, or a video's frames as they were read; None without either."""
+        """The decoded image, or the frames of a video; None without either."""
         decoder = next((n for n in self.nodes if decodes(self.resolved.spec(n))), None)
         if decoder is not None:
             return output_ports(decoder, self.resolved.spec(decoder))[0]
@@ -220,9 +219,9 @@ class GraphRun:
         return next(read, None)
 
     def port(self, of: str) -> Port:
-        """The output that a name means: ``original``, an output's name, or ``node.output``.
+        """The port for a name: ``original``, an output's name, or ``node.output``.
 
-        Raises GraphError with the names that there are.
+        Raises GraphError with the available names.
         """
         node, _, output = of.rpartition(".")
         found = {**self.graph.outputs, **({"original": self.original} if self.original else {})}
@@ -230,12 +229,12 @@ class GraphRun:
         if port not in self.result.batches:
             steps = (str(port) for port in self.result.batches)
             raise GraphError(
-                f"There is no {of!r} to show. Give one of {', '.join([*found, *steps])}."
+                f"There is no {of!r} to show. Use one of {', '.join([*found, *steps])}."
             )
         return port
 
     def require_sample(self, index: int) -> None:
-        """Raise GraphError where the request has no such sample."""
+        """Raise GraphError if the sample does not exist."""
         if not 0 <= index < len(self.result.samples):
             raise GraphError(
                 f"There is no sample {index}. Give 0 to {len(self.result.samples) - 1}."
@@ -243,7 +242,7 @@ class GraphRun:
 
 
 def run_request(worker: Worker, request: PreviewRequest, one_by_one: bool = False) -> GraphRun:
-    """Run what changed since the last time. Raises PipelineError, DataError or CancelledError."""
+    """Run what changed since the last call. Raises PipelineError, DataError or CancelledError."""
     return _run(worker, request, running_part(worker, request), one_by_one)
 
 
@@ -256,16 +255,16 @@ def running_part(worker: Worker, request: PreviewRequest) -> ResolvedGraph:
 def run_steps(
     worker: Worker, request: PreviewRequest, targets: bool = True, between: bool = True
 ) -> GraphRun:
-    """The same for what shows each node; ``between`` with the targets on every image.
+    """Run every node for the step views; ``between`` adds annotations of every image.
 
-    Raises CancelledError, too, where it was interrupted.
+    Also raises CancelledError if it was interrupted.
     """
     resolved = running_part(worker, request)
     if not targets or not between:
         return replace(_run(worker, request, resolved), targets=targets)
     with_targets = resolved.of(with_step_followers(request.graph, resolved.catalog))
     more = tuple(node for node in with_targets.graph.nodes if not resolved.graph.has(node.id))
-    for count in range(1, len(more)):  # one by one, for each takes long and a picture may be due
+    for count in range(1, len(more)):  # one by one: a preview may be waiting
         worker.check_interrupt()
         _run(worker, request, with_targets, more=more[:count])
     return _run(worker, request, with_targets, more=more)
@@ -278,7 +277,7 @@ def _run(
     one_by_one: bool = False,
     more: tuple[Node, ...] = (),
 ) -> GraphRun:
-    """Of a graph that runs, with ``more`` nodes of it that no output depends on."""
+    """Run a graph, including the nodes ``more`` that no output depends on."""
     nodes = resolved.nodes
     result = worker.runner.run(
         resolved.graph,

@@ -1,8 +1,8 @@
-"""Whether the preview is what ships: the exported script against the preview engine, bit for bit.
+"""Compare the exported script with the preview engine, bit for bit.
 
-Or the exported loader of PyTorch, for at most an epoch. The exported code runs in a fresh process
-(``exported_script.py``). It writes one batch at a time into a temporary folder, where the preview
-engine, which runs the same batch its own way, compares sample by sample.
+Also for the exported PyTorch loader, up to one epoch. The exported code runs in a new process
+(``exported_script.py``) and writes one batch at a time to a temporary folder; the preview engine
+runs the same batch and compares it sample by sample.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ if TYPE_CHECKING:
 
 _NAMED = 20
 VerifiedTarget = Literal["script", "pytorch"]
-"""An export that can be compared. A loader's labels are numbers of int64: their values count."""
+"""Exports that can be compared. A loader's labels are int64 and are compared by value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """One output of one sample that is not the same.
+    """One output of one sample that differs.
 
-    ``values`` is how many elements differ, of ``total``, and ``largest`` the largest absolute
-    difference; both are None where shape or element type differ. ``text`` says it in words.
+    ``values`` is the number of differing elements of ``total``, and ``largest`` the largest
+    absolute difference; both are None if shape or element type differ. ``text`` describes it.
     """
 
     batch: int
@@ -70,10 +70,11 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verification:
-    """How many samples were compared, and how many are identical in every output.
+    """Number of compared samples, and of samples identical in every output.
 
-    ``deviations`` are the first of each output of a sample; ``failure`` says why the comparison
-    ended early, or is empty. Both ran on the data without the files ``left_out``, which are bad.
+    ``deviations`` are the first of each output of a sample; ``failure`` is the reason if the
+    comparison ended early, else empty. Both programs ran on the data without the bad files
+    ``left_out``.
 
     ::
 
@@ -91,7 +92,7 @@ class Verification:
 
     @property
     def exact(self) -> bool:
-        """Whether all was compared, no file is missing and nothing differs."""
+        """Whether the comparison finished, no file is missing and nothing differs."""
         return not self.failure and not self._missing and self.identical == self.samples
 
     @property
@@ -101,9 +102,9 @@ class Verification:
         )
 
     def lines(self) -> list[str]:
-        """The report as text; the last line is ``identical: N of N``, where no file is missing.
+        """The report as lines of text; the last is ``identical: N of N`` if no file is missing.
 
-        The samples are those of the usable files; a line before names the others.
+        Counts samples of usable files; a previous line names the others.
         """
         found = [
             f"batch {one.batch}, sample {one.sample} ({one.file}), {one.output}: {one.text}"
@@ -121,7 +122,7 @@ class Verification:
         return [*found, f"identical: {self.identical} of {self.samples}"]
 
     def to_frame(self) -> Any:
-        """A pandas frame: a row a deviation. Raises ImportError where pandas is not installed.
+        """A pandas data frame with one row per deviation. Raises ImportError without pandas.
 
         ::
 
@@ -133,7 +134,7 @@ class Verification:
         return pandas.DataFrame([astuple(each) for each in self.deviations], columns=names)
 
     def plot(self) -> Figure:
-        """A figure of matplotlib: how many samples are identical, and how many differ.
+        """A matplotlib figure of the numbers of identical and differing samples.
 
         ::
 
@@ -163,10 +164,9 @@ class Verifier:
         roots: Roots | None = None,
         target: VerifiedTarget = "script",
     ) -> None:
-        """``device`` is used instead of the graph's. Files outside the ``roots`` are left out.
+        """``device`` overrides the graph's. Files outside the ``roots`` are excluded.
 
-        The preview's part runs in ``engine``, whose other calls take turns with it, or in a fresh
-        one.
+        The preview runs in ``engine``, alternating with its other calls, or in a new one.
         """
         if batches < 1:
             raise ArgumentError(f"verify: batches is {batches}. Give 1 or more.")
@@ -185,18 +185,18 @@ class Verifier:
         self._so_far = Verification(0, 0, 0, graph.settings.device, ())
 
     def cancel(self) -> None:
-        """End the comparison: ``run`` raises CancelledError, within 0.1 s with a fresh engine."""
+        """Cancel the comparison: ``run`` raises CancelledError, within 0.1 s with a new engine."""
         self._cancelled.set()
         if self._own:
             self._calls.cancel()
-        else:  # the worker is not ours to end
+        else:  # the worker belongs to others
             self._calls.interrupt()
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Verification:
-        """Compare, on the data without the files that are bad.
+        """Compare on the data without bad files.
 
-        Raises GraphFaultsError, DataError, CancelledError, and what the preview engine raises. A
-        script that fails is a Verification with its reason.
+        Raises GraphFaultsError, DataError, CancelledError, and the errors of the preview engine. A
+        failing script is not raised but reported in the Verification.
         """
         progress = self._progress
         progress.listener = on_progress
@@ -234,7 +234,7 @@ class Verifier:
         return replace(report, left_out=usable.left_out)
 
     def _compare(self, data: Datasets) -> Verification:
-        """One comparison from the start. Raises ScriptError; ``_so_far`` then holds the rest."""
+        """One comparison from the start. Raises ScriptError; ``_so_far`` then has the results."""
         settings = self.graph.settings
         source = export(self.graph, self.target, data=data, facts={}, plain=True).main
         report = Verification(self.batches * settings.batch_size, 0, 0, settings.device, ())
@@ -273,7 +273,7 @@ class Verifier:
         return report
 
     def _words_on_own_code(self, data: Datasets) -> str:
-        """What the preview, which checks what functions return, says of the batch that failed."""
+        """The preview's error for the failed batch: it also checks user functions' results."""
         if not any(nodes_calling(self.graph.nodes)):
             return ""
         try:
@@ -288,16 +288,16 @@ class Verifier:
 
 
 def _explain(error: ScriptError, data: Datasets) -> str:
-    """Why the script ended, and what to do."""
+    """Explain why the script ended, with a fix."""
     for dataset in data.values():
         if reason := failure_reason(dataset, str(error)):
             return reason
     if error.node:
-        return f"{error} Change the values of {error.node} or what feeds it."
+        return f"{error} Change the values of {error.node} or its inputs."
     if error.silent:
         return (
-            f"{error} Every file can be decoded. Try again, or export the script and run it by "
-            "itself to see more."
+            f"{error} Every file can be decoded. Try again, or export the script and run "
+            "it yourself for its full output."
         )
     return str(error)
 
@@ -310,13 +310,13 @@ def verify(
     device: DecodeDevice | None = None,
     on_progress: Progress = lambda share, text: None,
 ) -> Verification:
-    """Compare the first batches of the exported script with the preview engine's (``Verifier``)."""
+    """Compare the first batches of the exported script with the preview (``Verifier``)."""
     return Verifier(graph, data, batches, device).run(on_progress)
 
 
 @task
 def run_batch(worker: Worker, graph: Graph, data: Datasets, batch: int) -> None:
-    """Task: run one batch whole. Raises PipelineError."""
+    """Task: run one complete batch. Raises PipelineError."""
     taps = list(graph.outputs.values())
     worker.runner.run(graph, data, batch, graph.settings.batch_size, taps)
 
@@ -325,9 +325,9 @@ def run_batch(worker: Worker, graph: Graph, data: Datasets, batch: int) -> None:
 def compare_batch(
     worker: Worker, graph: Graph, data: Datasets, batch: int, path: str, target: VerifiedTarget
 ) -> tuple[int, int, list[Deviation]]:
-    """Task: how many samples a loader's last batch lacks, how many are identical, what differs.
+    """Task: samples missing in a loader's last batch, identical samples, deviations.
 
-    ``path`` holds what the exported code gave.
+    ``path`` is the file with the exported code's outputs.
     """
     size = graph.settings.batch_size
     theirs = read_batch(path, len(graph.outputs))
@@ -343,14 +343,14 @@ def compare_batch(
             own = mine[sample].astype(np.int64).reshape(()) if name in numbers else mine[sample]
             one = deviation(own, its[sample])
             if facts.error:
-                one = Deviation(0, 0, "", "", f"the preview left the file out: {facts.error}")
+                one = Deviation(0, 0, "", "", f"the preview skipped the file: {facts.error}")
             if one is not None:
                 found.append(replace(one, batch=batch, sample=sample, file=facts.file, output=name))
     return size - given, given - len({one.sample for one in found}), found
 
 
 def deviation(preview: NDArray[Any], script: NDArray[Any]) -> Deviation | None:
-    """How two arrays differ, bit for bit; None where they do not."""
+    """How two arrays differ, bit for bit; None if they are equal."""
 
     def differs(text: str, *amounts: Any) -> Deviation:
         return Deviation(0, 0, "", "", text, *amounts)
@@ -358,7 +358,7 @@ def deviation(preview: NDArray[Any], script: NDArray[Any]) -> Deviation | None:
     if preview.shape != script.shape:
         return differs(f"the preview's shape is {preview.shape}, the script's {script.shape}")
     if preview.dtype != script.dtype:
-        return differs(f"the preview gives {preview.dtype}, the script {script.dtype}")
+        return differs(f"the preview outputs {preview.dtype}, the script {script.dtype}")
     a, b = np.ascontiguousarray(preview), np.ascontiguousarray(script)
     if a.tobytes() == b.tobytes():
         return None
@@ -368,5 +368,5 @@ def deviation(preview: NDArray[Any], script: NDArray[Any]) -> Deviation | None:
         apart = np.abs(a.reshape(-1)[places].astype(float) - b.reshape(-1)[places].astype(float))
     largest = float(np.nanmax(apart)) if np.isfinite(apart).any() else float("nan")
     first = tuple(int(i) for i in np.unravel_index(int(places[0]), a.shape))
-    text = f"{len(places)} of {a.size} values differ, by {largest:.6g} at most, first at {first}"
+    text = f"{len(places)} of {a.size} values differ, by at most {largest:.6g}, first at {first}"
     return differs(text, len(places), a.size, largest)

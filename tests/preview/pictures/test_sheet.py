@@ -106,7 +106,7 @@ def test_what_is_shown(shown: str, engine: Engine, folder: Path) -> None:
 def test_a_sheet_of_several_outputs_may_be_too_large(engine: Engine, photos: Path) -> None:
     graph = load_recipe("two-view")
     side = math.isqrt(MOST_PIXELS // (COUNT * 2))
-    with pytest.raises(GraphError, match=f"{COUNT * 3} tiles of {side} pixels are too much"):
+    with pytest.raises(GraphError, match=f"{COUNT * 3} tiles of {side} pixels exceed"):
         show(engine, graph, photos, tile_size=side)
 
 

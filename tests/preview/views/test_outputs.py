@@ -126,7 +126,7 @@ def test_what_is_stretched_says_that_brightness_does_not_count(
         "brightness", "cast", brightness={"brightness": 0.2}, cast={"dtype": "INT16"}
     )
     preview = show(engine, graph, folder, shown="difference", baseline="decode")
-    assert preview.tiles[0].notes[0].endswith("so that brightness does not count")
+    assert preview.tiles[0].notes[0].endswith("so brightness is ignored")
 
 
 def test_where_sizes_differ_the_tile_says_so(engine: Engine, folder: Path) -> None:
@@ -134,7 +134,7 @@ def test_where_sizes_differ_the_tile_says_so(engine: Engine, folder: Path) -> No
     none = show(engine, graph, folder, shown="difference")
     assert none.baseline == ("",)
     assert {tile.notes for tile in none.tiles} == {
-        ("no difference: no step before gives images of 64×64 pixels",)
+        ("no difference: no previous step outputs images of 64×64 pixels",)
     }
     asked = show(engine, graph, folder, shown="difference", baseline="decode")
     assert asked.tiles[0].notes[0].startswith("difference ")
@@ -180,7 +180,8 @@ class TestManyDraws:
     def test_each_tile_says_what_it_is(self, engine: Engine, photos: Path) -> None:
         preview = show(engine, load_recipe("rotate-jitter"), photos, repeat=1, batch=2)
         assert [tile.notes for tile in preview.tiles] == [
-            (f"draw {index} of one photo, not in batch 2 of the export",) for index in range(COUNT)
+            (f"draw {index} of one photo, not part of batch 2 of the export",)
+            for index in range(COUNT)
         ]
         assert len({tile.sample.file for tile in preview.tiles}) == 1
         assert len({tile.draws for tile in preview.tiles}) == COUNT
@@ -256,7 +257,7 @@ def test_what_is_not_there_is_told(graph: Graph, engine: Engine, photos: Path) -
     found = preview_outputs(engine, PreviewRequest(graph, photos, 0, 2, 8))
     with pytest.raises(AttributeError, match="It has images, labels"):
         found.masks  # noqa: B018
-    with pytest.raises(ValueError, match="Give one of numpy, torch, jax, cupy"):
+    with pytest.raises(ValueError, match="Use one of numpy, torch, jax, cupy"):
         found.to("mxnet")
     with pytest.raises(GraphError):
         preview_outputs(engine, PreviewRequest(graph, photos, -1, 2, 8))
@@ -337,7 +338,7 @@ GRAPH = with_settings(chain_graph(), batch_size=16)
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"shown": "nothing"}, "Give one of original, augmented, both, difference"),
+        ({"shown": "nothing"}, "Use one of original, augmented, both, difference"),
         ({"batch": -1}, "batch is -1. Give 0 or more"),
         ({"tiles": 0}, "tiles is 0. Give 1 or more"),
         ({"tile_size": 2}, "tile_size is 2. Give 8 or more"),

@@ -109,12 +109,12 @@ def saved(image: Image.Image, kind: str) -> bytes:
         (b"{}", "no PNG"),
         (SIGNATURE, "no PNG"),
         (saved(SMALL, "JPEG"), "no PNG"),
-        (saved(SMALL, "PNG"), "carries no graph"),
-        (png(itxt("Comment", zlib.compress(b"{}"))), "carries no graph"),
-        (png(itxt(KEY, b"not packed")), "no PNG that can be read|carries no graph"),
-        (png(itxt(KEY, zlib.compress(b"x" * 50_000_000))), "no PNG that can be read"),
+        (saved(SMALL, "PNG"), "contains no graph"),
+        (png(itxt("Comment", zlib.compress(b"{}"))), "contains no graph"),
+        (png(itxt(KEY, b"not packed")), "not a readable PNG|contains no graph"),
+        (png(itxt(KEY, zlib.compress(b"x" * 50_000_000))), "not a readable PNG"),
         (SIGNATURE + b"\xff\xff\xff\xffIHDR", "no PNG"),
-        (write_shared(SMALL, TEXT)[:60], "no PNG|carries no graph"),
+        (write_shared(SMALL, TEXT)[:60], "no PNG|contains no graph"),
     ],
 )
 def test_what_carries_no_graph_is_refused(data: bytes, words: str) -> None:
@@ -141,7 +141,7 @@ def test_a_file_is_read_by_name(tmp_path: Path) -> None:
     path.write_bytes(write_shared(SMALL, TEXT))
     assert read_picture(path) == load_recipe("simclr")
     path.write_bytes(saved(SMALL, "PNG"))
-    with pytest.raises(GraphFormatError, match=r"shared\.png: This picture carries no graph"):
+    with pytest.raises(GraphFormatError, match=r"shared\.png: This picture contains no graph"):
         read_picture(path)
     with pytest.raises(GraphFormatError, match=r"gone\.png cannot be read"):
         read_picture(tmp_path / "gone.png")

@@ -185,7 +185,7 @@ def test_what_comes_in_is_opened_or_refused_with_the_reason(
     plain = tmp_path / "plain.png"
     Image.new("RGB", (64, 64)).save(plain)
     drop(page, bar(page), "plain.png", "image/png", plain.read_bytes())
-    expect(message(page)).to_contain_text("carries no graph")
+    expect(message(page)).to_contain_text("contains no graph")
     words = page.evaluate_handle(
         "() => { const d = new DataTransfer(); d.setData('text/plain', 'hello'); return d; }"
     )

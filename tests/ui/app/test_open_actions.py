@@ -261,7 +261,7 @@ def test_a_picture_without_a_graph_is_told(make: Make) -> None:
     buffer = io.BytesIO()
     Image.new("RGB", (4, 4)).save(buffer, "PNG")
     bar(model, "open_picture", data=base64.b64encode(buffer.getvalue()).decode())
-    assert "carries no graph" in screen["bar", "message"]
+    assert "contains no graph" in screen["bar", "message"]
 
 
 def test_a_shared_picture_opens_again(make: Make) -> None:

@@ -1,1 +1,1 @@
-"""Arrays as pictures: tiles, sheets, marks, strips of frames, curves of sound."""
+"""Arrays as images: tiles, sheets, marks, frame strips, sound curves."""

@@ -1,6 +1,6 @@
-"""Tiles -> one picture, encoded where the tiles are cheapest to encode.
+"""Compose tiles into one image, and encode it on the device where the tiles are.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from workbench.engine.resources.batch_store import Memory
 from workbench.preview.pictures.tiles import Tiles, on_host
 
 Encoder = Callable[[Any], bytes]
-"""uint8 (h, w, 3), a host array or DALI's tensor on a GPU -> the bytes of a JPEG."""
+"""Encodes uint8 (h, w, 3), a host array or DALI tensor on a GPU, as JPEG bytes."""
 
 RAW = "image/x-rgba"
-"""What a sheet of bare pixels is called: RGBA, 8 bits each, row after row from the top."""
+"""MIME type of uncompressed sheets: RGBA, 8 bits each, row by row from the top."""
 MOST_SHOWN = 70_000
-"""Bytes of a sheet that a notebook keeps, where a third is added to them."""
+"""Maximum sheet size in bytes in a notebook, before base64 adds a third."""
 QUALITY = 88
-"""JPEG quality of the sheet: no blocks to be seen, 7 ms for 32 tiles of 224 on one core."""
+"""JPEG quality of the sheet: no visible blocks, 7 ms for 32 tiles of 224 on one core."""
 ENCODER_BIAS = (-2, 0, -2)
-"""Levels of red, green and blue that the GPU's encoder adds to a picture.
+"""Levels of red, green and blue that the GPU's encoder adds to an image.
 
-On average -1.6, 0.4 and -1.8, at quality 92 as at 88, where Pillow's is 0.05 at most (16 photos,
+On average -1.6, 0.4 and -1.8, at quality 92 as at 88; Pillow adds at most 0.05 (16 photos,
 nvimgcodec 0.9 on an H100).
 """
 
 BAD, BAD_FRAME = (250, 236, 236), (178, 58, 58)
-"""RGB of a tile whose file cannot be shown, and of its frame."""
+"""RGB of the placeholder tile of an unusable file, and of its frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Where tiles stand: for each sample one tile of every group, then the next sample."""
+    """Tile layout: for each sample one tile of every group, then the next sample."""
 
     groups: int
     count: int
@@ -48,7 +48,7 @@ class Grid:
 
     @property
     def columns(self) -> int:
-        """Tiles in a row."""
+        """Tiles per row."""
         return self.groups * _samples_in_a_row(self.count, self.groups)
 
     @property
@@ -63,7 +63,7 @@ class Grid:
 
     @property
     def places(self) -> list[tuple[int, int]]:
-        """The left top corner (x, y) of every tile, in sample-major order."""
+        """Top left corner (x, y) of every tile, in sample-major order."""
         columns = self.columns
         spots = (divmod(index, columns) for index in range(self.count * self.groups))
         return [(column * self.size, row * self.size) for row, column in spots]
@@ -85,18 +85,18 @@ class ContactSheet:
 
 
 def grid_of(groups: Sequence[Tiles]) -> Grid:
-    """How the groups are laid side by side; all have the same number of tiles of one size."""
+    """Layout of the groups, which have the same number of tiles of one size."""
     return Grid(len(groups), *groups[0].shape)
 
 
 def compose(
     groups: Sequence[Tiles], bad: Collection[int] = (), last: ContactSheet | None = None
 ) -> ContactSheet:
-    """Lay tiles side by side, as ``grid_of`` says.
+    """Arrange tiles side by side, in the layout of ``grid_of``.
 
-    The tiles of the samples ``bad`` say that their file cannot be shown. A ``last`` sheet that fits
-    is written over, but for the groups that stand in it already: new memory for 128 tiles of 224
-    takes longer (4.8 ms) than all that is written to it.
+    Samples in ``bad`` get a placeholder tile. If a ``last`` sheet has the same size, its memory is
+    reused and its unchanged groups are kept: allocating memory for 128 tiles of 224 takes longer
+    (4.8 ms) than writing the changed tiles.
     """
     grid = grid_of(groups)
     width, height = grid.extent
@@ -122,11 +122,10 @@ def compose(
 
 
 def compose_on_gpu(groups: Sequence[Tiles], kept: dict[Any, Any]) -> Any:
-    """The same for tiles on a GPU, none of them bad: DALI's tensor uint8 (h, w, 3), or None.
+    """Compose tiles on a GPU without bad ones: a DALI tensor uint8 (h, w, 3), or None.
 
-    ``kept`` holds the built pipeline of the last grid. Nothing goes through the host's memory,
-    whose fresh pages took 5 of 22 ms for 64 tiles of 224. None where the tiles do not lie in one
-    piece.
+    ``kept`` caches the pipeline of the last grid. Host memory is not used: page faults took 5 of 22
+    ms for 64 tiles of 224. None if the tiles are not contiguous in memory.
     """
     grid = grid_of(groups)
     if not all(group.pictures.is_dense_tensor() for group in groups):
@@ -142,7 +141,10 @@ def compose_on_gpu(groups: Sequence[Tiles], kept: dict[Any, Any]) -> Any:
 
 
 def build_layout(grid: Grid, device: Memory) -> Any:
-    """A built pipeline: ``group 0``, ``group 1``, ... as one sample each -> the sheet."""
+    """Build a pipeline that composes ``group 0``, ``group 1``, ...
+
+    (one sample each) to the sheet.
+    """
     from nvidia.dali import fn
 
     n, size = grid.count * grid.groups, grid.size
@@ -164,7 +166,7 @@ def build_layout(grid: Grid, device: Memory) -> Any:
 
 
 def _built(define: Callable[[], Any], device: Memory) -> Any:
-    """A pipeline of one sample, of which nothing is made ahead."""
+    """Build a pipeline of one sample without prefetching."""
     from nvidia.dali import pipeline_def
 
     pipe = pipeline_def(define)(
@@ -178,16 +180,16 @@ def _built(define: Callable[[], Any], device: Memory) -> Any:
 
 
 def _mark_bad(tile: NDArray[np.uint8]) -> None:
-    """Say on a tile that its file cannot be shown."""
+    """Write a placeholder on a tile whose file cannot be shown."""
     frame = max(1, len(tile) // 64)
     tile[:] = BAD_FRAME
     tile[frame:-frame, frame:-frame] = BAD
 
 
 def _samples_in_a_row(count: int, tiles: int) -> int:
-    """How many samples of ``tiles`` tiles each stand in a row.
+    """Number of samples of ``tiles`` tiles each per row.
 
-    First few empty places, then nearly square, then rather wide than high.
+    Minimises empty cells first, then prefers a nearly square sheet, then a wide one.
     """
     square = math.sqrt(count / tiles)
     near = range(max(1, math.floor(square / 1.5)), math.ceil(square * 1.5) + 1)
@@ -195,7 +197,7 @@ def _samples_in_a_row(count: int, tiles: int) -> int:
 
 
 def encode(sheet: Any, mime: str = "image/jpeg", encoder: Encoder | None = None) -> bytes:
-    """The sheet as JPEG, by ``encoder`` where there is one, or as PNG or ``RAW`` if so asked.
+    """Encode the sheet as JPEG (with ``encoder`` if given), PNG or ``RAW``.
 
     A sheet on the GPU needs the encoder.
     """
@@ -214,7 +216,7 @@ def encode(sheet: Any, mime: str = "image/jpeg", encoder: Encoder | None = None)
 
 
 def decode(image: bytes, mime: str, size: tuple[int, int]) -> Image.Image:
-    """A sheet as ``encode`` made it, of ``size`` (width, height). RGB."""
+    """Decode a sheet from ``encode`` of ``size`` (width, height) as RGB."""
     if mime == RAW:
         return Image.frombuffer("RGBA", size, image).convert("RGB")
     with Image.open(io.BytesIO(image)) as opened:
@@ -222,9 +224,9 @@ def decode(image: bytes, mime: str, size: tuple[int, int]) -> Image.Image:
 
 
 def gpu_encoder() -> Encoder:
-    """A JPEG encoder on the GPU: 0.5 ms for 32 tiles of 224 on an H200, where Pillow takes 4.8.
+    """A JPEG encoder on the GPU: 0.5 ms for 32 tiles of 224 on an H200, 4.8 ms with Pillow.
 
-    It comes with DALI. Raises ImportError or RuntimeError where it cannot be had.
+    It is installed with DALI. Raises ImportError or RuntimeError if it is unavailable.
     """
     from nvidia import nvimgcodec
 
@@ -244,24 +246,24 @@ def gpu_encoder() -> Encoder:
 
 
 def build_bias_correction(device: Memory) -> Any:
-    """A built pipeline: ``sheet`` -> the same without what the GPU's encoder will add to it."""
+    """Build a pipeline that subtracts from ``sheet`` the bias of the GPU's encoder."""
     from nvidia.dali import fn, types
 
     def corrected() -> Any:
         sheet: Any = fn.external_source(name="sheet", device=device)
         bias = types.Constant(np.array(ENCODER_BIAS, np.int16), device=device)
-        return fn.cast(sheet - bias, dtype=types.UINT8)  # what is above 255 becomes that
+        return fn.cast(sheet - bias, dtype=types.UINT8)  # values above 255 saturate
 
     return _built(corrected, device)
 
 
 def small_jpeg(image: bytes, mime: str, size: tuple[int, int], most: int = MOST_SHOWN) -> bytes:
-    """A sheet as a JPEG of at most so many bytes."""
+    """Re-encode a sheet as a JPEG of at most ``most`` bytes."""
     return jpeg_within(decode(image, mime, size).convert("RGB"), most)
 
 
 def jpeg_within(picture: Image.Image, most: int = MOST_SHOWN) -> bytes:
-    """A JPEG of at most so many bytes: the picture itself is made smaller until it is one."""
+    """Shrink an image until its JPEG has at most ``most`` bytes."""
     while True:
         buffer = io.BytesIO()
         picture.save(buffer, "JPEG", quality=80)

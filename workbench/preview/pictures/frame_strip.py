@@ -1,6 +1,6 @@
-"""Sequences and sounds as pictures: the frames of each side by side, in lines, or a curve.
+"""Sequences and sounds as images: frames side by side in rows, or curves.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from workbench.errors import GraphError
 from workbench.preview.pictures.tiles import picture_layout
 from workbench.preview.pictures.value_scaling import Scaling, stretch
 
-# Sounds as pictures: waves as curves over time, spectrograms with time along and frequency up.
+# Sounds as images: waveforms over time; spectrograms with time on the x axis, frequency on y.
 #
-# Runs inside the worker process only.
+# Used in the worker process only.
 
 _WIDTH, _HEIGHT = 256, 192
-"""Of a wave's picture; a spectrogram has as many columns, and at least as many rows."""
+"""Size of a waveform image in pixels; spectrograms have this width and at least this height."""
 _TICKS = 4
-"""Parts into which ticks divide an axis."""
+"""Number of axis intervals between ticks."""
 _TICK = 4
 _MOST_CHANNELS = 8
 _INK, _ZERO_LINE, _PAPER = 230, 90, 24
 
 
 def is_sound(batch: Batch, kind: PortKind = "any") -> bool:
-    """Whether each sample is a wave or a spectrogram.
+    """Whether each sample is a waveform or a spectrogram.
 
-    A layout of ``ft`` or ``tf`` says so. A wave has none: there it is the port's ``kind``, also
-    where an operator on images gives a single axis.
+    Spectrograms have the layout ``ft`` or ``tf``. Waveforms have no layout and are recognised by
+    the port's ``kind``, even if an image operator produces a single axis.
     """
     axes = {len(shape) for shape in batch.shapes}
     if not batch.dtype.startswith(("float", "int", "uint")):
@@ -46,7 +46,7 @@ def is_sound(batch: Batch, kind: PortKind = "any") -> bool:
 
 
 def sound_pictures(batch: Batch) -> list[NDArray[Any]]:
-    """(rows, columns) for each sample: of waves grey values from 0 to 1, else the sample's own."""
+    """One (rows, columns) array per sample: grey values 0 to 1 of waveforms, spectrogram values."""
     if len(batch.shapes[0]) == 2 and batch.layout:
         across = batch.layout == "tf"
         return [_spectrogram(np.asarray(a).T if across else np.asarray(a)) for a in batch.arrays()]
@@ -54,14 +54,14 @@ def sound_pictures(batch: Batch) -> list[NDArray[Any]]:
 
 
 def sound_scaling(batch: Batch) -> Scaling:
-    """How the pictures are shown: waves as they are drawn, spectrograms from dark to bright."""
+    """Display scaling: none for waveforms, dark to bright for spectrograms."""
     if len(batch.shapes[0]) == 2 and batch.layout:
         return replace(stretch(batch.arrays()), note=axes_note(batch))
     return Scaling((255.0,), (0.0,), axes_note(batch))
 
 
 def axes_note(batch: Batch) -> str:
-    """Labels on the axes of the pictures."""
+    """Axis labels of the images."""
     first = batch.shapes[0]
     if len(first) == 2 and batch.layout:
         windows = max(shape[batch.layout.index("t")] for shape in batch.shapes)
@@ -76,9 +76,9 @@ def _up_to(batch: Batch, most: int) -> str:
 
 
 def _wave(samples: NDArray[Any]) -> NDArray[np.float32]:
-    """Smallest and largest value of each column's samples, a line for each channel, and 0 marked.
+    """Minimum and maximum per column as a curve per channel, with a zero line.
 
-    The height is that of the element type's range, of fractions -1 to 1, or what they come to.
+    The height is the range of the element type, for floats -1 to 1 or the largest absolute value.
     """
     channels = samples.reshape(len(samples), -1).T[:_MOST_CHANNELS]
     finite = channels[np.isfinite(channels)] if channels.dtype.kind == "f" else channels
@@ -104,7 +104,7 @@ def _wave(samples: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _spectrogram(bands: NDArray[Any]) -> NDArray[Any]:
-    """Low frequencies below. Windows, and few bands, are repeated or picked to fit the picture."""
+    """Low frequencies at the bottom. Windows and bands are repeated or subsampled to fit."""
     count, windows = bands.shape
     if not count or not windows:
         return bands
@@ -119,33 +119,31 @@ def _spectrogram(bands: NDArray[Any]) -> NDArray[Any]:
 
 
 def _draw_ticks(picture: NDArray[Any], ink: Any) -> None:
-    """Ticks at the left and the lower edge, at quarters of the axes."""
+    """Draw ticks at the left and bottom edges, at quarters of the axes."""
     height, width = picture.shape
     for part in range(1, _TICKS):
         picture[height * part // _TICKS, :_TICK] = ink
         picture[-_TICK:, width * part // _TICKS] = ink
 
 
-# Sequences and sounds as pictures: the frames of each side by side, in lines, or a curve.
+# Sequences and sounds as images: frames side by side in rows, or curves.
 #
-# Runs inside the worker process only.
+# Used in the worker process only.
 
 MOST_FRAMES = 16
-"""Shown of one sequence on a tile: of longer ones frames at equal distances."""
+"""Maximum number of frames per tile; longer sequences are sampled at equal distances."""
 
 
 def is_sequence(batch: Batch) -> bool:
-    """Whether each sample is a sequence of pictures: FHWC, FCHW or FHW."""
+    """Whether each sample is an image sequence: FHWC, FCHW or FHW."""
     return sorted(batch.layout) in (sorted("FHWC"), sorted("FHW")) and batch.layout[0] == "F"
 
 
 def as_pictures(batch: Batch, kind: PortKind = "any") -> Batch:
-    """Of sequences one picture each, on the host, in the order of axes that a frame has.
+    """Convert sequences to one image each on the host, with the axis order of a frame.
 
-    Of sounds their pictures, in grey: ``kind`` is that of the port.
-
-    Other batches are given back as they are. A sequence without a frame stays as it is, which is no
-    picture.
+    Sounds become grey images; ``kind`` is the port's kind. Other batches, and sequences without
+    frames, which cannot be shown, are returned unchanged.
     """
     if is_sound(batch, kind):
         return _batch(sound_pictures(batch), "HW")
@@ -155,32 +153,32 @@ def as_pictures(batch: Batch, kind: PortKind = "any") -> Batch:
 
 
 def one_frame(batch: Batch, frame: int) -> Batch:
-    """Frame ``frame`` (from 0) of each sequence, on the host. Raises GraphError with their number.
+    """Frame ``frame`` (from 0) of each sequence, on the host. Raises GraphError out of range.
 
-    Batches of pictures are given back as they are.
+    Batches of images are returned unchanged.
     """
     if not is_sequence(batch):
         return batch
     count = min(shape[0] for shape in batch.shapes)
     if not 0 <= frame < count:
-        raise GraphError(f"There is no frame {frame}. Give 0 to {count - 1}.")
+        raise GraphError(f"There is no frame {frame}. Use 0 to {count - 1}.")
     return _batch([array[frame] for array in batch.arrays()], batch.layout[1:])
 
 
 def value_layout(batch: Batch) -> str:
-    """What each axis is, frames included. Raises GraphError for what is no picture."""
+    """Layout with the frame axis. Raises GraphError if the batch is not images."""
     return batch.layout if is_sequence(batch) else picture_layout(batch)
 
 
 def shown_frames(count: int) -> list[int]:
-    """The frames that stand in the picture of a sequence of so many."""
+    """Frames shown for a sequence of ``count`` frames."""
     if count <= MOST_FRAMES:
         return list(range(count))
     return [round(i * (count - 1) / (MOST_FRAMES - 1)) for i in range(MOST_FRAMES)]
 
 
 def _strip(sequence: NDArray[Any], layout: str) -> NDArray[Any]:
-    """The frames in lines that come nearest to a square; what is left over of it is 0."""
+    """Arrange the frames in a nearly square grid; empty cells are 0."""
     frames = sequence[shown_frames(len(sequence))]
     at = {axis: 1 + layout.index(axis) for axis in layout}
     height, width = frames.shape[at["H"]], frames.shape[at["W"]]

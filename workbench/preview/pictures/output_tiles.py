@@ -1,6 +1,6 @@
-"""Outputs as tiles, kept from before where their bits are the same; and differences of tiles.
+"""Output tiles, reused if their bits are unchanged, and tile differences.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from workbench.preview.pictures.value_scaling import Scaling, scaling_of
 from workbench.preview.request import GraphRun
 
 NO_DIFFERENCE = (70, 70, 76)
-"""RGB of a tile for which there is no difference to show."""
+"""RGB of a tile without a difference to show."""
 _KEPT_SCALINGS = 4096
-_STRETCHED = ", as shown: stretched from black to white, so that brightness does not count"
+_STRETCHED = ", as shown: stretched from black to white, so brightness is ignored"
 
 
 @dataclass(frozen=True, slots=True)
 class DifferenceTiles:
-    """The absolute difference of an output and the step ``baseline``, as they are shown.
+    """Absolute difference between an output and the step ``baseline``, as displayed.
 
-    ``notes`` has a text for each sample: how large it is, or why there is none.
+    ``notes`` has a text per sample: the size of the difference, or why there is none.
     """
 
     tiles: Tiles
@@ -41,7 +41,7 @@ class DifferenceTiles:
 
 
 def tiles_of(worker: Worker, run: GraphRun, port: Port, size: int) -> Tiles:
-    """The tiles of an output of the whole batch. Raises GraphError for what is no picture."""
+    """Tiles of an output for the whole batch. Raises GraphError if it is not images."""
     batch = run.result.batches[port]
     key = f"tiles {len(batch)} {size} {port.output} {run.result.keys[port.node]}"
     kept = worker.runner.store.get(key)
@@ -56,12 +56,12 @@ def tiles_of(worker: Worker, run: GraphRun, port: Port, size: int) -> Tiles:
 
 
 def pictures_of(run: GraphRun, port: Port, batch: Batch) -> Batch:
-    """Samples of an output as pictures, where they are sequences or sounds."""
+    """Convert the samples of an output to images if they are sequences or sounds."""
     return as_pictures(batch, run.resolved.kind(port))
 
 
 def scaling_for(worker: Worker, run: GraphRun, port: Port) -> Scaling | None:
-    """How an output's values are shown: the same for each sample of the batch."""
+    """Display scaling of an output's values, the same for all samples of the batch."""
     known: dict[tuple[str, str, int], Scaling | None] = worker.kept.setdefault(("scalings",), {})
     key = run.key(port), port.output, len(run.result.samples)
     if key not in known:
@@ -76,20 +76,20 @@ def scaling_for(worker: Worker, run: GraphRun, port: Port) -> Scaling | None:
 
 
 def gpu_jpeg_encoder(worker: Worker) -> Encoder | None:
-    """The GPU's JPEG encoder, or None where it cannot be had and Pillow serves."""
+    """The GPU's JPEG encoder, or None if unavailable; Pillow is the fallback."""
     if ("encoder",) not in worker.kept:
         try:
             worker.kept[("encoder",)] = gpu_encoder()
-        except (ImportError, RuntimeError):  # nvImageCodec is optional: Pillow gives the same
+        except (ImportError, RuntimeError):  # nvImageCodec is optional: Pillow is the fallback
             worker.kept[("encoder",)] = None
     encoder: Encoder | None = worker.kept[("encoder",)]
     return encoder
 
 
 def differences_of(worker: Worker, run: GraphRun, size: int) -> list[DifferenceTiles]:
-    """The difference of every image output; grey for one that does not come from ``baseline``.
+    """The difference of every image output; grey if it does not depend on ``baseline``.
 
-    Raises GraphError where none does.
+    Raises GraphError if no output depends on it.
     """
     ports = list(run.images.values())
     wanted = run.request.baseline
@@ -102,7 +102,7 @@ def differences_of(worker: Worker, run: GraphRun, size: int) -> list[DifferenceT
 
 
 def _difference_of(worker: Worker, run: GraphRun, port: Port, size: int) -> DifferenceTiles:
-    """What an output changes: |output - step| for each shown pixel and channel, 0 is black."""
+    """|output - step| for each displayed pixel and channel; 0 is black."""
     of = tiles_of(worker, run, port, size)
     after = on_host(of)
     extents = _extents(run, port)
@@ -120,7 +120,9 @@ def _difference_of(worker: Worker, run: GraphRun, port: Port, size: int) -> Diff
     for index, (here, there) in enumerate(zip(extents, base_extents, strict=True)):
         if here != there:
             names = ["×".join(map(str, extent[::-1])) for extent in (there, here)]
-            notes.append(f"no difference: {baseline.node} gives {names[0]} pixels, not {names[1]}")
+            notes.append(
+                f"no difference: {baseline.node} outputs {names[0]} pixels, not {names[1]}"
+            )
             continue
         found = _absolute(after[index], before[index])
         pixels[index] = found
@@ -135,7 +137,7 @@ def _nothing_to_compare(run: GraphRun, port: Port) -> str:
     if run.request.baseline:
         return f"{port.node} does not come from images of {run.request.baseline}"
     sides = "×".join(map(str, _extents(run, port)[0][::-1]))
-    return f"no step before gives images of {sides} pixels"
+    return f"no previous step outputs images of {sides} pixels"
 
 
 def _absolute(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -151,7 +153,7 @@ def _extents(run: GraphRun, port: Port) -> list[tuple[int, int]]:
 
 
 def _steps_before(run: GraphRun, port: Port) -> list[Port]:
-    """The images that an output comes from, in running order."""
+    """Images that an output depends on, in topological order."""
     before = ancestors(run.graph, [port])
     return [
         found
@@ -161,7 +163,7 @@ def _steps_before(run: GraphRun, port: Port) -> list[Port]:
 
 
 def _baseline(run: GraphRun, port: Port) -> Port | None:
-    """The step that an output is compared with: the one asked for, or the first that fits."""
+    """The step an output is compared with: the requested one, or the first of equal size."""
     steps = _steps_before(run, port)
     wanted = run.request.baseline
     if wanted:
@@ -172,5 +174,5 @@ def _baseline(run: GraphRun, port: Port) -> Port | None:
             if _extents(run, step) == extents:
                 return step
         except GraphError:
-            continue  # a step that gives no picture
+            continue  # a step that outputs no image
     return None

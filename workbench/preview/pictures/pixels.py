@@ -1,6 +1,6 @@
-"""One tile looked at closely: its values as they are, and its picture at full size.
+"""Read the exact values of one tile, or its full-size image.
 
-Runs inside the worker process only, but for its records.
+The functions run in the worker process only.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from workbench.preview.pictures.tiles import make_tiles, picture_layout
 from workbench.preview.request import PreviewRequest, run_request
 
 MOST_VALUES = 2**20
-"""Of one answer: a region of 590 x 590 pixels of three channels."""
+"""Maximum number of values per call: 590 x 590 pixels with three channels."""
 LARGEST_SIDE = 4096
-"""Of a picture in pixels; a larger one is shown smaller."""
+"""Maximum side of an image in pixels; larger images are scaled down."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pixels:
     """The values of a region.
 
-    ``values`` has shape (height, width, channels) and the output's own element type, whatever its
-    layout is; ``x`` and ``y`` are the region's left upper corner, ``size`` (width, height) of the
-    whole image.
+    ``values`` has shape (height, width, channels), regardless of the output's layout, and the
+    output's element type; ``x`` and ``y`` are the top left corner of the region, ``size`` is
+    (width, height) of the whole image.
     """
 
     values: NDArray[Any]
@@ -46,10 +46,10 @@ class Pixels:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One sample of one output as PNG, at its own size where that is not too large.
+    """One sample of one output as PNG, in original size up to a limit.
 
-    ``size`` is (width, height) of the picture, ``full`` of the sample; ``note`` says how values and
-    channels are shown.
+    ``size`` is (width, height) of the PNG, ``full`` of the sample; ``note`` describes how values
+    and channels are shown.
     """
 
     image: bytes
@@ -58,7 +58,7 @@ class Picture:
     note: str
     sample: Sample
     frames: int = 0
-    """Of the sequence that the sample is; 0 where it is a picture."""
+    """Number of frames of the sample; 0 if it is not a sequence."""
 
 
 @task
@@ -73,12 +73,12 @@ def read_pixels(
     height: int | None = None,
     frame: int | None = None,
 ) -> Pixels:
-    """Task: the values of a region of sample ``index``; without sizes, up to the image's end.
+    """Task: the values of a region of sample ``index``; by default up to the image's end.
 
-    ``of`` is ``original``, an output's name, or ``node.output``; of a sequence ``frame`` (from 0)
-    is meant, without it the frames side by side as on a tile. A region that reaches over the
-    image's border is cut. Raises GraphError where there is no such image, and where the region has
-    more than a million values.
+    ``of`` is ``original``, an output's name, or ``node.output``. For sequences, ``frame`` (from 0)
+    selects a frame; without it the frames are side by side as on a tile. The region is clipped to
+    the image. Raises GraphError if the image does not exist, or if the region has more than a
+    million values.
     """
     run = run_request(worker, request)
     run.require_sample(index)
@@ -98,7 +98,7 @@ def read_pixels(
     if region.size > MOST_VALUES:
         raise GraphError(
             f"A region of {right - left}×{bottom - top} pixels has {region.size} values. "
-            f"Give a smaller one: {MOST_VALUES} are the limit."
+            f"Use a smaller one: the limit is {MOST_VALUES}."
         )
     return Pixels(
         np.ascontiguousarray(region),
@@ -118,9 +118,9 @@ def read_picture(
     of: str,
     frame: int | None = None,
 ) -> Picture:
-    """Task: sample ``index`` of an output as PNG; no side is longer than ``LARGEST_SIDE`` pixels.
+    """Task: sample ``index`` of an output as PNG, no side longer than ``LARGEST_SIDE`` pixels.
 
-    ``of`` and ``frame`` are as for ``read_pixels``. Raises GraphError where there is no such image.
+    ``of`` and ``frame`` are as for ``read_pixels``. Raises GraphError if the image does not exist.
     """
     run = run_request(worker, request)
     run.require_sample(index)

@@ -1,4 +1,4 @@
-"""Boxes, points, masks and names of classes: as marks, and drawn over pictures."""
+"""Boxes, points, masks and class names: as marks, and drawn over images."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from workbench.preview.pictures.tiles import picture_layout
 from workbench.preview.request import GraphRun
 from workbench.sources import Dataset, load_source
 
-# What is drawn over pictures: boxes, points, outlines and masks, with the names of classes.
+# Draw boxes, points, outlines and masks over images, with class names.
 
 HUES = 12
 _LETTERS = 11
-"""Pixels of the names on a picture."""
+"""Font size of names in pixels."""
 
 
 class PlacedName(NamedTuple):
-    """A name on a mask, at a pixel of what it names: x and y as shares of the picture's sides."""
+    """A name on a mask: x and y of its pixel, relative to the image's width and height."""
 
     text: str
     colour: int
@@ -46,12 +46,12 @@ class PlacedName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TargetMark:
-    """A box, or a point where its corners are one, or an outline, or a mask.
+    """A box, a point (if its corners coincide), an outline, or a mask.
 
-    ``corners`` are left, top, right and bottom as shares of the picture's sides; ``colour`` is the
-    same number for the same class. ``mask`` is a PNG that is clear where there is nothing, with
-    ``names`` on it; ``outline`` has x and y of one vertex after another. What has ``left`` the
-    picture, at any step, is drawn at its edge where it is outside.
+    ``corners`` are left, top, right and bottom relative to the image size; ``colour`` is the same
+    number for the same class. ``mask`` is a PNG, transparent outside the mask, with ``names`` on
+    it; ``outline`` has x and y of consecutive vertices. A mark with ``left`` was outside the image
+    at some step and is drawn at its edge.
     """
 
     corners: tuple[float, float, float, float]
@@ -67,7 +67,7 @@ Marks = tuple[TargetMark, ...]
 
 
 def draw_marks(picture: NDArray[np.uint8], marks: Marks, names: bool = False) -> NDArray[np.uint8]:
-    """A picture (h, w, 3) with what is marked drawn into it, with its names where there is room."""
+    """Draw marks into an image (h, w, 3), with their names where there is space."""
     if not marks:
         return picture
     image = Image.fromarray(picture)
@@ -104,7 +104,7 @@ def draw_marks(picture: NDArray[np.uint8], marks: Marks, names: bool = False) ->
 def _write(
     pen: ImageDraw.ImageDraw, name: PlacedName, sides: tuple[int, int], before: float = 0.0
 ) -> None:
-    """Dark on the colour of the class, a share of it ``before`` its place, all in the picture."""
+    """Write dark text on the class colour, shifted by the fraction ``before``, inside the image."""
     font = ImageFont.load_default(_LETTERS)
     _, _, width, height = pen.textbbox((0, 0), name.text, font)
     left, top = (
@@ -116,22 +116,22 @@ def _write(
 
 
 def colour_of(number: int) -> tuple[int, ...]:
-    """The colour of a class: the same as that of its boxes (``preview/marks.tsx``)."""
+    """The colour of a class, as for its boxes in ``preview/marks.tsx``."""
     shade = colorsys.hls_to_rgb(number * 5 % HUES / HUES, 0.62, 0.95)
     return tuple(round(255 * each) for each in shade)
 
 
-# Boxes, points and masks of the samples, as marks to be drawn over their pictures.
+# Boxes, points and masks of the samples, as marks to be drawn over their images.
 
 _MOST_MARKS = 100
-"""Of one picture: more cannot be told apart."""
+"""Maximum number of marks per image: more cannot be distinguished."""
 _DRAWN = ("boxes", "points", "mask")
 _LARGEST_FILE = 64 * 2**20
-"""Bytes of an annotation file that is read for the names of its classes."""
+"""Maximum size in bytes of an annotation file that is read for class names."""
 
 
 def marks_of(worker: Worker, run: GraphRun, image: Port, only: int | None = None) -> list[Marks]:
-    """For each sample, or one ``only``, what is to be drawn over its picture of ``image``."""
+    """Marks over the image port for each sample, or for sample ``only``."""
     count = len(run.result.samples)
     none: list[Marks] = [()] * count
     chosen = range(count) if only is None else (only,)
@@ -169,7 +169,7 @@ def marks_of(worker: Worker, run: GraphRun, image: Port, only: int | None = None
                 ends = np.asarray(polygons[index]).reshape(-1, 3)
                 each = np.repeat(numbers, ends[:, 2] - ends[:, 1]) if len(numbers) else numbers
                 marks = _marks(corners, each, names, visible)
-                marks = [replace(mark, text="") for mark in marks]  # too many to be read
+                marks = [replace(mark, text="") for mark in marks]  # too large to read
             elif is_points and polygons is not None:
                 marks = _outlines(corners[:, :2], polygons[index], numbers, names)
             else:
@@ -181,9 +181,9 @@ def marks_of(worker: Worker, run: GraphRun, image: Port, only: int | None = None
 def marked(
     worker: Worker, run: GraphRun, port: Port, index: int, picture: NDArray[np.uint8]
 ) -> NDArray[np.uint8]:
-    """A sample's small picture with the targets that lie on it drawn into it.
+    """Draw a sample's annotations into its thumbnail.
 
-    Not inside bodies: what lies on their images is not known before their end.
+    Omitted inside blocks, whose image annotations are known only at the end.
     """
     is_image = run.resolved.kind(port) == "image"
     if not is_image or not run.targets or run.graph.scope_of(port.node):
@@ -206,7 +206,7 @@ def _outlines(
     labels: NDArray[np.generic],
     names: Sequence[str],
 ) -> list[TargetMark]:
-    """Those of rows (instance, first vertex, end), each in the colour of the class."""
+    """Outlines of rows (instance, first vertex, end), each in the class colour."""
     numbers = [int(each) for each in np.ravel(labels)]
     made = []
     for instance, first, end in np.asarray(polygons).reshape(-1, 3)[:_MOST_MARKS].tolist():
@@ -241,7 +241,7 @@ def _marks(
 
 
 def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port, PortKind]]:
-    """The boxes, points and masks that lie on an image, with the nodes that give them."""
+    """Boxes, points and masks of an image, with the nodes that output them."""
     graph = run.graph
     read = {n for n in ancestors(graph, [image]) if isinstance(graph.node(n), Source)}
     takers = {
@@ -255,7 +255,7 @@ def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port, PortKind]]
             continue
         node = graph.node(port.node)
         kind = run.resolved.kind(port)
-        if port in takers and kind not in _DRAWN:  # what it is only its follower tells
+        if port in takers and kind not in _DRAWN:  # only its follower determines the kind
             kind = FOLLOWERS[takers[port].op].follows or kind
         if kind not in _DRAWN:
             continue
@@ -281,25 +281,25 @@ def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port, PortKind]]
 
 
 def _is_depth(run: GraphRun, port: Port) -> bool:
-    """Whether a mask, or a follower that takes it, is read between its pixels."""
+    """Whether a mask or its follower is interpolated between pixels."""
     nodes = [node for node in run.graph.nodes if port in node.inputs.values()]
     given = [run.graph.node(port.node), *nodes]
     return any(follows(node) and node.args.get("interpolation") == "linear" for node in given)
 
 
 def _are_changed(run: GraphRun, labels: Port) -> bool:
-    """Whether labels do not number the classes as those of the source do."""
+    """Whether labels use another class numbering than the source."""
     given = labels in run.result.batches
     return given and labels_source(run.graph, run.resolved.catalog, labels) is None
 
 
 def _labels_beside(run: GraphRun, node: Node) -> Sequence[NDArray[np.generic]] | None:
-    """Of points those of the source, of which none is left out."""
+    """Labels of points from their source, if no point was removed."""
     return _beside(run, node, "labels")
 
 
 def _beside(run: GraphRun, node: Node, name: str) -> Sequence[NDArray[np.generic]] | None:
-    """What a follower of boxes or points, or else their source, gives under a name."""
+    """The output with a name of a box or point follower, or else of its source."""
     while Port(node.id, name) not in run.result.batches:
         port = node.inputs.get("points") if follows(node) else None
         if port is None or not run.graph.has(port.node):
@@ -309,14 +309,14 @@ def _beside(run: GraphRun, node: Node, name: str) -> Sequence[NDArray[np.generic
 
 
 def _are_key_points(run: GraphRun, node: Node) -> bool:
-    """Whether the corners of outlines that a node gives or follows are key points."""
+    """Whether the outline corners that a node outputs or follows are key points."""
     while follows(node) and run.graph.has(node.inputs["points"].node):
         node = run.graph.node(node.inputs["points"].node)
     return isinstance(node, Source) and node.kind != "coco"
 
 
 def _told_names(worker: Worker, dataset: Dataset) -> list[str]:
-    """Of targets that do not stand in annotations of COCO, as their kind finds them."""
+    """Class names of annotations that are not stored in COCO format."""
     kind = load_source(dataset.kind)
     if not {"boxes", "masks"} & {*kind.outputs}:
         return []
@@ -325,13 +325,13 @@ def _told_names(worker: Worker, dataset: Dataset) -> list[str]:
         try:
             worker.kept[key] = kind.class_names(dataset)[1:]
         except DataError:
-            return []  # the reader itself says what is wrong
+            return []  # the reader reports the cause
     names: list[str] = worker.kept[key]
     return names
 
 
 def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
-    """The names of the classes, in the order of the labels 1, 2, ..., where their source tells."""
+    """Class names for the labels 1, 2, ..., if the source has names."""
     while not isinstance(node, Source):
         port = next(
             (node.inputs[n] for n in ("boxes", "points", "masks", "data") if n in node.inputs), None
@@ -355,7 +355,7 @@ def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
             listed = document.get("categories", [])  # DALI numbers them in this order
             worker.kept[key] = [str(each.get("name") or each["id"]) for each in listed]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return []  # the reader itself says what is wrong with the file
+        return []  # the reader reports the cause
     names: list[str] = worker.kept[key]
     return names
 
@@ -363,21 +363,21 @@ def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
 # Masks as marks: classes, instances and panoptic ids by colour, depth and heat by one scale.
 
 _MASK_SIDE = 512
-"""Pixels of the longer side of a mask that is drawn."""
+"""Maximum side of a drawn mask in pixels."""
 _MOST_NAMES = 12
-"""On one mask, and in its text."""
+"""Maximum number of names on one mask, and in its text."""
 _CLASSES = 255
-"""Larger numbers are ids, of which those side by side are far apart."""
+"""Larger numbers are ids, and neighbouring ids get distant colours."""
 _LEVELS = 254
 _SCALE = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
-"""From the least to the most: five colours of matplotlib's viridis."""
+"""Colour scale from low to high: five colours of matplotlib's viridis."""
 _WHOLE = (0.0, 0.0, 1.0, 1.0)
 
 
 def fitting_mask(
     mask: NDArray[np.generic], sides: tuple[int, int], names: Sequence[str], is_depth: bool = False
 ) -> Marks:
-    """A mask of the picture's size; of one that is not, a frame that says so."""
+    """A mask of the image's size; for another size, a frame with a note."""
     height, width = mask.shape[:2]
     if (width, height) == sides:
         return depth_mark(mask) if is_depth or mask.dtype.kind == "f" else mask_mark(mask, names)
@@ -386,9 +386,9 @@ def fitting_mask(
 
 
 def mask_mark(mask: NDArray[np.generic], names: Sequence[str]) -> Marks:
-    """A mask (h, w, 1) of numbers, 0 where there is none; no mark where all of it is 0.
+    """A mask (h, w, 1) of class or instance numbers, 0 is empty; no mark if all values are 0.
 
-    Of the pixels some are left out where there are more than can be told apart, none are mixed.
+    Large masks are subsampled by dropping pixels, without interpolation.
     """
     numbers = _shown(mask).astype(np.int64)
     classes, counts = np.unique(numbers[numbers > 0], return_counts=True)
@@ -409,7 +409,7 @@ def mask_mark(mask: NDArray[np.generic], names: Sequence[str]) -> Marks:
 
 
 def depth_mark(values: NDArray[np.generic]) -> Marks:
-    """Depth or heat (h, w, 1), clear where it is 0 or no number, from its least to its most."""
+    """Depth or heat (h, w, 1), scaled from minimum to maximum; transparent if 0 or not finite."""
     shown = _shown(values).astype(np.float64)
     there = np.isfinite(shown) & (shown != 0)
     if not there.any():
@@ -423,20 +423,20 @@ def depth_mark(values: NDArray[np.generic]) -> Marks:
 
 
 def _shown(mask: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Its first channel, of at most ``_MASK_SIDE`` rows and columns."""
+    """Its first channel, subsampled to at most ``_MASK_SIDE`` rows and columns."""
     whole = np.asarray(mask).reshape(*mask.shape[:2], -1)[..., 0]
     rows, columns = (_some(side, max(whole.shape)) for side in whole.shape)
     return whole[np.ix_(rows, columns)]
 
 
 def _some(side: int, longest: int) -> NDArray[np.int64]:
-    """The places of the rows or columns that are kept, the middle one of as many as are not."""
+    """Indices of the kept rows or columns: the middle of each group of dropped ones."""
     kept = max(1, round(side * min(1.0, _MASK_SIDE / longest)))
     return ((np.arange(kept) + 0.5) * side / kept).astype(np.int64)
 
 
 def _middle(there: NDArray[np.bool_]) -> tuple[float, float]:
-    """The pixel of a part that is nearest to its middle, x and y as shares of the sides."""
+    """The pixel nearest to a region's centre, x and y relative to the size."""
     ys, xs = np.nonzero(there)
     at = int(((ys - ys.mean()) ** 2 + (xs - xs.mean()) ** 2).argmin())
     height, width = there.shape

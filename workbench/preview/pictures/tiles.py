@@ -1,7 +1,7 @@
-"""Any image batch -> 8-bit RGB tiles of one size, on the device where the batch is.
+"""Convert any image batch to 8-bit RGB tiles of one size, on the batch's device.
 
-Runs inside the worker process only. The pipelines here only prepare pictures for the screen; what
-they are given comes out of emitted source.
+Used in the worker process only. These pipelines only prepare images for display; their inputs come
+from emitted source.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from workbench.preview.pictures.value_scaling import Scaling, per_channel, scale
 
 _THREADS = min(8, usable_cores())
 _KEPT_PIPELINES = 8
-"""Built ones, each with threads of its own; building one takes 1.5 ms."""
+"""Maximum number of cached pipelines, each with its own threads; building one takes 1.5 ms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tiles:
-    """Pictures of one size, where they were made.
+    """Images of one size, on the device where they were made.
 
-    ``pictures`` is uint8 (n, size, size, 3), a host array or DALI's list on a GPU, each picture in
+    ``pictures`` is uint8 (n, size, size, 3), a host array or DALI list on a GPU, with each image in
     the top left corner of its square (``on_host`` reads either); ``sizes`` has (width, height) of
-    each picture; ``note`` says how values and channels are shown.
+    each image; ``note`` describes how values and channels are shown.
     """
 
     pictures: Any
@@ -41,7 +41,7 @@ class Tiles:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many there are, and the side of each in pixels."""
+        """Number of tiles, and their side in pixels."""
         if self.device == "gpu":
             return len(self.pictures), self.pictures.shape()[0][0]
         return len(self.pictures), self.pictures.shape[1]
@@ -54,9 +54,9 @@ class Tiles:
 
 
 def make_tiles(worker: Worker, batch: Batch, size: int, scaling: Scaling | None) -> Tiles:
-    """Scale, order channels last, make RGB, fit each picture into ``size`` x ``size`` pixels.
+    """Scale values, convert to HWC and RGB, and fit each image into ``size`` x ``size`` pixels.
 
-    Raises GraphError for what is no picture.
+    Raises GraphError if the batch is not images.
     """
     layout = picture_layout(batch)
     height, width = layout.index("H"), layout.index("W")
@@ -109,13 +109,14 @@ def on_host(tiles: Tiles) -> NDArray[np.uint8]:
 
 
 def picture_layout(batch: Batch) -> str:
-    """``HWC``, ``CHW``, ``HW`` ...: what each axis is. Raises GraphError for what is no picture."""
+    """``HWC``, ``CHW``, ``HW`` ...: the layout. Raises GraphError if the batch is not images."""
     dims = len(batch.shapes[0])
     layout = batch.layout or {2: "HW", 3: "HWC"}.get(dims, "")
     if sorted(layout) not in (["H", "W"], ["C", "H", "W"]) or len(layout) != dims:
         named = f"layout {batch.layout}" if batch.layout else "no layout"
         raise GraphError(
-            f"An output of shape {batch.shapes[0]} with {named} is no picture to show."
+            f"An output of shape {batch.shapes[0]} with {named} is not an image and "
+            "cannot be shown."
         )
     empty = next((shape for shape in batch.shapes if 0 in shape), None)
     if empty is not None:
@@ -124,7 +125,7 @@ def picture_layout(batch: Batch) -> str:
 
 
 def _channel_note(channels: Sequence[int]) -> str:
-    """Which channels are shown, where that is not all three."""
+    """Note about the shown channels, unless there are three."""
     least, most = min(channels), max(channels)
     if least == most == 3:
         return ""
@@ -138,18 +139,18 @@ def _channel_note(channels: Sequence[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """All that the display pipeline is built for."""
+    """Cache key of the display pipeline."""
 
     size: int
     count: int
     device: str
     layout: str
     channels: tuple[int, ...]
-    """Every number of channels in the batch."""
+    """Every channel count in the batch."""
     fits: bool
     dtype: str
     scaled: bool
-    """Whether values are scaled here: on a GPU alone."""
+    """Whether values are scaled in the pipeline: on a GPU only."""
 
 
 def _build(look: _Look) -> Any:

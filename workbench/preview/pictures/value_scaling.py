@@ -1,6 +1,6 @@
-"""How element values become 8-bit ones to look at.
+"""Display scaling of element values to 8 bits.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from workbench.graph.resolved import ResolvedGraph
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """How element values become 0..255: ``value * gain + offset``, per channel or for all.
+    """Maps element values to 0..255: ``value * gain + offset``, per channel or for all.
 
-    ``stretched`` says that black and white are the smallest and the largest value of the batch, so
-    that two pictures cannot be compared in brightness.
+    ``stretched`` is True if black and white are the minimum and maximum of the batch, so that the
+    brightness of two images is not comparable.
     """
 
     gain: tuple[float, ...]
@@ -33,11 +33,11 @@ class Scaling:
 
 
 def scaling_of(resolved: ResolvedGraph, port: Port, batch: Batch) -> Scaling | None:
-    """How to show an output's values; None where they are uint8 already.
+    """Display scaling of an output; None if it is uint8 already.
 
-    Undoes ``crop_mirror_normalize`` (out = (in - mean) / std * scale + shift). Values on the scale
-    of 8-bit pixels or of 0 to 1, as arithmetic on pixels gives, keep that scale: half of an image
-    is darker. All else is stretched from its smallest to its largest value in the batch.
+    Inverts ``crop_mirror_normalize`` (out = (in - mean) / std * scale + shift). Values in the range
+    of 8-bit pixels or 0 to 1, as pixel arithmetic produces, keep that scale: half of an image is
+    darker. Everything else is stretched from the minimum to the maximum of the batch.
     """
     if batch.dtype == "uint8":
         return None
@@ -46,7 +46,7 @@ def scaling_of(resolved: ResolvedGraph, port: Port, batch: Batch) -> Scaling | N
         spec = resolved.spec(node).args
         given = {name: node.args.get(name, spec[name].default) for name in _NORMALISE}
         mean, std, scale, shift = (_numbers(given[name]) for name in _NORMALISE)
-        if scale[0] and all(std):  # nothing can be undone with a zero among these
+        if scale[0] and all(std):  # cannot be inverted if one of these is zero
             channels = max(len(mean), len(std))
             mean, std = (v if len(v) == channels else v * channels for v in (mean, std))
             gain = tuple(s / scale[0] for s in std)
@@ -63,7 +63,7 @@ def scaling_of(resolved: ResolvedGraph, port: Port, batch: Batch) -> Scaling | N
 
 
 def stretch(arrays: Sequence[NDArray[Any]]) -> Scaling:
-    """Black is the smallest of all values, white the largest."""
+    """Map the minimum of all values to black, the maximum to white."""
     low, high, _ = _extent(arrays)
     return _stretched(low, high)
 
@@ -75,7 +75,7 @@ def _stretched(low: float, high: float, told: str = "") -> Scaling:
 
 
 def _white(dtype: str, low: float, high: float) -> int:
-    """The value that is white on the scale of these values; 0 where there is no such scale."""
+    """The white level for the scale of these values; 0 if there is no such scale."""
     if low < -high / 2:
         return 0
     if dtype.startswith("float") and high <= _UNIT:
@@ -84,11 +84,11 @@ def _white(dtype: str, low: float, high: float) -> int:
 
 
 _UNIT = 8
-"""More than an image of 0 to 1 comes to, however bright it was made."""
+"""Upper limit of values from a 0 to 1 image, however much it was brightened."""
 _BRIGHTEST = 4 * 255
-"""Likewise of 0 to 255. Less than 12 bits have."""
+"""Upper limit of values from a 0 to 255 image. Below 12-bit values."""
 _CLASSES = 64
-"""Whole numbers up to this may be the classes of a mask, which would all be dark."""
+"""Integers up to this may be mask classes, which would all be dark."""
 
 _NORMALISE = ("mean", "std", "scale", "shift")
 
@@ -99,9 +99,9 @@ def _numbers(value: Value | None) -> tuple[float, ...]:
 
 
 def _extent(arrays: Sequence[NDArray[Any]]) -> tuple[float, float, float]:
-    """The smallest and the largest finite value, and the share of those that are not finite.
+    """Minimum and maximum finite value, and the fraction of non-finite values.
 
-    0 and 0 where none is finite.
+    0 and 0 if no value is finite.
     """
     ends = np.array([(a.min(), a.max()) for a in arrays], float)
     missing = 0.0
@@ -113,11 +113,11 @@ def _extent(arrays: Sequence[NDArray[Any]]) -> tuple[float, float, float]:
 
 
 def scale_on_host(array: NDArray[Any], layout: str, scaling: Scaling) -> NDArray[np.uint8]:
-    """``value * gain + offset``, rounded and cut to 0..255, as uint8 (h, w, c).
+    """``value * gain + offset``, rounded and clipped to 0..255, as uint8 (h, w, c).
 
-    What is not a number is 0. NumPy takes 3.4 ms on one core for 16 samples of 3x224x224 float32
-    where DALI's ``crop_mirror_normalize`` takes 15.8 on two; its ``clip`` takes a fifth of ``fmin``
-    and ``fmax``, which know what is not a number.
+    NaN becomes 0. NumPy takes 3.4 ms on one core for 16 samples of 3x224x224 float32, DALI's
+    ``crop_mirror_normalize`` 15.8 ms on two; NumPy's ``clip`` takes a fifth of the time of ``fmin``
+    and ``fmax``, which handle NaN.
     """
     axes = layout if "C" in layout else f"{layout}C"
     image = (array if "C" in layout else array[..., None]).transpose(
@@ -139,13 +139,13 @@ def scale_on_host(array: NDArray[Any], layout: str, scaling: Scaling) -> NDArray
             np.clip(plane, 0, 255, out=plane)
             if np.isnan(plane.sum()):
                 np.nan_to_num(plane, copy=False)
-            np.copyto(narrow, plane, casting="unsafe")  # first: a cast in steps takes longer
+            np.copyto(narrow, plane, casting="unsafe")  # first: a strided cast is slower
             shown[..., channel] = narrow
     return shown
 
 
 def per_channel(values: NDArray[np.float32], channels: int) -> NDArray[np.float32]:
-    """As many values as channels; those that padding added get the last one, and are not shown."""
+    """Extend values to ``channels`` with the last one; padding channels are not shown."""
     if len(values) in (1, channels):
         return values
     return np.pad(values, (0, channels - len(values)), mode="edge")

@@ -1,4 +1,4 @@
-"""Which batch has a sample that passes the filter of the preview, as the program reads them."""
+"""Search for a batch with a sample that passes the preview's filter."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from workbench.preview.views.texts import label_port, labels_of, names_of_labels
 
 @dataclass(frozen=True, slots=True)
 class SampleFilter:
-    """Samples of one of the ``classes``, for which of each block one of the ``branches`` ran.
+    """Samples of one of the ``classes`` for which one of the ``branches`` of each block ran.
 
-    Branches are scopes, ``block.body``; of each automatic augmentation that is named a sample got
-    one of the ``augmentations``, ``node.name``. What is empty does not matter.
+    Branches are scopes, ``block.body``; of each named automatic augmentation a sample received one
+    of the ``augmentations``, ``node.name``. Empty sets match everything.
     """
 
     classes: tuple[str, ...] = ()
@@ -33,14 +33,14 @@ class SampleFilter:
     augmentations: tuple[str, ...] = ()
 
     def by_block(self) -> dict[str, set[str]]:
-        """The branches of each block that is named."""
+        """The branches of each named block."""
         found: dict[str, set[str]] = {}
         for scope in self.branches:
             found.setdefault(block_of(scope), set()).add(scope)
         return found
 
     def by_node(self) -> dict[str, set[str]]:
-        """The augmentations of each node that is named."""
+        """The augmentations of each named node."""
         found: dict[str, set[str]] = {}
         for key in self.augmentations:
             node, _, name = key.rpartition(".")
@@ -51,11 +51,11 @@ class SampleFilter:
 def find_batch(
     engine: Caller, request: PreviewRequest, wanted: SampleFilter, back: bool, most: int
 ) -> int | None:
-    """The nearest batch after the request's, or before it, with such a sample.
+    """The nearest batch after (or before) the request's with a matching sample, or None.
 
-    Looked for among the first ``request.tiles`` samples of each batch, up to batch ``most``.
-    Nothing is decoded but for what decides in a block. None where there is none; raises GraphError
-    where nothing gives labels, and as ``preview_batch``.
+    Searches the first ``request.tiles`` samples of each batch, up to batch ``most``. Decodes
+    nothing except what block conditions need. Raises GraphError if the graph has no labels, and as
+    ``preview_batch``.
     """
     found: int | None = engine.call(search, request, wanted, back, most)
     return found
@@ -65,9 +65,9 @@ def find_batch(
 def search(
     worker: Worker, request: PreviewRequest, wanted: SampleFilter, back: bool, most: int
 ) -> int | None:
-    """Task: see ``find_batch``."""
+    """Task of ``find_batch``."""
     resolved = running_part(worker, request)
-    if back:  # a reader runs forward only: once through all of them
+    if back:  # readers only run forward: one pass over all batches
         return max(_with_one(worker, request, resolved, wanted, range(request.batch)), default=None)
     after = range(request.batch + 1, most + 1)
     return next(_with_one(worker, request, resolved, wanted, after), None)
@@ -93,7 +93,7 @@ def _with_one(
 def _came(
     worker: Worker, request: PreviewRequest, graph: Graph, wanted: SampleFilter
 ) -> Iterator[Set[int]]:
-    """For each batch from 0 on the samples that came to the branches and got the augmentations."""
+    """For each batch from 0 on, the samples that match branches and augmentations."""
     count = min(request.tiles, graph.settings.batch_size)
     shown = frozenset(range(count))
     blocks, augmented = wanted.by_block(), wanted.by_node()
@@ -105,7 +105,7 @@ def _came(
     for batch in itertools.count():
         found = shown
         came = places.run() if places else {}
-        for scopes in blocks.values():  # in any turn of a body that runs again
+        for scopes in blocks.values():  # in any iteration of a repeated body
             found &= _places(each for name, each in came.items() if scope_of(name) in scopes)
         if found and augmented:
             got = worker.runner.augmented(graph, request.data, list(augmented), batch, count)
@@ -132,10 +132,12 @@ def _of_classes(
     classes: Collection[str],
     batch: int,
 ) -> set[int]:
-    """The samples of a batch that are of some classes."""
+    """The samples of a batch with one of the classes."""
     port = label_port(resolved)
     if port is None:
-        raise GraphError("No node of the graph gives labels: there are no classes to look for.")
+        raise GraphError(
+            "No node of the graph outputs labels, so samples cannot be filtered by class."
+        )
     result = worker.runner.run(resolved.graph, request.data, batch, request.tiles, [port])
     labels = labels_of(port, result.batches)
     run = GraphRun(request, resolved, result)

@@ -1,6 +1,6 @@
-"""Which bodies of blocks ran for each sample of a batch, and how often each runs.
+"""Which block bodies ran for each sample of a batch, and how often each runs.
 
-Runs inside the worker process only, but for its records and ``wilson_interval``.
+The functions run in the worker process only, except ``wilson_interval``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workbench.preview.request import GraphRun, PreviewRequest, running_part
 from workbench.preview.views.texts import augmentations_of, augmented_at
 
 _NAMED = 2
-"""Operators of a body that are named in its text; of more the number is told."""
+"""Maximum number of operators of a body named in its text; more are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Branch:
 
 
 def branches_of(resolved: ResolvedGraph) -> tuple[Branch, ...]:
-    """All bodies of all blocks of a graph, those of a nested block behind its own."""
+    """All bodies of all blocks of a graph, nested ones after their own block."""
     return tuple(_branches(resolved.graph.nodes, resolved.catalog))
 
 
@@ -57,7 +57,7 @@ def _branches(nodes: Sequence[Node], catalog: Catalog) -> Iterator[Branch]:
 
 
 def _content(body: Body) -> str:
-    """What stands in a body, for its number alone says nothing."""
+    """Summary of a body's operators."""
     names = [node.id for node in body.nodes if not node.op.startswith("random.")]
     if len(names) > _NAMED:
         return f"{len(names)} operators"
@@ -67,7 +67,7 @@ def _content(body: Body) -> str:
 def fired_scopes(run: GraphRun) -> list[tuple[str, ...]]:
     """For each sample the scopes of the bodies that ran, in the order of ``branches_of``.
 
-    None where its file could not be read.
+    Empty if its file could not be read.
     """
     scopes = [branch.scope for branch in branches_of(run.resolved)]
     came = run.result.came
@@ -77,12 +77,15 @@ def fired_scopes(run: GraphRun) -> list[tuple[str, ...]]:
     ]
 
 
-# Which augmentations a sample got where automatic augmentation chose.
+# Which augmentations automatic augmentation applied to a sample.
 
 
 @dataclass(frozen=True, slots=True)
 class Augmentation:
-    """One that automatic augmentation may choose. ``key`` is ``rand_augment_1.rotate``."""
+    """An augmentation that automatic augmentation may apply.
+
+    ``key`` is ``rand_augment_1.rotate``.
+    """
 
     key: str
     node: str
@@ -90,7 +93,7 @@ class Augmentation:
 
 
 def augmentations_offered(run: GraphRun) -> tuple[Augmentation, ...]:
-    """All that the automatic augmentations of a run may choose, in running order."""
+    """All candidates of the automatic augmentations of a run, in topological order."""
     return tuple(
         Augmentation(key_of(node.id, name), node.id, name)
         for node in (*run.nodes, *run.inner_nodes)
@@ -100,7 +103,7 @@ def augmentations_offered(run: GraphRun) -> tuple[Augmentation, ...]:
 
 
 def augmentation_keys(run: GraphRun) -> list[tuple[str, ...]]:
-    """For each sample the keys of what it got; none where its file could not be read."""
+    """For each sample the keys of its augmentations; empty if its file could not be read."""
     found = {node: augmented_at(run, node) for node in run.result.augmented}
     return [
         ()
@@ -115,7 +118,7 @@ def augmentation_keys(run: GraphRun) -> list[tuple[str, ...]]:
 
 
 def augmentation_texts(run: GraphRun) -> list[tuple[str, ...]]:
-    """For each sample what each automatic augmentation that it came to did: ``rotate -27``."""
+    """For each sample the automatic augmentations applied to it: ``rotate -27``."""
     found = augmentations_of(run).values()
     return [
         tuple(texts[index] for texts in found if texts[index] and not sample.error)
@@ -124,22 +127,22 @@ def augmentation_texts(run: GraphRun) -> list[tuple[str, ...]]:
 
 
 def key_of(node: str, name: str) -> str:
-    """What one augmentation at one node is known by."""
+    """Key of one augmentation at one node."""
     return f"{node}.{name}"
 
 
-# How often each body of the blocks runs, over many batches of the exported program.
+# How often each block body runs, over many batches of the exported program.
 #
-# Only what decides is run: where draws decide, nothing is read or decoded.
+# Only the conditions are run: for random conditions, nothing is read or decoded.
 
 CONFIDENCE = 0.99
 _AT_ONCE = 0.2
-"""Seconds that one call may count: what else is looked at waits for no longer."""
+"""Maximum seconds per call, so that other requests are not delayed."""
 
 
 @dataclass(frozen=True, slots=True)
 class BodyShare:
-    """A body: the samples that came to it, and the share that was asked for, None where none is."""
+    """A body: the samples that reached it, and the requested probability, None if there is none."""
 
     name: str
     text: str
@@ -149,10 +152,10 @@ class BodyShare:
 
 @dataclass(frozen=True, slots=True)
 class BlockShares:
-    """A block: how many samples came to it, and to each of its bodies.
+    """A block: number of samples that reached it, and each of its bodies.
 
-    Where it stands in a body that runs again and again (``in_turns``), a sample counts in each
-    turn: it draws anew there.
+    Inside a repeated body (``in_turns``), a sample counts once per iteration, because it is sampled
+    again.
     """
 
     block: str
@@ -165,9 +168,9 @@ class BlockShares:
 
 @dataclass(frozen=True, slots=True)
 class BranchShares:
-    """What was counted in the first ``batches`` batches, an entry for each block.
+    """Counts of the first ``batches`` batches, with an entry for each block.
 
-    ``reads`` says whether data have to be read for it, so that a batch takes as long as decoding.
+    ``reads`` is True if the conditions need data, so that a batch takes as long as decoding.
     """
 
     batches: int
@@ -177,10 +180,10 @@ class BranchShares:
 
 @task
 def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> BranchShares:
-    """Task: the blocks that the outputs depend on, over ``batches`` batches from 0 on.
+    """Task: count the blocks that the outputs depend on, over ``batches`` batches from 0 on.
 
-    Goes on where the call before of the same blocks stopped, and stops after 0.2 s at the next
-    batch: called until it has counted as many. Raises as ``render``.
+    Continues the previous call for the same blocks and returns after 0.2 s at the next batch; call
+    it until all batches are counted. Raises as ``render``.
     """
     resolved = running_part(worker, request)
     graph = resolved.graph
@@ -217,7 +220,7 @@ def _samples_of(counts: Mapping[str, int], block: Node, body: str) -> int:
     found = _of_turns(counts, block.scope(body))
     if (
         kind_of(block).repetitions(block) is not None
-    ):  # what takes part in any turn does in the first
+    ):  # samples of any iteration take part in the first one
         return sum(count for name, count in found.items() if name.endswith("#0"))
     return sum(found.values())
 
@@ -227,7 +230,7 @@ def _of_turns(counts: Mapping[str, int], scope: str) -> dict[str, int]:
 
 
 def _turns_around(graph: Graph, scope: str) -> bool:
-    """Whether a body runs more than once for a sample, by itself or by what it stands in."""
+    """Whether a body runs more than once per sample, itself or through an outer block."""
     while scope:
         block = graph.node(block_of(scope))
         if (kind_of(block).repetitions(block) or 1) > 1:
@@ -244,13 +247,13 @@ def _with_nested(blocks: Sequence[Node]) -> Iterator[Node]:
 
 
 def wilson_interval(count: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Between which shares the true one lies, where ``count`` of ``total`` were found.
+    """Confidence interval of a proportion, given ``count`` of ``total``.
 
-    Of intervals that are made so, the share ``confidence`` holds the true one. Without any sample
-    it is 0 to 1. E. B. Wilson, "Probable inference, the law of succession, and statistical
-    inference", Journal of the American Statistical Association 22 (1927), 209-212; unlike the
-    normal approximation it also holds for shares near 0 and 1: L. D. Brown, T. T. Cai and
-    A. DasGupta, "Interval estimation for a binomial proportion", Statistical Science 16 (2001).
+    0 to 1 if ``total`` is 0. E. B. Wilson, "Probable inference, the law of succession, and
+    statistical inference", Journal of the American Statistical Association 22 (1927), 209-212;
+    unlike the normal approximation it is accurate for proportions near 0 and 1: L. D. Brown, T. T.
+    Cai and A. DasGupta, "Interval estimation for a binomial proportion", Statistical Science 16
+    (2001).
     """
     if total == 0:
         return 0.0, 1.0

@@ -1,6 +1,6 @@
-"""One sample at every node as small pictures: what the cards of the canvas show.
+"""One sample at every node as thumbnails on the node cards of the canvas.
 
-Runs inside the worker process only, but for its records.
+The functions run in the worker process only.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from workbench.preview.views.render import Box
 from workbench.preview.views.texts import draws_at, short_values, target_text
 
 _FEW = 2
-"""Values that find room where a picture would stand."""
+"""Maximum number of values shown in place of an image."""
 _IDENTITY = Scaling((1.0,), (0.0,))
 
 
 @dataclass(frozen=True, slots=True)
 class CardPicture:
-    """What a node gave for the sample.
+    """A node's output for the sample.
 
-    ``box`` is the place of its first picture in the sheet, None where it gives none: then ``text``
-    has the values of its first output, where they are few. ``draws`` is what feeds its arguments;
-    ``branches`` names the bodies of a block that ran for the sample, in any turn.
+    ``box`` is the rectangle of its first image in the sheet, None without images: then ``text`` has
+    the values of its first output, if there are few. ``draws`` are the random values of its
+    arguments; ``branches`` names the bodies of a block that ran for the sample, in any iteration.
     """
 
     node: str
@@ -54,13 +54,13 @@ class CardPicture:
 
 @dataclass(frozen=True, slots=True)
 class CardPictures:
-    """The cards of all nodes that the outputs depend on and the sample comes to.
+    """The cards of all nodes that the outputs depend on and the sample reaches.
 
-    In running order, those inside blocks behind the others.
+    In topological order, nodes inside blocks last.
 
-    ``image`` is a JPEG of ``size`` (width, height), empty where no node gives a picture. ``index``
-    is the sample's place in the batch, of which ``samples`` are shown. Of a sample with an error
-    there are no cards.
+    ``image`` is a JPEG of ``size`` (width, height), empty if no node outputs an image. ``index`` is
+    the sample's index in the batch, of which ``samples`` are shown. A sample with an error has no
+    cards.
     """
 
     index: int
@@ -81,10 +81,10 @@ def render_card_pictures(
     targets: bool = True,
     between: bool = True,
 ) -> CardPictures:
-    """Task: sample ``index`` of the request's batch at each node, ``tile_size`` pixels at most.
+    """Task: sample ``index`` of the request's batch at each node, at most ``tile_size`` pixels.
 
-    From the outputs that are kept, with the ``targets`` that lie on them, those ``between`` the
-    original and the outputs too. Raises as ``render``.
+    Uses cached outputs. ``targets`` draws annotations, ``between`` also on images between the
+    original and the outputs. Raises as ``render``.
     """
     start = time.perf_counter()
     run = run_steps(worker, request, targets, between)
@@ -118,7 +118,7 @@ def render_card_pictures(
 def _sheet(
     pictures: Sequence[NDArray[np.uint8]], side: int
 ) -> tuple[NDArray[np.uint8], list[tuple[int, int]], tuple[int, int]]:
-    """The pictures side by side, where each stands, and (width, height) of all."""
+    """The sheet of all images, the position of each, and (width, height) of the sheet."""
     squares = np.zeros((len(pictures), side, side, 3), np.uint8)
     grid = grid_of([Tiles(squares, [], "")])
     width, height = grid.extent
@@ -170,7 +170,7 @@ def _branches(run: GraphRun, node: Node, index: int) -> tuple[str, ...]:
 def _picture(
     worker: Worker, run: GraphRun, port: Port, batch: Batch, index: int
 ) -> NDArray[np.uint8] | None:
-    """RGB (h, w, 3), kept as long as the node's outputs keep their bits; None for no picture."""
+    """RGB (h, w, 3), cached while the output's bits are unchanged; None if not an image."""
     side = run.request.tile_size
     key = f"card {index} {side} {port.output} {run.key(port)}"
     kept = worker.runner.store.get(key)
@@ -190,7 +190,7 @@ def _picture(
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A picture, None for what is none."""
+    """A cached image; None if the output is not an image."""
 
     pixels: NDArray[np.uint8] | None
     device: Memory = "cpu"
@@ -203,7 +203,7 @@ class _Kept:
 def _small(
     array: NDArray[np.generic], layout: str, scaling: Scaling | None, side: int
 ) -> NDArray[np.uint8]:
-    """An image of any layout and type as RGB of at most ``side`` pixels a side."""
+    """An image of any layout and type as RGB of at most ``side`` pixels per side."""
     if scaling is not None or layout != "HWC":
         array = scale_on_host(_thinned(array, layout, side), layout, scaling or _IDENTITY)
     else:
@@ -216,6 +216,6 @@ def _small(
 
 
 def _thinned(array: NDArray[np.generic], layout: str, side: int) -> NDArray[np.generic]:
-    """Every n-th row and column of what is many times larger than it is shown."""
+    """Drop rows and columns of an image much larger than its display size."""
     step = max(1, min(array.shape[layout.index(axis)] for axis in "HW") // (4 * side))
     return array[tuple(slice(None, None, step if axis in "HW" else None) for axis in layout)]

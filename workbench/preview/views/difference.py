@@ -1,4 +1,4 @@
-"""Difference of outputs: the tiles of two graphs, and the values of arrays."""
+"""Differences of outputs: tiles of two graphs, and array values."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from workbench.preview.pictures.output_tiles import tiles_of
 from workbench.preview.pictures.tiles import on_host
 from workbench.preview.request import PreviewRequest, run_request
 
-# The pictures of two graphs, tile by tile. Runs inside the worker process.
+# Tile-by-tile differences of two graphs. Used in the worker process only.
 
 
 @dataclass(frozen=True, slots=True)
 class TileDistance:
-    """``means`` holds for each image output of the first graph the mean absolute difference.
+    """``means`` holds the mean absolute difference of each image output of the first graph.
 
-    Of the pixels as they are shown, 0 to 255; None where the other graph has no such output or one
-    of another size, or the file cannot be shown. ``same_photo``: whether both are of one
-    file.
+    In display values, 0 to 255; None if the other graph has no such output or one of another size,
+    or if the file cannot be shown. ``same_photo`` is True if both use the same file.
     """
 
     means: tuple[float | None, ...]
@@ -36,10 +35,9 @@ class TileDistance:
 def tile_distances(
     worker: Worker, request: PreviewRequest, other: PreviewRequest
 ) -> tuple[TileDistance, ...]:
-    """Task: for each sample of ``request`` how far ``other`` lies from it.
+    """Task: the distance of ``other`` from ``request`` for each sample.
 
-    Outputs are compared where their names are the same; where none are, by their places.
-    Raises as ``render``.
+    Outputs are paired by name; if no names match, by position. Raises as ``render``.
     """
     run, beside = run_request(worker, request), run_request(worker, other)
     images, others = run.images, beside.images
@@ -75,15 +73,15 @@ def tile_distances(
     return tuple(found)
 
 
-# The values of arrays: mean, largest, PSNR, and how many are equal.
+# Array differences: mean, maximum, PSNR, and fraction of equal values.
 
 
 @dataclass(frozen=True, slots=True)
 class PixelDifference:
-    """In steps of 8 bits over all images, the peak of ``psnr`` (dB) is 255.
+    """Difference in 8-bit levels over all images; the peak of ``psnr`` (dB) is 255.
 
-    ``psnr`` is infinite where nothing differs; ``equal`` is a share, 0 to 1. ``sizes`` says where
-    images have other sizes: figures are of the others, and not a number where there are none.
+    ``psnr`` is infinite without a difference; ``equal`` is a fraction, 0 to 1. ``sizes`` describes
+    images whose sizes differ: these are excluded, and figures are NaN if no image is left.
     """
 
     mean: float = math.nan
@@ -99,13 +97,13 @@ class PixelDifference:
 
     @property
     def psnr_words(self) -> str:
-        """``equal``, or in dB."""
+        """``equal``, or the PSNR in dB."""
         return "equal" if self.psnr == math.inf else f"{self.psnr:.1f} dB"
 
 
 @dataclass(slots=True)
 class DifferenceSums:
-    """Of all arrays so far."""
+    """Running sums over all arrays."""
 
     values: int = 0
     same: int = 0
@@ -114,10 +112,9 @@ class DifferenceSums:
     largest: float = 0.0
 
     def add(self, one: NDArray[Any], other: NDArray[Any], within: float = 0.0) -> float:
-        """Take in two arrays of one shape and type; gives their mean squared error.
+        """Add two arrays of equal shape and type; returns their mean squared error.
 
-        Values whose gap is less than ``within`` count as the same; 0: those that are so bit for
-        bit.
+        Values that differ by less than ``within`` count as equal; 0: bit-identical values only.
         """
         self.values += one.size
         if one.tobytes() == other.tobytes():
@@ -135,7 +132,7 @@ class DifferenceSums:
         return squared / one.size
 
     def difference(self, sizes: str = "") -> PixelDifference:
-        """The figures of values on the scale of 8 bits."""
+        """The figures of values on the 8-bit scale."""
         if not self.values:
             return PixelDifference(sizes=sizes)
         psnr = psnr_of(self.squared / self.values, 255.0)
@@ -144,14 +141,14 @@ class DifferenceSums:
 
 
 def psnr_of(error: float, peak: float) -> float:
-    """In dB of a mean squared error; 0 where it has no measure: no peak, or values without one."""
+    """PSNR in dB of a mean squared error; 0 if undefined: no peak, or no values."""
     if error == 0:
         return math.inf
     return 10 * math.log10(peak**2 / error) if peak > 0 and math.isfinite(error) else 0.0
 
 
 def difference(pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> PixelDifference:
-    """Of images of 0 to 255; where one has another size than its pair, that alone."""
+    """Difference of 0 to 255 images; if a pair differs in size, only that is reported."""
     sums = DifferenceSums()
     for one, other in pairs:
         if one.shape != other.shape:

@@ -1,4 +1,4 @@
-"""The effect of an argument: one sample at an image output, once for each variant of the graph."""
+"""The effect of an argument: one sample at an image output for several values."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from workbench.preview.request import PreviewRequest, run_request
 from workbench.preview.views.render import Box
 
 MOST_VARIANTS = 16
-"""Each runs what comes after the argument's node, for the whole batch."""
+"""Maximum number of variants; each runs the nodes after the changed one for the whole batch."""
 
 
 def effect_values(arg: ArgSpec, count: int) -> tuple[Value, ...]:
-    """The values to show: both truths, every choice, or ``count`` over the usual range.
+    """The values to show: both booleans, every choice, or ``count`` values of the usual range.
 
-    Empty where there is neither a range nor a choice.
+    Empty if there is neither a range nor a choice.
     """
     if arg.kind == "bool":
         return (False, True)
@@ -47,11 +47,11 @@ def effect_values(arg: ArgSpec, count: int) -> tuple[Value, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One sheet, and the place of each variant's picture in it, None where it failed.
+    """One sheet, and the rectangle of each variant's image in it, None if it failed.
 
-    ``errors`` says why, empty where there is a picture. ``image`` is empty where all failed.
-    ``alike`` has for each variant the first one whose output is the same, bit for bit: the values
-    themselves, as the picture of a normalised output is scaled back.
+    ``errors`` has the reasons, empty for variants with an image. ``image`` is empty if all failed.
+    ``alike`` has for each variant the first one with bit-identical output: compares values, because
+    displayed images of a normalised output are rescaled.
     """
 
     boxes: tuple[Box | None, ...]
@@ -71,13 +71,13 @@ def _digest(output: NDArray[Any]) -> bytes:
 def render_effect(
     worker: Worker, request: PreviewRequest, graphs: Sequence[Graph], index: int
 ) -> Effect:
-    """Task: sample ``index`` at the first image output of each graph, with the request's draws.
+    """Task: sample ``index`` at the first image output of each graph, with the request's seeds.
 
-    Raises GraphError for more than ``MOST_VARIANTS`` graphs, and as ``run_request`` does,
-    but for what DALI refuses and what leaves no picture: that is the variant's error.
+    Raises GraphError for more than ``MOST_VARIANTS`` graphs, and as ``run_request``, except that
+    DALI errors and missing images are reported per variant.
     """
     if len(graphs) > MOST_VARIANTS:
-        raise GraphError(f"{len(graphs)} variants: give {MOST_VARIANTS} at most.")
+        raise GraphError(f"{len(graphs)} variants exceed the limit of {MOST_VARIANTS}.")
     tiles: list[Tiles] = []
     outputs: list[bytes] = []
     errors: list[str] = []
@@ -91,14 +91,14 @@ def render_effect(
         port = next(iter(run.images.values()), None)
         reason = run.result.samples[index].error
         if port is None:
-            reason = "The graph gives no picture."
+            reason = "The graph outputs no image."
         if port is not None and not reason:
             one = run.result.batches[port].sample(index)
             try:
                 made = make_tiles(worker, one, request.tile_size, scaling_for(worker, run, port))
                 tiles.append(made)
                 outputs.append(_digest(one.arrays()[0]))
-            except GraphError as error:  # no pixels: such a value cuts all away
+            except GraphError as error:  # no pixels: the value crops everything
                 reason = str(error)
         errors.append(reason)
     mime, image, size = "image/png" if request.lossless else "image/jpeg", b"", (0, 0)

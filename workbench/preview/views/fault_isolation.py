@@ -1,7 +1,7 @@
-"""Calls of the worker that say which node ended it.
+"""Identify the node that crashed the worker process.
 
-DALI aborts the process where one of its C++ assertions fails, and a stage runs several nodes. The
-nodes are then run again one by one in a fresh worker, where the last word before the end names one.
+DALI aborts the process if a C++ assertion fails, and a stage runs several nodes. The nodes are then
+run one by one in a new worker, whose last report names the crashing node.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workbench.preview.request import PreviewRequest, run_request
 P = ParamSpec("P")
 T = TypeVar("T")
 LIMIT = 20.0
-"""Seconds for one node of the second run."""
+"""Timeout in seconds for one node of the second run."""
 
 
 def call_isolating_faults(
@@ -31,14 +31,13 @@ def call_isolating_faults(
     *arguments: Any,
     on_report: ReportListener | None = None,
 ) -> Any:
-    """``engine.call(task, request, *arguments)``.
+    """Call ``engine.call(task, request, *arguments)`` and attribute crashes to nodes.
 
-    Where several nodes ran when the worker ended by itself, they are run again one by one. What is
-    raised is then the error of that run: a WorkerCrashedError or WorkerTimeoutError that names the
-    node, or whatever else the run meets, such as DALI's own refusal (PipelineError); and the first
-    error where the second run goes well. Not where the worker was killed: by whom or for whose
-    memory cannot be found out by running it again. Of what did not answer in time the user's own
-    functions are named, if there are any.
+    If several nodes ran when the worker crashed, they are run again one by one. The error raised is
+    then that of the second run: a WorkerCrashedError or WorkerTimeoutError that names the node, or
+    another error such as DALI's PipelineError; if the second run succeeds, the first error. A
+    killed worker is not run again, because that cannot reveal the cause. After a timeout the user's
+    own functions are named, if there are any.
     """
     try:
         if on_report is None:
@@ -61,7 +60,7 @@ def call_isolating_faults(
 def isolating_faults(
     task: Callable[Concatenate[Worker, P], T],
 ) -> Callable[Concatenate[Caller, P], T]:
-    """A task that takes a request, to be called with an engine: as ``call_isolating_faults``."""
+    """Wrap a task that accepts a request so that it is called through ``call_isolating_faults``."""
     parameters = inspect.signature(task)
 
     @wraps(task)
@@ -76,9 +75,9 @@ def isolating_faults(
 
 
 def find_failing_node(engine: Caller, request: PreviewRequest) -> WorkbenchError | None:
-    """The error of the second run, with its node where one is known; None where it goes well.
+    """The error of the second run, with its node if known; None if it succeeds.
 
-    Raises CancelledError where the second run is cancelled.
+    Raises CancelledError if the second run is cancelled.
     """
     try:
         engine.call(run_nodes_separately, request, limit=LIMIT)
@@ -93,13 +92,13 @@ def find_failing_node(engine: Caller, request: PreviewRequest) -> WorkbenchError
 
 def _named(error: WorkerCrashedError | WorkerTimeoutError) -> WorkbenchError:
     message = (
-        f"{error.node}: DALI ended the worker process in this node. Change its values or what "
-        f"feeds it, or remove it. {error}"
+        f"{error.node}: DALI crashed in this node. Change its values or its inputs, or "
+        f"remove it. {error}"
     )
     return type(error)(message, error.nodes)
 
 
 @task
 def run_nodes_separately(worker: Worker, request: PreviewRequest) -> None:
-    """Task: every node in a pipeline of its own."""
+    """Task: run every node in a pipeline of its own."""
     run_request(worker, request, one_by_one=True)

@@ -43,7 +43,7 @@ _LIBRARIES = ("numpy", "torch", "jax", "cupy")
 
 @dataclass(frozen=True, slots=True)
 class OutputArrays:
-    """One output: an array for each sample, as the exported script gives it."""
+    """One output: an array per sample, as the exported script outputs it."""
 
     name: str
     layout: str
@@ -71,17 +71,17 @@ class BatchArrays:
 
 @task
 def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
-    """Task: every output of a sound graph for the samples of the request.
+    """Task: every output of a valid graph for the samples of the request.
 
-    Raises PipelineError, DataError, CancelledError, and GraphError for more than a GiB.
+    Raises PipelineError, DataError, CancelledError, and GraphError for more than 1 GiB.
     """
     run = run_request(worker, request)
     found = {name: run.result.batches[port] for name, port in run.graph.outputs.items()}
     size = sum(batch.nbytes for batch in found.values())
     if size > MOST_BYTES:
         raise GraphError(
-            f"The batch has {size / 2**30:.1f} GiB; {MOST_BYTES / 2**30:g} are the limit. Give "
-            "fewer samples: w.batch(0, samples=16)."
+            f"The batch has {size / 2**30:.1f} GiB, more than the limit of "
+            f"{MOST_BYTES / 2**30:g}. Request fewer samples: w.batch(0, samples=16)."
         )
     outputs = tuple(
         OutputArrays(
@@ -117,11 +117,11 @@ class OutputBatch(Mapping[str, Any]):
     Attributes
     ----------
     number:
-        Which batch, from 0.
+        Batch number, from 0.
     files:
         The file of each sample, relative to the data.
     errors:
-        Why a file cannot be used, by its name; another stands in its place.
+        Why a file cannot be used, by its name; another file replaces it.
     draws:
         Random values by the id of the node that sampled them: a list with one for each sample, None
         if a sample did not reach a node inside a block; of automatic augmentation what it did,
@@ -129,7 +129,7 @@ class OutputBatch(Mapping[str, Any]):
     classes:
         The name of each sample's class, or its label as text; empty without labels.
     folder:
-        Another text after a change of the data.
+        Changes whenever the data change.
 
     An unknown output raises UnknownNameError, with the known ones.
 
@@ -178,7 +178,7 @@ class OutputBatch(Mapping[str, Any]):
         return sorted({*super().__dir__(), *self.arrays})
 
     def to(self, library: str) -> OutputBatch:
-        """The batch with arrays of another library, on the CPU but for cupy.
+        """Convert the arrays to another library, on the CPU except for cupy.
 
         ``library`` is ``numpy``, ``torch``, ``jax`` or ``cupy``. Raises ArgumentError for another,
         and MissingLibraryError if it is not installed.
@@ -195,7 +195,7 @@ class OutputBatch(Mapping[str, Any]):
         return replace(self, arrays=arrays)
 
     def to_frame(self) -> Any:
-        """A pandas frame: a row a sample with its file and draws, and outputs of one number.
+        """A pandas data frame with one row per sample: file, random values, scalar outputs.
 
         ::
 
@@ -345,8 +345,8 @@ def _stacked(output: OutputArrays) -> Any:
 
 
 def _picture(value: Any, layout: str) -> NDArray[Any]:
-    """An image of any layout as ``imshow`` takes it: HWC of three channels, or HW."""
-    array = np.asarray(value.get() if hasattr(value, "get") else value)  # cupy's are on the GPU
+    """Convert an image of any layout for ``imshow``: HWC with three channels, or HW."""
+    array = np.asarray(value.get() if hasattr(value, "get") else value)  # cupy arrays: on GPU
     first = tuple(slice(None) if axis in "HWC" else 0 for axis in layout)
     kept = [axis for axis in layout if axis in "HWC"]
     array = array[first].transpose([kept.index(axis) for axis in "HWC" if axis in kept])
@@ -359,7 +359,7 @@ def _picture(value: Any, layout: str) -> NDArray[Any]:
 
 
 def _number(value: NDArray[Any]) -> Any:
-    """A drawn value as Python has it; None where there is none."""
+    """A random value as a Python object; None if there is none."""
     return None if value.shape == (0,) else value.tolist()
 
 

@@ -1,4 +1,4 @@
-"""The worker's part of a preview: run what changed, make tiles, lay out the sheet."""
+"""The worker's part of a preview: run what changed, make tiles, compose the sheet."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ Box = tuple[int, int, int, int]
 class Tile:
     """One sample.
 
-    ``draws`` has a text for each generator, ``angle -7.24``; ``notes`` says what else is to be
-    known of the tile: that it is one draw of many, how large its difference is. ``class_name`` is
-    what the label stands for, or the label where it has no name. ``branches`` are the scopes of the
-    bodies of blocks that ran for it, ``augmentations`` the keys of what it got where automatic
-    augmentation chose, ``applied`` the same in words, ``rotate -27, equalize``, for each node.
+    ``draws`` has a text per generator, ``angle -7.24``; ``notes`` are remarks on the tile: that it
+    is one of many random variants, the size of its difference. ``class_name`` is the name of the
+    label, or the label if unnamed. ``branches`` are the scopes of the block bodies that ran for it,
+    ``augmentations`` the keys of the automatic augmentations applied, ``applied`` their texts per
+    node, ``rotate -27, equalize``.
     """
 
     index: int
@@ -96,19 +96,18 @@ class Tile:
     values: Mapping[str, Any] = field(default_factory=dict)
     """The random values by generator, those on a GPU excluded; None: not reached."""
     targets: tuple[str, ...] = ()
-    """What has no place on a picture: ``image_ids 17``, ``labels cat 0.70, dog 0.30``."""
+    """Annotations that cannot be drawn: ``image_ids 17``, ``labels cat 0.70, dog 0.30``."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PreviewResult:
-    """A contact sheet and what it shows.
+    """A contact sheet and its description.
 
-    ``size`` is (width, height); ``note`` says how values and channels are shown; ``facts`` tells
-    what each node gave, ``224×224×3 u8``; ``reran`` names the nodes that had to run;
+    ``size`` is (width, height); ``note`` describes how values and channels are shown; ``facts`` has
+    the output of each node, ``224×224×3 u8``; ``reran`` names the nodes that had to run;
     ``milliseconds`` is the time in the worker; ``baseline`` names, for a difference, the step that
-    each output is compared with; ``folder`` is another text after a change of the data folder;
-    ``branches`` are all bodies of the graph's blocks, ``augmentations`` all that its automatic
-    augmentations may choose.
+    each output is compared with; ``folder`` changes whenever the data change; ``branches`` are all
+    bodies of the graph's blocks, ``augmentations`` all candidates of its automatic augmentations.
 
     ::
 
@@ -132,17 +131,17 @@ class PreviewResult:
     branches: tuple[Branch, ...] = ()
     augmentations: tuple[Augmentation, ...] = ()
     warnings: tuple[Fault, ...] = ()
-    """What ``check_warnings`` found for the graph and these data."""
+    """Result of ``check_warnings`` for the graph and these data."""
 
     def to_frame(self) -> Any:
-        """A pandas frame: a row a sample with its place, file, label, class, shape and draws.
+        """A pandas data frame with one row per sample: index, file, label, class, shape, values.
 
         ::
 
             request = wb.PreviewRequest(graph, "photos", tiles=4)
             print(wb.preview_batch(engine, request).to_frame())
 
-        Raises ImportError where pandas is not installed.
+        Raises ImportError if pandas is not installed.
         """
         import pandas
 
@@ -155,7 +154,7 @@ class PreviewResult:
         return pandas.DataFrame(rows, columns=columns)
 
     def plot(self) -> Figure:
-        """A figure of matplotlib: the contact sheet.
+        """A matplotlib figure of the contact sheet.
 
         ::
 
@@ -173,7 +172,7 @@ class PreviewResult:
         )
 
     def annotated(self) -> Image.Image:
-        """The sheet with the boxes, points, masks and names that the screen draws over it. RGB.
+        """The sheet with boxes, points, masks and names drawn over it as on the screen. RGB.
 
         ``image`` has the pixels alone.
         """
@@ -195,15 +194,18 @@ class PreviewResult:
 
 @task
 def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
-    """Task: the preview of a sound graph.
+    """Task: the preview of a valid graph.
 
-    Raises PipelineError, DataError, GraphError, or CancelledError where it was interrupted.
+    Raises PipelineError, DataError, GraphError, or CancelledError if it was interrupted.
     """
     start = time.perf_counter()
     run = run_request(worker, request)
     images = run.images
     if not images:
-        raise GraphError("No output of the graph is an image: there is nothing to show.")
+        raise GraphError(
+            "No output of the graph is an image, so there is nothing to show. Connect an "
+            "image output."
+        )
     worker.check_interrupt()
     original = run.original if request.shown in ("original", "both") else None
     request.require_room(bool(original) + (len(images) if request.shown != "original" else 0))
@@ -215,7 +217,7 @@ def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
     elif request.shown != "original":
         groups += [tiles_of(worker, run, port, request.tile_size) for port in images.values()]
     if not groups:
-        raise GraphError("The graph decodes no image: there is no original to show.")
+        raise GraphError("The graph decodes no image, so there is no original to show.")
     worker.check_interrupt()
     samples = run.result.samples
     grid = grid_of(groups)
@@ -253,7 +255,7 @@ def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
 
 
 def _picture(worker: Worker, run: GraphRun, groups: list[Tiles], mime: str) -> bytes:
-    """The sheet, encoded on the GPU where all of it is there, else in the last one's memory."""
+    """Encode the sheet, on the GPU if all tiles are there, else reusing host memory."""
     bad = [index for index, sample in enumerate(run.result.samples) if sample.error]
     on_gpu = any(group.device == "gpu" for group in groups)
     encoder = gpu_jpeg_encoder(worker) if on_gpu and mime == "image/jpeg" else None
@@ -321,16 +323,18 @@ def _tiles(
 def _repeat_note(run: GraphRun, index: int) -> tuple[str, ...]:
     if run.request.repeat is None:
         return ()
-    return (f"draw {index} of one photo, not in batch {run.request.batch} of the export",)
+    return (
+        f"random variant {index} of one photo, not part of batch {run.request.batch} of the export",
+    )
 
 
 def _sentences(warnings: Sequence[Fault]) -> list[str]:
-    """Warnings to be joined by semicolons."""
+    """Warnings as texts, to be joined by semicolons."""
     return [str(warning).removesuffix(".") for warning in warnings]
 
 
 def _note(groups: list[Tiles]) -> str:
-    """What is to be said of the groups, of augmented pictures first, nothing twice."""
+    """Notes of the groups without duplicates, augmented images first."""
     notes: list[str] = []
     said: set[str] = set()
     for group in reversed(groups):

@@ -1,4 +1,4 @@
-"""One sample of a loader shown again, by its file and its random values."""
+"""Reproduce one sample of a loader from its file and random values."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def replay(
     values: Mapping[str, Any],
     data: Data | None = None,
 ) -> OutputBatch:
-    """The sample that a loader made of a file with these random values, bit for bit on the CPU.
+    """The sample that a loader made from a file with these random values, bit for bit on the CPU.
 
-    ``file`` and ``values`` are what a loader exported ``with_="samples"`` returned for it: the
-    values by the id of the node that drew them, as numbers, lists or arrays. ``data`` is what the
-    loader read, by default what the graph was made to read. Raises GraphError for a graph that
-    draws otherwise, such as by ``random_resized_crop``, and for a value that is missing or not one
-    of the graph's; DataError where the data have no such file, and for sequences of videos::
+    ``file`` and ``values`` are what a loader exported ``with_="samples"`` returned: values by the
+    id of the random node, as numbers, lists or arrays. ``data`` is what the loader read; default:
+    the graph's own data. Raises GraphError for a graph with other randomness, such as
+    ``random_resized_crop``, and for missing or unknown values; DataError if the data have no such
+    file, and for video sequences::
 
         batch = w.batch(0)
         values = {name: drawn[0] for name, drawn in batch.draws.items()}
@@ -60,20 +60,20 @@ def replay(
     given = graph.datasets if data is None else open_datasets(data)
     sources = list(running.sources)
     if len(sources) != 1 or not given:
-        raise DataError("Give data: what the loader read, which is one folder, list or archive.")
+        raise DataError("Pass data: the folder, list or archive that the loader read.")
     if sources[0].op == "experimental.readers.video":
         raise DataError(
-            f"{file}: a video has several sequences of frames, and its name does not tell which of "
-            "them a sample is."
+            f"{file}: a video has several sequences of frames, so its name does not "
+            "identify a sample."
         )
     name = parameter_of(sources[0]) or ""
     if name not in given and len(given) > 1:
         raise DataError(
-            f"data has {', '.join(given)}, and the graph reads {name}. Give what the loader read."
+            f"data has {', '.join(given)}, but the graph reads {name}. Pass what the loader read."
         )
     dataset = given[name] if name in given else next(iter(given.values()))
     if sources[0].op != "readers.file":
-        dataset = replace(dataset, kind=sources[0].kind)  # an archive is opened for what is read
+        dataset = replace(dataset, kind=sources[0].kind)  # archives are opened lazily
     found = _sample(dataset, os.fspath(file))
     numbers = {name: np.asarray(value).tolist() for name, value in values.items()}
     made = with_values(
@@ -93,19 +93,19 @@ def replay(
 
 
 def _shown(graph: Graph, dataset: Dataset) -> OutputBatch:
-    """The batch of a data set with one sample."""
+    """The batch of a dataset with one sample."""
     (reader,) = graph.sources
     request = PreviewRequest(graph, {reader.dataset: dataset}, tiles=1)
     return preview_outputs(shared_engine(), request)
 
 
 def _sample(dataset: Dataset, file: str) -> Sample:
-    """The sample of a name, which is relative to the data, or as the data were given."""
+    """The sample with a name, relative to the data or as passed."""
     names = {os.path.abspath(os.path.join(dataset.root, file)), os.path.abspath(file)}
     for sample in list_samples(dataset):
         known = {os.path.abspath(os.path.join(dataset.root, sample.name))}
-        if sample.nbytes is None:  # it has a file of its own
+        if sample.nbytes is None:  # it is stored in a file of its own
             known.add(os.path.abspath(sample.path))
         if names & known:
             return sample
-    raise DataError(f"{dataset} has no file {file}. Give a name that the loader returned.")
+    raise DataError(f"{dataset} has no file {file}. Use a name that the loader returned.")

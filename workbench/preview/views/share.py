@@ -1,7 +1,7 @@
-"""A contact sheet that carries its graph: a PNG to look at, and to open again.
+"""A contact sheet as PNG that contains its graph.
 
-The graph's text travels in an ``iTXt`` chunk before the pixels (PNG, third edition, 11.3.3.4), so
-that the head of the file is enough to read it. It is data: whoever opens it checks it as any graph.
+The graph's text is stored in an ``iTXt`` chunk before the pixels (PNG, third edition, 11.3.3.4), so
+that the start of the file suffices to read it. It is untrusted data and checked like any graph.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from workbench.preview.views.render import Box, PreviewResult
 
 KEY = "dali-workbench-graph"
 LONGEST = 1_000_000
-"""Characters of a graph in a picture; Pillow reads no longer text from a PNG."""
+"""Maximum number of characters of a graph in a picture; Pillow reads no longer text from a PNG."""
 
 WIDTH, MARGIN, GAP = 1200, 28, 6
-"""Pixels of the sheet, of its border and between tiles."""
+"""Pixels of the sheet's width, its margin and the gap between tiles."""
 TILES, TILE = 32, 192
-"""How many tiles there are at most, and the side that they are rendered with."""
+"""Maximum number of tiles, and their side in pixels."""
 PAPER, FRAME, INK, QUIET = (255, 255, 255), (246, 247, 249), (29, 36, 51), (92, 102, 120)
 HINT = "Drop this picture on a DALI Workbench to open its graph."
 _HEAD = 8_000_000
-"""Bytes of a file that are read: the graph stands before the pixels."""
+"""Maximum number of bytes read from a file: the graph is stored before the pixels."""
 _BROKEN = (OSError, ValueError, SyntaxError, EOFError, KeyError, IndexError, OverflowError)
-"""What Pillow raises for files that are no PNG, or end too early, or lie about their sizes."""
+"""Pillow's exceptions for files that are not PNG, are truncated, or have wrong sizes."""
 
 
 def share_sheet(engine: Caller, request: PreviewRequest, text: str) -> bytes:
     """Render a batch and draw the sheet, with the graph's file text in it. PNG.
 
-    Raises as ``preview_batch`` and ``write_shared`` do.
+    Raises as ``preview_batch`` and ``write_shared``.
     """
     from workbench.preview import preview_batch
 
@@ -60,7 +60,7 @@ def share_sheet(engine: Caller, request: PreviewRequest, text: str) -> bytes:
 
 
 def draw_sheet(name: str, line: str, pictures: Sequence[Sequence[Image.Image]] = ()) -> Image.Image:
-    """A sheet with a title, a line under it, and the pictures of each sample side by side. RGB."""
+    """A sheet with a title, a subtitle, and the images of each sample side by side. RGB."""
     each = max((len(group) for group in pictures), default=1)
     columns = _columns(len(pictures), each)
     inner = WIDTH - 2 * MARGIN
@@ -84,11 +84,11 @@ def draw_sheet(name: str, line: str, pictures: Sequence[Sequence[Image.Image]] =
 
 
 def write_shared(sheet: Image.Image, text: str) -> bytes:
-    """The sheet as PNG with the graph's file text in it. Raises SaveError for a text too long."""
+    """The sheet as PNG with the graph's file text in it. Raises SaveError if it is too long."""
     if len(text) > LONGEST:
         raise SaveError(
-            f"The graph has {len(text):,} characters; a picture carries {LONGEST:,}. Save it as a "
-            "file instead."
+            f"The graph has {len(text):,} characters, more than the {LONGEST:,} that a "
+            "picture can hold. Save it as a file instead."
         )
     carried = PngImagePlugin.PngInfo()
     carried.add_itxt(KEY, text, zip=True)
@@ -98,9 +98,9 @@ def write_shared(sheet: Image.Image, text: str) -> bytes:
 
 
 def read_shared(picture: bytes) -> str:
-    """The graph's file text that a PNG carries; the part up to the pixels is enough.
+    """The graph's file text in a PNG; the part up to the pixels is enough.
 
-    Raises GraphFormatError for what is no PNG, is damaged, or carries no graph.
+    Raises GraphFormatError if it is not a PNG, is damaged, or contains no graph.
     """
     try:
         with Image.open(io.BytesIO(picture), formats=["PNG"]) as image:
@@ -108,19 +108,18 @@ def read_shared(picture: bytes) -> str:
     except _BROKEN as error:
         reason = "" if isinstance(error, UnidentifiedImageError) else f" ({error})"
         raise GraphFormatError(
-            f"This is no PNG that can be read{reason}. A shared picture is the PNG itself, as it "
-            "was downloaded."
+            f"This file is not a readable PNG{reason}. Use the PNG as it was downloaded."
         ) from None
     if not isinstance(text, str):
         raise GraphFormatError(
-            "This picture carries no graph. One that was shared loses it when a messenger or an "
-            "editor writes it anew: ask for the file itself, or for the graph as JSON."
+            "This picture contains no graph; messengers and editors remove it. Ask for "
+            "the original file, or for the graph as JSON."
         )
     return str(text)
 
 
 def read_picture(path: str | Path) -> Graph:
-    """The graph in a shared picture's file. Raises GraphFormatError, which names the file."""
+    """The graph in a shared picture. Raises GraphFormatError, which names the file."""
     try:
         with open(path, "rb") as file:
             return load_graph(read_shared(file.read(_HEAD)))
@@ -131,7 +130,7 @@ def read_picture(path: str | Path) -> Graph:
 
 
 def _columns(count: int, each: int) -> int:
-    """Samples in a row: about eight tiles, and no row nearly empty."""
+    """Samples per row: about eight tiles, and no nearly empty row."""
     most = max(1, min(count, 8 // each)) if count else 1
     return min(range(max(1, most - 1), most + 1), key=lambda n: (-count % n, -n))
 
@@ -149,7 +148,7 @@ def _pictures(preview: PreviewResult) -> list[list[Image.Image]]:
 def _write(
     draw: ImageDraw.ImageDraw, place: tuple[int, int], text: str, size: int, ink: tuple[int, ...]
 ) -> None:
-    """One line, cut where it would leave the sheet."""
+    """Write one line, clipped at the edge of the sheet."""
     font = ImageFont.load_default(size)
     line = " ".join(text[:500].encode("utf-8", "replace").decode().split())
     room = WIDTH - 2 * MARGIN

@@ -1,6 +1,6 @@
-"""What the values of a batch are like, for each image output and channel: a wrong mean shows.
+"""Value statistics of a batch for each image output and channel.
 
-Runs inside the worker process only, but for its records.
+The functions run in the worker process only.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from workbench.preview.request import GraphRun, PreviewRequest, run_request
 BINS = 64
 NORMALISERS = ("crop_mirror_normalize", "normalize")
 FAR_MEAN, NARROW, WIDE = 1.5, 0.3, 3.0
-"""``ENOUGH`` photos whose mean is further from 0, or whose deviation lies outside, were hardly
-normalised with the mean and deviation of their data. Measured: 16 sample photos of one or two
-classes, normalised with ImageNet's figures, have means within 1.3 and deviations of 0.41 to 1.4.
-Fewer photos, or many draws of one, leave these limits where mean and std are right."""
+"""With at least ``ENOUGH`` photos, a mean further from 0 or a deviation outside these limits
+indicates a wrong normalisation. Measured: 16 sample photos of one or two classes, normalised with
+ImageNet's figures, have means within 1.3 and deviations of 0.41 to 1.4. Fewer photos, or many
+random variants of one, may exceed these limits although mean and std are right."""
 ENOUGH = 16
 OUT_OF_REACH = 30.0
-"""No mean or deviation of any number of 8-bit photos is larger, if they are normalised with a mean
-of 0 to 255 and a deviation of 8.5 or more: 255 / 8.5."""
+"""Upper limit of any mean or deviation of 8-bit photos normalised with a mean of 0 to 255 and a
+deviation of 8.5 or more: 255 / 8.5."""
 _RANGES = (
     *((0.0, 1.0), (-1.0, 1.0), (-3.0, 3.0), (-10.0, 10.0)),
     *((0.0, 256.0), (-32.0, 32.0), (-128.0, 128.0)),
@@ -41,8 +41,8 @@ class ChannelStatistics:
     """One channel of a batch.
 
     ``counts`` has the number of values in each of 64 equal bins between the output's ``low`` and
-    ``high``. ``mean``, ``deviation``, ``smallest`` and ``largest`` are of the finite values, None
-    where there is none; ``not_finite`` counts the others.
+    ``high``. ``mean``, ``deviation``, ``smallest`` and ``largest`` are those of the finite values,
+    None if there are none; ``not_finite`` counts the others.
     """
 
     counts: tuple[int, ...]
@@ -67,8 +67,9 @@ class OutputStatistics:
     """One image output of a batch.
 
     ``low`` and ``high`` are the ends of the histogram's axis (see ``axis_range``). ``samples`` is
-    how many could be read. ``hint`` says what looks wrong with floats that a node normalised, or
-    is empty: of fewer than 16 different photos only what no right mean and std can give.
+    the number of readable samples. ``hint`` describes suspicious values of normalised floats, or is
+    empty; with fewer than 16 different photos, only values that no correct mean and std can
+    produce.
     """
 
     output: str
@@ -83,9 +84,9 @@ class OutputStatistics:
 
 @task
 def batch_statistics(worker: Worker, request: PreviewRequest) -> tuple[OutputStatistics, ...]:
-    """Task: statistics of each image output, over the samples that could be read.
+    """Task: statistics of each image output, over the readable samples.
 
-    An output whose samples have different numbers of channels has those that all of them have.
+    If channel counts differ between samples, only common channels are included.
     """
     run = run_request(worker, request)
     found = []
@@ -130,7 +131,7 @@ def _statistics(run: GraphRun, name: str, port: Port) -> OutputStatistics:
 def histogram_of(
     arrays: Sequence[NDArray[Any]], layout: str, dtype: str | None = None
 ) -> Histogram:
-    """The values of images of one type; without images the type has to be given."""
+    """Histogram of images of one type; ``dtype`` is required without images."""
     channels = _by_channel(arrays, layout)
     ends = [_ends(values) for values in channels]
     low, high = axis_range(
@@ -145,7 +146,7 @@ def histogram_of(
 
 
 def _by_channel(arrays: Sequence[NDArray[Any]], layout: str) -> list[NDArray[Any]]:
-    """The values of each channel, those of all samples in one array."""
+    """The values of each channel, concatenated over all samples."""
     if "C" not in layout:
         return [np.concatenate([array.reshape(-1) for array in arrays])] if arrays else []
     axis = layout.index("C")
@@ -168,10 +169,10 @@ def _ends(values: NDArray[Any]) -> tuple[float | None, float | None]:
 def axis_range(dtype: np.dtype[Any], low: float, high: float) -> tuple[float, float]:
     """Both ends of the histogram's axis.
 
-    Of 8-bit integers all values that there are. Else the first of the ranges 0..1, -1..1, -3..3,
-    -10..10, 0..256, -32..32, -128..128 that holds ``low`` and ``high``, and past these the least
-    power of two, to both sides where ``low`` is below 0: so that the axis stands still while values
-    change, and each bin of larger integers has the same number of them.
+    For 8-bit integers all possible values. Else the first of the ranges 0..1, -1..1, -3..3,
+    -10..10, 0..256, -32..32, -128..128 that contains ``low`` and ``high``, and beyond these the
+    smallest power of two, symmetric if ``low`` is negative: the axis stays fixed while values
+    change, and all bins of larger integers contain the same number of values.
     """
     if dtype.kind in "iu" and dtype.itemsize == 1:
         info = np.iinfo(dtype)
@@ -210,17 +211,18 @@ def _channel(
 
 
 def _hint(channels: Sequence[ChannelStatistics], enough: bool) -> str:
-    """What is odd about values that were normalised; ``enough`` photos have closer limits."""
+    """What is suspicious about normalised values; ``enough`` photos allow tighter limits."""
     far, narrow, wide = (FAR_MEAN, NARROW, WIDE) if enough else (OUT_OF_REACH, 0.0, OUT_OF_REACH)
     for number, channel in enumerate(channels):
         if channel.mean is None or channel.deviation is None:
             continue
         if channel.smallest == channel.largest == 0.0:
-            continue  # a channel that padding added
+            continue  # a channel added by padding
         if abs(channel.mean) > far or not narrow <= channel.deviation <= wide:
             return (
                 f"Channel {number} has mean {channel.mean:.3g} and deviation "
-                f"{channel.deviation:.3g}; about 0 and 1 are usual after normalising. Check mean "
-                "and std: for pixels of 0 to 255 they are some 120 and 60, not 0.48 and 0.23."
+                f"{channel.deviation:.3g}; about 0 and 1 are usual after normalising. "
+                "Check mean and std: for pixels of 0 to 255 they are about 120 and 60, "
+                "not 0.48 and 0.23."
             )
     return ""

@@ -1,6 +1,6 @@
-"""One sample through the nodes in running order: picture, facts, draws, time of each step.
+"""One sample through all nodes: image, facts, random values, time of each step.
 
-Runs inside the worker process only, but for its records.
+The functions run in the worker process only.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _KEPT_TIMES = 4096
 
 @dataclass(frozen=True, slots=True)
 class StepOutput:
-    """What one output of a node holds for the sample.
+    """One output of a node for the sample.
 
-    ``low`` and ``high`` are its smallest and largest finite value, None where it has none;
-    ``device`` is where it lies. A picture has its place in the sheet in ``box``, and ``note`` says
-    how its values and channels are shown; anything else stands in ``text``. ``histogram`` is that
-    of a picture's values, where one node alone was asked for.
+    ``low`` and ``high`` are its minimum and maximum finite value, None if there is none; ``device``
+    is where it is stored. For an image, ``box`` is its rectangle in the sheet and ``note``
+    describes how values and channels are shown; otherwise ``text`` has the value. ``histogram`` is
+    that of an image's values, if a single node was requested.
     """
 
     name: str
@@ -63,9 +63,9 @@ class StepOutput:
 class Step:
     """One node.
 
-    ``device`` is where it ran; ``draws`` has what its arguments were fed for this sample,
-    ``angle -7.24``; ``drawn`` says that it draws by itself too, with DALI showing no value;
-    ``time`` is None where times were not asked for.
+    ``device`` is where it ran; ``draws`` has the random values of its arguments for this sample,
+    ``angle -7.24``; ``drawn`` is True if it also has internal randomness that DALI does not expose;
+    ``time`` is None if times were not requested.
     """
 
     node: str
@@ -79,12 +79,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Every step of one sample, and one sheet with their pictures.
+    """Every step of one sample, and one sheet with their images.
 
-    ``size`` is (width, height) of the sheet; ``image`` is empty where no step is a picture. Of a
-    sample with an error there are no outputs: another file's stand in its place. Times
-    are of the whole batch of ``samples`` samples: ``timing`` says what was measured, and
-    ``floor`` is the milliseconds that a pipeline takes which does nothing.
+    ``size`` is (width, height) of the sheet; ``image`` is empty if no step is an image. A sample
+    with an error has no outputs: another file replaces it. Times are for the whole batch of
+    ``samples`` samples: ``timing`` describes the measurement, and ``floor`` is the time of an empty
+    pipeline in milliseconds.
     """
 
     index: int
@@ -110,13 +110,12 @@ def render_steps(
     targets: bool = True,
     between: bool = True,
 ) -> Steps:
-    """Task: sample ``index`` of the request's batch, from the outputs that are kept.
+    """Task: sample ``index`` of the request's batch, from cached outputs.
 
-    ``node`` is the one that is wanted, with histograms; empty: all, without. ``times`` runs each
-    node alone a few times, once for each change of it: up to 0.1 s for a node, 1.6 s more for a
-    mixed decoder that was not built yet. ``targets`` and ``between`` as of
-    ``render_card_pictures``. Raises as ``render``, and GraphError where no output depends on the
-    node, or the sample did not come.
+    ``node`` selects one node, with histograms; empty: all nodes, without. ``times`` runs each node
+    alone a few times, once per change of it: up to 0.1 s per node, 1.6 s more to build a mixed
+    decoder. ``targets`` and ``between`` are as for ``render_card_pictures``. Raises as ``render``,
+    and GraphError if no output depends on the node, or the sample did not reach it.
     """
     start = time.perf_counter()
     run = run_steps(worker, request, targets, between)
@@ -125,7 +124,7 @@ def render_steps(
     inner = run.inner_nodes if node else ()
     wanted = [each for each in (*run.nodes, *inner) if node in ("", each.id)]
     if not wanted:
-        raise GraphError(f"No output depends on {node!r}: it was not run.")
+        raise GraphError(f"No output depends on {node!r}, so it was not run.")
     steps = [_step(worker, run, each, index, pictures) for each in wanted]
     if node:
         steps = [_with_histograms(run, step, _place(run, step.node, index)) for step in steps]
@@ -159,9 +158,9 @@ def render_steps(
 
 def _timing(samples: int) -> str:
     return (
-        f"Each node alone in a pipeline of its own, {samples} samples, at most {THREADS} CPU "
-        "threads: median of up to 5 runs after one to warm up, until the batch is ready. In one "
-        "pipeline they overlap, so the sum is more than the whole takes."
+        f"Each node alone in its own pipeline, {samples} samples, at most {THREADS} CPU "
+        "threads: median of up to 5 runs after one warm-up, until the batch is ready. In "
+        "one pipeline nodes overlap, so the sum exceeds the total time."
     )
 
 
@@ -184,11 +183,11 @@ def _step(worker: Worker, run: GraphRun, node: Node, index: int, pictures: list[
 
 
 def _place(run: GraphRun, node: str, index: int) -> int:
-    """Where in a node's outputs the sample stands. Raises GraphError where it did not come."""
+    """Index of the sample in a node's outputs. Raises GraphError if it did not reach the node."""
     place = run.output_place(node, index)
     if place is None:
         scope = run.graph.scope_of(node)
-        raise GraphError(f"Sample {index} went another way: {scope} did not run for it.")
+        raise GraphError(f"{scope} did not run for sample {index}.")
     return place
 
 
@@ -228,7 +227,7 @@ def _output(
         unit = " Hz" if port.output == "sample_rate" else ""
         return replace(made, text=long_values(array) + unit)
     pictures.append(tiles)
-    at = len(pictures) - 1  # its place in the sheet is known when all are there
+    at = len(pictures) - 1  # the position in the sheet is set when all are known
     return replace(made, box=(at, 0, *tiles.sizes[0]), note=tiles.note)
 
 
@@ -242,7 +241,7 @@ def _picture(
         picture_layout(one)
     except GraphError:
         return None
-    # On the host, where one sample alone is cheap; scaled as in the grid.
+    # On the host, where a single sample is cheap; scaled as in the grid.
     tiles = make_tiles(worker, one, run.request.tile_size, scaling_for(worker, run, port))
     width, height = tiles.sizes[0]
     pictures = tiles.pictures.copy()
@@ -260,7 +259,7 @@ def _placed(step: Step, places: list[tuple[int, int]]) -> Step:
 
 
 def finite_range(array: NDArray[np.generic]) -> tuple[float | None, float | None]:
-    """Smallest and largest finite value, or None and None."""
+    """Minimum and maximum finite value, or None and None."""
     if array.dtype.kind not in "biuf" or not array.size:
         return None, None
     if array.dtype.kind == "f":
@@ -271,12 +270,12 @@ def finite_range(array: NDArray[np.generic]) -> tuple[float | None, float | None
 
 
 def _time(worker: Worker, run: GraphRun, node_id: str) -> NodeTime:
-    """The time of a node, measured once for each key."""
+    """The time of a node, measured once per cache key."""
     worker.report_running([node_id])
     times: dict[str, NodeTime] = worker.kept.setdefault(("times",), {})
     if run.graph.scope_of(node_id):
         return NodeTime(
-            None, reason="It runs inside a block, whose card has the time of the whole."
+            None, reason="It runs inside a block; the block's card shows the total time."
         )
     key = run.result.keys[node_id]
     if key not in times:
@@ -287,7 +286,7 @@ def _time(worker: Worker, run: GraphRun, node_id: str) -> NodeTime:
 
 
 def _floor(worker: Worker, run: GraphRun) -> float | None:
-    """What a pipeline takes that does nothing, with the batch of the last picture."""
+    """Time of an empty pipeline with the batch size of the last preview."""
     port = next(iter(run.images.values()), None)
     if port is None:
         return None

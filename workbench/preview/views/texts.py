@@ -1,6 +1,6 @@
-"""Outputs in words: shapes, values, draws, labels, annotations and names of classes.
+"""Outputs as text: shapes, values, random values, labels, annotations and class names.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def describe_shape(shape: tuple[int, ...], dtype: str) -> str:
 
 
 def facts_of(run: GraphRun, node: Node) -> str:
-    """What a node gave: ``?×?×3 u8``, with ``?`` where the samples differ."""
+    """Shape and type of a node's output: ``?×?×3 u8``, with ``?`` where the samples differ."""
     parts = []
     for output in outputs_of(node, run.resolved.spec(node)):
         if output.kind in ("encoded", "label"):
@@ -95,14 +95,14 @@ def random_values(run: GraphRun, devices: Collection[str] = ("cpu", "gpu")) -> D
 
 
 def augmentations_of(run: GraphRun) -> dict[str, list[str]]:
-    """What each automatic augmentation does to each sample; empty where none comes to it."""
+    """The effect of each automatic augmentation on each sample; empty if not reached."""
     return {
         node: [_in_words(each) for each in augmented_at(run, node)] for node in run.result.augmented
     }
 
 
 def augmented_at(run: GraphRun, node: str) -> list[tuple[Augmented, ...]]:
-    """What one automatic augmentation does to each sample in all turns; empty where none comes."""
+    """One automatic augmentation's effect on each sample in all iterations."""
     turns = run.result.augmented[node]
     return [
         tuple(each for turn in turns for each in turn[index])
@@ -116,7 +116,7 @@ def _in_words(augmented: Sequence[Augmented]) -> str:
 
 
 def draws_at(run: GraphRun, node: Node, index: int) -> list[str]:
-    """What feeds a node's arguments for one sample that comes to it: ``angle -7.24``."""
+    """Random values of a node's arguments for a sample that reaches it: ``angle -7.24``."""
     args = run.resolved.spec(node).args
     found = []
     for name, port in node.inputs.items():
@@ -124,12 +124,12 @@ def draws_at(run: GraphRun, node: Node, index: int) -> list[str]:
             truth = run.graph.has(port.node) and is_truth(run.graph.node(port.node))
             found.append(f"{name} {short_values(run.fed(port, index), truth)}")
     if turns := run.result.augmented.get(node.id):
-        found.append(_in_words(turns[0][index]))  # as the picture, which is of the first turn
+        found.append(_in_words(turns[0][index]))  # as the image, which is from the first iteration
     return found
 
 
 def label_port(resolved: ResolvedGraph) -> Port | None:
-    """Where the first label in the graph comes from, or None."""
+    """The source of the first label in the graph, or None."""
     for node in resolved.nodes:
         for output in outputs_of(node, resolved.spec(node)):
             if output.kind == "label":
@@ -138,7 +138,7 @@ def label_port(resolved: ResolvedGraph) -> Port | None:
 
 
 def labels_of(port: Port | None, batches: Mapping[Port, Batch]) -> list[str]:
-    """The labels of a port, one text for each sample; empty where there is none."""
+    """The labels of a port, one text per sample; empty if there is none."""
     if port is None:
         return []
     arrays = batches[port].arrays()
@@ -146,7 +146,7 @@ def labels_of(port: Port | None, batches: Mapping[Port, Batch]) -> list[str]:
 
 
 def is_truth(node: Node) -> bool:
-    """Whether a generator's numbers mean yes and no."""
+    """Whether a generator's numbers are booleans."""
     return node.op == "random.coin_flip"
 
 
@@ -158,7 +158,7 @@ def short_values(array: NDArray[Any], truth: bool = False) -> str:
 
 
 def number_text(value: Any) -> str:
-    """A whole number whole, another to three digits, from 1,000 on rounded to a whole one."""
+    """Format an integer, or a float to three digits, rounded to an integer from 1,000 on."""
     if isinstance(value, np.bool_ | bool):
         return "yes" if value else "no"
     if isinstance(value, np.integer | int):
@@ -169,7 +169,7 @@ def number_text(value: Any) -> str:
 
 
 def long_values(array: NDArray[Any]) -> str:
-    """All values of a small array, a line for each row; of a large one the first rows."""
+    """All values of a small array, one line per row; the first rows of a large one."""
     if array.dtype.kind not in "biuf":
         return f"{array.dtype} values"
     if array.ndim < 2:
@@ -190,7 +190,7 @@ def describe_encoded(data: NDArray[np.uint8]) -> str:
         return size
 
 
-# Targets that have no place on a picture, in words: paths, ids, and shares of classes.
+# Annotations that cannot be drawn, as text: paths, ids, and class proportions.
 
 _SHARED = ("one_hot", "follow_labels")
 _KINDS = ("label", "number", "any")
@@ -199,14 +199,14 @@ _LEAST_SHARE = 0.005
 
 
 def target_texts(worker: Worker, run: GraphRun, label: Port | None) -> list[tuple[str, ...]]:
-    """For each sample ``image_ids 17`` of each such output but ``label``, which a tile names."""
+    """For each sample ``image_ids 17`` of each such output except ``label``, which a tile shows."""
     found: list[list[str]] = [[] for _ in run.result.samples]
     for name, port in run.graph.outputs.items():
         kind = run.resolved.kind(port)
         beside_boxes = Port(port.node, "boxes") in run.result.batches and kind == "label"
         if port == label or kind not in _KINDS or beside_boxes:
             continue
-        if run.resolved.devices.get(port.node) == "gpu":  # to show them would mean to fetch them
+        if run.resolved.devices.get(port.node) == "gpu":  # would need a copy from the GPU
             continue
         for index, array in enumerate(run.result.batches[port].arrays()):
             text = target_text(worker, run, port, array)
@@ -218,7 +218,7 @@ def target_texts(worker: Worker, run: GraphRun, label: Port | None) -> list[tupl
 
 
 def target_text(worker: Worker, run: GraphRun, port: Port, array: NDArray[Any]) -> str:
-    """A path, or the classes of a one-hot label with their shares; empty for what is neither."""
+    """A path, or the class proportions of a one-hot label; empty if it is neither."""
     node = run.graph.node(port.node)
     if node.op == "get_property":
         return array.astype(np.uint8).tobytes().decode(errors="replace")
@@ -232,13 +232,13 @@ def target_text(worker: Worker, run: GraphRun, port: Port, array: NDArray[Any]) 
     return ", ".join([*texts, *(["…"] if len(named) > _MOST_SHARES else [])]) or "none"
 
 
-# The names of the classes that labels stand for.
+# Class names of labels.
 
 
 def names_of_labels(
     worker: Worker, run: GraphRun, port: Port | None, labels: Sequence[str]
 ) -> list[str]:
-    """For each label of a port the name of its class, or the label where it has none."""
+    """The class name of each label of a port, or the label itself if unnamed."""
     names = class_names_of(worker, run, port)
     return [_name(names, label) for label in labels]
 
@@ -249,7 +249,7 @@ def _name(names: Sequence[str], label: str) -> str:
 
 
 def class_names_of(worker: Worker, run: GraphRun, port: Port | None) -> list[str]:
-    """Those of the data that a source reads, looked up again only after the data have changed."""
+    """Class names of a source's data, cached until the data change."""
     plan = run.result.plan
     source = next((n for n in run.nodes if port is not None and n.id == port.node), None)
     dataset = plan.dataset(source) if isinstance(source, Source) else None
@@ -260,7 +260,7 @@ def class_names_of(worker: Worker, run: GraphRun, port: Port | None) -> list[str
     if kept is None or kept[0] != key:
         try:
             kept = key, class_names(dataset)
-        except (DataError, OSError):  # the data went meanwhile: the next picture says so
+        except (DataError, OSError):  # the data were removed meanwhile: the next preview reports it
             return []
         worker.kept[("class names",)] = kept
     names: list[str] = kept[1]
