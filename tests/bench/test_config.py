@@ -125,7 +125,7 @@ def test_refusals(catalog: Catalog) -> None:
 def test_knobs_without_effect() -> None:
     jpeg = (("JPEG", 400),)
     assert ineffective_settings(Config(), jpeg) == ()
-    assert "took no effect" in ineffective_settings(Config(hw_decoder_load=0.9), jpeg)[0]
+    assert "had no effect" in ineffective_settings(Config(hw_decoder_load=0.9), jpeg)[0]
     assert ineffective_settings(Config("mixed", hw_decoder_load=0.9), jpeg) == ()
     (note,) = ineffective_settings(Config("mixed"), (("JPEG", 300), ("PNG", 100)))
     assert "25% of the files (PNG)" in note
@@ -155,7 +155,7 @@ def test_grids() -> None:
     grid = Grid((1, 2), (16, 32), (1, 2, 4), (0.65, 1.0))
     assert len(grid) == len(list(grid.places())) == 24
     assert Grid.from_json(grid.to_json()) == grid
-    with pytest.raises(ValueError, match="rising order"):
+    with pytest.raises(ValueError, match="rising list"):
         Grid((2, 1), (16,))
     usual = default_grid(describe_machine(), "mixed")
     assert usual.hw_decoder_load[-1] == 1.0

@@ -199,5 +199,5 @@ def test_pipelines_of_a_process_divide_its_shard(graph: Graph) -> None:
         assert "num_shards=2 * num_shards" in job.source.text
     assert entry.notes == (
         "10 files, fewer than 2 processes times 2 pipelines times a batch of 4: every batch is "
-        "padded, and what pads it is not counted",
+        "padded, and padding is not counted",
     )

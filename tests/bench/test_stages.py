@@ -174,7 +174,7 @@ def test_no_verdict_where_a_stage_seems_to_cost_less_than_nothing() -> None:
     assert [round(stage.adds or 0) for stage in found.stages] == [1, 49, 50, -20]
     assert [stage.is_nonnegative for stage in found.stages] == [True, True, True, False]
     assert found.bottleneck == ""
-    assert found.advice == f"Unstable: normalize seems to cost less than nothing. {AGAIN}"
+    assert found.advice == f"Unstable: normalize has a negative cost. {AGAIN}"
     found = verdict(rows(100_000, 5000, 1000, 1010, 1010, 2500))
     assert found.bottleneck == "crop", "1 % is no reason"
 
@@ -220,8 +220,8 @@ def test_no_verdict_where_rounds_do_not_repeat() -> None:
     made[2] = replace(made[2], rounds=rounds(900, 1250, 1900, 1250))
     found = verdict(made)
     assert found.bottleneck == ""
-    assert found.advice.startswith("Unstable: what crop adds is known to ±")
-    assert found.advice.endswith(f"of a batch's time only, and ±10% are the limit. {AGAIN}")
+    assert found.advice.startswith("Unstable: the cost of crop is uncertain by ±")
+    assert found.advice.endswith(f"of a batch's time; the limit is ±10%. {AGAIN}")
     assert "takes" not in found.advice
     assert found.gain is None
 
@@ -428,9 +428,9 @@ def test_its_cost_is_the_difference() -> None:
 
 def test_what_cannot_be_left_out_says_so() -> None:
     (cost,) = function_costs(sized(), [measured(1000, WHOLE)], 100)
-    assert cost == FunctionCost("swap", "swap", reason="what follows needs what it makes")
+    assert cost == FunctionCost("swap", "swap", reason="later nodes need its output")
     assert cost.words(100.0) == (
-        "swap (your function swap): not measured without it, what follows needs what it makes"
+        "swap (your function swap): not measured without it, later nodes need its output"
     )
 
 

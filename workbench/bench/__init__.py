@@ -1,4 +1,4 @@
-"""Images per second, measured on the machine and data of the user: ``METHOD.md`` says how."""
+"""Images per second, measured on the user's machine and data; ``METHOD.md`` describes how."""
 
 from workbench.bench.experiments.benchmark import Benchmark
 from workbench.bench.measuring.measurement import Measurement

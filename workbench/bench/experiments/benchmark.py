@@ -39,7 +39,7 @@ from workbench.graph.model import GRAPH, DecodeDevice, Graph
 from workbench.sources import Data
 
 _SEARCH = 0.5
-"""Share of the progress that the searches for workers are."""
+"""Fraction of the progress bar for the worker searches."""
 
 
 class BenchOptions(TypedDict, total=False):
@@ -61,9 +61,9 @@ class Benchmark(ComparedExperiment):
         speed = wb.Benchmark(graph, "photos", devices=("cpu",))
         assert speed.devices == ("cpu",)
 
-    ``run`` takes half a minute for each device and gives a ``Report``; ``cancel`` ends it from
-    another thread. Raises ArgumentError for what is no graph, device, regime or library, and
-    DataError for no data.
+    ``run`` takes half a minute per device and returns a ``Report``; ``cancel`` ends it from another
+    thread. Raises ArgumentError for an invalid graph, device, regime or library, and DataError
+    without data.
     """
 
     @checked(graph=GRAPH, name=TEXT)
@@ -79,10 +79,10 @@ class Benchmark(ComparedExperiment):
         name: str = "",
         peers: Sequence[str] = (),
     ) -> None:
-        """``peers`` names libraries to be measured at the same work, as ``workbench bench --peer``.
+        """``peers`` names libraries to measure with the same work, as ``workbench bench --peer``.
 
-        Then DALI's threads and each peer's workers are those that are fastest, and DALI's script
-        is measured twice: the ratio of the two tells how far to trust the others.
+        The fastest number of DALI threads and of workers per peer is then searched, and DALI's
+        script is measured twice: the ratio of the two shows how reliable the other ratios are.
         """
         choices = {"devices": ("cpu", "mixed"), "regimes": REGIMES, "peers": tuple(PEERS)}
         for what, given in (("devices", devices), ("regimes", regimes), ("peers", peers)):
@@ -91,7 +91,7 @@ class Benchmark(ComparedExperiment):
                 if what != "peers" or not is_factory(each):
                     require_choice(f"Benchmark: {what}", each, choices[what])
             if not given and what != "peers":
-                raise ArgumentError(f"Benchmark: {what} is empty. Give one or more.")
+                raise ArgumentError(f"Benchmark: {what} is empty. Pass at least one.")
         super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
         self.devices: tuple[DecodeDevice, ...] = _as_tuple(devices)
         self.regimes: tuple[Regime, ...] = _as_tuple(regimes)
@@ -104,10 +104,10 @@ class Benchmark(ComparedExperiment):
 
     @with_progress_bar()
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
-        """Measure every device and regime, in turns.
+        """Measure every device and regime, interleaved.
 
-        A configuration that cannot be measured gives a Measurement with the reason. Raises
-        DataError for the folder and CancelledError.
+        A configuration that cannot be measured becomes a Measurement with the reason. Raises
+        DataError for the data and CancelledError.
 
         ::
 
@@ -153,9 +153,9 @@ class Benchmark(ComparedExperiment):
         return Outcome(rows, extra)
 
     def longest(self) -> float | None:
-        """Seconds that ``run`` takes at most once the data are read; None without a limit.
+        """Maximum duration of ``run`` in seconds once the data are read; None without a limit.
 
-        Without peers the start of DALI's pipelines and its fewest rounds may take longer.
+        Without peers, starting DALI's pipelines and the minimum number of rounds may take longer.
         """
         limit = self.measurement_config.limit
         if limit is None:
@@ -167,16 +167,16 @@ class Benchmark(ComparedExperiment):
         return limit * (count + ({"cpu", "mixed"} <= set(able)))
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Publish what is known after a timed round, of a probe too."""
+        """Publish the results after a timed round, including probes."""
         if self._searching is not None:
             self._searching.tried |= {row.threads: row for row in rows if row.rounds}
             rows = ()
         super().on_rows(rows)
 
     def programs(self, machine: Machine, facts: dict[str, Any]) -> list[ComparedProgram]:
-        """All that take part on a machine, in the order of the report.
+        """All programs compared on a machine, in report order.
 
-        ``facts`` is as of ``compared_peers``.
+        ``facts`` is as for ``compared_peers``.
         """
         programs: list[ComparedProgram] = []
         for regime in self.regimes:
@@ -202,17 +202,17 @@ class Benchmark(ComparedExperiment):
 
     @property
     def _seconds(self) -> float:
-        """The longest that one of a comparison with peers may take in all."""
+        """Time limit in seconds of each program compared with peers."""
         limit = self.measurement_config.limit
         return math.inf if limit is None or not self.peers else limit
 
     def _config_in_turns(self, able: Sequence[ComparedProgram]) -> MeasurementConfig:
-        """With what these have left as the limit, where the time of each is limited."""
+        """The measurement config for interleaving, limited to the programs' remaining time."""
         if not able or math.isinf(self._seconds):
             return self.measurement_config
         return replace(self.measurement_config, limit=fmean(one.left for one in able))
 
 
 def _as_tuple(given: Any) -> tuple[Any, ...]:
-    """Several of something; one text is one of it."""
+    """Convert to a tuple; a single text becomes a tuple of one."""
     return (given,) if isinstance(given, str) else tuple(given)

@@ -1,7 +1,8 @@
-"""A program that is compared: its search for the best number of workers, and its time.
+"""A compared program: its search for the best number of workers, and its time limit.
 
-Each has so many seconds in all. First its probes run one after another in one worker process, which
-loads its library once; what is left is for its rounds in turns with the others, in a fresh one.
+Each program has a time limit. First its probes run one after another in one worker process, which
+imports its library once; the remaining time is for rounds interleaved with the others, in a new
+process.
 """
 
 from __future__ import annotations
@@ -30,28 +31,28 @@ from workbench.errors import CancelledError, EngineError
 
 GIVE_MORE = "the time was up: give more"
 _LONG = 300
-"""Characters of a reason: a library that cannot be loaded may list every place it looked at."""
+"""Maximum length of a reason: an import error may list every path that was searched."""
 _CROWDED = 4
-"""Workers for each core, at most."""
+"""Maximum workers per core."""
 _SEARCH = 0.5
-"""Share of the time that the search may take, but for its first probe."""
+"""Fraction of the time for the search, except its first probe."""
 _PROBES_WITHIN = 3
-"""So many probes of workers have room in the time that there is for them."""
+"""Number of worker probes that must fit into the search time."""
 _LEAST_SEARCH = 3.0
-"""Seconds for a search below which nothing but all cores is tried."""
+"""Seconds for a search below which only all cores are tried."""
 
 Check = Callable[[Callable[..., Any]], tuple[str, ...]]
-"""Gives notes on what a worker finds, told how to call it (``Engine.call``); or raises EngineError.
-A CancelledError of the call may say that the time is up."""
+"""Returns notes about a worker's results, given how to call it (``Engine.call``), or raises
+EngineError. A CancelledError of the call may mean that the time is over."""
 
 
 @dataclass(slots=True)
 class ComparedProgram:
-    """DALI or a peer, as it takes part in a comparison.
+    """DALI or a peer in a comparison.
 
-    ``jobs`` gives it with so many workers (or threads); without, ``reason`` says why it cannot be
-    measured. ``seconds`` is how long it may take in all, ``check`` looks at it after its first
-    probe. ``label`` is its rows'.
+    ``jobs`` creates its jobs for a number of workers (or threads); if None, ``reason`` says why it
+    cannot be measured. ``seconds`` is its total time limit, ``check`` validates it after the first
+    probe. ``label`` is that of its rows.
     """
 
     config: Config
@@ -62,18 +63,18 @@ class ComparedProgram:
     searches: bool = False
     label: str = ""
     spent: float = 0.0
-    """Seconds that its search took."""
+    """Seconds spent on the search."""
     start: float = 0.0
-    """Of them, what a worker takes until its first round."""
+    """Seconds of these until a worker's first round."""
     tried: dict[int, Measurement] = field(default_factory=dict)
     """The probe of each number of workers."""
     notes: tuple[str, ...] = ()
     measured: Measurement | None = None
-    """What is known of its rounds in turns."""
+    """The results of its interleaved rounds."""
 
     @property
     def left(self) -> float:
-        """Seconds that it has for its rounds in turns."""
+        """Seconds left for its interleaved rounds."""
         return self.seconds - self.spent
 
     @property
@@ -84,12 +85,12 @@ class ComparedProgram:
 
     @property
     def rates(self) -> dict[str, float | None]:
-        """imgs/s of each number of workers that was tried."""
+        """imgs/s for each number of workers tried."""
         return {str(count): row.median for count, row in sorted(self.tried.items())}
 
     @property
     def entry(self) -> ConfigJobs | None:
-        """It with its best number of workers; None where it cannot be measured."""
+        """The program with its best number of workers; None if it cannot be measured."""
         if self.jobs is None or self.reason:
             return None
         entry = self.jobs(self.best.threads if self.best else self.config.threads)
@@ -101,11 +102,11 @@ class ComparedProgram:
 
     @property
     def has_time(self) -> bool:
-        """Whether what is left is enough for rounds in turns."""
+        """Whether enough time is left for interleaved rounds."""
         return self.best is None or self.left >= least_seconds([self.best], self.start)
 
     def row(self, why: str = GIVE_MORE) -> Measurement:
-        """What is known of it. ``why`` says why there may be no more than its best probe."""
+        """Its row in the record. ``why`` explains if its best probe is the only result."""
         if self.reason:
             return Measurement(self.config, reason=self.reason, label=self.label)
         known = self.measured
@@ -120,13 +121,13 @@ class ComparedProgram:
 
 @dataclass(slots=True)
 class Control(ComparedProgram):
-    """Another program once more, with the number of workers that is best for that."""
+    """A second copy of a program with its best number of workers."""
 
     of: ComparedProgram | None = None
 
     @property
     def entry(self) -> ConfigJobs | None:
-        """As of the other, without its notes."""
+        """The entry of the other program, without its notes."""
         found = self.of.entry if self.of else None
         if found is None:
             return None
@@ -134,22 +135,22 @@ class Control(ComparedProgram):
         return replace(found, config=config, notes=(), seconds=self.left)
 
     def row(self, why: str = GIVE_MORE) -> Measurement:
-        """What is known of it; where the other cannot be measured, the same reason."""
+        """Its row; if the other program cannot be measured, with the same reason."""
         if self.of is not None and self.of.reason:
             return Measurement(self.config, reason=self.of.reason)
         return ComparedProgram.row(self, why)
 
 
 class ComparedExperiment(SpeedExperiment):
-    """An experiment whose record has a row for each of some programs, in their order."""
+    """An experiment whose record has a row for each program, in their order."""
 
     _compared: Sequence[ComparedProgram] = ()
     """All programs."""
     _in_turns: Sequence[ComparedProgram] = ()
-    """Those that are measured interleaved now."""
+    """Programs being measured interleaved."""
 
     def besides(self, rows: Sequence[Measurement]) -> dict[str, Any]:
-        """What the record says besides the rows of the programs."""
+        """Additional results of the record."""
         return {}
 
     def measure_programs(
@@ -158,7 +159,7 @@ class ComparedExperiment(SpeedExperiment):
         progress: WorkerProgress,
         measurement_config: MeasurementConfig | None = None,
     ) -> None:
-        """Measure interleaved those of the programs that can be measured."""
+        """Measure interleaved the programs that can be measured."""
         found = [(one, one.entry) for one in programs]
         self._in_turns = [one for one, entry in found if entry is not None]
         entries = [entry for _, entry in found if entry is not None]
@@ -172,7 +173,7 @@ class ComparedExperiment(SpeedExperiment):
         self.publish_rows(known, **self.besides(known))
 
     def interrupted_report(self) -> Report | None:
-        """The rows of what was measured until then; None where nothing was."""
+        """The rows measured before an interrupt; None if there are none."""
         rows = interrupted_rows([one.row(INTERRUPTED) for one in self._compared])
         return self.report_so_far(rows, **self.besides(rows))
 
@@ -180,11 +181,11 @@ class ComparedExperiment(SpeedExperiment):
 def search_workers(
     experiment: SpeedExperiment, compared: ComparedProgram, cores: int, progress: WorkerProgress
 ) -> None:
-    """Find the number of workers (or threads) that is fastest for it; ``tried`` has each.
+    """Search for the fastest number of workers (or threads); ``tried`` has each.
 
-    From all cores upwards as long as that brings more, else downwards, by twos. Within ``seconds``
-    half of the time is for this: all cores are tried, and others as long as there is time for one
-    more. One whose first probe fails gets the reason. Raises CancelledError.
+    Starts with all cores and doubles while that is faster, else halves. With ``seconds``, half of
+    the time is for the search: all cores are tried, and others while there is time for one more. If
+    the first probe fails, the program gets the reason. Raises CancelledError.
     """
     bounded = math.isfinite(compared.seconds)
     deadline = Deadline(compared.seconds if bounded else None)
@@ -240,7 +241,7 @@ def search_workers(
 
 
 def refusal(error: EngineError) -> str:
-    """Why one is not measured, in a line."""
+    """Why a program is not measured, in one line."""
     return _shortened(f"not measured: {without_traceback(error)}")
 
 

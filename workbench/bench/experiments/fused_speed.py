@@ -1,4 +1,4 @@
-"""An ``if`` against the one operator that does the same, measured in turns in the same run."""
+"""An ``if`` compared with the equivalent single operator, interleaved in the same run."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from workbench.graph.variants.fused import fuse
 from workbench.sources import Data
 
 BRANCHED, FUSED = "with the if", "fused"
-"""The names of the rows."""
+"""Names of the rows."""
 
 
 class FusedSpeedExperiment(InterleavedExperiment):
-    """imgs/s of a graph as it is, and with one of its blocks as one operator.
+    """imgs/s of a graph, and of the graph with one of its blocks fused into one operator.
 
-    Raises GraphEditError where the block cannot be one operator.
+    Raises GraphEditError if the block cannot be fused.
     """
 
     kind = "fused"
@@ -44,7 +44,7 @@ class FusedSpeedExperiment(InterleavedExperiment):
         return [self.entry(config, BRANCHED), self.entry(config, FUSED, other)]
 
     def conclusions(self, rows: Sequence[Measurement]) -> dict[str, Any]:
-        """The ratio of both speeds and its interval."""
+        """The speed ratio and its interval."""
         found: dict[str, Any] = {"block": self.block}
         if all(row.rounds for row in rows):
             times = ratio(rows[1].imgs_per_s, rows[0].imgs_per_s)

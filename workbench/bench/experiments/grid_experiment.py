@@ -1,4 +1,4 @@
-"""What a sweep and the tuner share: a grid of settings round the graph's own, within the memory."""
+"""Common part of sweep and tuner: a grid of settings around the graph's own, within memory."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from workbench.sources import Data
 
 NOT_REPEATED = "interrupted: measured once, and not beside the others"
 SAME = 0.03
-"""Rates that differ by no more count as the same."""
+"""Relative difference up to which rates count as equal."""
 _HOST_SHARE = 0.8
-"""Of the host's memory that a configuration may take where no limit is given."""
+"""Fraction of host memory that a configuration may use without an explicit limit."""
 
 
 class GridExperiment(SpeedExperiment):
-    """A run over settings of a grid, each measured by itself."""
+    """A run over the settings of a grid, each measured separately."""
 
     measures_all: ClassVar[bool] = False
     """Whether every setting of the grid is measured, however long that takes."""
     grid: Grid
-    """What is tried: known once ``prepare`` is over."""
+    """The settings to try; set by ``prepare``."""
 
     def __init__(
         self,
@@ -59,10 +59,11 @@ class GridExperiment(SpeedExperiment):
         cache: Cache = "warm",
         name: str = "",
     ) -> None:
-        """``grid`` is that of ``grid_for`` where none is given; limits are in bytes.
+        """``grid`` defaults to ``grid_for``; limits are in bytes.
 
-        Without a limit, a configuration may take 80 % of the host's memory. ``seconds`` is how long
-        the run may take, of those that do not measure all; without: as long as the grid needs.
+        Without a limit, a configuration may use 80 % of the host's memory. ``seconds`` limits the
+        duration of runs that do not measure the whole grid; without it, a run takes as long as the
+        grid needs.
         """
         where = type(self).__name__
         if grid is not None:
@@ -77,12 +78,12 @@ class GridExperiment(SpeedExperiment):
         require_seconds(where, seconds)
         if seconds is not None and self.measures_all:
             raise ArgumentError(
-                f"{where}: seconds is {seconds}, but every setting is measured. Leave it out, or "
-                "take TuningExperiment."
+                f"{where}: seconds is {seconds}, but every setting is measured. Omit it, "
+                "or use TuningExperiment."
             )
         super().__init__(graph, data, cache=cache, name=name)
         self.base = replace(config_of(graph, device), regime=regime)
-        """The graph's own setting."""
+        "The graph's own setting."
         usual = QUICK_CONFIG if self.base.device == "cpu" else GPU_SETTING_CONFIG
         self.measurement_config = measurement_config or usual
         self.seconds = seconds
@@ -90,9 +91,9 @@ class GridExperiment(SpeedExperiment):
         self.given_grid = grid
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """As every run; from now on the grid and the limits of memory are known.
+        """Prepare as every experiment; sets the grid and the memory limits.
 
-        Raises EngineError where a value of a knob cannot be measured: before the first one is.
+        Raises EngineError, before anything is measured, if a value of a knob cannot be measured.
         """
         prepared = super().prepare(on_progress)
         machine = prepared.machine
@@ -114,24 +115,27 @@ class GridExperiment(SpeedExperiment):
         kept: KeptWorker | None = None,
         label: str = "",
     ) -> Measurement:
-        """Measure one setting by itself; ``best`` and ``kept`` as ``measure`` takes them."""
+        """Measure one setting; ``best`` and ``kept`` are as for ``measure``."""
         entry = self.limited_entry(config, label)
         return self.measure([entry], on_progress, measurement_config, best, kept)[0]
 
     def limited_entry(self, config: Config, label: str) -> ConfigJobs:
-        """A setting, ready to be measured within the limits of memory."""
+        """A setting as an entry with the memory limits."""
         return replace(self.entry(config, label), limit=self.limit)
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Publish nothing: ``publish`` does so once a setting is measured."""
+        """Publish nothing: ``publish`` is called once a setting is measured."""
 
     def publish(self, rows: Sequence[Measurement], now: Config | None) -> None:
-        """Set ``partial_report`` to these rows. ``now`` is measured next, None the best anew."""
+        """Set ``partial_report`` to these rows.
+
+        ``now`` is measured next; None: the best are remeasured.
+        """
         self.current_config = now
         self.publish_rows(rows, grid=self.grid.to_json())
 
     def interrupted_report(self) -> Report | None:
-        """What was measured until then, the fastest setting first; None where nothing was."""
+        """The results before an interrupt, fastest setting first; None if there are none."""
         so_far = self.partial_report
         rows = [row for row in so_far.measurements if row.rounds] if so_far else []
         if so_far is None or not rows:
@@ -143,13 +147,13 @@ class GridExperiment(SpeedExperiment):
 
 
 class SweepExperiment(GridExperiment):
-    """Every setting of a grid, each in a fresh worker, in random order."""
+    """Every setting of a grid in random order, each in a new worker."""
 
     kind = "sweep"
     measures_all = True
 
     def measure_all(self) -> Outcome:
-        """Measure the grid. A setting that fails is a row with the reason."""
+        """Measure the grid. A setting that fails becomes a row with the reason."""
         places = list(self.grid.places())
         rows: dict[Place, Measurement] = {}
         began = time.monotonic()
@@ -183,5 +187,5 @@ def ineffective_knobs(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str
 
 
 def describe_ineffective(knob: str) -> str:
-    """What it means that a knob is one of those."""
+    """Explain that a knob has no effect on the best speed."""
     return f"{knob} makes no difference to the best: each of its values has a setting as fast"

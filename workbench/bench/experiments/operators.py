@@ -1,7 +1,7 @@
-"""Each operator of a graph by itself, behind the decoder: what it costs DALI and other libraries.
+"""The cost of each operator after the decoder, in DALI and in other libraries.
 
-A program runs all of its operators in turns, beside decoding alone: the cost of one is a difference
-of rounds side by side. So no more workers are alive at once than the graph has operators.
+A program runs all of its operators interleaved with decoding alone: the cost of an operator is the
+difference between adjacent rounds. At most one worker per operator is alive.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Whose = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Alone:
-    """An operator, or what costs are told from, in one program."""
+    """An operator, or a baseline of costs, in one program."""
 
     node: str
     op: str
@@ -65,7 +65,7 @@ class _Alone:
 
 
 class OperatorExperiment(ComparedExperiment):
-    """imgs/s of each operator by itself, and what it adds to the time of an image."""
+    """imgs/s with each operator alone, and the time it adds per image."""
 
     kind = "operators"
 
@@ -81,16 +81,16 @@ class OperatorExperiment(ComparedExperiment):
     ) -> None:
         """``peers`` are those of ``Benchmark``.
 
-        ``workers`` has the number of threads or worker processes of each program, as a comparison
-        of the whole graph found it; else DALI has the graph's, a peer as many as there are cores.
-        Raises as ``Benchmark`` does, and EngineError for a graph without one decoder.
+        ``workers`` has the number of threads or worker processes of each program, from a comparison
+        of the whole graph; default: the graph's threads for DALI, one worker per core for a peer.
+        Raises as ``Benchmark``, and EngineError for a graph without exactly one decoder.
         """
         super().__init__(graph, data, **options)
         self.graphs = operator_graphs(self.resolved)
         if not self.graphs:
             raise EngineError(
-                f"{self.graph.name} has not one decoder of images: its operators are not measured "
-                "by themselves."
+                f"{self.graph.name} does not have exactly one image decoder, so its "
+                "operators cannot be measured alone."
             )
         self._runs = {
             node: Benchmark(each, self.data, devices, peers=peers)
@@ -103,9 +103,9 @@ class OperatorExperiment(ComparedExperiment):
         self._pixels: dict[str, dict[str, Any]] = {}
 
     def measure_all(self) -> Outcome:
-        """Measure program after program, the operators of each interleaved.
+        """Measure one program after another, the operators of each interleaved.
 
-        One that cannot be measured has the reason.
+        An operator that cannot be measured gets the reason.
         """
         for run in self._runs.values():
             run.data, run.prepared = self.data, self.prepared
@@ -120,7 +120,7 @@ class OperatorExperiment(ComparedExperiment):
         return Outcome(rows, self.besides(rows))
 
     def longest(self) -> float | None:
-        """Seconds that ``run`` takes at most once the data are read; None without a limit."""
+        """Maximum duration of ``run`` in seconds once the data are read; None without a limit."""
         if math.isinf(self._seconds):
             return None
         every = self._all(describe_machine())
@@ -135,7 +135,7 @@ class OperatorExperiment(ComparedExperiment):
         return math.inf if limit is None else limit
 
     def _all(self, machine: Machine) -> list[_Alone]:
-        """All that is measured: program by program."""
+        """Everything to measure, by program."""
         alone: list[_Alone] = []
         for node, run in self._runs.items():
             facts = self._pixels[node] = {}
@@ -158,7 +158,7 @@ class OperatorExperiment(ComparedExperiment):
     def _check(self, alone: Sequence[_Alone], progress: WorkerProgress) -> None:
         """Compare the pixels of a peer's operators with DALI's, in one worker, while there is time.
 
-        One that fails has the reason, and is not measured.
+        An operator that fails gets the reason and is not measured.
         """
         clock = StopClock(self.stop)
         clock.allow(self._seconds)
@@ -175,7 +175,7 @@ class OperatorExperiment(ComparedExperiment):
                     one.compared.reason = refusal(error)
 
     def besides(self, rows: Sequence[Measurement]) -> dict[str, Any]:
-        """The cost of each operator, and the pixels of each peer beside DALI's."""
+        """The cost of each operator, and each peer's pixel difference from DALI."""
         known = {(one.node, *one.whose): row for one, row in zip(self._alone, rows, strict=True)}
         costs = []
         for one, row in zip(self._alone, rows, strict=True):
@@ -188,23 +188,23 @@ class OperatorExperiment(ComparedExperiment):
         return {"operators": [asdict(cost) for cost in costs], "pixels": pixels}
 
 
-# One graph for each operator of a graph, behind the decoder, to be compared by itself.
+# One graph per operator, after the decoder, for comparing operators.
 
 NOTHING = "nothing"
 """The graph that only decodes and resizes: the baseline of the others."""
 DECODING = "decoding"
-"""The graph that only decodes: the baseline of operators that set the size of images."""
+"""The graph that only decodes: the baseline of operators that set the image size."""
 USUAL_SIZE = 256
-"""Both sides of the images that an operator works on, unless it gives them a size itself."""
+"""Side of the images that an operator receives, unless it sets the size itself."""
 SIZES = frozenset({"random_resized_crop", "resize"})
 
 
 def operator_graphs(resolved: ResolvedGraph) -> Mapping[str, Graph]:
-    """By the operator's node: read, decode, resize to 256 x 256, and that operator with its draws.
+    """Graphs by operator node: read, decode, resize to 256 x 256, the operator with its generators.
 
-    Operators that give images a size (``SIZES``) are not resized for. The first are ``decoding``,
-    where there is one of those, and ``nothing``, which ends at the resize. Empty where the graph
-    has not one decoder.
+    Operators that set the image size (``SIZES``) have no resize. The first graphs are the
+    baselines: ``decoding``, if there is such an operator, and ``nothing``, which ends at the
+    resize. Empty if the graph does not have exactly one decoder.
     """
     graph = resolved.graph
     needed = ancestors(graph, list(resolved.images.values()))

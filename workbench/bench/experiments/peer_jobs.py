@@ -1,4 +1,4 @@
-"""What a peer runs in the worker: an exported module, or a function of the user's own."""
+"""A peer in the worker process: an exported module, or a user's function."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import Datasets, every_sample, load_source
 
-# Batches of a peer as a workload, and how a failure of its library is reported.
+# Batches of a peer as a workload, and error reports of its library.
 
 
 class PeerWorkload:
-    """Endless batches of a peer. ``lead`` is the number of batches that may be ready."""
+    """Endless batches of a peer. ``lead`` is the maximum number of prefetched batches."""
 
     def __init__(self, batches: Iterator[Any], lead: int) -> None:
         self._batches = batches
         self.lead = lead
 
     def run(self) -> int:
-        """Take the next batch and return the number of its images."""
+        """Fetch the next batch and return its number of images."""
         with library_errors():
             return images_in(next(self._batches))
 
@@ -48,7 +48,7 @@ class PeerWorkload:
 def images_in(batch: Any) -> int:
     """The number of images in a batch: an array, or several outputs of which the first counts.
 
-    Raises EngineError if it cannot be counted.
+    Raises EngineError if it cannot be determined.
     """
     if isinstance(batch, Mapping):
         batch = list(batch.values())
@@ -57,17 +57,17 @@ def images_in(batch: Any) -> int:
         return len(first)
     except TypeError:
         raise EngineError(
-            f"A batch is {type(batch).__name__}. Return a tuple of outputs, each with an entry "
-            "for each image."
+            f"A batch is {type(batch).__name__}. Return a tuple of outputs, each with one "
+            "entry per image."
         ) from None
 
 
 @contextmanager
 def library_errors() -> Iterator[None]:
-    """Turn any error of a library into an EngineError of one line.
+    """Convert any error of a library to a one-line EngineError.
 
-    DataError is turned too: it would end the comparison, and the other programs may read the file.
-    A worker process of PyTorch's DataLoader puts its error after its traceback.
+    DataError is converted too: it would end the comparison, although other programs may read the
+    file. A worker process of PyTorch's DataLoader puts its error after its traceback.
     """
     try:
         yield
@@ -86,23 +86,23 @@ def sample_files(data: Datasets) -> list[str]:
         kind = load_source(dataset.kind)
         if not kind.in_files:
             raise DataError(
-                f"{dataset} is a {kind.about}: the other libraries are compared on files. Give a "
-                "folder of images."
+                f"{dataset} is a {kind.about}, but other libraries are compared on files. "
+                "Use a folder of images."
             )
     return [sample.path for sample in every_sample(data)]
 
 
-# Any other library as a peer: a function of the user's own, named ``module:function``.
+# Any other library as a peer: a user's function, named ``module:function``.
 #
-# It is called in the worker as ``function(files, batch_size, threads)``: paths of the images,
-# images in a batch, and how many threads or worker processes it may use. It returns an iterable of
-# batches, each a tuple of outputs (arrays, tensors or lists) with an entry for each image. When its
-# batches end it is called again.
+# It is called in the worker as ``function(files, batch_size, threads)``: image paths, images per
+# batch, and the number of threads or worker processes. It returns an iterable of batches, each a
+# tuple of outputs (arrays, tensors or lists) with one entry per image. When the iterable ends, the
+# function is called again.
 
 OWN_WORK = "not compared: the peer is a function of your own, which decides what it does"
 _NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _AHEAD = 2
-"""Batches that each worker has ready: the default ``prefetch_factor`` of PyTorch's DataLoader."""
+"""Prefetched batches per worker: the default ``prefetch_factor`` of PyTorch's DataLoader."""
 
 Factory = Callable[[list[str], int, int], Iterable[Any]]
 
@@ -115,7 +115,7 @@ def is_factory(name: str) -> bool:
 @sendable
 @dataclass(frozen=True, slots=True)
 class FactoryJob:
-    """A factory that reads the files of a data set. ``folder`` is searched for its module first."""
+    """A factory that reads the files of a dataset. ``folder`` is searched for its module first."""
 
     name: str
     folder: str
@@ -129,7 +129,7 @@ class FactoryJob:
         return cls(name, os.getcwd(), data, batch_size, workers)
 
     def start(self) -> PeerWorkload:
-        """Call the factory. Raises EngineError for any error of it."""
+        """Call the factory. Raises EngineError for any of its errors."""
         with library_errors():
             factory = self._factory()
             files = sample_files(self.data)
@@ -156,9 +156,9 @@ def _endless(name: str, make: Callable[[], Iterable[Any]]) -> Iterator[Any]:
             raise EngineError(f"{name} returned no batch")
 
 
-# The exported module of a graph as a peer: its data set and transforms, in endless batches.
+# The exported module of a graph as a peer: its dataset and transforms, in endless batches.
 #
-# Its library is imported in the worker only, where it is installed.
+# Its library is imported only in the worker.
 
 
 def exported_module(resolved: ResolvedGraph, target: str, config: Config) -> Code:
@@ -172,7 +172,7 @@ def exported_module(resolved: ResolvedGraph, target: str, config: Config) -> Cod
 @sendable
 @dataclass(frozen=True, slots=True)
 class ExportedJob:
-    """An exported module that reads the files of a data set."""
+    """An exported module that reads the files of a dataset."""
 
     module: Code
     data: Datasets
@@ -186,7 +186,7 @@ class ExportedJob:
         return PeerWorkload(iter(loader), _AHEAD * self.workers + 1)
 
     def _loader(self) -> Any:
-        """The loader of the module, which continues from one epoch into the next."""
+        """The module's loader, which continues from one epoch into the next."""
         from torch.utils.data import DataLoader
 
         made = _loader_of(self.module, sample_files(self.data), self.batch_size, self.workers)
@@ -222,15 +222,15 @@ def first_outputs(module: Code, files: Sequence[str]) -> list[NDArray[Any]]:
 
 
 def _loader_of(source: Code, files: Sequence[str], batch_size: int, workers: int) -> Any:
-    """The loader that the module makes for these files, in the place of those of a folder.
+    """The module's loader for these files instead of those of a folder.
 
-    Threads of OpenCV and torch are off: a worker process of the loader is to use one core, and a
-    process that is forked from one with such threads can block for ever.
+    Threads of OpenCV and torch are disabled: a worker process must use one core, and a process
+    forked from one with such threads can deadlock.
     """
     import torch
 
     torch.set_num_threads(1)
-    os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")  # it asks the network for a newer one
+    os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")  # it checks the network for updates
     if find_spec("cv2") is not None:
         import cv2
 
@@ -243,11 +243,11 @@ def _loader_of(source: Code, files: Sequence[str], batch_size: int, workers: int
 
 
 def without_randomness(resolved: ResolvedGraph) -> Graph:
-    """The image outputs of a graph without random values, to compare pixels.
+    """The graph's image outputs without random values, to compare pixels.
 
-    Each number is fixed at three quarters of its range (in the middle many operators do nothing,
-    and an angle of the wrong sign would pass), a coin flip at 1. A random crop is replaced by the
-    whole image, for its position cannot be fixed. The files are read in order.
+    Random numbers are replaced by a value at three quarters of their range (mid-range values often
+    have no effect and would hide a wrong sign), a coin flip by 1. A random crop is replaced by the
+    whole image, because its position cannot be fixed. Files are read in order.
     """
     graph = resolved.graph
     fixed: dict[str, Value] = {}

@@ -1,8 +1,8 @@
-"""Other libraries at the same work: same files, batch size and number of workers.
+"""Other libraries with the same work: same files, batch size and number of workers.
 
-A named peer runs the module that the graph is exported to for its library (``exported``). Any other
-library is a function of the user's own, named ``module:function`` (``factory``). A peer that is not
-installed, or to whose library the graph cannot be exported, is a row with the reason.
+A named peer runs the module exported for its library (``exported``). Any other library is a user's
+function, named ``module:function`` (``factory``). A peer that is not installed, or whose library
+does not support the graph, is a row with the reason.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from workbench.graph.model import DecodeDevice
 from workbench.sources import Datasets
 
 CONTROL = "DALI again"
-"""The same script a second time: how far its ratio is from 1 is the noise of all ratios."""
+"""The same script a second time: its ratio's distance from 1 is the noise of all ratios."""
 OTHER_SHAPES = "its images have other shapes than DALI's"
 
 
@@ -81,15 +81,15 @@ PEERS = {
 
 
 def peers_named(words: Sequence[str]) -> tuple[str, ...]:
-    """The peers whose names begin with one of some words, in any case, and the factories in them.
+    """Peers whose names start with one of some words, ignoring case, and the factories among them.
 
     Raises ArgumentError for a word that is neither.
     """
     for word in words:
         if not is_factory(word) and not any(_begins(name, word) for name in PEERS):
             raise ArgumentError(
-                f"peer: {word[:40]!r} is none of {', '.join(PEERS)}. Any other library is a "
-                "function of your own, module:function."
+                f"peer: {word[:40]!r} is none of {', '.join(PEERS)}. For another library, "
+                "pass your own function as module:function."
             )
     named = [name for name in PEERS if any(_begins(name, word) for word in words)]
     return (*named, *dict.fromkeys(filter(is_factory, words)))
@@ -100,7 +100,7 @@ def _begins(name: str, word: str) -> bool:
 
 
 def peer_options(names: Sequence[str]) -> list[str]:
-    """The options of ``workbench bench`` that name these peers."""
+    """The options of ``workbench bench`` that select these peers."""
     if set(names) == set(PEERS):
         return ["--peers"]
     return [word for name in names for word in ("--peer", name)]
@@ -113,10 +113,10 @@ def compared_peers(
     machine: Machine,
     facts: dict[str, Any],
 ) -> list[ComparedProgram]:
-    """Return the named peers and factories as programs, or the reason why one cannot be measured.
+    """The named peers and factories as programs, or the reason why one cannot be measured.
 
-    A factory is compared with DALI on the first of the devices. For each peer that was checked
-    ``facts`` gets its version, what it runs and how far its pixels are from DALI's.
+    A factory is compared with DALI on the first device. ``facts`` receives, for each checked peer,
+    its version, what it runs and its pixel difference from DALI.
     """
     return [
         _compared_peer(experiment, PEERS[name], devices, machine, facts)
@@ -191,17 +191,17 @@ def _compared_peer(
 
 
 def _require_usable(peer: Peer, devices: Sequence[DecodeDevice], data: Datasets) -> None:
-    """Raise EngineError if a peer cannot be measured on this machine, or on these data."""
+    """Raise EngineError if a peer cannot be measured on this machine, or with these data."""
     if peer.device not in devices:
-        raise EngineError("its device was not asked for")
+        raise EngineError("its device is not among the requested ones")
     if peer.missing:
         raise EngineError(f"{peer.missing} is not installed")
     if not data:
-        raise EngineError(f"{peer.name} reads a folder, and the graph names its files itself")
+        raise EngineError(f"{peer.name} reads a folder, but the graph names its files itself")
 
 
 def different_words(found: PixelDifference) -> str:
-    """The note for a peer whose pixels are too far from DALI's."""
+    """The note for a peer whose pixels differ too much from DALI's."""
     return (
         f"not the same augmentation: {found.mean:.3g} {found.unit} apart on average, and "
         f"{SAME[found.unit]:g} are allowed"
@@ -223,9 +223,9 @@ def _compared(experiment: SpeedExperiment, peer: Peer) -> tuple[Code, Code, Data
 def compare_with_peer(
     worker: Worker, source: Code, module: Code, data: Datasets
 ) -> PixelDifference | None:
-    """Task: the first files through DALI and an exported module, without random values, compared.
+    """Task: compare the first files through DALI and an exported module, without random values.
 
-    For an output of normalised floats, in its unit.
+    For an output of normalised floats, the difference is in its units.
     """
     ours = first_batch(source, data, "cpu")
     with library_errors():
@@ -236,13 +236,13 @@ def compare_with_peer(
 
 
 def _like(image: NDArray[Any], ours: NDArray[Any]) -> NDArray[Any]:
-    """An image in the layout of DALI's: torchvision has the channels first throughout."""
+    """Convert an image to the layout of DALI's: torchvision is always channels-first."""
     if image.shape != ours.shape and image.ndim == ours.ndim == 3:
         return np.moveaxis(image, 0, -1)
     return image
 
 
 def _version(package: str) -> str:
-    """The version of the distribution that brings a package."""
+    """The version of the distribution that contains a package."""
     names = packages_distributions().get(package, ())
     return version(names[0]) if names else "unknown"

@@ -1,6 +1,6 @@
-"""How speed grows with threads, with pipelines side by side, with processes, and with GPUs.
+"""Speed over the number of threads, pipelines, processes and GPUs.
 
-Each GPU has a process and a shard of the data, and each of its pipelines a part of that.
+Each GPU has one process and one shard of the data; each of its pipelines reads a part of that.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ class ThreadScalingExperiment(InterleavedExperiment):
         device: DecodeDevice | None = None,
         **options: Unpack[Options],
     ) -> None:
-        """Without ``counts``: powers of two up to the cores of the machine."""
+        """``counts`` defaults to powers of two up to the machine's cores."""
         super().__init__(graph, data, **options)
         self.counts = tuple(counts) or self.usual_counts()
         self.base = config_of(graph, device)
 
     def usual_counts(self) -> tuple[int, ...]:
-        """What is measured where no counts are given."""
+        """Default counts."""
         cores = usable_cores()
         powers = [2**power for power in range(12) if 2**power < cores]
         return (*powers, cores)
 
     def entries(self) -> list[ConfigJobs]:
-        """One entry for each count."""
+        """One entry per count."""
         configs = [replace(self.base, **cast(Any, {self.kind: count})) for count in self.counts]
         self.require_measurable(*configs)
         return [self.entry(config) for config in configs]
@@ -71,21 +71,21 @@ class PipelineScalingExperiment(ThreadScalingExperiment):
     kind = "pipelines"
 
     def usual_counts(self) -> tuple[int, ...]:
-        """As many as there may be."""
+        """Default: all counts up to the maximum."""
         least, most = SETTINGS["pipelines"]
         return tuple(range(least, most + 1))
 
 
 class ProcessScalingExperiment(SpeedExperiment):
-    """Processes that decode on the CPU, each with a shard of the data, all at once.
+    """Several processes decoding on the CPU simultaneously, each with a shard of the data.
 
-    ``affinity`` "split" gives each an equal share of the cores for itself.
+    ``affinity`` "split" assigns each an equal share of the cores.
     """
 
     kind = "workers"
     device: DecodeDevice = "cpu"
     unit = "process", "processes"
-    """What is counted: one and several of it."""
+    """Singular and plural of what is counted."""
 
     def __init__(
         self,
@@ -97,10 +97,9 @@ class ProcessScalingExperiment(SpeedExperiment):
         affinity: Affinity = "none",
         **options: Unpack[Options],
     ) -> None:
-        """Every count with each of ``pipelines``, the number of those that a process has.
+        """Measure every count with each of ``pipelines``, the number of pipelines per process.
 
-        Without ``counts``: 1, 2, 4, ... up to as many as there are; without ``pipelines`` each
-        has as many as the graph.
+        ``counts`` defaults to 1, 2, 4, ... up to the maximum; ``pipelines`` to the graph's number.
         """
         super().__init__(graph, data, **options)
         self.counts = tuple(counts) or tuple(2**p for p in range(8) if 2**p <= self.there())
@@ -109,7 +108,7 @@ class ProcessScalingExperiment(SpeedExperiment):
         self.affinity = affinity
 
     def there(self) -> int:
-        """How many are measured where no counts are given: one a core."""
+        """Default maximum count: one per core."""
         return usable_cores()
 
     def measure_all(self) -> Outcome:
@@ -132,15 +131,15 @@ class ProcessScalingExperiment(SpeedExperiment):
         return Outcome(every, {"affinity": self.affinity})
 
     def missing(self, config: Config) -> str:
-        """Why this machine has too little for a configuration; empty where it has enough."""
+        """Why this machine is too small for a configuration; empty if it is not."""
         return ""
 
     def environments(self, count: int) -> tuple[dict[str, str], ...]:
-        """Of each of so many processes, or none."""
+        """Environment variables of each process; empty if unchanged."""
         return ()
 
     def cores(self, count: int) -> tuple[tuple[int, ...], ...]:
-        """Of each of so many processes where they are split: a share of all that this one has."""
+        """Cores of each process with split affinity."""
         return split_cores(count)
 
     def sharded_entry(self, config: Config) -> ConfigJobs:
@@ -158,21 +157,21 @@ class ProcessScalingExperiment(SpeedExperiment):
 
 
 class GpuScalingExperiment(ProcessScalingExperiment):
-    """One process a GPU, each with a shard of the data, all at once.
+    """One process per GPU, all at once, each with a shard of the data.
 
-    Its pipelines divide that shard. ``affinity`` "split" gives each process an equal share of the
-    cores that no GPU interrupts, near its own GPU.
+    Its pipelines divide that shard. ``affinity`` "split" assigns each process an equal share of the
+    cores without GPU interrupts, near its own GPU.
     """
 
     device = "mixed"
     unit = "GPU", "GPUs"
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """As every experiment. Raises EngineError without any GPU, too."""
+        """Prepare as every experiment. Also raises EngineError without a GPU."""
         if reason := describe_machine().no_gpu:
             raise EngineError(
-                f"Speed over GPUs cannot be measured: {reason}. Over processes on the CPU it can "
-                "(--processes 1,2)."
+                f"Scaling over GPUs cannot be measured: {reason}. Measure over CPU "
+                "processes instead (--processes 1,2)."
             )
         return super().prepare(on_progress)
 
@@ -187,30 +186,30 @@ class GpuScalingExperiment(ProcessScalingExperiment):
         return f"not measured: this machine has {gpus} GPU{'s' * (gpus != 1)}"
 
     def environments(self, count: int) -> tuple[dict[str, str], ...]:
-        """Each process sees one GPU; one alone takes the first that this one sees."""
+        """Each process sees one GPU; a single process uses the first visible one."""
         if count == 1:
             return ()
-        # Never MIG: CUDA shows one instance.
+        # Not MIG: CUDA shows a single instance.
         return tuple({"CUDA_VISIBLE_DEVICES": f"GPU-{uuid}"} for uuid in cuda_uuids()[:count])
 
     def cores(self, count: int) -> tuple[tuple[int, ...], ...]:
-        """A share of those without interrupts, near its GPU as far as the driver tells."""
+        """A share of the cores without interrupts, near its GPU if the driver reports that."""
         shares = split_cores(count, cores_without_interrupts())
         return nearest(shares, [Gpu(uuid).near_cores() for uuid in cuda_uuids()[:count]])
 
 
 def _require_shards(resolved: ResolvedGraph) -> None:
-    """Raise EngineError where a source cannot read a part of its data."""
+    """Raise EngineError if a source cannot read a shard of its data."""
     for source in resolved.graph.sources:
         if "num_shards" not in resolved.spec(source).args:
             raise EngineError(
-                f"{source.id}: {source.op} cannot read a shard of its data, and of several "
-                "processes each reads one. Measure 1."
+                f"{source.id}: {source.op} cannot read a shard of its data, as several "
+                "processes would need. Use 1 process."
             )
 
 
 def split_cores(parts: int, usable: Collection[int] | None = None) -> tuple[tuple[int, ...], ...]:
-    """Cores, those of this process by default, in so many runs of equal length, at least of one.
+    """Split cores (default: those of this process) into runs of equal length, at least one core.
 
     Threads of one physical core stay together, and so do the cores of one socket.
     """
@@ -222,7 +221,7 @@ def split_cores(parts: int, usable: Collection[int] | None = None) -> tuple[tupl
 def nearest(
     shares: Sequence[tuple[int, ...]], near: Sequence[Collection[int]]
 ) -> tuple[tuple[int, ...], ...]:
-    """The shares of cores, in an order in which each has most of what is near at its place."""
+    """Order the shares of cores so that each contains most of the cores near its index."""
     left = list(shares)
     found = []
     for cores in near:
@@ -233,7 +232,7 @@ def nearest(
 
 
 def _where(core: int, root: str = "/sys/devices/system/cpu") -> tuple[int, int, int]:
-    """Socket, physical core and number of a core, as Linux tells them (sysfs, topology)."""
+    """Socket, physical core and number of a core, from Linux sysfs (topology)."""
     topology = Path(root, f"cpu{core}", "topology")
     try:
         socket, physical = (

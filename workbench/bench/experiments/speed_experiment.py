@@ -1,7 +1,8 @@
-"""What every experiment shares: the graph, the data, one way to run and to stop, the record.
+"""Common base of experiments: the graph, the data, running and cancelling, the record.
 
 ``run`` prepares, measures and reports. An experiment defines what it measures: with ``entries`` if
-all of it is measured interleaved (``InterleavedExperiment``), ``measure_all`` if it has phases.
+everything is measured interleaved (``InterleavedExperiment``), with ``measure_all`` if it has
+phases.
 """
 
 from __future__ import annotations
@@ -59,11 +60,11 @@ from workbench.sources import Data, Datasets, open_datasets, require_dataset
 
 INTERRUPTED = "interrupted"
 OWN_FILES = "files that the graph names"
-"""What a record has in the place of the data folder where the graph's readers read none."""
+"""Replaces the data folder in a record if the graph's readers name their files themselves."""
 
 
 class Prepared(NamedTuple):
-    """What is known before the first measurement."""
+    """Results of the preparation, before the first measurement."""
 
     machine: Machine
     fingerprint: Fingerprint
@@ -71,7 +72,7 @@ class Prepared(NamedTuple):
 
 
 class Options(TypedDict, total=False):
-    """What every experiment may be given by name, besides its own parameters."""
+    """Keyword arguments of every experiment, besides its own parameters."""
 
     measurement_config: MeasurementConfig | None
     cache: Cache
@@ -79,14 +80,14 @@ class Options(TypedDict, total=False):
 
 
 class Outcome(NamedTuple):
-    """What an experiment measured: the rows of its record, and what it found besides."""
+    """What an experiment measured: the rows of its record, and additional results."""
 
     rows: Sequence[Measurement]
     extra: Mapping[str, Any] = {}
 
 
 def interrupted_rows(rows: Sequence[Measurement]) -> list[Measurement]:
-    """What an interrupt left: rows that it left without a figure say so."""
+    """Mark rows that have no result because the run was interrupted."""
     why = f"not measured: {INTERRUPTED}"
     return [
         row if row.rounds or row.reason not in ("", NOT_YET) else replace(row, reason=why)
@@ -102,11 +103,11 @@ class SpeedExperiment(ABC):
 
     kind = "bench"
     partial_report: Report | None = None
-    """What a run that goes on has measured: another one after each round or setting."""
+    """Results of a running experiment, updated after each round or setting."""
     current_config: Config | None = None
-    """What it measures now, likewise."""
+    """The configuration being measured."""
     prepared: Prepared
-    """Set by ``prepare``; what is measured and reported afterwards is based on it."""
+    """Set by ``prepare``; later measurements and reports are based on it."""
 
     def __init__(
         self,
@@ -126,20 +127,20 @@ class SpeedExperiment(ABC):
         wanted = parameters(graph.nodes)
         graph = graph if wanted.keys() - given.keys() else with_datasets(graph, given)
         self.resolved = ResolvedGraph(graph, load_catalog())
-        """The measured graph; after ``prepare`` only its active part, if it has no faults."""
+        "The measured graph; after ``prepare`` only its active part, if it has no faults."
         read = {name: given[name] for name in wanted if name in given}
         self.data: Datasets = read_as(self.graph, read)
-        """What the graph's sources read; empty where it names its data itself."""
+        "What the graph's sources read; empty if the graph names its data itself."
         self.measurement_config = measurement_config or MeasurementConfig()
         self.name = name
         self._reads_data = bool(wanted)
         self.progress = WorkerProgress()
-        """Of the whole run, and of every worker in it."""
+        "Stop flag of the run and its workers."
         self.usable = UsableData(self.data, on_silence=self.progress.on_silence)
-        """What bad files are left out of, and which those are."""
+        "Excludes bad files, and lists them."
         self._decoded_all = False
         self._shared = ""
-        """That others use the GPU, in words."""
+        "Note that other processes use the GPU."
         self._cache: Cache = cache if self._reads_data else "as found"
         self._graph_hash = ""
         self.stop = threading.Event()
@@ -150,7 +151,7 @@ class SpeedExperiment(ABC):
         return self.resolved.graph
 
     def cancel(self) -> None:
-        """End the run; it raises CancelledError and leaves no process behind."""
+        """Cancel the run; it raises CancelledError and leaves no process behind."""
         self.stop.set()
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
@@ -162,20 +163,20 @@ class SpeedExperiment(ABC):
 
     @abstractmethod
     def measure_all(self) -> Outcome:
-        """Measure all that the experiment is about, once it is prepared."""
+        """Measure everything after the preparation."""
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """Look at the machine and the data, and bring the files into memory or out of it.
+        """Inspect machine and data, and load the files into the page cache or drop them from it.
 
-        Bad files, as far as their headers tell, are left out. ``on_progress`` hears all that
-        ``progress`` is told from now on. Raises DataError where the data cannot be used.
+        Files with bad headers are excluded. ``on_progress`` receives all progress from now on.
+        Raises DataError if the data cannot be used.
         """
         self.progress.listener = on_progress
         require_datasets(self.graph, self.data)
         for dataset in self.data.values():
             require_dataset(dataset)
         machine = describe_machine()
-        if not self.resolved.stopping_faults:  # else ``require_measurable`` says why
+        if not self.resolved.stopping_faults:  # ``require_measurable`` reports the reason
             self.resolved = self.resolved.running
         if not machine.no_gpu and self._reads_data:
             self._shared = shared_words(Gpu(first_visible_gpu()))
@@ -184,7 +185,7 @@ class SpeedExperiment(ABC):
         return self.prepared
 
     def _prepare_data(self) -> tuple[Fingerprint, CacheState]:
-        """Which files are read, and where they are from now on."""
+        """Which files are read, and their state in the page cache."""
         if not self._reads_data:
             unknown = CacheState(self._cache, "the graph names its files itself")
             return Fingerprint(OWN_FILES), unknown
@@ -193,13 +194,13 @@ class SpeedExperiment(ABC):
         return found, make_cache(self.data, self._cache, self.check_cancelled)
 
     def interrupted_report(self) -> Report | None:
-        """What was measured of a run that was ended early; None where nothing was."""
+        """The results of an interrupted run; None if there are none."""
         return self.report_so_far(self.partial_report.measurements if self.partial_report else ())
 
     def run_interruptibly(self, on_progress: Progress = lambda share, text: None) -> Report:
-        """``run``, which an interrupt (Ctrl-C) ends with what was measured until then.
+        """``run``, but Ctrl-C returns the results so far.
 
-        Raises KeyboardInterrupt where that is nothing, and what ``run`` raises.
+        Raises KeyboardInterrupt if there are none, and the errors of ``run``.
         """
         try:
             return self.run(on_progress)
@@ -210,10 +211,7 @@ class SpeedExperiment(ABC):
             return so_far
 
     def report_so_far(self, rows: Sequence[Measurement], **extra: Any) -> Report | None:
-        """The record of these rows of a run that was ended early, which it says.
-
-        None where no row has a round.
-        """
+        """The record of an interrupted run, marked as such; None if no row has a round."""
         if not any(row.rounds for row in rows):
             return None
         known = self.partial_report.extra if self.partial_report else {}
@@ -225,7 +223,7 @@ class SpeedExperiment(ABC):
             raise CancelledError("Cancelled.")
 
     def require_measurable(self, *configs: Config) -> None:
-        """Raise EngineError where one of them cannot be measured: before the first one is."""
+        """Raise EngineError if a configuration cannot be measured, before the first is."""
         for config in configs:
             resolved = with_config(self.resolved, config)
             if reason := unmeasurable_reason(resolved, self.prepared.machine):
@@ -237,7 +235,7 @@ class SpeedExperiment(ABC):
         return ScriptJob(source, self.data, config.device, config.prefetch)
 
     def entry(self, config: Config, label: str = "", graph: Graph | None = None) -> ConfigJobs:
-        """The script of the experiment's graph, or another, ready to be measured."""
+        """The script of the experiment's graph, or of another, as an entry to measure."""
         found = self.prepared.fingerprint
         notes = ineffective_settings(config, found.formats)
         notes += (self._shared,) * bool(self._shared and config.device == "mixed")
@@ -246,7 +244,7 @@ class SpeedExperiment(ABC):
             whose = {"processes": config.workers, "pipelines": config.pipelines}
             times = "".join(f"{n} {what} times " for what, n in whose.items() if n > 1)
             so = (
-                "every batch is padded, and what pads it is not counted"
+                "every batch is padded, and padding is not counted"
                 if config.pipelines > 1
                 else "files repeat within a batch"
             )
@@ -265,8 +263,8 @@ class SpeedExperiment(ABC):
     ) -> tuple[Measurement, ...]:
         """Measure entries interleaved, with this experiment's measurement config or another.
 
-        ``best`` and ``kept`` are as of ``measure``. Where a file ends what DALI decodes, all files
-        are decoded once to find it, and they are measured again without it.
+        ``best`` and ``kept`` are as for ``measure``. If a file crashes DALI's decoder, all files
+        are decoded once to find it, and the entries are measured again without it.
         """
 
         def once() -> tuple[Measurement, ...]:
@@ -290,7 +288,7 @@ class SpeedExperiment(ABC):
         return rows
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Called after each timed round with what is known of the entries being measured."""
+        """Called after each timed round with the results of the entries being measured."""
         self.publish_rows(rows)
 
     def publish_rows(self, rows: Sequence[Measurement], **extra: Any) -> None:
@@ -313,7 +311,7 @@ class SpeedExperiment(ABC):
         )
 
     def _leave_out(self, full: bool) -> bool:
-        """Leave bad files out; whether there are more than before."""
+        """Exclude bad files; returns whether there are more than before."""
         self._decoded_all |= full
         more = self._reads_data and self.usable.leave_out(full, self.stop.is_set)
         self.data = self.usable.datasets
@@ -330,7 +328,7 @@ class SpeedExperiment(ABC):
         return lambda: _ignore(make_cache(self.data, "cold", self.check_cancelled))
 
     def report(self, rows: Sequence[Measurement], **extra: Any) -> Report:
-        """The record of what was measured; the experiment ends. Empty values of ``extra`` go."""
+        """The record of the results; ends the experiment. Empty values of ``extra`` are dropped."""
         self.usable.close()
         files = self.prepared.fingerprint.files
         if self.prepared.cache.state == "cold" and files:
@@ -353,7 +351,7 @@ class SpeedExperiment(ABC):
 
 
 class InterleavedExperiment(SpeedExperiment):
-    """An experiment whose configurations are all measured interleaved, in one go."""
+    """An experiment whose configurations are all measured interleaved in one run."""
 
     def measure_all(self) -> Outcome:
         """Measure the entries."""
@@ -362,15 +360,15 @@ class InterleavedExperiment(SpeedExperiment):
 
     @abstractmethod
     def entries(self) -> Sequence[ConfigJobs]:
-        """What is measured, in the order of the record. Raises EngineError where it cannot be."""
+        """The entries to measure, in record order. Raises EngineError if that is impossible."""
 
     def conclusions(self, rows: Sequence[Measurement]) -> Mapping[str, Any]:
-        """What the record says besides the rows."""
+        """Additional results of the record."""
         return {}
 
 
 def _not_cold(row: Measurement, files: int) -> Measurement:
-    """The row, flagged where its rounds read the files more than once."""
+    """Flag the row if its rounds read the files more than once."""
     if not any(one.samples > files for one in row.rounds):
         return row
     flag = f"not cold throughout: a round reads the {files} files more than once"
@@ -378,7 +376,7 @@ def _not_cold(row: Measurement, files: int) -> Measurement:
 
 
 def git_state() -> Any:
-    """Commit of the checkout that the workbench runs from, and whether it was changed since."""
+    """Commit of the checkout that the workbench runs from, and whether it has changes."""
     folder = Path(__file__).parents[3]
     with suppress(OSError, subprocess.SubprocessError):
         if (folder / ".git").exists():

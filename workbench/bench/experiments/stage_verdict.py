@@ -1,4 +1,4 @@
-"""What the times of stages mean: costs, the critical path, a verdict or why there is none. Pure."""
+"""Evaluate stage times: costs, the critical path, and a verdict or why there is none. Pure."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from workbench.errors import EngineError
 from workbench.graph.model import Graph, Node
 
 REPEATABILITY = 0.10
-"""Of a batch's time: where what a stage adds is known no better than that, either way, or the whole
-is not, no stage is named and no share claimed."""
+"""Fraction of a batch's time: if the uncertainty of a stage's cost, or of the total, is larger, no
+bottleneck is named and no share reported."""
 _BELOW_NOTHING = 0.05
-"""Of a batch's time: a stage that seems to cost so much less than nothing makes a run unstable."""
+"""Fraction of a batch's time: a stage with a negative cost beyond this makes a run unstable."""
 _DISAGREE = 0.35
 """Of the work of all operators: where the shares of one, in the pipeline and alone, are so far
 apart, the machine was disturbed while one of them was taken."""
@@ -47,10 +47,10 @@ def make_stage_report(
     graph: Graph,
     machine: Machine,
 ) -> StageReport:
-    """Put prefixes and single operators side by side.
+    """Combine the measurements of prefixes and of single operators.
 
-    ``stages`` are in running order, ``alone`` is in ms. Raises EngineError where the whole pipeline
-    was not measured. A run that is too unstable names no bottleneck, and no gain.
+    ``stages`` are in topological order, ``alone`` is in ms. Raises EngineError if the whole
+    pipeline was not measured. An unstable run names no bottleneck and no speed-up.
     """
     by_name = {row.name: row for row in rows}
     whole = by_name[WHOLE]
@@ -85,9 +85,9 @@ def make_stage_report(
 def stage_costs(
     stages: Sequence[Step], rows: Sequence[Measurement], alone: Mapping[str, float], batch: int
 ) -> tuple[float, list[StageCost]]:
-    """The milliseconds of a whole batch, and what each stage costs of them.
+    """The milliseconds of a whole batch, and the cost of each stage.
 
-    Raises EngineError where the whole pipeline was not measured.
+    Raises EngineError if the whole pipeline was not measured.
     """
     by_name = {row.name: row for row in rows}
     whole = by_name[WHOLE]
@@ -179,33 +179,32 @@ def longest_alone(costs: Sequence[StageCost]) -> str:
 
 
 def _doubt(costs: Sequence[StageCost], whole: Measurement, total: float) -> str:
-    """Why a run is too unstable to name a stage, in words; empty where it is not."""
+    """Why a run is too unstable to name a bottleneck; empty if it is stable."""
     below = min(costs, key=lambda cost: cost.adds or 0.0)
     if (below.adds or 0.0) < -_BELOW_NOTHING * total:
-        return f"Unstable: {below.stage} seems to cost less than nothing."
+        return f"Unstable: {below.stage} has a negative cost."
     known = [cost for cost in costs if cost.low is not None and cost.high is not None]
     apart = {cost.stage: ((cost.high or 0.0) - (cost.low or 0.0)) / 2 / total for cost in known}
     least = max(apart, key=lambda stage: apart[stage], default="")
     if least and apart[least] > REPEATABILITY:
         return (
-            f"Unstable: what {least} adds is known to ±{apart[least]:.0%} of a batch's time only, "
-            f"and ±{REPEATABILITY:.0%} are the limit."
+            f"Unstable: the cost of {least} is uncertain by ±{apart[least]:.0%} of a "
+            f"batch's time; the limit is ±{REPEATABILITY:.0%}."
         )
     if apart_words := _disagreement(costs):
         return apart_words
     spread = whole.interval.spread if whole.interval else 0.0
     if spread > REPEATABILITY:
         return (
-            f"Unstable: the whole is known to ±{spread:.0%} only, and ±{REPEATABILITY:.0%} are "
-            "the limit."
+            f"Unstable: the total is uncertain by ±{spread:.0%}; the limit is ±{REPEATABILITY:.0%}."
         )
     return ""
 
 
 def _disagreement(costs: Sequence[StageCost]) -> str:
-    """Where a stage's share of the work differs too much in the pipeline and alone.
+    """A stage whose shares of the work in the pipeline and alone differ too much.
 
-    Of stages that all run on the CPU, where each has the same threads in both.
+    Only for stages that all run on the CPU, with the same threads in both.
     """
     worked = [cost for cost in costs if cost.kind in (DECODE, OPERATOR)]
     adds, alone = (
@@ -228,7 +227,7 @@ def _disagreement(costs: Sequence[StageCost]) -> str:
 
 
 def _critical(costs: Sequence[StageCost]) -> CriticalPath | None:
-    """By what each stage takes alone; reading by what it adds, for it has no operator alone."""
+    """The critical path from the stages' times alone; reading by its added time."""
     busy = []
     for cost in costs:
         taken = cost.exclusive if cost.kind == READ else cost.alone
@@ -242,10 +241,10 @@ def _critical(costs: Sequence[StageCost]) -> CriticalPath | None:
 
 
 def _busy(costs: Sequence[StageCost]) -> dict[str, float]:
-    """Milliseconds of a batch for which each stage is at work: what it adds.
+    """Milliseconds per batch for which each stage is busy: its added time.
 
-    On a GPU what it takes alone, where that is more: a GPU that decodes while the reader reads adds
-    only what it takes longer than that. No stage is at work for longer than the prefix up to it.
+    On a GPU the time alone, if that is longer: a GPU that decodes while the reader reads adds only
+    the excess over reading. No stage is busy longer than the prefix up to it.
     """
     found: dict[str, float] = {}
     prefix = 0.0
@@ -260,10 +259,10 @@ def _busy(costs: Sequence[StageCost]) -> dict[str, float]:
 def _added(
     row: Measurement, before: Measurement | None, batch: int
 ) -> tuple[float, float, float] | tuple[None, None, None]:
-    """What a batch of ``row`` takes more than one of ``before``, in ms, and the interval of that.
+    """Additional time of a batch of ``row`` over one of ``before`` in ms, and its interval.
 
-    The difference of the medians, so that stages add up to the whole. Its interval is that of the
-    differences of rounds side by side, in which what slows both cancels.
+    The difference of the medians, so that stages add up to the total. The interval is that of the
+    differences of adjacent rounds, in which common slowdowns cancel.
     """
     if row.median is None or (before is not None and before.median is None):
         return None, None, None
@@ -284,10 +283,9 @@ def bottleneck_advice(
     graph: Graph,
     machine: Machine,
 ) -> str:
-    """What the bottleneck is and what would lift it, in a few sentences.
+    """Describe the bottleneck and its remedies in a few sentences.
 
-    ``share`` is the part of a batch's time that it takes, ``without`` the milliseconds that a batch
-    would take without it.
+    ``share`` is its fraction of a batch's time, ``without`` the milliseconds of a batch without it.
     """
     settings = graph.settings
     names = [worst.op] * (worst.op not in ("", worst.stage)) + [worst.kind, worst.device]
@@ -301,7 +299,7 @@ def bottleneck_advice(
     more = f"{machine.cores - threads} more threads (there are {machine.cores} cores)"
     remedies: list[str] = []
     if worst.kind == READ:
-        remedies.append("have the files in memory, on a faster disk, or in fewer, larger files")
+        remedies.append("put the files in memory, on a faster disk, or into fewer, larger files")
     elif worst.device == "cpu":
         if spare:
             remedies.append(more)
@@ -311,39 +309,39 @@ def bottleneck_advice(
         elif worst.kind == OPERATOR:
             remedies.append("move it to the GPU")
         if worst.kind == OPERATOR:
-            remedies.append("make the images smaller before it")
+            remedies.append("reduce the image size before it")
     elif worst.kind == DECODE:
         if graph.node(worst.stage).args.get("hw_decoder_load") != 1.0:
-            remedies.append("hw_decoder_load 1.0, where the GPU has JPEG engines")
+            remedies.append("hw_decoder_load 1.0, if the GPU has JPEG engines")
         if settings.pipelines == 1:
-            remedies.append("two pipelines side by side, of few threads each")
+            remedies.append("two pipelines with few threads each")
         remedies.append("a larger batch")
         if spare:
             remedies.append(more)
     else:
         remedies += ["a larger batch", "smaller images before it"]
-    return f"{text}. What would lift it: {'; '.join(remedies)}."
+    return f"{text}. Remedies: {'; '.join(remedies)}."
 
 
 def function_nodes(graph: Graph) -> list[Node]:
-    """The nodes that call a function of the user, those inside blocks too."""
+    """The nodes that call user functions, including those inside blocks."""
     return [node for node in graph.walk() if node.op in OWN_CODE]
 
 
 def row_without(node_id: str) -> str:
-    """The name of the row of a graph without that node."""
+    """The row name of a graph without that node."""
     return f"without {node_id}"
 
 
 def function_costs(graph: Graph, rows: Sequence[Measurement], batch: int) -> list[FunctionCost]:
-    """What each function costs: what a batch of the whole takes more than one without it, in ms."""
+    """Cost of each user function: additional milliseconds per batch over the graph without it."""
     by_name = {row.name: row for row in rows}
     whole = by_name[WHOLE]
     found: list[FunctionCost] = []
     for node in function_nodes(graph):
         name, row = str(node.args.get("function", "")), by_name.get(row_without(node.id))
         if row is None or row.median is None or whole.median is None:
-            reason = "what follows needs what it makes" if row is None else row.reason
+            reason = "later nodes need its output" if row is None else row.reason
             found.append(FunctionCost(node.id, name, reason=reason))
             continue
         adds, low, high = _added(whole, row, batch)
@@ -354,12 +352,12 @@ def function_costs(graph: Graph, rows: Sequence[Measurement], batch: int) -> lis
 
 
 def exclusive_times(prefixes: Sequence[float]) -> list[float]:
-    """Milliseconds of each stage by itself, of the times of the pipeline cut behind each.
+    """Milliseconds of each stage alone, from the times of the pipeline cut after each stage.
 
-    They are not negative and add up to the last, which is the whole: no part of a pipeline can take
-    longer than more of it, so times that fall are noise, which is spread over the stages that it
-    lies between (isotonic regression by pooling adjacent violators, R. E. Barlow et al.,
-    Statistical Inference under Order Restrictions, 1972; the last time is kept as it is).
+    They are not negative and add up to the last time, the total: no part of a pipeline can take
+    longer than more of it, so decreasing times are noise, which is spread over the stages involved
+    (isotonic regression by pooling adjacent violators, R. E. Barlow et al., Statistical Inference
+    under Order Restrictions, 1972; the last time is fixed).
     """
     pools: list[tuple[float, int]] = []
     for time in prefixes[:-1]:
@@ -373,7 +371,7 @@ def exclusive_times(prefixes: Sequence[float]) -> list[float]:
 
 
 def critical_path(busy: Sequence[tuple[str, str, float]]) -> CriticalPath | None:
-    """The kind that is busy longest. ``busy`` has each stage's name, kind and milliseconds."""
+    """The stages of the busiest kind. ``busy`` has each stage's name, kind and milliseconds."""
     spent: dict[str, float] = {}
     for _, kind, milliseconds in busy:
         spent[kind] = spent.get(kind, 0.0) + milliseconds

@@ -1,9 +1,9 @@
-"""Where the time goes: what each stage costs, which one holds the pipeline back, what lifts it.
+"""Where the time goes: the cost of each stage, the bottleneck, and its remedies.
 
-Two views, and what lies between them. *Prefixes*: the exported source cut behind each stage, each
-measured like any configuration; a stage costs what it adds to the time of a batch. *Alone*: each
-operator by itself on one batch that is kept. Stages overlap in a pipeline, and an operator alone
-has all threads to itself, so the two need not agree: the remainder is shown.
+Two measurements. *Prefixes*: the exported source cut after each stage, each measured like any
+configuration; the cost of a stage is the time it adds to a batch. *Alone*: each operator alone on
+one cached batch. Stages overlap in a pipeline, and an operator alone has all threads, so the two
+need not agree: the remainder is shown.
 """
 
 from __future__ import annotations
@@ -87,10 +87,10 @@ _LEAST_FOR_FILES, _START = 5.0, 2.0
 
 
 def stage_prefixes(resolved: ResolvedGraph) -> list[tuple[Node, Graph]]:
-    """Each stage in running order, with the graph cut behind it.
+    """Each stage in topological order, with the graph cut after it.
 
-    Operators that only draw numbers belong to the stage that takes them. What a cut graph gives out
-    is all that nothing in it takes.
+    Operators that only generate random numbers belong to the stage that uses them. The outputs of a
+    cut graph are all its unconnected outputs.
     """
     graph = resolved.graph
     needed = ancestors(graph, list(graph.outputs.values()))
@@ -156,7 +156,7 @@ class StageCostExperiment(SpeedExperiment):
                 f"up to {node.id}",
                 decodes=bool(decoder_nodes(resolved.of(part))),
             )
-            for node, part in cut[:-1]  # the last is the whole
+            for node, part in cut[:-1]  # the last is the total
         ]
         whole = self.script_job(graph, config)
         entries.append(ConfigJobs(config, (whole,), WHOLE))
@@ -253,14 +253,14 @@ class StageCostExperiment(SpeedExperiment):
         except CancelledError:
             raise
         except EngineError:
-            return {}  # the prefixes tell without it
+            return {}  # the prefixes suffice
         return found
 
     def _files(self, resolved: ResolvedGraph) -> tuple[FileTimes | None, str]:
-        """The files one by one, or why they were not timed."""
+        """The decoding time of each file, or why it was not measured."""
         graph = resolved.graph
         if graph.settings.device != "cpu":
-            return None, "not timed: engines take a batch as a whole"
+            return None, "not timed: engines decode a batch as a whole"
         if not all(decodes(resolved.spec(node)) for node in decoder_nodes(resolved)):
             return None, "not timed: the source decodes what it reads"
         left = self._deadline.left()
@@ -274,7 +274,7 @@ class StageCostExperiment(SpeedExperiment):
         except EngineError as error:
             return None, f"not timed: {without_traceback(error)}"
         assert found is None or isinstance(found, FileTimes)
-        return found, "" if found else "not timed: the samples have no names of files"
+        return found, "" if found else "not timed: the samples have no file names"
 
 
 def _kind(resolved: ResolvedGraph, node: Node) -> str:
@@ -284,27 +284,26 @@ def _kind(resolved: ResolvedGraph, node: Node) -> str:
 
 
 def scripts_without_functions(resolved: ResolvedGraph) -> Iterator[tuple[Node, Code]]:
-    """The script of the graph with each function muted, where that is a graph that runs."""
+    """The graph's script without each user function, if the rest can run."""
     for node in function_nodes(resolved.graph):
         try:
             left = resolved.variant(set_muted(resolved.graph, [node.id], True))
             yield node, script_of(left)
         except GraphError:
-            continue  # what follows needs what the function makes
+            continue  # later nodes need the function's output
 
 
-# Work on a batch that is kept: the ceiling of a pipeline, and single operators.
+# Work on a cached batch: the ceiling of a pipeline, and single operators.
 #
-# Both run emitted source that is fed from outside, as the preview does. Runs inside the worker
-# process only.
+# Both run emitted source with external input, as the preview does. Used in the worker process only.
 
 
 @sendable
 @dataclass(frozen=True, slots=True)
 class CachedBatchJob:
-    """What lies behind the decoders, fed with one decoded batch again and again.
+    """The operators after the decoders, fed with the same decoded batch repeatedly.
 
-    As many pipelines take turns as in the graph.
+    As many pipelines as in the graph alternate.
     """
 
     graph: Graph
@@ -369,9 +368,9 @@ class _CachedWorkload:
 def time_alone(
     worker: Worker, graph: Graph, data: Datasets, nodes: Sequence[str]
 ) -> dict[str, float]:
-    """Task: milliseconds of each node by itself on the first batch, where it can be timed.
+    """Task: milliseconds of each node alone on the first batch, if it can be timed.
 
-    Each has the threads of the graph's settings. Handing the batch in and out is taken off.
+    Each has the threads of the graph's settings. The time to transfer the batch is subtracted.
     """
     runner = worker.runner
     found: dict[str, float] = {}

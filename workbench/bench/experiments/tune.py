@@ -1,4 +1,4 @@
-"""Which settings to ship: the best of a grid, in a fifth of the time that all of it would take."""
+"""Find the best settings of a grid in a fifth of the time that the whole grid takes."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ from workbench.engine.protocol.progress import Progress
 from workbench.errors import EngineError
 from workbench.graph.model import DecodeDevice
 
-# How a tuning spends the time that it is given: on probes, then on turns, then on a long run.
+# Division of the tuner's time: probes, interleaved rounds, and a long run.
 
 _SEARCH_UNTIL, _TURNS_UNTIL = 0.45, 0.8
-"""Of the time that it is given: the search ends, then the turns of the best, then the long run."""
+"""Fractions of the time at which the search and the interleaved rounds end."""
 _PROBE_WITHIN, _TURN_WITHIN, _LONG_WITHIN = 0.25 * _SEARCH_UNTIL, 0.05, 0.15
-"""Of that time at the most, but for what a figure needs: a probe, the rounds of each of the best,
-the long run."""
+"""Maximum fractions of the time for a probe, the rounds of each candidate, and the long run, beyond
+the minimum for a result."""
 _FEWEST_ROUNDS = 4
-"""In turns, where the time is given and allows it."""
+"""Minimum interleaved rounds, if the time is limited and allows it."""
 _LEAST_LONG = 6.0
 _MOST_LONG = {"cpu": 10.0, "mixed": 60.0}
-"""On a GPU several pipelines change between two rates every few seconds."""
+"""On a GPU several pipelines alternate between two rates every few seconds."""
 _LONG_SHARE = 0.04
 _SETTING_SECONDS = 8.0
-"""What a setting of a sweep takes: its worker's start, the warm-up, the rounds."""
+"""Seconds per setting of a sweep: worker start, warm-up, rounds."""
 _LEAD_SECONDS = 1.0
-"""What a long run has before it counts, at the most."""
+"""Maximum warm-up seconds of a long run."""
 
 
 class Turns(NamedTuple):
-    """The settings that are compared in turns, until so much of the time is over."""
+    """The settings that are compared interleaved until a fraction of the time is over."""
 
     configs: tuple[Config, ...]
     until: float
 
 
 class TuningTime:
-    """What there is time for. Without ``seconds`` that is everything.
+    """Time budget of a tuning run. Unlimited without ``seconds``.
 
-    It begins when it is made. What is still to come is judged by what the probes took.
+    Starts when it is created. Future steps are estimated from the duration of the probes.
     """
 
     def __init__(self, seconds: float | None) -> None:
@@ -63,27 +63,27 @@ class TuningTime:
 
     @property
     def spent(self) -> float:
-        """Seconds since it began."""
+        """Seconds since the start."""
         return self._deadline.spent
 
     def for_probe(self, how: MeasurementConfig) -> MeasurementConfig:
-        """``how``, for one more probe."""
+        """``how``, limited for one more probe."""
         most = _PROBE_WITHIN * (self._deadline.seconds or 0.0)
         return self._deadline.within(how, share=_SEARCH_UNTIL, most=most)
 
     def count_probe(self, row: Measurement, seconds: float) -> None:
-        """Take note of a probe and of what it took. The first one is the graph's own setting."""
+        """Record a probe and its duration. The first one is the graph's own setting."""
         self._probed.append(row)
         self._probe_seconds.append(seconds)
 
     def is_up_for_probes(self) -> bool:
-        """Whether one more, if it takes as long as the longest, would end too late."""
+        """Whether another probe as long as the longest would end too late."""
         return self._left_for_probes() < self._next_probe_seconds()
 
     def _left_for_probes(self) -> float:
-        """Seconds: what leaves room to compare the fastest with the graph's own.
+        """Seconds for probes that leave time to compare the fastest with the graph's own setting.
 
-        The first two have all of the time, and so has every one once that room is gone.
+        The first two probes may use all of the time, and so may any probe once that is impossible.
         """
         pair = max(self._probed, key=lambda row: row.rate), self._probed[0]
         room = self._deadline.left() - least_seconds(pair, self._start)
@@ -92,23 +92,23 @@ class TuningTime:
         return min(self._deadline.left(_SEARCH_UNTIL), room)
 
     def _next_probe_seconds(self) -> float:
-        """As the longest behind the first, in which the worker of all starts.
+        """Estimated duration of the next probe: the longest, except the first (worker start).
 
-        The second mostly has a batch twice as large as the first.
+        The second usually has a batch twice as large as the first.
         """
         first, *others = self._probe_seconds
         return max(others, default=2 * (first - self._start))
 
     @property
     def _start(self) -> float:
-        """Seconds that a worker takes until its first round."""
+        """Seconds from the start of a worker to its first round."""
         return start_seconds(self._probed[0], self._probe_seconds[0])
 
     def turns(self, best: Sequence[Config], own: Config) -> Turns | None:
-        """The best that there is time to compare with the graph's own setting.
+        """The best settings that there is time to compare with the graph's own.
 
-        Where that leaves no room for a long run, one of them, until the time is over; None where
-        there is no room for a comparison.
+        A single one, for all of the remaining time, if there is no time for a long run; None if
+        there is no time for a comparison.
         """
         if self._deadline.seconds is None:
             return Turns(tuple(best), 1.0)
@@ -121,7 +121,7 @@ class TuningTime:
         return None
 
     def for_turns(self, how: MeasurementConfig, count: int, until: float) -> MeasurementConfig:
-        """``how``, for so many settings in turns, until so much of the time is over."""
+        """Measurement config for ``count`` interleaved settings that must finish by ``until``."""
         seconds = self._deadline.seconds
         if seconds is None:
             return how
@@ -130,7 +130,7 @@ class TuningTime:
         return self._deadline.within(how, count, until)
 
     def for_long(self, usual: float) -> MeasurementConfig | None:
-        """A round of ``usual`` seconds, or of what is left; None where that is too little."""
+        """One round of ``usual`` seconds or of the remaining time; None if that is too short."""
         given, seconds = self._deadline.seconds, usual
         if given is not None:
             most = max(_LEAST_LONG, min(usual, _LONG_WITHIN * given))
@@ -142,16 +142,16 @@ class TuningTime:
 
 
 def long_seconds(settings: int, device: DecodeDevice) -> float:
-    """How long the choice of a grid is run: a small part of what the grid would take."""
+    """Duration of the long run of a grid's choice: a small part of the grid's time."""
     part = _LONG_SHARE * settings * _SETTING_SECONDS
     return min(_MOST_LONG[device], max(_LEAST_LONG, part))
 
 
-UNCOMPARED = "the time was up: measured once, and not beside the others: give more"
+UNCOMPARED = "the time was up: measured once, not interleaved with the others: give more"
 NOT_FOR_LONG = "the time was up before it could run for long: give more"
-"""Flags of a choice that a time ended early."""
+"""Flags of a choice for which the time ended early."""
 _SEARCH_SHARE, _TURNS_SHARE = 0.7, 0.9
-"""Of the progress: the search ends, then the turns of the best, then the long run."""
+"""Fractions of the progress bar at which the search and the interleaved rounds end."""
 _LONG_RUNS = 2
 
 
@@ -162,14 +162,14 @@ TIME_UP = "the time was up: a longer search may find more"
 
 
 Measure = Callable[[Config, MeasurementConfig, Progress, float, KeptWorker], Measurement]
-"""One setting, how, who hears of it, the rate that it has to reach, the worker of the last one."""
+"""Arguments: setting, config, progress callback, rate to reach, worker of the last probe."""
 
 
 class Probes:
-    """What was probed so far: ``rows``, each labelled as a probe."""
+    """The probes so far: ``rows``, each labelled as a probe."""
 
     def __init__(self, measure: Measure, cores: int, time: TuningTime) -> None:
-        """``cores`` are the machine's; ``time`` says how long each may take, and when to end."""
+        """``cores`` are the machine's; ``time`` limits each probe and ends the search."""
         self.rows: list[Measurement] = []
         self._measure = measure
         self._cores = cores
@@ -178,10 +178,10 @@ class Probes:
         self._kept = KeptWorker()
 
     def probe(self, config: Config, progress: Progress) -> Measurement:
-        """Measure a setting, against the best so far.
+        """Measure a setting, compared with the best so far.
 
-        One that fails in the worker of others is tried in a fresh one: what they left behind may
-        be why.
+        If it fails in a reused worker, it is repeated in a new one, because leftovers of earlier
+        settings may be the cause.
         """
         row = self._try(config, progress)
         if row.reason and self._kept.reused:
@@ -198,7 +198,7 @@ class Probes:
         return row
 
     def enough(self) -> str:
-        """Why no more are worth while, or empty: something is full, or the time is up."""
+        """Why to stop probing, or empty: a resource is exhausted, or the time is over."""
         heads = (headroom_of(row, self._cores) for row in self.rows)
         if any(head is not None and head.exhausted for head in heads):
             return NOTHING_MORE
@@ -211,24 +211,24 @@ class Probes:
 
 
 class TuningExperiment(GridExperiment):
-    """The best setting of a grid, found in a fifth of the time that all of it would take.
+    """Find the best setting of a grid in a fifth of the time that the whole grid takes.
 
-    A grid of ``tuner_search.SMALL`` settings or fewer is probed whole. Of ``seconds``, where they
-    are given, the search ends after 45 %, the best are measured anew for less long, and what finds
-    no room is left out and flagged. Only a pipeline's start may make it late.
+    A grid of at most ``tuner_search.SMALL`` settings is probed completely. With ``seconds``, the
+    search ends after 45 % of it, the best are remeasured more briefly, and what does not fit is
+    skipped and flagged. Only starting a pipeline may exceed the limit.
     """
 
     kind = "tune"
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """As every experiment over a grid; its time begins here."""
+        """Prepare as every grid experiment; the time limit starts here."""
         self._time = TuningTime(self.seconds)
         return super().prepare(on_progress)
 
     def measure_all(self) -> Outcome:
-        """Search, measure the best in turns with the graph's own, then the fastest for long.
+        """Search, measure the best interleaved with the graph's own, then run the fastest long.
 
-        The first row is the choice, the last ones are the probes. Raises EngineError where every
+        The first row is the choice, the last ones are the probes. Raises EngineError if every
         setting fails.
         """
         time, cores = self._time, self.prepared.machine.cores
@@ -262,9 +262,10 @@ class TuningExperiment(GridExperiment):
         return Outcome(every, {"grid": self.grid.to_json(), "tune": tune})
 
     def _search(self, probes: Probes) -> tuple[list[Config], int]:
-        """The best settings by probes, the fastest first, and how many of the grid were probed.
+        """The best settings by probes, fastest first, and the number of settings probed.
 
-        Where the time is given the graph's own comes before all: there may be none to try more.
+        With a time limit the graph's own setting comes first, because there may be no time for
+        others.
         """
 
         def probe(config: Config) -> float | None:
@@ -282,7 +283,7 @@ class TuningExperiment(GridExperiment):
         return [self.grid.config(place, self.base) for place in best], search.probes
 
     def _probe(self, probes: Probes, config: Config, most: int) -> Measurement:
-        """One more probe, of ``most`` that are expected, and how far the search is."""
+        """Run another probe, with progress relative to ``most`` expected probes."""
         self.publish(probes.rows, config)
         number = len(probes.rows) + 1
         words = f"probe {number} of at most {max(number, most)}: {config.settings}"
@@ -292,7 +293,7 @@ class TuningExperiment(GridExperiment):
         return probes.probe(config, progress)
 
     def _in_turns(self, turns: Turns, time: TuningTime) -> list[Measurement]:
-        """The best settings and the graph's own: the fastest first, what failed last."""
+        """Measure the best settings and the graph's own: fastest first, failed ones last."""
         labels = {f"candidate {number}": config for number, config in enumerate(turns.configs, 1)}
         if self.base not in turns.configs:
             labels["as it is"] = self.base
@@ -302,9 +303,9 @@ class TuningExperiment(GridExperiment):
         return sorted(rows, key=lambda row: row.rate, reverse=True)
 
     def _for_long(self, rows: Sequence[Measurement], time: TuningTime) -> list[Measurement]:
-        """The fastest for long without a pause, best first.
+        """Run the fastest setting without a pause, and return the rows best first.
 
-        Where it does not keep what it promised, the next does the same, if the time allows it.
+        If it is slower than its probe, the next one is run too, if the time allows it.
         """
         done: list[Measurement] = []
         progress = self.progress.part(_TURNS_SHARE, 1.0)
@@ -327,9 +328,9 @@ def _flagged(row: Measurement, flag: str) -> Measurement:
 
 
 def _uncompared(probed: Sequence[Measurement]) -> Measurement:
-    """The choice of a search after which there was no time for a comparison, so flagged.
+    """The flagged choice of a search without time for a comparison.
 
-    Raises EngineError where every probe failed.
+    Raises EngineError if every probe failed.
     """
     best = max(probed, key=lambda row: row.rate)
     if not best.rounds:
@@ -342,22 +343,21 @@ def _nothing_measured(rows: Sequence[Measurement]) -> EngineError:
     return EngineError(f"No setting could be measured. The first: {first}")
 
 
-# How full the JPEG engines, the cores and the bus were, and what the machine could give at most.
+# Utilisation of the JPEG engines, the cores and the bus, and the machine's maximum rate.
 #
-# Each of them does a fixed amount of work for an image, so a rate at which it was busy for a share
-# of the time becomes the limit when divided by that share. The least of the limits is the physical
-# one.
+# Each does a fixed amount of work per image, so a rate divided by the utilisation at that rate is a
+# limit. The smallest limit is the physical one.
 
 ENGINES, CORES, BUS = "JPEG engines", "cores", "bus"
 FULL = 0.97
-"""A resource that is busy for so much of the time is used up, as far as counters tell."""
+"""Utilisation from which a resource counts as exhausted."""
 _TOLD = 0.2
-"""What is busy for less than this share of the time says nothing of where it would end."""
+"""Utilisation below which a resource does not predict its limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource of the machine; ``busy`` is the share of the time, or None if it is not known."""
+    """A resource of the machine; ``busy`` is its utilisation, or None if unknown."""
 
     name: str
     busy: float | None
@@ -372,7 +372,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """How busy each resource was at a setting. ``limit`` is in imgs/s, or None if not known."""
+    """Utilisation of each resource at a setting. ``limit`` is in imgs/s, or None if unknown."""
 
     resources: tuple[Resource, ...]
     rate: float
@@ -380,21 +380,21 @@ class Headroom:
 
     @property
     def fullest(self) -> Resource | None:
-        """What ends first, of what is known to be used enough to tell."""
+        """The resource that is exhausted first, if one is used enough to tell."""
         known = [each for each in self.resources if each.busy is not None and each.busy >= _TOLD]
         return max(known, key=lambda each: each.busy or 0.0, default=None)
 
     @property
     def limit(self) -> float | None:
-        """imgs/s where the fullest is busy all the time."""
+        """imgs/s at full utilisation of the fullest resource."""
         found = self.fullest
         return None if found is None or not found.busy else self.rate / min(found.busy, 1.0)
 
     @property
     def exhausted(self) -> bool:
-        """Whether no setting can bring more: the engines do the same for an image whatever is set.
+        """Whether no setting can be faster: the engines' work per image is fixed.
 
-        Cores that are busy do not say so: another batch size may make an image cheaper.
+        Busy cores do not count: another batch size may need less CPU time per image.
         """
         return any(
             each.name in (ENGINES, BUS) and each.busy is not None and each.busy >= FULL
@@ -402,7 +402,7 @@ class Headroom:
         )
 
     def words(self) -> str:
-        """How full each was, the limit, and the fraction of it that is reached."""
+        """Utilisation of each, the limit, and the fraction of it that is reached."""
         used = "; ".join(each.words() for each in self.resources)
         found = self.fullest
         if found is None or self.limit is None:
@@ -415,12 +415,12 @@ class Headroom:
 
 
 def headroom_of(row: Measurement, cores: int) -> Headroom | None:
-    """That of a measurement on a machine of so many usable cores; None where it has no figure."""
+    """Headroom of a measurement on a machine with ``cores`` usable cores; None without a result."""
     if row.median is None or row.cpu_cores is None:
         return None
     resources = [Resource(CORES, min(1.0, row.cpu_cores / cores))]
     if row.device == "mixed":
-        unseen = "NVML does not tell"
+        unseen = "NVML does not report it"
         engines = None if row.jpeg_busy is None else row.jpeg_busy / 100
         bus = None if row.bus_busy is None else row.bus_busy / 100
         resources += [Resource(ENGINES, engines, unseen), Resource(BUS, bus, unseen)]

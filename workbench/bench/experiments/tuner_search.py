@@ -1,7 +1,7 @@
-"""The tuner's way through a grid: pure, so that it can be tried on recorded grids.
+"""The tuner's search of a grid: pure, so that it can be tested on recorded grids.
 
-From a start that is mostly good, one knob at a time is turned as long as that helps (coordinate
-ascent); then pairs of knobs, and a restart far away, as far as the allowance goes.
+From a usually good start, one knob at a time is changed while that helps (coordinate ascent); then
+pairs of knobs, and distant restarts, up to the allowance.
 """
 
 from __future__ import annotations
@@ -14,45 +14,43 @@ from types import MappingProxyType
 from workbench.bench.measuring.grid import KNOBS, Grid, Place
 
 SHARE = 0.2
-"""The allowance: this share of the time that the whole grid would take, what is measured anew
-included."""
+"""The allowance as a fraction of the time of the whole grid, including remeasuring."""
 PROBE_COST = 0.45
-"""What a probe takes of the time of a setting that is measured with care: it is built and warms up
-alike, but its worker runs already, and it has two rounds where that has up to six."""
+"""Cost of a probe relative to a complete measurement: build and warm-up are the same, but its
+worker runs already, and it has two rounds instead of up to six."""
 START_COST = 0.3
-"""What the start of the worker of all probes takes, likewise."""
+"""Cost of starting the probe worker, in the same unit."""
 LEAST = 3
-"""Probes of a grid that is too small for its share to hold that many."""
+"""Minimum number of probes of a small grid."""
 LARGE = 24
-"""From so many settings on the share holds probes and two that are measured anew. Of fewer all of
-it goes into probes: the best of them runs beside the graph's own setting anyway, and then for
-long."""
+"""From this many settings on, the allowance includes remeasuring two. For smaller grids it is all
+for probes: the best is compared with the graph's own setting and then run long anyway."""
 MOST = 48
-"""And no more than so many: a grid grows faster than what is to be found in it."""
+"""Maximum allowance: a grid grows faster than what is to be found in it."""
 SMALL = 8
-"""A grid of so many settings is probed whole: a quarter of it would be a guess."""
+"""A grid up to this size is probed completely: a quarter of it would be a guess."""
 _ORDER = (
     *("batch_size", "hw_decoder_load", "pipelines", "threads", "prefetch", "executor"),
     "dont_use_mmap",
 )
-"""Which knob is turned first: what two knobs of the memory bring is least, and few probes reach the
-last. Of the 24 orders of the four old knobs it is among the best by every recorded grid and by
-made-up machines, each left out in turn (``METHOD.md``)."""
+"""Order in which knobs are changed: the two memory knobs bring least, and few probes reach the
+last. Among the best of the 24 orders of the four older knobs on every recorded grid and on
+simulated machines, with each left out in turn (``METHOD.md``)."""
 _MEMORY = ("batch_size", "prefetch", "pipelines")
-"""The knobs by which the memory grows."""
+"""Knobs that increase the memory."""
 _BETTER = 1.01
-"""A step helps where it brings more than 1 %."""
+"""A step helps if it brings more than 1 %."""
 _CONFIRMED = 2
-"""So many of the best are measured anew: probes may be wrong by 5 %."""
+"""Number of candidates that are remeasured: probes may be wrong by 5 %."""
 _PATIENCE = 3
-"""Restarts in succession that bring nothing: then nothing more is expected."""
+"""Consecutive restarts without improvement after which the search ends."""
 
 Probe = Callable[[Place], float | None]
-"""imgs/s at a place, or None where it fails (too little memory, for example)."""
+"""imgs/s at a place, or None if it fails (too little memory, for example)."""
 
 
 def usual_allowance(settings: int) -> int:
-    """Of a grid of so many settings, in probes and what is measured anew."""
+    """Default allowance for a grid of this size, in probes including remeasuring."""
     if settings <= SMALL:
         return settings
     confirmed = _CONFIRMED if settings >= LARGE else 0
@@ -61,7 +59,7 @@ def usual_allowance(settings: int) -> int:
 
 
 class TunerSearch:
-    """One search. ``found`` has the imgs/s at every place that was probed, None where it failed."""
+    """One search. ``found`` has the imgs/s of every probed place, None if it failed."""
 
     def __init__(
         self,
@@ -70,15 +68,15 @@ class TunerSearch:
         allowance: int | None = None,
         exhausted: Callable[[], bool] = lambda: False,
     ) -> None:
-        """``allowance`` is of probes and of what is measured anew.
+        """``allowance`` covers probes and remeasuring.
 
-        ``exhausted`` is asked before each probe whether anything can still bring more.
+        ``exhausted`` is called before each probe; True means that nothing can be faster.
         """
         self.grid = grid
         self.allowance = usual_allowance(len(grid)) if allowance is None else allowance
         alone = self.allowance >= len(grid) or len(grid) < LARGE
         self.confirmed = 0 if alone else min(_CONFIRMED, self.allowance // 2)
-        """How many of the best are to be measured anew, which the allowance includes."""
+        "Number of candidates to remeasure, included in the allowance."
         self._exhausted = exhausted
         self.found: dict[Place, float | None] = {}
         self.probes = 0
@@ -86,14 +84,13 @@ class TunerSearch:
 
     @property
     def most_probes(self) -> int:
-        """What the allowance leaves for probes."""
+        """The part of the allowance for probes."""
         return self.allowance - self.confirmed
 
     def run(self, known: Mapping[Place, float | None] = MappingProxyType({})) -> list[Place]:
-        """The best places, best first: as many as are to be confirmed, at least one.
+        """The places to confirm, best first, at least one.
 
-        ``known`` are places that were probed before, which count as the others. Empty where every
-        probe failed.
+        ``known`` are places with known rates, which count like probes. Empty if every probe failed.
         """
         self.found |= known
         self.probes += len(known)
@@ -118,11 +115,12 @@ class TunerSearch:
         return self._ranked()[: max(1, self.confirmed)]
 
     def _start(self) -> Place:
-        """All cores, a middling batch, a queue of two, all that the JPEG engines can take.
+        """All cores, a medium batch, a queue of two, the maximum load of the JPEG engines.
 
-        Where these decode, two pipelines of two threads with queues of four: on an H100 that gave
-        44,200 imgs/s in turns with the 38,300 of three pipelines (November 2026). Files are read,
-        not mapped, where that may be chosen: 43,000 to 37,000 there, and 35,000 to 29,000 of one.
+        With JPEG engines, two pipelines of two threads with queues of four: on an H100 that reached
+        44,200 imgs/s, interleaved with 38,300 of three pipelines (November 2026). Files are read
+        instead of mapped if that can be chosen: 43,000 to 37,000 there, and 35,000 to 29,000 with
+        one pipeline.
         """
         engines = self.grid.hw_decoder_load[-1] is not None
         wanted = {"batch_size": 0.6, "prefetch": 1.0 if engines else 0.5, "pipelines": 0.0}
@@ -135,14 +133,14 @@ class TunerSearch:
         return tuple(start[knob] for knob in KNOBS)
 
     def _smallest(self, at: Place) -> Place:
-        """The least that a place can take of the memory: from there a climb comes to what fits."""
+        """The same place with minimum memory, from which the search climbs to what fits."""
         return tuple(0 if knob in _MEMORY else index for knob, index in zip(KNOBS, at, strict=True))
 
     def _left(self) -> int:
         return 0 if self._exhausted() else self.most_probes - self.probes
 
     def _rate(self, place: Place) -> float:
-        """imgs/s there, 0 where it fails or nothing may be probed any more."""
+        """imgs/s at a place, 0 if it fails or the allowance is used up."""
         if place not in self.found and self._too_large(place):
             self.found[place] = None
         if place not in self.found:
@@ -153,7 +151,7 @@ class TunerSearch:
         return self.found[place] or 0.0
 
     def _too_large(self, place: Place) -> bool:
-        """Whether something that takes no more of the memory failed already."""
+        """Whether a place with no more memory failed already."""
         knobs = [KNOBS.index(knob) for knob in _MEMORY]
         return any(
             rate is None and all(place[knob] >= failed[knob] for knob in knobs)
@@ -161,7 +159,7 @@ class TunerSearch:
         )
 
     def _climb(self, at: Place) -> Place:
-        """Turn one knob at a time until none helps."""
+        """Change one knob at a time until none helps."""
         self._rate(at)
         while self._left() > 0:
             before = at
@@ -183,7 +181,7 @@ class TunerSearch:
         return at
 
     def _pairs(self, at: Place) -> Place:
-        """The best place that two knobs turned at once lead to, if that helps."""
+        """The best place reached by changing two knobs at once, if that helps."""
         best = at
         for one, two in combinations(range(len(KNOBS)), 2):
             for first, second in product((1, -1), repeat=2):
@@ -201,7 +199,7 @@ class TunerSearch:
         return moved if inside else None
 
     def _farthest(self, chance: random.Random) -> Place:
-        """The place that is farthest from all that were probed."""
+        """The place farthest from all probed ones."""
         places = [place for place in self.grid.places() if place not in self.found]
         chance.shuffle(places)
 
@@ -222,5 +220,5 @@ class TunerSearch:
 
 
 def _last_within(values: Sequence[int], most: int) -> int:
-    """The index of the largest value that is no more than ``most``, else of the least."""
+    """The index of the largest value up to ``most``, else of the smallest."""
     return max((index for index, value in enumerate(values) if value <= most), default=0)

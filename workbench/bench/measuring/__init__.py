@@ -1,1 +1,1 @@
-"""How one figure is taken: workers, rounds, warm-up, statistics, deadlines."""
+"""How one result is measured: workers, rounds, warm-up, statistics, deadlines."""

@@ -1,4 +1,4 @@
-"""What is measured: one configuration, and the graph whose exported source runs it."""
+"""A configuration to measure, and the graph whose exported source runs it."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import gives_pixels
 
 Regime = Literal["decode", "pipeline"]
-"""``decode`` runs up to the decoder, ``pipeline`` all of the graph."""
+"""``decode`` runs up to the decoder, ``pipeline`` the whole graph."""
 REGIMES: tuple[Regime, ...] = ("decode", "pipeline")
 LOAD = "hw_decoder_load"
-"""The decoder's argument: the share of a batch that the GPU's JPEG engines take."""
+"""Decoder argument: the fraction of a batch that the GPU's JPEG engines decode."""
 UNMAPPED = "dont_use_mmap"
-"""The reader's argument: files are read, not mapped into memory."""
+"""Reader argument: files are read instead of memory-mapped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One setting of every knob. ``hw_decoder_load`` None leaves it as the graph has it."""
+    """One value for every knob. ``hw_decoder_load`` None keeps the graph's value."""
 
     device: DecodeDevice = "cpu"
     regime: Regime = "pipeline"
@@ -34,26 +34,26 @@ class Config:
     prefetch: int = 2
     hw_decoder_load: float | None = None
     program: str = "DALI"
-    """Whose code does the work: DALI's, or that of a peer."""
+    """Whose program runs: DALI's, or a peer's."""
     workers: int = 1
-    """Processes that work together, on a shard of the data each (and a GPU each, where mixed)."""
+    """Processes that work together, each on a shard of the data (and on a GPU, if mixed)."""
     pipelines: int = 1
-    """Of each process, side by side; ``threads`` and ``prefetch`` are those of each."""
+    """Parallel pipelines per process; ``threads`` and ``prefetch`` are per pipeline."""
     frames: int = 0
-    """Of each sample, where it is a sequence; 0: it is an image."""
+    """Frames per sample of a sequence; 0 for images."""
     executor: Executor = "dynamic"
-    """DALI's, or one of its earlier ones: ``graph.model.Settings.executor``."""
+    """DALI's current executor, or an older one: ``graph.model.Settings.executor``."""
     dont_use_mmap: bool | None = None
-    """Of the readers; None leaves them as the graph has them."""
+    """For the readers; None keeps the graph's values."""
 
     @property
     def label(self) -> str:
-        """What a person calls it: ``cpu, decode``."""
+        """Display name: ``cpu, decode``."""
         return ", ".join([self.program] * (self.program != "DALI") + [self.device, self.regime])
 
     @property
     def settings(self) -> str:
-        """The knobs in words: ``batch 64, 4 threads, prefetch 2``."""
+        """The knobs as text: ``batch 64, 4 threads, prefetch 2``."""
         load = "" if self.hw_decoder_load is None else f", {LOAD} {self.hw_decoder_load:g}"
         executor = "" if self.executor == "dynamic" else f", {self.executor} executor"
         unmapped = f", {UNMAPPED}" if self.dont_use_mmap else ""
@@ -82,13 +82,13 @@ def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
 
 
 def hw_decoder_load_of(node: Node) -> float | None:
-    """The share for the hardware decoder that a node names, or None."""
+    """The hardware decoder load set on a node, or None."""
     value = node.args.get(LOAD)
     return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else None
 
 
 def with_config(resolved: ResolvedGraph, config: Config) -> ResolvedGraph:
-    """The graph with the configuration written into it: what is measured, and what is adopted."""
+    """The graph with the configuration applied: what is measured and adopted."""
     settings = replace(
         resolved.graph.settings,
         device=config.device,
@@ -114,18 +114,18 @@ def with_config(resolved: ResolvedGraph, config: Config) -> ResolvedGraph:
 
 
 def adopt_config(graph: Graph, config: Config) -> Graph:
-    """All of the graph with a setting written into it: what is exported then has it too."""
+    """The complete graph with a setting applied, so that exports have it too."""
     resolved = ResolvedGraph(graph, load_catalog())
     return with_config(resolved, replace(config, regime="pipeline")).graph
 
 
 def takes_hw_decoder_load(resolved: ResolvedGraph, node: Node) -> bool:
-    """Whether a node is a decoder that can share its work with JPEG engines."""
+    """Whether a node is a decoder that can use JPEG engines."""
     return node.op in resolved.catalog and LOAD in resolved.spec(node).args
 
 
 def takes_dont_use_mmap(resolved: ResolvedGraph, node: Node) -> bool:
-    """Whether a node is a reader that maps files into memory, or need not."""
+    """Whether a node is a reader for which memory-mapping is optional."""
     return node.op in resolved.catalog and UNMAPPED in resolved.spec(node).args
 
 
@@ -143,7 +143,7 @@ def decoder_nodes(resolved: ResolvedGraph) -> list[Node]:
 
 
 def nodes_after_decoders(resolved: ResolvedGraph) -> set[str]:
-    """Ids of the nodes that work on what the decoders gave."""
+    """Ids of the nodes that depend on the decoders."""
     graph = resolved.graph
     needed = ancestors(graph, list(graph.outputs.values()))
     before = ancestors(
@@ -153,13 +153,13 @@ def nodes_after_decoders(resolved: ResolvedGraph) -> set[str]:
 
 
 def decoding_only(resolved: ResolvedGraph) -> ResolvedGraph:
-    """The graph cut behind its decoders."""
+    """The graph cut after its decoders."""
     outputs = {n.id: Port(n.id, resolved.spec(n).outputs[0].name) for n in decoder_nodes(resolved)}
     return resolved.of(replace(resolved.graph, outputs=outputs))
 
 
 def sharded(graph: Graph, shard: int, shards: int) -> Graph:
-    """The graph with every reader on one of so many shards of the data."""
+    """The graph with every reader on one of ``shards`` shards of the data."""
     share = {"shard_id": shard, "num_shards": shards}
     nodes = tuple(
         replace(node, args={**node.args, **share}) if isinstance(node, Source) else node
@@ -169,7 +169,7 @@ def sharded(graph: Graph, shard: int, shards: int) -> Graph:
 
 
 def unmeasurable_reason(resolved: ResolvedGraph, machine: Machine) -> str:
-    """Why a graph, with its settings, cannot be measured on a machine; empty where it can."""
+    """Why a graph, with its settings, cannot be measured on a machine; empty if it can."""
     devices = set(resolved.running.devices.values())
     if machine.no_gpu and (resolved.graph.settings.device == "mixed" or devices != {"cpu"}):
         return f"not measured: {machine.no_gpu}"
@@ -181,19 +181,19 @@ def unmeasurable_reason(resolved: ResolvedGraph, machine: Machine) -> str:
 
 
 def ineffective_settings(config: Config, formats: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Knobs that can have no effect, or only in part, in words.
+    """Knobs that have no effect, or only in part, as texts.
 
-    ``formats`` counts the files by format, as ``data_files.fingerprint`` names them.
+    ``formats`` counts the files by format, with the names of ``data_files.fingerprint``.
     """
     found = []
     if config.hw_decoder_load is not None and config.device == "cpu":
-        found.append(f"{LOAD} took no effect: it is for mixed decoding")
+        found.append(f"{LOAD} had no effect: it is for mixed decoding")
     total = sum(count for _, count in formats)
     other = {name: count for name, count in formats if name != "JPEG"}
     if config.device == "mixed" and total and other:
         share = sum(other.values()) / total
         found.append(
-            f"the JPEG engines took no part in {share:.0%} of the files ({', '.join(other)}): they "
-            "decode baseline JPEG alone"
+            f"the JPEG engines decoded none of {share:.0%} of the files "
+            f"({', '.join(other)}): they support baseline JPEG only"
         )
     return tuple(found)

@@ -1,4 +1,4 @@
-"""The files of the data: what they are, and whether they are in the page cache."""
+"""The data files: their properties, and whether they are in the page cache."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from workbench.engine.resources.machine import usable_memory
 from workbench.errors import DataError
 from workbench.sources import Datasets, Sample, describe_datasets, every_sample
 
-# What the data folder holds: its fingerprint.
+# Fingerprint of the data folder.
 
 SCAN_SECONDS = 5.0
-"""Limit for one pass over the data folder."""
+"""Time limit in seconds for one pass over the data folder."""
 _SCAN_FILES = 20_000
 _HEADERS = 400
-"""Files whose header is read for the format."""
+"""Number of files whose header is read for the format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What a folder holds.
+    """Contents of a folder.
 
-    ``files`` and ``size`` (bytes) are None where counting takes too long. ``formats`` counts up to
-    400 files, evenly chosen, by what their first bytes say.
+    ``files`` and ``size`` (bytes) are None if counting takes too long. ``formats`` counts up to 400
+    evenly spaced files by their first bytes.
     """
 
     root: str
@@ -43,18 +43,18 @@ class Fingerprint:
 
     @property
     def mean_size(self) -> float | None:
-        """Bytes of a file on average, or None."""
+        """Mean file size in bytes, or None."""
         return self.size / self.files if self.files and self.size is not None else None
 
 
 def never_cancelled() -> None:
-    """What ``check_cancelled`` is where nobody cancels."""
+    """The ``check_cancelled`` of a caller that never cancels."""
 
 
 def fingerprint(
     data: Datasets, check_cancelled: Callable[[], None] = never_cancelled
 ) -> Fingerprint:
-    """Count the files that the script reads, in 5 s at most. ``check_cancelled`` may raise."""
+    """Count the files that the script reads, in at most 5 s. ``check_cancelled`` may raise."""
     files, size = folder_size(data, check_cancelled)
     chosen = choose_samples(data, files or 0, _HEADERS, check_cancelled)
     formats = Counter(map(_format, chosen))
@@ -64,7 +64,7 @@ def fingerprint(
 def folder_size(
     data: Datasets, check_cancelled: Callable[[], None] = never_cancelled
 ) -> tuple[int | None, int | None]:
-    """Number and bytes of the files that the script reads; None where that takes over 5 s."""
+    """Number and total bytes of the files that the script reads; None if that takes over 5 s."""
     deadline = time.monotonic() + SCAN_SECONDS
     files = size = 0
     try:
@@ -73,13 +73,13 @@ def folder_size(
             files, size = files + 1, size + file.size
             if time.monotonic() > deadline:
                 return None, None
-    except (OSError, DataError):  # a folder that changes, or a link to nowhere
+    except (OSError, DataError):  # a changing folder, or a broken link
         return None, None
     return files, size
 
 
 def files_within_limit(data: Datasets) -> Iterator[Sample]:
-    """The files that the script reads, with their paths in the folder, as far as time allows."""
+    """The files that the script reads, with their paths in the folder, within the time limit."""
     deadline = time.monotonic() + SCAN_SECONDS
     with suppress(DataError):
         for file in islice(every_sample(data), _SCAN_FILES):
@@ -91,7 +91,7 @@ def files_within_limit(data: Datasets) -> Iterator[Sample]:
 def choose_samples(
     data: Datasets, files: int, count: int, check_cancelled: Callable[[], None]
 ) -> list[Sample]:
-    """Up to ``count`` of the samples, evenly chosen."""
+    """Up to ``count`` evenly spaced samples."""
     step = max(1, files // count)
     chosen = []
     for number, file in enumerate(islice(files_within_limit(data), step * count)):
@@ -132,10 +132,10 @@ def _format(sample: Sample) -> str:
     return "JPEG"
 
 
-# Whether the files of the data folder are in the page cache, and how to bring that about.
+# Whether the data files are in the page cache, and how to change that.
 
 _PROBED = 200
-"""Files that are asked whether they are in memory."""
+"""Number of files checked for residency."""
 _WARM_SECONDS = 60.0
 _CHUNK = 2**20
 
@@ -145,10 +145,10 @@ CACHES: tuple[Cache, ...] = ("warm", "cold", "as found")
 
 @dataclass(frozen=True, slots=True)
 class CacheState:
-    """Whether files were in memory, how that came about, and the share found there.
+    """Whether files were in memory, how that was achieved, and the fraction found there.
 
-    ``resident`` is a share from 0 to 1 of the pages of up to 200 files, just before the first timed
-    round; None where the system does not tell.
+    ``resident`` is the fraction (0 to 1) of the pages of up to 200 files, just before the first
+    timed round; None if the system does not report it.
     """
 
     state: Cache
@@ -157,7 +157,10 @@ class CacheState:
 
 
 def make_cache(data: Datasets, wanted: Cache, check_cancelled: Callable[[], None]) -> CacheState:
-    """Bring the files into memory, or out of it, and say how. ``check_cancelled`` may raise."""
+    """Load the files into the page cache or drop them, and describe it.
+
+    ``check_cancelled`` may raise.
+    """
     if wanted == "as found":
         return CacheState(
             wanted, "nothing was done about it", resident_share(data, check_cancelled)
@@ -182,7 +185,7 @@ def make_cache(data: Datasets, wanted: Cache, check_cancelled: Callable[[], None
 
 
 def _paths(data: Datasets) -> Iterator[str]:
-    """Every file that holds samples, each once where its samples stand together."""
+    """Every file that contains samples, once per file."""
     return (path for path, _ in groupby(sample.path for sample in every_sample(data)))
 
 
@@ -202,9 +205,10 @@ def _evict(data: Datasets, check_cancelled: Callable[[], None]) -> CacheState:
 def resident_share(
     data: Datasets, check_cancelled: Callable[[], None] = never_cancelled
 ) -> float | None:
-    """Share (0 to 1) of the pages of some files that are in memory; None where it cannot be told.
+    """Fraction (0 to 1) of the pages of some files that are in memory; None if unknown.
 
-    Asks mincore(2), which reads nothing: a read with RWF_NOWAIT would make the kernel read ahead.
+    Uses mincore(2), which reads nothing: a read with RWF_NOWAIT would trigger the kernel's
+    readahead.
     """
     found = pages = 0
     count = folder_size(data, check_cancelled)[0] or 0
@@ -218,7 +222,7 @@ def resident_share(
 
 
 def _resident_pages(path: str) -> tuple[int, int] | None:
-    """Pages of a file that are in memory, and all; None where the system does not tell."""
+    """Resident and total pages of a file; None if the system does not report them."""
     try:
         with open(path, "rb") as file:
             length = os.fstat(file.fileno()).st_size
@@ -226,7 +230,7 @@ def _resident_pages(path: str) -> tuple[int, int] | None:
                 return 0, 0
             mapped = mmap.mmap(file.fileno(), length, access=mmap.ACCESS_COPY)
     except (OSError, ValueError):
-        return 0, 0  # a file that is gone, or may not be read: the reader says so
+        return 0, 0  # a missing or unreadable file: the reader reports it
     pages = -(-length // mmap.PAGESIZE)
     told = (ctypes.c_ubyte * pages)()
     start = ctypes.c_char.from_buffer(mapped)

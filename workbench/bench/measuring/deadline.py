@@ -1,4 +1,4 @@
-"""The time that a run is given, and what fits into what is left of it."""
+"""The time limit of a run, and what fits into the remaining time."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from workbench.bench.measuring.measurement_config import (
 from workbench.errors import ArgumentError
 
 LEAST_SECONDS = 20.0
-"""The shortest time that a tuning or an optimisation may be given: pipelines take seconds to start,
-and each is measured beside the graph's own."""
+"""Minimum time limit of a tuning or optimisation: pipelines take seconds to start, and each is
+interleaved with the graph's own setting."""
 _QUEUED = 2
-"""Batches beyond the queue that a round after a pause runs before it counts (``workload.lead``)."""
+"""Uncounted batches beyond the queue after a pause (``workload.lead``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When a run ends that began at ``began`` (s, monotonic) and may take so many seconds.
+    """Time limit of a run that began at ``began`` (s, monotonic).
 
-    ``seconds`` None: it takes what it takes.
+    ``seconds`` None: no limit.
     """
 
     seconds: float | None = None
@@ -36,19 +36,19 @@ class Deadline:
 
     @property
     def spent(self) -> float:
-        """Seconds since it began."""
+        """Seconds since the start."""
         return time.monotonic() - self.began
 
     def left(self, share: float = 1.0) -> float:
-        """Seconds until so much of the time is over; below zero when that was; else infinite."""
+        """Seconds until this fraction of the time is over, or negative; infinite without limit."""
         return math.inf if self.seconds is None else share * self.seconds - self.spent
 
     def within(
         self, how: MeasurementConfig, count: int = 1, share: float = 1.0, most: float = math.inf
     ) -> MeasurementConfig:
-        """``how`` for configurations in turns that share what is left until ``share`` of the time.
+        """``how`` for interleaved configurations that share the time until ``share`` of it is over.
 
-        None of them has more than ``most`` seconds.
+        Each has at most ``most`` seconds.
         """
         if self.seconds is None:
             return how
@@ -56,19 +56,19 @@ class Deadline:
 
 
 def require_seconds(where: str, seconds: float | None) -> None:
-    """Raise ArgumentError unless it is None or long enough for something to be measured."""
+    """Raise ArgumentError unless ``seconds`` is None or long enough for a measurement."""
     if seconds is None:
         return
     require_kind(f"{where}: seconds", seconds, NUMBER)
     if not seconds >= LEAST_SECONDS:
         raise ArgumentError(
-            f"{where}: seconds is {seconds}. Give {LEAST_SECONDS} or more: whatever is proposed is "
-            "measured beside the graph's own setting."
+            f"{where}: seconds is {seconds}. Use {LEAST_SECONDS} or more: every candidate "
+            "is measured next to the graph's own setting."
         )
 
 
 def start_seconds(row: Measurement, spent: float) -> float:
-    """Of the seconds that a measurement took, what went by until its first round."""
+    """Seconds of a measurement that passed before its first round."""
     seconds = [one.seconds for one in row.rounds]
     if not seconds:
         return spent
@@ -77,10 +77,11 @@ def start_seconds(row: Measurement, spent: float) -> float:
 
 
 def least_seconds(rows: Sequence[Measurement], start: float) -> float:
-    """What measuring configurations like these in turns takes at the least, in fresh workers.
+    """Minimum time to measure such configurations interleaved, in new workers.
 
-    ``rows`` say how fast each is, ``start`` what a worker takes until its first round. Each has one
-    round of warm-up and ``FEWEST_ROUNDS`` that count, of ``FEWEST_BATCHES`` behind what was queued.
+    ``rows`` have the speed of each, ``start`` is a worker's time until its first round. Each has
+    one warm-up round and ``FEWEST_ROUNDS`` counted rounds of ``FEWEST_BATCHES`` after the queued
+    ones.
     """
     return sum(
         start

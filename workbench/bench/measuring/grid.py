@@ -1,4 +1,4 @@
-"""The settings that a sweep tries: all values of each knob with all of the others."""
+"""The settings of a sweep: the Cartesian product of all knobs' values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Place = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The values of each knob, ascending where they are numbers."""
+    """The values of each knob, ascending if they are numbers."""
 
     threads: tuple[int, ...]
     batch_size: tuple[int, ...]
@@ -49,7 +49,7 @@ class Grid:
             values = self.values(knob)
             known = [value for value in values if isinstance(value, int | float)]
             if not values or known != sorted(set(known)):
-                raise ValueError(f"{knob}: {values} is not one or more values in rising order.")
+                raise ValueError(f"{knob}: {values} is not a rising list of one or more values.")
 
     def values(self, knob: str) -> Sequence[Value]:
         """The values of a knob."""
@@ -67,14 +67,14 @@ class Grid:
         return product(*(range(len(self.values(knob))) for knob in KNOBS))
 
     def config(self, place: Place, base: Config) -> Config:
-        """The configuration at a place; what is no knob is the base's."""
+        """The configuration at a place; other values are those of the base."""
         values: dict[str, Any] = {
             knob: self.values(knob)[index] for knob, index in zip(KNOBS, place, strict=True)
         }
         return replace(base, **values)
 
     def place(self, config: Config) -> Place | None:
-        """Where the knobs of a configuration stand; None where a value is not of the grid."""
+        """The place of a configuration; None if a value is not in the grid."""
         with suppress(ValueError):
             return tuple(self.values(knob).index(getattr(config, knob)) for knob in KNOBS)
         return None
@@ -85,18 +85,17 @@ class Grid:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Grid:
-        """Read what ``to_json`` returned. Keys that older records lack have DALI's defaults."""
+        """Read the result of ``to_json``. Keys missing in older records get DALI's defaults."""
         old = {"pipelines": [1], "executor": ["dynamic"], "dont_use_mmap": [None]}
         known = {**old, **values}
         return cls(**{knob: tuple(known[knob]) for knob in KNOBS})
 
 
 def grid_for(resolved: ResolvedGraph, machine: Machine, device: DecodeDevice) -> Grid:
-    """``default_grid`` without what the graph cannot have.
+    """``default_grid`` without values that the graph does not support.
 
-    Of one pipeline where its reader cannot read a shard, with DALI's own executor where something
-    runs on the CPU behind the GPU; files are read as the graph has it where it has no reader that
-    could do otherwise.
+    One pipeline if its reader cannot read a shard, and DALI's default executor if a CPU operator
+    follows a GPU operator. Memory-mapping is a knob only if a reader supports both modes.
     """
     graph = resolved.graph
     grid = default_grid(machine, device)
@@ -115,15 +114,14 @@ def grid_for(resolved: ResolvedGraph, machine: Machine, device: DecodeDevice) ->
 def mapping_values(resolved: ResolvedGraph, files: Collection[str]) -> tuple[bool | None, ...]:
     """Values of ``dont_use_mmap`` for files that are ``mapped`` into memory, ``read``, or both.
 
-    Mapped are those of a graph that does not say. Raises ArgumentError for ``read`` where no reader
-    could do so.
+    The default of a graph is mapped. Raises ArgumentError for ``read`` if no reader supports it.
     """
     if "read" in files and not any(
         takes_dont_use_mmap(resolved, node) for node in resolved.graph.nodes
     ):
         names = ", ".join(source.op for source in resolved.graph.sources) or "none"
         raise ArgumentError(
-            f"files: no reader of the graph has dont_use_mmap ({names}). Leave it as it is."
+            f"files: no reader of the graph has dont_use_mmap ({names}). Leave it unset."
         )
     mapped = False if config_of(resolved.graph).dont_use_mmap else None
     values = {"mapped": mapped, "read": True}
@@ -131,11 +129,11 @@ def mapping_values(resolved: ResolvedGraph, files: Collection[str]) -> tuple[boo
 
 
 def default_grid(machine: Machine, device: DecodeDevice) -> Grid:
-    """What is worth trying on a machine: threads up to its cores, and usual batches.
+    """Settings worth trying on a machine: threads up to its cores, and common batch sizes.
 
-    Where a GPU decodes, few threads are the fastest, several pipelines fill its engines, the
-    executor says how host and device buffers are queued, and files that are read instead of mapped
-    take the reader's thread half the time; on a CPU one pipeline works while another waits for its
+    With GPU decoding, few threads are fastest, several pipelines fill the engines, the executor
+    determines how host and device buffers are queued, and reading files instead of mapping them
+    halves the reader thread's time. On a CPU, one pipeline works while another waits for its
     slowest image.
     """
     powers = [2**power for power in range(10) if 2**power < machine.cores]

@@ -1,6 +1,6 @@
-"""Configurations measured in turns: A B A B, in random order, each in fresh worker processes.
+"""Interleaved measurement: A B A B, in random order, each configuration in new worker processes.
 
-Every speed that is measured goes through ``measure``.
+Every measured speed comes from ``measure``.
 """
 
 from __future__ import annotations
@@ -24,30 +24,29 @@ from workbench.engine.resources.machine import usable_cores
 from workbench.errors import CancelledError, EngineError
 
 _START_SECONDS = 3.0
-"""What a worker takes to start, build and give its first batch, until one has done so."""
+"""Estimated seconds for a worker to start, build and return its first batch, until one has."""
 _WARM = 2
-"""Rounds of warm-up that are expected."""
+"""Expected number of warm-up rounds."""
 
 OnRows = Callable[[tuple[Measurement, ...]], None]
 WARM_UP_CUT = "the time was up in the warm-up: give more"
 ROUNDS_CUT = "the time was up before {} rounds: give more"
 ROUND_CUT = "the time was up in the midst of a round: give more"
-"""Flags of what a limit ended early."""
+"""Flags of results that a limit ended early."""
 TIME_UP = "the time was up before its first round: give more"
-"""Why there is no figure of what may take no longer than its ``seconds``."""
+"""Reason for a configuration without a result because of its ``seconds``."""
 NOT_YET = "not measured yet"
-"""Why a run that goes on has no figure of a configuration."""
+"""Reason of a configuration without a result yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigJobs:
-    """A configuration and how it is run: one job for each worker process.
+    """A configuration and its jobs: one for each worker process.
 
-    ``environments`` and ``cores`` have an entry for each job, or are empty. ``limit`` is the most
-    memory that it may take, in bytes of the host's and the GPU's; None is no limit. ``seconds`` is
-    the longest that it may take, whatever it has not done by then: the start of its workers, which
-    may import a large library, and all rounds, whose time all that are measured share. ``decodes``
-    says whether DALI decodes in it: elsewhere JPEG engines that are idle say nothing.
+    ``environments`` and ``cores`` have an entry per job, or are empty. ``limit`` is the maximum
+    host and GPU memory in bytes; None is no limit. ``seconds`` is the total time limit: worker
+    start, which may import a large library, and all rounds, whose time is shared by all entries.
+    ``decodes`` is whether DALI decodes in it: otherwise idle JPEG engines are no warning.
     """
 
     config: Config
@@ -67,7 +66,7 @@ class ConfigJobs:
 
 @dataclass(slots=True)
 class ConfigMeasurement:
-    """A configuration that is measured beside others: its workers and its figures so far."""
+    """A configuration being measured interleaved: its workers and results so far."""
 
     entry: ConfigJobs
     group: WorkerGroup | None = None
@@ -80,15 +79,15 @@ class ConfigMeasurement:
     reason: str = ""
     stop_reason: StopReason | None = None
     spent: float = 0.0
-    """Seconds that its worker has taken: the start and all rounds."""
+    """Seconds that its worker has used: start and all rounds."""
     round_seconds: float = 0.0
-    """What its last round took, with what is untimed in it."""
+    """Seconds of its last round, including untimed parts."""
     batch_seconds: float = 0.0
-    """What a batch takes, as far as is known."""
+    """Estimated seconds per batch."""
     hurried: set[str] = field(default_factory=set)
-    """What the limit ended early, as flags."""
+    """Flags of limits that ended it early."""
     is_over: bool = False
-    """Whether its time was up in the midst of a round."""
+    """Whether its time ended during a round."""
 
     @property
     def rates(self) -> list[float]:
@@ -113,7 +112,7 @@ class InterleavedRun:
         self._best = best
         self._kept = kept
         self._pauses = len(entries) > 1 or before_round is not None
-        """Whether something comes between the rounds of a candidate: others, or what is untimed."""
+        "Whether other candidates, or untimed work, run between the rounds of a candidate."
         self._candidates = [ConfigMeasurement(entry) for entry in entries]
         self._stop = stop
         self._progress = WorkerProgress.of(on_progress)
@@ -123,19 +122,19 @@ class InterleavedRun:
         self._began = time.monotonic()
         self._starts = 0
         self._rounds = 0
-        """So many are over: starts of workers, rounds that count for the progress."""
+        "Completed worker starts and rounds, for the progress."
         self._spans: list[float] = []
-        """What each round took, with what is untimed in it."""
+        "Seconds of each round, including untimed parts."
         self._share = 0.0
         self._seconds = 0.0
-        """What the timed rounds took."""
+        "Seconds of the timed rounds."
         self._process = 0
         self._text = ""
         self._failed = ""
-        """Why the candidate that failed last did."""
+        "The error of the last candidate that failed."
 
     def run(self) -> tuple[Measurement, ...]:
-        """Measure them all. Raises CancelledError; whatever else goes wrong becomes a reason."""
+        """Measure all. Raises CancelledError; any other error becomes a reason."""
         try:
             for process in range(self.measurement_config.processes):
                 self._process = process
@@ -157,7 +156,7 @@ class InterleavedRun:
         return self._order.sample(alive, len(alive))
 
     def _start(self, candidate: ConfigMeasurement) -> None:
-        """A fresh worker, its first batch and its warm-up; the others pause."""
+        """Start a new worker, run its first batch and its warm-up; the others pause."""
         entry, config = candidate.entry, self.measurement_config
         self._report(f"{entry.name}: building")
         told = self._progress.on_silence, self._progress.on_wait
@@ -246,7 +245,7 @@ class InterleavedRun:
         return one
 
     def _left(self, candidate: ConfigMeasurement) -> float:
-        """Seconds for its next round: its own, or those that all have left together."""
+        """Seconds for its next round: its own, or the remaining time shared by all."""
         own = candidate.entry.seconds - candidate.spent
         return max(own, sum(one.entry.seconds - one.spent for one in self._alive()))
 
@@ -254,13 +253,13 @@ class InterleavedRun:
         assert candidate.group is not None
         candidate.group.allow(math.inf)
         host, gpu = candidate.group.memory()
-        # Where the process's own share is not told, what the build took of the GPU must do.
+        # If the process's own share is unknown, the GPU memory that the build took is used.
         began_with = candidate.startup.gpu_bytes if candidate.startup else None
         candidate.peak = max(candidate.peak[0], host), gpu if gpu is not None else began_with
         _require_room(candidate.entry, *candidate.peak)
 
     def _dismiss_all(self) -> None:
-        """All at once: a worker takes up to 0.05 s to end, and a graph may have many stages."""
+        """In parallel: a worker takes up to 0.05 s to end, and a graph may have many stages."""
         with ThreadPoolExecutor(max(1, len(self._candidates))) as pool:
             list(pool.map(self._dismiss, self._candidates))
 
@@ -274,7 +273,7 @@ class InterleavedRun:
     def _guarded(
         self, candidate: ConfigMeasurement, step: Callable[[ConfigMeasurement], None]
     ) -> None:
-        """One step; a failure ends this candidate and no other."""
+        """Run one step; a failure ends only this candidate."""
         if candidate.reason or candidate.is_over:
             return
         try:
@@ -282,7 +281,7 @@ class InterleavedRun:
             step(candidate)
         except CancelledError:
             self._check_cancelled()
-            self._end_overdue(candidate)  # not the run was ended, but this one's time was up
+            self._end_overdue(candidate)  # this candidate's time was over, not the run's
         except EngineError as error:
             candidate.reason = f"not measured: {without_traceback(error)}"
             self._failed = f"; {candidate.entry.name} {candidate.reason.partition('. ')[0]}"
@@ -290,7 +289,7 @@ class InterleavedRun:
             self._report("")
 
     def _end_overdue(self, candidate: ConfigMeasurement) -> None:
-        """What has had a round keeps its figure."""
+        """A candidate with a complete round keeps its result."""
         if candidate.rounds:
             candidate.is_over, candidate.stop_reason = True, "budget"
             candidate.hurried.add(ROUND_CUT)
@@ -303,7 +302,7 @@ class InterleavedRun:
             raise CancelledError("Cancelled.")
 
     def _report(self, text: str, in_round: float = 0.0) -> None:
-        """Report the share of the expected work, which never falls, and the time that is left."""
+        """Report the completed fraction, which never decreases, and the remaining time."""
         config = self.measurement_config
         span = sum(self._spans) / len(self._spans) if self._spans else config.round_seconds
         rounds = config.expected_rounds(max(span, config.round_seconds))
@@ -330,15 +329,15 @@ def measure(
     best: float = 0.0,
     kept: KeptWorker | None = None,
 ) -> tuple[Measurement, ...]:
-    """Measure configurations in turns; one Measurement for each, in the order given.
+    """Measure configurations interleaved; returns one Measurement each, in the given order.
 
-    All of them are built and warm before the first is timed. One that fails has the reason.
-    ``before_round`` runs untimed before each round; ``on_rows`` hears after each timed one what is
-    known of all of them so far. ``best`` is the rate that they have to reach where the measurement
-    config gives up what lies far behind it. ``kept`` has the worker of the measurement before, if
-    any, and gets this one's; without it every configuration has a fresh one. One configuration by
-    itself runs without a pause between its rounds.
-    Once ``stop`` is set CancelledError is raised within 0.1 s and every process is gone.
+    All are built and warm before the first is timed. One that fails gets the reason.
+    ``before_round`` runs untimed before each round; ``on_rows`` is called after each timed round
+    with all results so far. ``best`` is the rate below which the measurement config may give up
+    early. ``kept`` holds the worker of the previous measurement, if any, and receives this one's;
+    without it every configuration has a new worker. A single configuration runs without pauses
+    between rounds. Once ``stop`` is set, CancelledError is raised within 0.1 s and all processes
+    are gone.
     """
     if not entries:
         return ()
@@ -351,18 +350,18 @@ def _require_room(entry: ConfigJobs, host: int, gpu: int | None) -> None:
     for what, taken, most in zip(("host", "GPU"), (host, gpu), entry.limit, strict=True):
         if most is not None and taken is not None and taken > most:
             raise EngineError(
-                f"it takes {taken / 2**30:.2f} GiB of {what} memory, over the limit of "
+                f"it uses {taken / 2**30:.2f} GiB of {what} memory, over the limit of "
                 f"{most / 2**30:.2f} GiB"
             )
 
 
 def without_traceback(error: Exception) -> str:
-    """What went wrong without the traceback that an unforeseen error brings."""
+    """An error without the traceback of an unexpected exception."""
     return str(error).partition("\nTraceback ")[0]
 
 
 def format_duration(seconds: float) -> str:
-    """A time that is left, for reading."""
+    """Format a remaining time."""
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 

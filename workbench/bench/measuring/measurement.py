@@ -1,4 +1,4 @@
-"""One configuration measured: its rounds, and what follows from them."""
+"""The measurement of one configuration: its rounds and derived statistics."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from workbench.graph.model import DecodeDevice
 
 CONFIRMED = "confirmed"
 BY_ITSELF = "measured by itself, in the search for workers, not in turns"
-"""How a flag begins that says so: such rounds have none beside them to be told from."""
+"""Prefix of a flag: no rounds were interleaved with these for comparison."""
 LOADED = 0.1
-"""The machine counts as loaded where something else keeps more than this share of it busy."""
+"""The machine counts as loaded if other processes use more than this fraction of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Latency:
 
 
 def latency_of(rounds: Sequence[TimedRound]) -> Latency | None:
-    """The percentiles of the batches of some rounds, or None where there are none."""
+    """Batch time percentiles of some rounds, or None without rounds."""
     values = [1000 * latency for one in rounds for latency in one.latencies]
     if not values:
         return None
@@ -38,7 +38,7 @@ def latency_of(rounds: Sequence[TimedRound]) -> Latency | None:
 
 
 def long_words(row: Measurement) -> str:
-    """``, 60 s long, slowest second 0.93 of the median``; empty of a row that was not run so."""
+    """``, 60 s long, slowest second 0.93 of the median``; empty without a long run."""
     if row.slowest_second is None:
         return ""
     seconds = sum(one.seconds for one in row.rounds if one.by_second)
@@ -47,12 +47,12 @@ def long_words(row: Measurement) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One configuration. ``rounds`` is empty, and ``reason`` says why, where it was not measured.
+    """One configuration. If it was not measured, ``rounds`` is empty and ``reason`` says why.
 
-    ``warm_up`` has the rates (imgs/s) of the rounds before the first that counts, ``settled`` says
-    whether they came to agree, ``ending`` why it stopped. ``first_batch`` is in seconds and counts
-    from the source to the first batch. Memory is the peak in bytes; ``gpu_busy``, ``jpeg_busy``
-    and ``bus_busy`` are percent of the time. None is not measured.
+    ``warm_up`` has the rates (imgs/s) of the rounds before the first that counts, ``settled``
+    whether they converged, ``ending`` why measuring stopped. ``first_batch`` is the time in seconds
+    from source to first batch. Memory is the peak in bytes; ``gpu_busy``, ``jpeg_busy`` and
+    ``bus_busy`` are percent of the time. None means not measured.
 
     ::
 
@@ -74,9 +74,9 @@ class Measurement:
     gpu_busy: float | None = None
     jpeg_busy: float | None = None
     notes: tuple[str, ...] = ()
-    """About the configuration: knobs without effect, for example."""
+    """Notes on the configuration: knobs without effect, for example."""
     flags: tuple[str, ...] = ()
-    """Why the figure is to be distrusted."""
+    """Reasons to distrust the result."""
     bus_busy: float | None = None
 
     @property
@@ -105,22 +105,22 @@ class Measurement:
 
     @property
     def probe(self) -> bool:
-        """Whether it is one of the tuner's: too short for more than to lead the search."""
+        """Whether it is a probe of the tuner: precise enough only to guide the search."""
         return self.label.startswith("probe")
 
     @property
     def is_in_turns(self) -> bool:
-        """Whether its rounds may be set beside another's: those of a comparison's probe may not."""
+        """Whether its rounds are comparable with others; those of a comparison's probe are not."""
         return not any(flag.startswith(BY_ITSELF) for flag in self.flags)
 
     @property
     def confirmed(self) -> bool:
-        """Whether it is the tuner's choice, measured for long without a pause."""
+        """Whether it is the tuner's choice, measured in a long run without pauses."""
         return self.label.startswith(CONFIRMED)
 
     @property
     def slowest_second(self) -> float | None:
-        """The slowest second of its long rounds, as a share of the median second; None of short."""
+        """The slowest second of its long rounds relative to the median; None for short rounds."""
         known = [one.slowest_second for one in self.rounds if one.slowest_second is not None]
         return min(known, default=None)
 
@@ -141,7 +141,7 @@ class Measurement:
 
     @property
     def rate(self) -> float:
-        """``median``, and 0 where there is none."""
+        """``median``, or 0 without rounds."""
         return self.median or 0.0
 
     @property
@@ -151,25 +151,25 @@ class Measurement:
 
     @property
     def unstable(self) -> bool:
-        """Whether the rounds differ by more than 10 % (CV), or it never got warm."""
+        """Whether the rounds differ by more than 10 % (CV), or it never became warm."""
         return is_unstable(self.imgs_per_s, self.settled)
 
     @property
     def cpu_cores(self) -> float | None:
-        """How many cores it kept busy on average, or None."""
+        """Number of cores it kept busy on average, or None."""
         seconds = sum(one.seconds for one in self.rounds)
         return sum(one.cpu_seconds for one in self.rounds) / seconds if seconds else None
 
     @property
     def others(self) -> float | None:
-        """How many cores something else kept busy meanwhile, or None."""
+        """Number of cores that other processes kept busy meanwhile, or None."""
         known = [one.others for one in self.rounds if one.others is not None]
         return sum(known) / len(known) if known else None
 
     def quality_flags(self, cores: int, decodes: bool = True) -> tuple[str, ...]:
-        """Why the figure is to be distrusted on a machine of so many usable cores.
+        """Reasons to distrust the result on a machine with this many usable cores.
 
-        ``decodes`` says whether DALI decoded, so that the load for JPEG engines was for it.
+        ``decodes`` is whether DALI decoded, so that the JPEG engine load applied to it.
         """
         found = []
         if self.variation > 0.1:
@@ -189,12 +189,12 @@ class Measurement:
 
 
 def rate_unit(frames: int) -> str:
-    """``imgs/s``; of samples that are sequences of ``frames`` frames ``sequences/s``."""
+    """``imgs/s``; for sequences of ``frames`` frames ``sequences/s``."""
     return "sequences/s" if frames else "imgs/s"
 
 
 def rate_figure(rate: float, frames: int) -> str:
-    """The number alone: ``1,234``, or of sequences, which are few, ``12.3``."""
+    """The number alone: ``1,234``, or for sequences ``12.3``."""
     return f"{rate:,.{1 if frames and rate < 1000 else 0}f}"
 
 

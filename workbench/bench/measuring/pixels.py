@@ -1,4 +1,4 @@
-"""How far the pixels of two ways to the same images lie apart."""
+"""Pixel difference between two ways to produce the same images."""
 
 from __future__ import annotations
 
@@ -28,22 +28,21 @@ from workbench.sources import Datasets
 
 IMAGES = 64
 LIMIT = 300.0
-"""Seconds for a comparison: on a cold disk a library may take minutes to be imported."""
+"""Timeout in seconds: with a cold disk, importing a library may take minutes."""
 LEVELS = "levels of 255"
 NOT_COMPARED = "not compared: the time was up, give more"
 FLOATS = "units of the output's floats"
 SAME = {LEVELS: 8.0, FLOATS: 0.15}
-"""Mean difference up to which two libraries do the same augmentation with other filters and
-rounding: an angle of the wrong sign or another draw gives 30 levels and more. Normalised as for
-ImageNet 0.15 are nine levels."""
+"""Maximum mean difference of the same augmentation with other filters and rounding: a wrong sign or
+other random value gives 30 levels and more. 0.15 is nine levels with ImageNet normalisation."""
 
 
 @dataclass(frozen=True, slots=True)
 class PixelDifference:
-    """Mean and greatest absolute difference of the values of some images.
+    """Mean and maximum absolute difference of the values of some images.
 
-    ``share`` (0 to 1) of the values differ at all. ``unit`` is that of ``mean`` and ``greatest``,
-    in words.
+    ``share`` (0 to 1) is the fraction of differing values. ``unit`` is that of ``mean`` and
+    ``greatest``, as text.
     """
 
     images: int
@@ -61,7 +60,7 @@ class PixelDifference:
 def compare_cpu_with_mixed(
     ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]
 ) -> PixelDifference | None:
-    """The difference of two series of images; None where their shapes differ or there are none."""
+    """The difference of two series of images; None if shapes differ or there are none."""
     if not ours or [a.shape for a in ours] != [b.shape for b in theirs]:
         return None
     gaps = [np.abs(np.subtract(a, b, dtype=np.float64)) for a, b in zip(ours, theirs, strict=True)]
@@ -76,7 +75,7 @@ def compare_cpu_with_mixed(
 
 
 def pixel_words(extra: Mapping[str, Any]) -> list[str]:
-    """A sentence for each comparison of pixels that a record holds in its ``extra``."""
+    """A sentence for each pixel comparison in a record's ``extra``."""
     found: dict[str, Any] = {}
     if extra.get("decoders"):
         found["mixed decoding"] = extra["decoders"]
@@ -105,9 +104,9 @@ def compare_decoders(
     progress: WorkerProgress,
     seconds: float = math.inf,
 ) -> dict[str, Any]:
-    """CPU and mixed decoding of the same files: a PixelDifference as JSON values, or the reason.
+    """Compare CPU and mixed decoding: a PixelDifference as JSON values, or the reason.
 
-    It takes ``seconds`` at most. Once ``stop`` is set CancelledError is raised; ``progress`` hears
+    Limited to ``seconds``. Once ``stop`` is set, CancelledError is raised; ``progress`` is notified
     of the worker.
     """
     clock = StopClock(stop)
@@ -133,12 +132,12 @@ def compare_decoders(
 
 @task
 def differ(worker: Worker, cpu: Code, mixed: Code, data: Datasets) -> PixelDifference | None:
-    """Task: the first batch of two sources, decoded on the CPU and mixed, compared."""
+    """Task: compare the first batch of two sources, decoded on the CPU and mixed."""
     return compare_cpu_with_mixed(first_batch(cpu, data, "cpu"), first_batch(mixed, data, "mixed"))
 
 
 def first_batch(source: Code, data: Datasets, device: str) -> list[NDArray[Any]]:
-    """Every sample of the first output of the first batch, on the host. In the worker only."""
+    """Samples of the first output of the first batch, on the host. In the worker only."""
     compiled = CompiledSource(source)
     try:
         output = next(compiled.batches(compiled.build(data, device)))[0]

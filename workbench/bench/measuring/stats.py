@@ -1,4 +1,4 @@
-"""The few statistics that a figure carries: median, interval, spread, ratio."""
+"""Statistics of a result: median, interval, spread, ratio."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ import numpy as np
 
 LEVEL = 0.95
 _DRAWS = 4000
-"""Resamples of a bootstrap interval."""
+"""Bootstrap resamples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A median (or ratio) and its confidence interval, all in the unit of the values.
 
-    ``level`` is the confidence that ``low`` to ``high`` has: 0.95, or less where there are too few
-    values for it.
+    ``level`` is the confidence of ``low`` to ``high``: 0.95, or less with too few values.
     """
 
     median: float
@@ -30,20 +29,20 @@ class Interval:
 
     @property
     def spread(self) -> float:
-        """How far the farther end lies from the median, as a share of it."""
+        """Distance of the farther end from the median, relative to the median."""
         return max(self.high - self.median, self.median - self.low) / self.median
 
 
 def median_interval(values: Sequence[float]) -> Interval:
-    """The median of some values with a confidence interval that assumes no distribution.
+    """The median with a distribution-free confidence interval.
 
-    The interval lies between two order statistics, whose confidence is binomial (H. A. David and
-    H. N. Nagaraja, Order Statistics, 3rd ed., 2003, section 7.1: for the k-th smallest and the k-th
+    The interval is between two order statistics, whose confidence is binomial (H. A. David and H.
+    N. Nagaraja, Order Statistics, 3rd ed., 2003, section 7.1: for the k-th smallest and the k-th
     largest of n values it is 1 - 2 P(B < k), B binomial with n and 1/2). Between two such pairs it
     is interpolated after T. P. Hettmansperger and S. J. Sheather, Confidence intervals based on
     interpolated order statistics, Statistics & Probability Letters 4 (1986) 75-79. Five values or
-    fewer cannot give 95 %: then it is the least and the greatest value, with the level they have.
-    The values count as independent. Raises ValueError where there are none.
+    fewer cannot give 95 %: then it is minimum to maximum, with their confidence. Values are assumed
+    to be independent. Raises ValueError without values.
     """
     if not values:
         raise ValueError("The median of no values.")
@@ -64,27 +63,27 @@ def median_interval(values: Sequence[float]) -> Interval:
 
 
 def _confidence(count: int, k: int) -> float:
-    """That of the k-th smallest to the k-th largest of ``count`` values."""
+    """Confidence of the k-th smallest to the k-th largest of ``count`` values."""
     if 2 * k > count:
         return 0.0
     return 1 - 2 * sum(math.comb(count, i) for i in range(k)) / float(2**count)
 
 
 def paired_ratio(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
-    """Ratio of two series whose i-th values were taken side by side: what slowed both cancels.
+    """Ratio of two series whose i-th values were measured next to each other.
 
-    The median of the ratios, with its interval as of ``median_interval``. Positions that one of the
-    two lacks are left out.
+    Common slowdowns cancel. The median of the ratios, with the interval of ``median_interval``.
+    Positions missing in either series are skipped.
     """
     return median_interval([a / b for a, b in zip(ours, theirs, strict=False)])
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
-    """Ratio of the medians of two series that were taken apart, in two runs for example.
+    """Ratio of the medians of two series measured separately, in two runs for example.
 
-    The percentile bootstrap (B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap, 1993,
-    sections 8.3 and 13.3): each series is resampled by itself. Of two series of fewer than six
-    values it tends to be too narrow. The same values give the same interval.
+    Uses the percentile bootstrap (B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap,
+    1993, sections 8.3 and 13.3), resampling each series independently. With fewer than six values
+    it tends to be too narrow. Deterministic for equal values.
     """
     chance = random.Random(0)
     draws = [

@@ -1,4 +1,4 @@
-"""The workers of one configuration: mostly one, several where GPUs work side by side."""
+"""The workers of one configuration: usually one, several if GPUs work in parallel."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ from workbench.engine.resources.gpu import Gpu, GpuUse, first_visible_gpu
 from workbench.errors import EngineError
 
 SILENCE_LIMIT = 300.0
-"""Seconds without a batch before the measurement counts as hung: the first one fills the queues."""
+"""Seconds without a batch before the measurement counts as hung; the first batch fills the
+queues."""
 _TOGETHER = 0.05
-"""Seconds ahead that several workers are told to begin together: a message takes far less."""
+"""Seconds in advance that parallel workers get their start time: a message takes far less."""
 
 
 T = TypeVar("T")
 
 
 class StopClock(threading.Event):
-    """Set once ``stop`` is, or so many seconds after the last ``allow``.
+    """Stop event that is also set a given time after the last ``allow``.
 
-    An ``Engine`` that is given it ends whatever its worker does then: start, import or round.
+    An ``Engine`` with this event ends whatever its worker does: start, import or round.
     """
 
     def __init__(self, stop: threading.Event) -> None:
@@ -45,16 +46,16 @@ class StopClock(threading.Event):
         self._until = math.inf
 
     def allow(self, seconds: float) -> None:
-        """Let what comes now take so many seconds; infinite: as long as it takes."""
+        """Start a timeout in seconds for the next step; infinite: none."""
         self._until = time.monotonic() + seconds
 
     def is_set(self) -> bool:
-        """Whether it is time to stop, for either reason."""
+        """Whether to stop, for either reason."""
         return self._stop.is_set() or time.monotonic() >= self._until
 
 
 class WorkerGroup:
-    """Fresh workers, one for each job. Once ``stop`` is set its calls raise CancelledError."""
+    """New workers, one for each job. Once ``stop`` is set, calls raise CancelledError."""
 
     def __init__(
         self,
@@ -65,9 +66,9 @@ class WorkerGroup:
         on_silence: Callable[[bool], None] = warn_of_silence,
         on_wait: Callable[[str], None] = lambda words: None,
     ) -> None:
-        """``environments`` and ``cores`` have an entry for each job, or are empty.
+        """``environments`` and ``cores`` have an entry per job, or are empty.
 
-        ``on_silence`` and ``on_wait`` as of ``Engine``, of any of the workers.
+        ``on_silence`` and ``on_wait`` are as for ``Engine``, called for any of the workers.
         """
         self._jobs = jobs
         self._cores = cores or [()] * len(jobs)
@@ -91,15 +92,15 @@ class WorkerGroup:
         self._lead: float | None = None
 
     def allow(self, seconds: float) -> None:
-        """Let its next steps take so many seconds in all: then they raise CancelledError."""
+        """Limit the next steps to ``seconds`` in total, after which they raise CancelledError."""
         self._clock.allow(seconds)
 
     def call(self, task: Callable[..., Any], *arguments: Any) -> Any:
-        """Run another task in the first worker, beside what is measured there."""
+        """Run another task in the first worker, in addition to the measurement."""
         return self._engines[0].call(task, *arguments, limit=SILENCE_LIMIT)
 
     def start(self, on_report: Callable[[float], None]) -> StartupStats:
-        """Start the workers, at the same time, up to the first batch of each."""
+        """Start the workers in parallel, up to the first batch of each."""
 
         def start(place: int, on_report: Callable[[float], None]) -> StartupStats:
             found: Any = self._engines[place].call(
@@ -127,14 +128,14 @@ class WorkerGroup:
         on_report: Callable[[float], None],
         pause: bool = True,
     ) -> TimedRound:
-        """One round; of several workers, at the same time.
+        """Run one round; several workers run it simultaneously.
 
-        ``pause`` as of ``workload.run_round``; several workers always have one.
+        ``pause`` is as for ``workload.run_round``; several workers always pause.
         """
         if len(self._engines) == 1:
             engine = self._engines[0]
             return _run_round(engine, seconds, batches, None, on_report, pause)
-        # Workers that were paused take a while to get going; after the first round it is known.
+        # Paused workers take a while to resume; known after the first round.
         start_at = time.perf_counter() + (self._lead or _TOGETHER)
         rounds = self._together(
             lambda place, report: _run_round(
@@ -150,7 +151,7 @@ class WorkerGroup:
         task: Callable[[int, Callable[[float], None]], T],
         on_report: Callable[[float], None],
     ) -> list[T]:
-        """What each worker answers to a task, told its place; the first one's reports are heard."""
+        """Results of each worker, called with its index; progress comes from the first."""
         if len(self._engines) == 1:
             return [task(0, on_report)]
         with ThreadPoolExecutor(len(self._engines)) as pool:
@@ -185,26 +186,26 @@ class WorkerGroup:
         return tuple(engine.pid for engine in self._engines if engine.pid is not None)
 
     def gpu_use(self) -> tuple[GpuUse, ...]:
-        """How busy each of its GPUs was just now."""
+        """Current utilisation of each of its GPUs."""
         return tuple(gpu.use() for gpu in self._gpus)
 
     def close(self) -> None:
-        """End the workers and what they started."""
+        """End the workers and their child processes."""
         for engine in self._engines:
             engine.close()
 
 
 class KeptWorker:
-    """A worker that goes from one measurement to the next, which saves the start of a process.
+    """A worker reused by successive measurements, which saves process starts.
 
-    For configurations of one job, without an environment or cores of their own. What one took of
-    the memory is given back before the next; a worker in which one failed is not kept.
+    Only for configurations with one job and no environment or cores of their own. Memory is
+    released between measurements; a worker in which one failed is discarded.
     """
 
     def __init__(self) -> None:
         self._group: WorkerGroup | None = None
         self.reused = False
-        """Whether the last measurement ran in the worker of another."""
+        "Whether the last measurement ran in a reused worker."
 
     def take(
         self,
@@ -212,7 +213,7 @@ class KeptWorker:
         on_silence: Callable[[bool], None],
         on_wait: Callable[[str], None],
     ) -> WorkerGroup | None:
-        """The worker that the last measurement left, to run another job; None without one."""
+        """The worker of the last measurement, prepared for another job; None without one."""
         group, self._group = self._group, None
         self.reused = group is not None
         if group is not None:
@@ -220,15 +221,15 @@ class KeptWorker:
         return group
 
     def keep(self, group: WorkerGroup) -> None:
-        """Let the next measurement have it."""
+        """Keep a worker for the next measurement."""
         self.close()
         self._group = group
 
     def call(self, seconds: float, task: Callable[..., Any], *arguments: Any) -> Any:
-        """Run a task in the worker that is kept, within so many seconds.
+        """Run a task in the kept worker, limited to ``seconds``.
 
-        Raises EngineError without one, what the task raises, and CancelledError once the time is
-        up.
+        Raises EngineError without a worker, the task's errors, and CancelledError after the
+        timeout.
         """
         if self._group is None:
             raise EngineError("the worker has ended")
@@ -266,10 +267,10 @@ def _ignore_report(_: float) -> None:
 
 
 def merge_rounds(rounds: Sequence[TimedRound], overlapping: bool) -> TimedRound:
-    """Rounds that ran at the same time, as one whose rate is the sum of theirs.
+    """Combine simultaneous rounds into one whose rate is the sum.
 
-    ``overlapping`` says that they shared their cores: then what each saw as the work of others is
-    mostly that of its neighbours.
+    ``overlapping`` if they shared their cores: the load that each attributes to others is then
+    mostly that of its siblings.
     """
     seconds = statistics.fmean(one.seconds for one in rounds)
     known = [one.others for one in rounds if one.others is not None]

@@ -1,7 +1,7 @@
-"""The worker's side of a measurement: builds what is measured, runs rounds of it.
+"""The worker's side of a measurement: builds the job and runs rounds.
 
-The loop is that of a plain script with a clock reading for each batch. Runs inside the worker
-process only, but for the values that it sends.
+The loop is that of a plain script with a clock reading per batch. Used in the worker process only,
+except for the values it sends.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ from workbench.errors import DataError, EngineError, PipelineError, WorkbenchErr
 from workbench.sources import Datasets, failure_reason, require_dataset
 
 REPORT_EVERY = 0.5
-"""Seconds between reports in a round. One takes 12 µs to send; the listener draws it, on the cores
-that are being measured."""
+"""Seconds between reports in a round. Sending takes 12 µs; displaying uses the cores being
+measured."""
 _KEY, _END = "bench", "bench: end of a round without a pause behind it"
 _LEAD, _LONGEST_LEAD = 0.2, 1.0
 _QUIET = 0.03
 _QUIET_LIMIT = 3.0
 _SECONDS = 5
-"""A round of fewer has no rate by the second."""
+"""Shorter rounds have no rates per second."""
 
 
 class Workload(Protocol):
-    """Something that gives batches."""
+    """Something that produces batches."""
 
     lead: int
-    """Batches that may lie ready after a pause; so many are run before a round is timed."""
+    """Maximum number of batches ready after a pause; as many are run before timing starts."""
 
     def run(self) -> int:
-        """Bring one batch to its end, on its device; gives the number of real samples in it."""
+        """Complete one batch on its device and return its number of real samples."""
         ...
 
 
 class Job(Protocol):
-    """What a worker is told to measure: a dataclass with ``@sendable``."""
+    """What a worker is to measure: a dataclass with ``@sendable``."""
 
     def start(self) -> Workload:
         """Build it, in the worker."""
@@ -62,7 +62,7 @@ class Job(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StartupStats:
-    """What is known after the first batch; memory in bytes, None where it cannot be told."""
+    """Results of the first batch; memory in bytes, None if unknown."""
 
     first_batch_seconds: float
     host_bytes: int
@@ -73,10 +73,10 @@ class StartupStats:
 class TimedRound:
     """One round.
 
-    ``cpu_seconds`` is the CPU time of the worker and its children; ``others`` is how many cores
-    something else kept busy meanwhile (of those that the worker may use), None where the system
-    does not tell. ``latencies`` (s, one for each batch) are not kept in a record; ``by_second`` is
-    imgs/s of each whole second of a round that is long enough to have several.
+    ``cpu_seconds`` is the CPU time of the worker and its children; ``others`` is the number of
+    cores (of those the worker may use) that other processes kept busy, None if unknown.
+    ``latencies`` (s per batch) are not stored in a record; ``by_second`` has imgs/s of each whole
+    second of a long round.
     """
 
     seconds: float
@@ -90,12 +90,12 @@ class TimedRound:
 
     @property
     def imgs_per_s(self) -> float:
-        """Real samples a second."""
+        """Real samples per second."""
         return self.samples / self.seconds
 
     @property
     def slowest_second(self) -> float | None:
-        """The slowest second's rate as a share of the median second's; None of a short round."""
+        """The slowest second's rate relative to the median second's; None for a short round."""
         if not self.by_second:
             return None
         return min(self.by_second) / statistics.median(self.by_second)
@@ -157,7 +157,7 @@ class _ScriptWorkload:
                 return reason
             try:
                 require_dataset(dataset, self._job.device)
-            except DataError as reason:  # the other side may decode it
+            except DataError as reason:  # it may decode on the other device
                 return EngineError(str(reason))
         explained = self._compiled.error(error)
         if self._batch:
@@ -166,11 +166,11 @@ class _ScriptWorkload:
 
 
 def real_samples(readers: list[dict[str, Any]], batch_size: int) -> Iterator[int]:
-    """How many samples of each batch are no padding, batch after batch.
+    """The number of samples that are not padding, batch after batch.
 
-    ``readers`` are DALI's ``reader_meta``. A reader pads where ``pad_last_batch`` is set: each
-    epoch then fills its last batch, and a shard that is shorter than another, with its last sample.
-    Otherwise the next epoch's samples fill it, which are as real as any.
+    ``readers`` are DALI's ``reader_meta``. With ``pad_last_batch`` a reader fills the last batch of
+    each epoch, and a shard shorter than another, with its last sample. Otherwise batches continue
+    with the next epoch's samples, which are real.
     """
     padding = [meta for meta in readers if meta.get("pad_last_batch")]
     epoch = 0
@@ -200,7 +200,7 @@ def _shard_size(meta: dict[str, Any], epoch: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Clocks:
-    """The time, the CPU time of the worker and its children, and that of all on its cores; in s."""
+    """Wall time, CPU time of the worker and its children, and of all on its cores; in s."""
 
     time: float
     cpu: float
@@ -214,9 +214,9 @@ class _Clocks:
 
 @task
 def start_workload(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> StartupStats:
-    """Task: build it and run its first batch. ``cores`` is where it may run, empty for anywhere.
+    """Task: build it and run its first batch. ``cores`` restricts the CPU affinity if not empty.
 
-    What this worker had built before goes, with its memory.
+    The worker's previous workload and its memory are released.
     """
     if cores:
         os.sched_setaffinity(0, cores)
@@ -231,7 +231,7 @@ def start_workload(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> Sta
     spent = time.perf_counter() - start
     worker.kept[_KEY] = workload
     after = gpu.memory_used()
-    # That of the process is not told in every container: then the whole GPU's, before and after.
+    # Some containers hide the process's share: then use the whole GPU's memory before and after.
     taken = gpu.memory_of(os.getpid())
     if taken is None and before is not None and after is not None:
         taken = max(0, after - before)
@@ -239,11 +239,11 @@ def start_workload(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> Sta
 
 
 def _drop_the_last(worker: Worker) -> None:
-    """Give back what the workload before took, so that the next begins as in a fresh process."""
+    """Release the previous workload, so that the next one starts as in a new process."""
     worker.kept.pop(_END, None)
     gc.collect()
     backend: Any = import_module("nvidia.dali.backend")
-    backend.ReleaseUnusedMemory()  # DALI's pools keep what pipelines of the past had
+    backend.ReleaseUnusedMemory()  # DALI's pools keep memory of former pipelines
     give_back_free()
     forget_peak()
 
@@ -256,13 +256,13 @@ def run_round(
     start_at: float | None = None,
     pause: bool = True,
 ) -> TimedRound:
-    """Task: one round of at least so many seconds and batches.
+    """Task: one round of at least ``seconds`` and ``batches``.
 
-    What lay ready from the pause before is run first and not counted, and a fifth of the round's
-    time (1 s at most), in which clocks rise again: a round begins and ends in the midst of steady
-    work. ``start_at`` (of ``time.perf_counter``, which all processes of a machine share) lets
-    several workers begin together. Returns when the worker is quiet again. Without ``pause`` it
-    returns at once, and the next round begins where this one ended: its time counts from there.
+    Batches queued during the preceding pause run first and are not counted, nor is a fifth of the
+    round's time (at most 1 s), in which clocks rise again: a round begins and ends in steady work.
+    ``start_at`` (from ``time.perf_counter``, which all processes of a machine share) synchronises
+    several workers. Returns when the worker is idle. Without ``pause`` it returns at once, and the
+    next round's time counts from there.
     """
     workload: Workload = worker.kept[_KEY]
     children = descendants(os.getpid())
@@ -311,10 +311,10 @@ def run_round(
 
 
 def rates_by_second(latencies: Sequence[float], samples: int) -> tuple[float, ...]:
-    """imgs/s of each whole second of a round of five seconds or more, else none.
+    """imgs/s of each whole second of a round of five seconds or more, else empty.
 
-    ``latencies`` are those of its batches in s. A batch counts to each second in the share of its
-    time that falls into it, so that a few large batches a second do not seem to come in bursts.
+    ``latencies`` are the times of its batches in s. A batch counts proportionally for each second
+    it spans, so that a few large batches per second do not appear as bursts.
     """
     ends = np.cumsum(latencies)
     whole = int(ends[-1]) if len(ends) else 0
@@ -325,7 +325,7 @@ def rates_by_second(latencies: Sequence[float], samples: int) -> tuple[float, ..
 
 
 def _wait_until_idle(children: list[int]) -> None:
-    """Wait until the queues are full, so that they do not fill in somebody else's round."""
+    """Wait until the queues are full, so that filling them does not disturb another round."""
     deadline = time.perf_counter() + _QUIET_LIMIT
     while time.perf_counter() < deadline:
         before = cpu_seconds(children)
@@ -336,31 +336,31 @@ def _wait_until_idle(children: list[int]) -> None:
 
 @task
 def memory_usage(worker: Worker) -> tuple[int, int | None]:
-    """Task: the most host memory so far, and the GPU memory of the process now, in bytes.
+    """Task: peak host memory, and current GPU memory of the process, in bytes.
 
-    DALI's pools on the GPU do not shrink, so that is their peak; None where it is not told.
+    DALI's GPU pools do not shrink, so the latter is the peak; None if unknown.
     """
     pid = os.getpid()
     return peak_host_bytes(descendants(pid)), Gpu(first_visible_gpu()).memory_of(pid)
 
 
-# What a measurement takes of the machine, and what something else takes meanwhile.
+# Resources used by a measurement, and by other processes meanwhile.
 #
-# What psutil has not got, the peak of a process and the time of a core by its number, comes from
-# ``/proc`` (proc(5)). What cannot be told is None, which is written as "not measured".
+# What psutil lacks, a process's peak memory and the time of a core by number, comes from ``/proc``
+# (proc(5)). Unknown values are None and written as "not measured".
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def descendants(pid: int) -> list[int]:
-    """Process ids of the children of a process, and of theirs."""
+    """Process ids of all descendants of a process."""
     with suppress(psutil.NoSuchProcess):
         return [child.pid for child in psutil.Process(pid).children(recursive=True)]
     return []
 
 
 def cpu_seconds(children: list[int]) -> float:
-    """CPU time of this process, all its threads included, and of some other processes."""
+    """CPU time of this process with all its threads, and of some other processes."""
     return time.process_time() + sum(map(_process_seconds, children))
 
 
@@ -372,7 +372,7 @@ def _process_seconds(pid: int) -> float:
 
 
 def busy_seconds() -> float | None:
-    """CPU time that all processes, and other guests of the host, took of the cores of this one."""
+    """CPU time used on this process's cores by all processes and other guests of the host."""
     usable = {f"cpu{core}" for core in os.sched_getaffinity(0)}
     ticks = 0
     try:
@@ -387,7 +387,7 @@ def busy_seconds() -> float | None:
 
 
 def peak_host_bytes(children: list[int]) -> int:
-    """The most host memory that this process, and some others, have occupied (VmHWM)."""
+    """Peak host memory of this process and some others (VmHWM)."""
     return sum(_high_water(pid) for pid in [os.getpid(), *children])
 
 
@@ -400,6 +400,6 @@ def _high_water(pid: int) -> int:
 
 
 def forget_peak() -> None:
-    """Let ``peak_host_bytes`` of this process begin anew from what it occupies now (proc(5))."""
+    """Reset ``peak_host_bytes`` of this process to its current memory (proc(5))."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")

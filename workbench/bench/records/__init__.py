@@ -1,1 +1,1 @@
-"""A record of a run as text, table, charts (also for the screen) and comparisons."""
+"""A record as text, table, charts (also for the screen) and comparisons."""

@@ -1,7 +1,7 @@
 """Records as charts: title, axes, series and marks, as data.
 
-A chart is made once from a record. ``plots`` draws it with matplotlib, ``ui.speed`` makes the
-payloads of the panel from the same scaling series and heat maps.
+A chart is computed once from a record. ``plots`` draws it with matplotlib; ``ui.speed`` builds the
+panel's payloads from the same scaling series and heat maps.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from workbench.errors import EngineError
 from workbench.graph.model import DecodeDevice
 
 if TYPE_CHECKING:
-    from workbench.bench.records.record import Report  # which plots itself
+    from workbench.bench.records.record import Report  # which imports ``plots``
 
 Over = Literal["threads", "pipelines", "workers"]
 
 
 @dataclass(frozen=True, slots=True)
 class ScalingPoint:
-    """A row of a scaling run, and how it grew from the first row of its series with a figure.
+    """A row of a scaling run, and its growth relative to the first measured row of its series.
 
-    ``efficiency`` is 1 where speed grew as much as the count. Both are 0 without a figure.
+    ``efficiency`` is 1 for linear scaling. Both are 0 without a result.
     """
 
     count: int
@@ -49,9 +49,9 @@ class ScalingPoint:
 
 
 def best_measurement(report: Report) -> Measurement:
-    """The fastest measurement that is no probe, of a tuner's those measured for long.
+    """The fastest measurement except probes; for a tuner, of those measured in a long run.
 
-    Raises EngineError where there is none.
+    Raises EngineError if there is none.
     """
     rows = [row for row in report.measurements if row.rounds and not row.probe]
     rows = [row for row in rows if row.confirmed] or rows
@@ -61,13 +61,13 @@ def best_measurement(report: Report) -> Measurement:
 
 
 def scaled_over(report: Report) -> Over:
-    """What grows from row to row of a scaling run."""
+    """What is counted in a scaling run."""
     overs: dict[str, Over] = {"threads": "threads", "pipelines": "pipelines"}
     return overs.get(report.kind, "workers")
 
 
 def scaling_series(rows: Sequence[Measurement], over: Over) -> list[list[ScalingPoint]]:
-    """The points of a scaling run in rising order; over workers a series a number of pipelines."""
+    """The points of a scaling run in rising order; over workers, one series per pipeline count."""
     ordered = sorted(rows, key=lambda row: int(getattr(row.config, over)))
     numbers = sorted({row.config.pipelines for row in rows}) if over == "workers" else []
     series = [[row for row in ordered if row.config.pipelines == number] for number in numbers]
@@ -86,13 +86,13 @@ def _points(rows: Sequence[Measurement], over: Over) -> list[ScalingPoint]:
 
 
 Kind = Literal["cpu", "mixed", "peer"]
-"""What a mark is about, which decides its colour: a device of DALI's, or another library."""
+"""Subject of a mark, which determines its colour: a device of DALI, or another library."""
 NOT_TRIED = "not tried"
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value with its interval. ``words`` are written beside it."""
+    """A value with its interval. ``words`` are its label."""
 
     label: str
     kind: Kind
@@ -104,7 +104,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class BarChart:
-    """Horizontal bars in groups, which have no names. ``note`` is written below all charts."""
+    """Horizontal bars in unnamed groups. ``note`` is written below all charts."""
 
     title: str
     unit: str
@@ -114,10 +114,10 @@ class BarChart:
 
 @dataclass(frozen=True, slots=True)
 class ScalingChart:
-    """Speed over a count, a series for each number of pipelines.
+    """Speed over a count, one series per number of pipelines.
 
     ``over`` is what is counted: threads, pipelines, processes or GPUs. ``frames`` is that of
-    ``Config``. Points without a figure are in the series, too.
+    ``Config``. The series include points without a result.
     """
 
     title: str
@@ -127,7 +127,7 @@ class ScalingChart:
     series: tuple[tuple[ScalingPoint, ...], ...]
 
     def name(self, series: Sequence[ScalingPoint]) -> str:
-        """The pipelines of each process, where several numbers of them were measured."""
+        """The pipelines per process, if several numbers were measured."""
         if len(self.series) == 1:
             return "measured"
         number = series[0].row.config.pipelines
@@ -146,7 +146,7 @@ class HeatCell:
 
     @property
     def rate(self) -> float | None:
-        """imgs/s, or None where it failed or was not tried."""
+        """imgs/s, or None if it failed or was not tried."""
         return self.row.median if self.row else None
 
     @property
@@ -157,9 +157,9 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True)
 class HeatPanel:
-    """Threads (rows) by batch size (columns) where the other knobs have one value each.
+    """Threads (rows) by batch size (columns), with one value of each other knob.
 
-    ``rare`` says that the search mostly has no use for these values.
+    ``rare`` is True for values that the search rarely uses.
     """
 
     title: str
@@ -171,20 +171,20 @@ class HeatPanel:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """All settings of a grid, a panel for each value of the knobs but threads and batch size."""
+    """All settings of a grid, one panel per value of knobs except threads and batch size."""
 
     title: str
     frames: int
     columns: int
-    """Panels in a row: those that differ in ``prefetch`` alone."""
+    """Panels per row: those that differ only in ``prefetch``."""
     panels: tuple[HeatPanel, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class StackChart:
-    """Parts that are stacked in each of some rows; ``total`` is marked with a line.
+    """Stacked parts for each row; ``total`` is marked with a line.
 
-    ``parts`` has the name of each part and its value in each row, None where it has none.
+    ``parts`` has the name of each part and its value in each row, None if missing.
     """
 
     title: str
@@ -199,7 +199,7 @@ Chart = BarChart | ScalingChart | HeatMap | StackChart
 
 
 def chart_of(report: Report) -> Chart:
-    """The chart that suits a record's kind. Raises EngineError where nothing was measured."""
+    """The chart for a record's kind. Raises EngineError if nothing was measured."""
     if not any(row.rounds for row in report.measurements):
         raise EngineError("Nothing in this record was measured.")
     match report.kind:
@@ -223,9 +223,9 @@ def kind_of(row: Measurement | OperatorCost) -> Kind:
 
 
 def bar_chart(report: Report) -> BarChart:
-    """Speed of each row with its interval; what was not measured is named below.
+    """Speed of each row with its interval; unmeasured rows are named below.
 
-    Of a tuner's record the settings that were measured with care: candidates and the graph's own.
+    For a tuner's record, the complete measurements: candidates and the graph's own setting.
     """
     rows = [row for row in report.measurements if row.rounds]
     names = {row.name: row.name for row in rows}
@@ -247,9 +247,9 @@ def bar_chart(report: Report) -> BarChart:
 
 
 def operator_chart(report: Report) -> BarChart:
-    """What each operator adds to an image's time, a group for an operator, a bar for a program.
+    """The time each operator adds per image: a group per operator, a bar per program.
 
-    Raises EngineError where no cost is known.
+    Raises EngineError if no cost is known.
     """
     groups: dict[str, list[Bar]] = {}
     other = False
@@ -262,7 +262,7 @@ def operator_chart(report: Report) -> BarChart:
         groups.setdefault(cost.title, []).append(bar)
         other |= not cost.is_same
     if not groups:
-        raise EngineError("No operator of this record was measured beside what it is told from.")
+        raise EngineError("No operator of this record was measured next to its baseline.")
     note = OTHER_PIXELS * other
     return BarChart(_title(report), COSTS, tuple(map(tuple, groups.values())), note)
 
@@ -278,10 +278,10 @@ def scaling_chart(report: Report) -> ScalingChart:
 
 
 def heat_map(report: Report, best: Measurement | None) -> HeatMap:
-    """The settings of a sweep or a tuner; ``best`` is the one that is marked."""
+    """The settings of a sweep or a tuner; ``best`` is marked."""
     grid = Grid.from_json(report.extra["grid"])
     found: dict[tuple[object, ...], Measurement] = {}
-    for row in report.measurements:  # what was measured with care comes first
+    for row in report.measurements:  # complete measurements first
         found.setdefault(knobs_of(row.config), row)
     chosen = knobs_of(best.config) if best else None
     panels = []
@@ -309,7 +309,7 @@ def heat_map(report: Report, best: Measurement | None) -> HeatMap:
 
 
 def stage_chart(report: Report) -> StackChart:
-    """Milliseconds that each stage adds to a batch, stacked, over each operator alone."""
+    """Milliseconds that each stage adds to a batch, stacked, above each operator alone."""
     found = stages_of(report.extra)
     if found is None:
         raise EngineError("This record has no stages.")

@@ -1,4 +1,4 @@
-"""Two records side by side, and folders of records."""
+"""Comparison of two records, and folders of records."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from workbench.errors import DataError, RecordFormatError
 _TURNED = {"sweep": KNOBS, "threads": ("threads",), "pipelines": ("pipelines",)}
 """Kind of record -> the knobs in which its rows differ."""
 SURE = 0.01
-"""A ratio whose whole interval lies within 1 % of 1 counts as the same speed."""
+"""A ratio whose whole interval is within 1 % of 1 counts as equal speed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedConfig:
     """A configuration in both records. ``ratio`` is the second over the first.
 
-    ``differs`` names the knobs that are set otherwise in the second.
+    ``differs`` names the knobs with different values in the second.
     """
 
     name: str
@@ -33,7 +33,7 @@ class ComparedConfig:
 
     @property
     def verdict(self) -> str:
-        """In a word: faster, slower, the same, or not to be told."""
+        """One word: faster, slower, same or undecided."""
         if self.ratio.low >= 1 - SURE and self.ratio.high <= 1 + SURE:
             return "the same"
         if self.ratio.low > 1:
@@ -43,7 +43,7 @@ class ComparedConfig:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Configurations that both records measured, names of those in one alone, and warnings."""
+    """Configurations in both records, names of those in only one, and warnings."""
 
     pairs: tuple[ComparedConfig, ...]
     only_first: tuple[str, ...]
@@ -52,9 +52,10 @@ class Comparison:
 
 
 def compare_reports(first: Report, second: Report) -> Comparison:
-    """Pair what was measured alike: label, device, regime, program and number of workers.
+    """Pair measurements by label, device, regime, program and number of workers.
 
-    Of a sweep, and of scaling over threads, each setting by itself. A tuner's probes are left out.
+    For sweeps and thread scaling, each setting is paired separately. Probes of a tuner are
+    excluded.
     """
     turned = [
         knob for knob in KNOBS if any(knob in _TURNED.get(r.kind, ()) for r in (first, second))
@@ -142,9 +143,9 @@ def read_report(path: str | Path) -> Report:
 
 
 def read_folder(folder: str | Path) -> tuple[Mapping[str, Report], tuple[str, ...]]:
-    """Every record in a folder by file name, oldest first, and why other JSON files are not one.
+    """All records in a folder by file name, oldest first, and why other JSON files are not records.
 
-    Raises DataError where the folder cannot be listed.
+    Raises DataError if the folder cannot be listed.
     """
     found: dict[str, Report] = {}
     refused = []

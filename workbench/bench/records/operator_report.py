@@ -1,4 +1,4 @@
-"""What each operator costs by itself, in DALI and in other libraries: a record keeps it."""
+"""The cost of each operator alone, in DALI and in other libraries, as stored in a record."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ HOW = (
 OTHER_PIXELS = "* not the same augmentation as DALI's: its pixels are too far away"
 _OTHER = " *"
 _GAP = 3
-"""Blanks between columns."""
+"""Spaces between columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorCost:
-    """An operator (or what costs are told from, which has no ``op``) in one program.
+    """An operator (or a baseline, which has no ``op``) in one program.
 
-    ``rate`` is in imgs/s. ``adds`` are the microseconds that an image takes longer than with
-    ``base``, and ``low`` to ``high`` the interval of that, of rounds side by side. None is not
-    measured, and ``reason`` says why. ``is_same`` says whether the pixels are those of DALI.
+    ``rate`` is in imgs/s. ``adds`` are the additional microseconds per image over ``base``, and
+    ``low`` to ``high`` its interval, from adjacent rounds. None means not measured, with the
+    ``reason``. ``is_same`` is whether the pixels equal DALI's.
     """
 
     node: str
@@ -42,23 +42,23 @@ class OperatorCost:
     low: float | None = None
     high: float | None = None
     rounds: int = 0
-    """Pairs that this is of; one has no interval."""
+    """Number of round pairs; a single one has no interval."""
     reason: str = ""
     is_same: bool = True
 
     @property
     def column(self) -> str:
-        """Whose: ``DALI, mixed``, ``Albumentations``."""
+        """Program and device: ``DALI, mixed``, ``Albumentations``."""
         return f"{self.program}, {self.device}" if self.program == "DALI" else self.program
 
     @property
     def title(self) -> str:
-        """The node, and its operator where that is named otherwise: ``color (color_twist)``."""
+        """The node, and its operator if named differently: ``color (color_twist)``."""
         return f"{self.node} ({self.op})" if self.op not in ("", self.node) else self.node
 
 
 def cost_of(cost: OperatorCost, row: Measurement, base: Measurement | None) -> OperatorCost:
-    """The cost with the figures of a row; ``base`` was measured in turns with it."""
+    """The cost with the results of a row; ``base`` was measured interleaved with it."""
     cost = replace(cost, rate=row.median, reason=row.reason)
     if base is None or not row.rounds or not base.rounds:
         return cost
@@ -68,21 +68,22 @@ def cost_of(cost: OperatorCost, row: Measurement, base: Measurement | None) -> O
 
 
 def added(rates: Sequence[float], base: Sequence[float]) -> Interval:
-    """Microseconds that an image takes longer at these rates (imgs/s) than at those of the base.
+    """Additional microseconds per image at these rates (imgs/s) over those of the base.
 
-    The i-th of both were taken side by side: what slowed both cancels, as of ``paired_ratio``.
+    Paired by index: the i-th values were measured next to each other, so common slowdowns cancel,
+    as in ``paired_ratio``.
     """
     pairs = zip(rates, base, strict=False)
     return median_interval([1e6 / own - 1e6 / other for own, other in pairs])
 
 
 def operators_of(extra: Mapping[str, Any]) -> tuple[OperatorCost, ...]:
-    """The costs in a record's ``extra``, in its order; none where it has none."""
+    """The costs in a record's ``extra``, in order; empty if there are none."""
     return tuple(msgspec.convert(extra.get("operators", []), list[OperatorCost]))
 
 
 def operator_lines(costs: Sequence[OperatorCost]) -> list[str]:
-    """Two tables, a line for an operator and a column for a program, and why cells are empty."""
+    """Two tables with operators as rows and programs as columns, and reasons for empty cells."""
     if not costs:
         return []
     measured = {cost.column for cost in costs if cost.rate is not None}
@@ -124,7 +125,7 @@ def _rate(cost: OperatorCost) -> str:
 
 
 def cost_text(cost: OperatorCost) -> str:
-    """The microseconds with their interval: ``1,203 ±55``; with a mark for other pixels."""
+    """The microseconds with their interval: ``1,203 ±55``; marked if pixels differ."""
     if cost.adds is None or cost.low is None or cost.high is None:
         return "-"
     spread = f" ±{max(cost.high - cost.adds, cost.adds - cost.low):,.0f}"
@@ -133,7 +134,7 @@ def cost_text(cost: OperatorCost) -> str:
 
 
 def _reasons(costs: Sequence[OperatorCost], measured: set[str]) -> list[str]:
-    """A line for each reason: of a program of which nothing was measured, or of single cells."""
+    """A line for each reason: for programs without any result, or for single cells."""
     where: dict[tuple[str, str], list[str]] = {}
     for cost in costs:
         if cost.rate is None:

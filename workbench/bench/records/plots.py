@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from workbench.bench.records.record import Report
 
 _LINES = ("-", "--", "-.")
-"""Of one series after the other."""
+"""Line styles of successive series."""
 _PANEL_LINE = 40
-"""Letters of 8 points in a line above a panel of a heat map."""
+"""Characters of 8-point text that fit above a heat map panel."""
 
 
 def plot_record(report: Report) -> Figure:
-    """The picture that suits a record's kind. Raises EngineError where nothing was measured."""
+    """The figure for a record's kind. Raises EngineError if nothing was measured."""
     match chart_of(report):
         case BarChart() as bars:
             return _draw_bars(bars)
@@ -73,7 +73,7 @@ def _draw_bars(chart: BarChart) -> Figure:
 
 
 def _draw_scaling(chart: ScalingChart) -> Figure:
-    """Each series beside the line of perfect scaling."""
+    """Each series with the line of linear scaling."""
     figure, axes = new_axes(height=3.4)
     known = [[point for point in same if point.row.rounds] for same in chart.series]
     known = [same for same in known if same]
@@ -106,7 +106,7 @@ def _draw_scaling(chart: ScalingChart) -> Figure:
 
 
 def _draw_heat(chart: HeatMap) -> Figure:
-    """A column for each prefetch, a row for each value of the other knobs; the best is bold."""
+    """A column per prefetch, a row per value of the other knobs; the best is bold."""
     columns = chart.columns
     rows = len(chart.panels) // columns
     figure, first = new_axes(

@@ -1,6 +1,6 @@
-"""A run's record: what was measured, on which machine and data, and how.
+"""A run's record: results, machine, data and method.
 
-One schema for every kind of run. Version 2; version 1 (medians and rounds alone) is still read.
+One schema for every kind of run. Version 2; version 1 (only medians and rounds) can be read.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ FORMAT = "dali-workbench-bench"
 VERSION = 2
 MISSING = "not measured"
 WHOLE = "whole pipeline"
-"""The row of a run by stages that is comparable with other runs."""
+"""The row of a stage run that is comparable with other runs."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How many times as fast ``ours`` is as ``theirs`` (names of measurements)."""
+    """Speed of ``ours`` divided by the speed of ``theirs`` (names of measurements)."""
 
     ours: str
     theirs: str
@@ -57,11 +57,11 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """Measurements, and the machine, data and graph that they are about.
+    """Measurements, and the machine, data and graph they belong to.
 
-    ``data`` is the folder. ``context`` has versions, git state and the hash of the graph;
-    ``extra`` what a kind of run found besides: pixel differences, stages, the tuner's way. A
-    notebook shows its rows; ``plot`` gives the picture.
+    ``data`` is the folder. ``context`` has versions, git state and the hash of the graph; ``extra``
+    has additional results by kind: pixel differences, stages, the tuner's path. A notebook shows
+    its rows; ``plot`` draws it.
 
     ::
 
@@ -84,12 +84,12 @@ class Report:
 
     @property
     def files(self) -> int | None:
-        """Number of files in the folder; None where counting took too long."""
+        """Number of files in the folder; None if counting took too long."""
         return self.fingerprint.files if self.fingerprint else None
 
     @property
     def size(self) -> int | None:
-        """Their bytes, or None."""
+        """Their total size in bytes, or None."""
         return self.fingerprint.size if self.fingerprint else None
 
     @property
@@ -100,14 +100,14 @@ class Report:
 
     @property
     def frames(self) -> int:
-        """Of each sample, where samples are sequences; else 0."""
+        """Frames per sample of sequences; else 0."""
         return next((row.config.frames for row in self.measurements), 0)
 
     @property
     def best(self) -> float | None:
-        """imgs/s of DALI's fastest whole pipeline; of decoding alone where nothing else ran.
+        """imgs/s of DALI's fastest whole pipeline, or of decoding if nothing else ran.
 
-        A tuner's probes are too short to count, and operators by themselves are no pipeline.
+        Excludes probes, which are too short, and single operators, which are not pipelines.
 
         ::
 
@@ -126,7 +126,7 @@ class Report:
     def ratios(self) -> tuple[Ratio, ...]:
         """Mixed over CPU for each regime, and DALI over each peer on the same device.
 
-        Of what was measured in turns alone.
+        Only for interleaved measurements.
 
         ::
 
@@ -146,22 +146,22 @@ class Report:
         return tuple(found)
 
     def to_frame(self) -> Any:
-        """A pandas frame: a row a measurement, imgs/s with the interval of their median.
+        """A pandas data frame with one row per measurement: imgs/s with the interval of the median.
 
-        Of a run by stages a row a stage, in milliseconds for a batch, then the slowest files.
+        For a stage run, one row per stage in milliseconds per batch, then the slowest files.
 
         ::
 
             print(report.to_frame())
 
-        Raises ImportError where pandas is not installed.
+        Raises ImportError if pandas is not installed.
         """
         return report_frame(self)
 
     def plot(self) -> Figure:
-        """A figure of matplotlib: bars, curves or a heat map, by what was measured.
+        """A matplotlib figure: bars, curves or a heat map, depending on the kind.
 
-        Raises EngineError where nothing was.
+        Raises EngineError if nothing was measured.
 
         ::
 
@@ -206,7 +206,7 @@ class Report:
 
 
 def result_to_json(row: Measurement) -> dict[str, Any]:
-    """One measurement as JSON values; what was not measured says so."""
+    """One measurement as JSON values; missing values are marked as not measured."""
     found, config = row.interval, asdict(row.config)
     return {
         **config,
@@ -252,19 +252,19 @@ def _round_to_json(one: TimedRound) -> dict[str, Any]:
 
 
 def encode_missing(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as a record has them: what is None says that it was not measured."""
+    """Values as stored in a record: None is marked as not measured."""
     return {name: MISSING if value is None else value for name, value in values.items()}
 
 
 def decode_missing(value: Any) -> Any:
-    """A value that a record has, None where it says that it was not measured."""
+    """A value stored in a record, None if it was not measured."""
     if isinstance(value, dict):
         return {name: decode_missing(one) for name, one in value.items()}
     return None if value == MISSING else value
 
 
 def _read(value: Any, kind: type[T]) -> T:
-    """A value of a record as the dataclass that it is of, its types checked."""
+    """Read a value of a record as a dataclass, with type checks."""
     return msgspec.convert(decode_missing(value), kind)
 
 
@@ -274,9 +274,9 @@ def dump_report(report: Report) -> str:
 
 
 def load_report(text: str) -> Report:
-    """The report that a text holds, as ``Report.to_json`` or ``workbench bench --json`` made it.
+    """Parse a report from text written by ``Report.to_json`` or ``workbench bench --json``.
 
-    Raises RecordFormatError, which says where and what to do.
+    Raises RecordFormatError with the location and a fix.
 
     ::
 
@@ -290,14 +290,14 @@ def load_report(text: str) -> Report:
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         found = record.get("format") if isinstance(record, dict) else type(record).__name__
         raise RecordFormatError(
-            f"This is no record of measurements: its format is {found!r}, not {FORMAT!r}. "
-            "`workbench bench ... --json FILE` writes one."
+            f"This is not a record of measurements: its format is {found!r}, not "
+            f"{FORMAT!r}. `workbench bench ... --json FILE` writes one."
         )
     version = record.get("version")
     if version not in (1, VERSION):
         raise RecordFormatError(
-            f"The record is of version {version!r}; this workbench reads 1 to {VERSION}. "
-            "Open it with the version that wrote it, or measure again."
+            f"The record has version {version!r}, but this workbench reads 1 to "
+            f"{VERSION}. Open it with the version that wrote it, or measure again."
         )
     report = parse_or_raise(record, lambda: _report(record, version))
     parse_or_raise(record, lambda: _check_extra(report))
@@ -305,7 +305,7 @@ def load_report(text: str) -> Report:
 
 
 def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
-    """What ``read`` gives, or RecordFormatError for a record that lacks something."""
+    """The result of ``read``, or RecordFormatError for an incomplete record."""
     try:
         return read()
     except KeyError as error:
@@ -322,7 +322,7 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
 
 
 def _check_extra(report: Report) -> None:
-    """Raise what reading it will raise where the extra part is damaged."""
+    """Raise the errors of reading the extra part, if it is damaged."""
     stages_of(report.extra)
     operators_of(report.extra)
     pixel_words(report.extra)
@@ -360,7 +360,7 @@ def _report(record: dict[str, Any], version: int) -> Report:
 def _result(row: dict[str, Any], version: int) -> Measurement:
     config = _read(row, Config)
     if version == 1:
-        # It kept the rates alone: a round stands here as one batch of its rate.
+        # It stored only the rates: a round is represented as one batch of its rate.
         size = row["batch_size"]
         rounds = tuple(
             TimedRound(size / rate, 1, size, 0.0) for rate in row["imgs_per_s"]["rounds"]
@@ -391,13 +391,13 @@ def _result(row: dict[str, Any], version: int) -> Measurement:
 
 
 def graph_hash(graph: Graph) -> str:
-    """SHA-256 of a graph but for what is compared apart: settings, the knobs in nodes, the data.
+    """SHA-256 of a graph without what is compared separately: settings, node knobs, data.
 
-    It is of the text that version 1 of the file format had for the graph, whatever the version is
-    now: records of graphs that are still the same stay records of these.
+    Hashes the version 1 text of the graph, whatever the current version is, so that records of
+    unchanged graphs stay comparable.
     """
     bare = graph_to_json(replace(graph, settings=Settings()))
-    del bare["settings"]["pipelines"]  # version 1 had none
+    del bare["settings"]["pipelines"]  # missing in version 1
     entries = {entry["id"]: entry for entry in (*bare.pop("sources"), *bare.pop("nodes"))}
     for entry in _every_entry(entries.values()):
         entry.pop("kind", None)
@@ -424,13 +424,13 @@ def _every_entry(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def gpu_command(
     graph: Graph, regimes: Sequence[Regime] = REGIMES, more: Sequence[str] = ()
 ) -> tuple[str, str]:
-    """What to run on a machine with a GPU, and what has to be done before.
+    """The command to run on a machine with a GPU, and what to do before.
 
-    A recipe goes by its name, its changed settings as options; any other graph by its file. The
-    record that it writes can be opened and compared anywhere. ``more`` are further options.
+    A recipe is named, with changed settings as options; any other graph is a file. The record that
+    the command writes can be opened and compared anywhere. ``more`` are further options.
     """
     name = graph.name
-    words, hint = [f"{name}.json"], f"Save the graph as {name}.json and take it along."
+    words, hint = [f"{name}.json"], f"Save the graph as {name}.json and copy it there."
     with suppress(GraphFormatError):
         recipe = load_recipe(name)
         options = _options(config_of(recipe), config_of(graph))
@@ -448,7 +448,7 @@ def gpu_command(
 
 
 def _options(usual: Config, wanted: Config) -> list[str] | None:
-    """The options of ``workbench bench`` that lead from one to the other, None where none do."""
+    """Options of ``workbench bench`` that turn ``usual`` into ``wanted``, None if impossible."""
     if wanted.prefetch != usual.prefetch or (usual.hw_decoder_load and not wanted.hw_decoder_load):
         return None
     values = {

@@ -1,4 +1,4 @@
-"""A record of measurements as text, HTML, CSV and a data frame, with warnings about its figures."""
+"""A record as text, HTML, CSV and data frame, with warnings about its results."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from workbench.bench.records.operator_report import operator_lines, operators_of
 from workbench.bench.records.stage_report import stages_of
 
 if TYPE_CHECKING:
-    from workbench.bench.records.record import Report  # which shows itself with these
+    from workbench.bench.records.record import Report  # which uses these to display itself
 
 _MOST_ROWS = 60
-"""Rows of a table; a sweep has hundreds."""
+"""Maximum rows of a table; a sweep has hundreds."""
 
 
 def report_rows(report: Report) -> list[dict[str, Any]]:
-    """For each measurement its setting, imgs/s with the interval of the median, and what is odd."""
+    """For each measurement its setting, imgs/s with the interval of the median, and warnings."""
     rows = []
     for row in report.measurements:
         interval = row.interval
@@ -43,7 +43,7 @@ def report_rows(report: Report) -> list[dict[str, Any]]:
 
 
 def stage_rows(report: Report) -> list[dict[str, Any]]:
-    """For each stage of a run by stages its times, in milliseconds for a batch; else none."""
+    """The times of each stage in milliseconds per batch; empty for other records."""
     found = stages_of(report.extra)
     if found is None:
         return []
@@ -71,14 +71,14 @@ def stage_rows(report: Report) -> list[dict[str, Any]]:
 
 
 def report_frame(report: Report) -> Any:
-    """The same as a pandas frame; of a run by stages a row a stage, then the slowest files."""
+    """A pandas data frame of the rows; for a stage run the stages, then the slowest files."""
     import pandas
 
     return pandas.DataFrame(stage_rows(report) or report_rows(report))
 
 
 def interrupted_words(report: Report) -> str:
-    """That a comparison was ended early, and how much of it there is; else empty."""
+    """Note that a comparison was interrupted, and how much of it exists; else empty."""
     if not report.extra.get("interrupted"):
         return ""
     count = sum(bool(row.rounds) for row in report.measurements)
@@ -86,7 +86,7 @@ def interrupted_words(report: Report) -> str:
 
 
 def report_text(report: Report) -> str:
-    """A line of what was measured where, and one for each measurement, or tables of operators."""
+    """A summary line, and one line per measurement, or tables of operators."""
     lines = [_title(report)]
     if costs := operators_of(report.extra):
         return "\n".join([*lines, *(f"  {line}".rstrip() for line in operator_lines(costs))])
@@ -101,7 +101,7 @@ def report_text(report: Report) -> str:
 
 
 def report_html(report: Report) -> str:
-    """The same as a table."""
+    """The same as an HTML table."""
     if costs := operators_of(report.extra):
         lines = escape("\n".join(operator_lines(costs)))
         return f"<p>{escape(_title(report))}</p><pre>{lines}</pre>"
@@ -168,11 +168,11 @@ def _figure(row: Measurement) -> str:
 
 
 _CORES = re.compile(r"(?<=kept )[0-9.]+")
-"""The one figure in which flags of the same cause differ."""
+"""The only number in which flags of the same cause differ."""
 
 
 def quality_flags(rows: Sequence[Measurement]) -> list[str]:
-    """Each cause once, with the row it is of, or of how many."""
+    """Each cause once, with its row or the number of rows."""
     found: dict[str, list[tuple[str, str]]] = {}
     for row in rows:
         for flag in row.flags or ["unstable"] * row.unstable:
@@ -212,7 +212,7 @@ CSV_COLUMNS = (
 
 
 def to_csv(reports: Mapping[str, Report]) -> str:
-    """One line for each measurement of some reports, by the name of the record."""
+    """One line per measurement of some reports, with the record's name."""
     text = io.StringIO()
     writer = csv.DictWriter(text, CSV_COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()

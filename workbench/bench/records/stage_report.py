@@ -1,4 +1,4 @@
-"""What a run by stages found: the cost of each stage, and of single files. A record keeps it."""
+"""Results of a stage run, as stored in a record: the cost of each stage, and of single files."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from workbench.graph.model import Graph, Source
 from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import Datasets
 
-# The files that decode slowest, and what each costs the batch that holds it.
+# The files that decode slowest, and the time each adds to a batch.
 #
-# A batch is ready when its last image is: DALI hands the images of a batch to its threads, the
-# largest first, and a file that takes far longer than the others leaves these idle (it blocks
-# them). Each file is read and decoded by itself by one thread, through the graph's own decoder,
-# several times; what counts is the least CPU time of these, which other processes change least.
+# A batch is ready when its last image is: DALI distributes the images of a batch to its threads,
+# largest first, and a file that takes far longer than the others leaves these idle. Each file is
+# read and decoded several times by one thread, through the graph's own decoder; the minimum CPU
+# time counts, which other processes affect least.
 
 LIMIT = 10.0
-"""Seconds for the files: of more than fit into them the first are timed."""
+"""Time limit in seconds; if not all files fit, only the first are timed."""
 MOST = 5000
 PASSES = 3
 NAMED = 5
-"""Files that are named."""
+"""Maximum number of named files."""
 SLOW = 2.0
-"""A file that takes so many times the median of all is slow."""
+"""Multiple of the median from which a file counts as slow."""
 _DRAWS = 200
 
 
 @sendable
 @dataclass(frozen=True, slots=True)
 class SlowFile:
-    """A file, its milliseconds, and those that it adds to a batch in the place of a usual one."""
+    """A file, its milliseconds, and those that it adds to a batch in place of a typical one."""
 
     file: str
     milliseconds: float
@@ -55,35 +55,36 @@ class SlowFile:
 @sendable
 @dataclass(frozen=True, slots=True)
 class FileTimes:
-    """What timing the files found; ``median`` in milliseconds.
+    """Timing results of the files; ``median`` in milliseconds.
 
-    ``blocked`` is the share of the threads' time that they wait for the slowest image of a batch.
+    ``blocked`` is the fraction of the threads' time spent waiting for the slowest image of a batch.
     """
 
     files: int
     median: float
     slow: int
-    """How many take ``SLOW`` times the median or more."""
+    """Number of files that take ``SLOW`` times the median or more."""
     slowest: tuple[SlowFile, ...]
     blocked: float
     without_slow: float
-    """How many times as fast batches would decode if slow files took as long as the median."""
+    """Decoding speed-up if slow files took as long as the median."""
 
     def words(self) -> str:
-        """In a sentence; the files come after it."""
+        """One sentence, to be followed by the files."""
         text = f"{self.files:,} files decoded one by one: median {self.median:.2f} ms"
         if not self.slow:
             return f"{text}, none takes {SLOW:g} times that"
         share = self.slow / self.files
         return (
-            f"{text}; {self.slow:,} ({share:.1%}) take {SLOW:g} times that or more. Threads wait "
-            f"{self.blocked:.0%} of their time for the slowest image of a batch; without these "
-            f"files batches would decode {self.without_slow:.2f} times as fast"
+            f"{text}; {self.slow:,} ({share:.1%}) take {SLOW:g} times that or more. "
+            f"Threads wait {self.blocked:.0%} of their time for the slowest image of a "
+            f"batch; without these files batches would decode {self.without_slow:.2f} "
+            "times as fast"
         )
 
 
 def batch_time(times: Sequence[float], threads: int) -> float:
-    """When the last of some images is done: the longest first, each to the thread that is free."""
+    """Time to finish some images: longest first, each on the next free thread."""
     free = [0.0] * threads
     for each in sorted(times, reverse=True):
         heapq.heapreplace(free, free[0] + each)
@@ -91,7 +92,7 @@ def batch_time(times: Sequence[float], threads: int) -> float:
 
 
 def file_times(names: Sequence[str], times: Sequence[float], batch: int, threads: int) -> FileTimes:
-    """What files of these milliseconds mean for random batches of them. ``times`` is not empty."""
+    """Estimate the effect of these file times (ms, not empty) on random batches."""
     chance = random.Random(0)
     median = statistics.median(times)
     limit = SLOW * median
@@ -124,7 +125,7 @@ def time_files(
 ) -> FileTimes | None:
     """Task: each file through the reader and the decoders by itself, in the reader's order.
 
-    None where no file can be named. On the CPU only.
+    None if no file can be named. On the CPU only.
     """
     catalog, settings = load_catalog(), graph.settings
     alone = replace(
@@ -142,7 +143,7 @@ def time_files(
     sizes = [meta["epoch_size"] for meta in pipe.reader_meta().values()]
     count = min(MOST, *sizes)
     try:
-        pipe.run()  # the first builds what later ones reuse
+        pipe.run()  # the first run builds what later ones reuse
         found: dict[str, float] = {}
         until = time.perf_counter() + min(LIMIT, seconds)
         for done in range(PASSES * count):
@@ -167,7 +168,7 @@ def time_files(
 
 
 def _name(outputs: Any) -> str:
-    """The file that the first output's first sample was read from; empty where DALI has no name."""
+    """The file of the first sample of the first output; empty if DALI has no name."""
     return str(outputs[0][0].source_info() or "")
 
 
@@ -177,11 +178,11 @@ CEILING = "ceiling: decoded batch cached"
 
 @dataclass(frozen=True, slots=True)
 class StageCost:
-    """One stage; times are milliseconds for a batch, None where they were not measured.
+    """One stage; times are milliseconds per batch, None if not measured.
 
-    ``adds`` is what the prefix up to it takes more than the one before, and ``low`` to ``high`` the
-    interval of that, of rounds side by side. ``alone`` is what the operator takes by itself, ``op``
-    its name, empty for a stage that is none.
+    ``adds`` is the time of the prefix up to it minus that of the previous one, and ``low`` to
+    ``high`` its interval, from adjacent rounds. ``alone`` is the operator's own time, ``op`` its
+    name, empty for a stage that is not an operator.
     """
 
     stage: str
@@ -193,25 +194,24 @@ class StageCost:
     low: float | None = None
     high: float | None = None
     exclusive: float | None = None
-    """``adds`` with the noise taken out: none is below zero, and all together are the whole."""
+    """``adds`` without noise: no stage is negative, and all add up to the total."""
 
     @property
     def is_nonnegative(self) -> bool:
-        """Whether it was told from nothing: a difference below zero says only that it was not."""
+        """True if the cost is significantly above zero; a negative difference is noise."""
         return self.adds is not None and self.adds >= 0
 
     @property
     def title(self) -> str:
-        """The stage's name, and its operator's where that is another: ``color (color_twist)``."""
+        """The stage's name, and its operator if named differently: ``color (color_twist)``."""
         return f"{self.stage} ({self.op})" if self.op not in ("", self.stage) else self.stage
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionCost:
-    """A function of the user: imgs/s of the graph with it and without it, None without a figure.
+    """A user function: imgs/s of the graph with and without it, None without a result.
 
-    ``adds`` is what a batch takes longer with it, in milliseconds, ``low`` to ``high`` the interval
-    of that.
+    ``adds`` is the additional time per batch in milliseconds, ``low`` to ``high`` its interval.
     """
 
     stage: str
@@ -224,10 +224,10 @@ class FunctionCost:
     reason: str = ""
     """Why it was not measured."""
     frames: int = 0
-    """As of ``Config``."""
+    """As in ``Config``."""
 
     def words(self, total: float) -> str:
-        """What it costs of a batch that takes ``total`` milliseconds."""
+        """Its cost relative to a batch of ``total`` milliseconds."""
         name = f"{self.stage} (your function {self.function})"
         if self.adds is None or self.rate is None or self.without is None:
             return f"{name}: not measured without it, {self.reason}"
@@ -241,20 +241,20 @@ class FunctionCost:
 
 @dataclass(frozen=True, slots=True)
 class CriticalPath:
-    """The stages that a batch waits for, and what runs beside them.
+    """The stages that a batch waits for, and those that run in parallel.
 
-    DALI works at one operator of each kind at a time (``OperatorConcurrency.BACKEND``): a thread
-    reads ahead, and operators of the CPU, mixed decoders and operators of the GPU work at
-    different batches at once. The kind that is busy longest sets the pace.
+    DALI runs one operator of each kind at a time (``OperatorConcurrency.BACKEND``): a thread
+    prefetches, and CPU operators, mixed decoders and GPU operators work on different batches
+    simultaneously. The busiest kind determines the speed.
     """
 
     stages: tuple[str, ...]
     milliseconds: float
     beside: Mapping[str, float]
-    """Milliseconds of a batch of each other kind, by its name."""
+    """Milliseconds per batch of each other kind, by name."""
 
     def words(self, total: float) -> str:
-        """For a batch that takes ``total`` milliseconds."""
+        """Description for a batch of ``total`` milliseconds."""
         text = f"critical path: {' → '.join(self.stages)}, {self.milliseconds:.1f} ms of work for "
         text += f"a batch of {total:.1f} ms"
         beside = ", ".join(f"{name} ({ms:.1f} ms)" for name, ms in self.beside.items())
@@ -263,28 +263,28 @@ class CriticalPath:
 
 @dataclass(frozen=True, slots=True)
 class StageReport:
-    """Milliseconds for a batch: the whole, its stages, and what the operators alone leave over."""
+    """Milliseconds per batch: the total, its stages, and the remainder of the operators alone."""
 
     stages: tuple[StageCost, ...]
     total: float
     remainder: float | None
     ceiling: float | None
-    """imgs/s with reading and decoding for nothing; None where it was not measured."""
+    """imgs/s without the cost of reading and decoding; None if not measured."""
     bottleneck: str
-    """Empty where the run was too unstable to name one: ``advice`` says why."""
+    """Empty if the run was too unstable to name one: ``advice`` says why."""
     advice: str
     functions: tuple[FunctionCost, ...] = ()
     critical: CriticalPath | None = None
-    """None where it is not known, or the run was too unstable for a verdict."""
+    """None if unknown, or if the run was too unstable."""
     files: FileTimes | None = None
     files_reason: str = ""
     """Why files were not timed one by one."""
     gain: float | None = None
-    """How many times as fast it would be with reading and decoding for nothing, at most."""
+    """Maximum speed-up without the cost of reading and decoding."""
 
     @property
     def path_words(self) -> tuple[str, ...]:
-        """The critical path, what a cached source would bring, and the slowest files."""
+        """The critical path, the effect of a cached source, and the slowest files."""
         found = [self.critical.words(self.total)] if self.critical else []
         if self.gain is not None:
             found.append(f"with the decoded batch cached at most {self.gain:.2f} times as fast")
@@ -299,7 +299,7 @@ class StageReport:
 
     @property
     def function_words(self) -> tuple[str, ...]:
-        """What each function of the user costs against the rest."""
+        """The cost of each user function."""
         return tuple(cost.words(self.total) for cost in self.functions)
 
 
