@@ -83,7 +83,7 @@ def test_a_box_that_cannot_be_one_is_named(
     ("entries", "change", "bad", "words"),
     [
         ("annotations", {"category_id": 99}, 1, "annotation 2 is of category 99"),
-        ("images", {"id": 0}, 2, "its id 0 is another's too"),
+        ("images", {"id": 0}, 2, "its id 0 is used by another image"),
     ],
 )
 def test_what_dali_ends_at_is_left_out_by_name(

@@ -211,8 +211,8 @@ BAD: dict[str, tuple[Callable[[Path], None], str]] = {
     "cut": (_cut, "ends early: 10 bytes"),
     "text": (lambda path: path.write_text("no array") and None, "not a .npy file"),
     "empty_file": (lambda path: path.touch(), "the file is empty|not a .npy file"),
-    "scalar": (_saved(np.uint8(3)), r"shape \(\) is no picture"),
-    "line": (_saved(np.zeros(6, np.uint8)), r"shape \(6,\) is no picture"),
+    "scalar": (_saved(np.uint8(3)), r"shape \(\) is neither an image"),
+    "line": (_saved(np.zeros(6, np.uint8)), r"shape \(6,\) is neither an image"),
     "nothing": (_saved(np.zeros((0, 6, 3), np.uint8)), "it is empty"),
     "complex": (_saved(np.zeros((6, 6, 3), np.complex64)), "element type complex64"),
     "swapped": (_saved(np.zeros((6, 6, 3), ">f4")), "byte order"),
@@ -272,7 +272,7 @@ def test_a_preview_leaves_a_bad_array_out_and_names_it(tmp_path: Path, engine: E
     )
     graph = replace(graph, nodes=(*ordered, *graph.nodes[len(ordered) :]))
     found = engine.call(render, PreviewRequest(graph, str(tmp_path), tiles=4, tile_size=64))
-    assert "1 of its samples cannot be read; of the first, 3.npy, ends early: 10" in found.note
+    assert "1 of its samples cannot be read; the first, 3.npy, ends early: 10" in found.note
     assert [tile.sample.file for tile in found.tiles] == ["0.npy", "1.npy", "2.npy", "4.npy"]
 
 
@@ -329,5 +329,5 @@ def test_an_array_without_pixels_is_left_out_by_name(engine: Engine, tmp_path: P
     for number in range(4):
         np.save(folder / f"{number}.npy", np.zeros((5 * (number != 1), 5, 3), np.uint8))
     shown = preview_batch(engine, PreviewRequest(a_recipe(), str(folder), tiles=3))
-    assert "1 of its samples cannot be read; of the first, 1.npy, it is empty" in shown.note
+    assert "1 of its samples cannot be read; the first, 1.npy, it is empty" in shown.note
     assert len(shown.tiles) == 3

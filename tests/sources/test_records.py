@@ -131,7 +131,7 @@ def test_malformed_rows_of_a_list_are_left_out(
     graph = a_graph(shuffled=False)
     shown = preview_batch(engine, PreviewRequest(graph, str(path), tiles=4))
     assert [each.sample.file for each in shown.tiles] == [os.fspath(each) for each in found[:4]]
-    assert f"1 of its samples cannot be read; of the first, {name}, row" in shown.note
+    assert f"1 of its samples cannot be read; the first, {name}, row" in shown.note
     verified = Verifier(graph, str(path), 2, engine=engine).run()
     assert verified.exact, verified.lines()
     assert [one.file for one in verified.left_out] == [name]
@@ -183,7 +183,7 @@ def test_a_label_that_is_none_is_told_beside_the_preview(
     path = tmp_path / "a.rec"
     path.write_bytes(b"".join(parts))
     preview = preview_batch(engine, PreviewRequest(a_graph(shuffled=False), str(path), tiles=4))
-    assert preview.note.startswith("1 at fault among its first 8 samples; of the first, a.rec at")
+    assert preview.note.startswith("1 faulty ones among its first 8 samples; the first, a.rec at")
     assert "its label is nan" in preview.note
     told = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
     assert told.exact, told.lines()
@@ -248,7 +248,7 @@ def test_what_would_end_the_process_is_left_out_of_an_lmdb_before(
     before = engine.pid
     preview = preview_batch(engine, PreviewRequest(a_graph(shuffled=True), str(path), tiles=4))
     assert engine.pid == before
-    assert "of its samples cannot be read; of the first, lmdb a" in preview.note
+    assert "of its samples cannot be read; the first, lmdb a" in preview.note
     assert not any(each.sample.error for each in preview.tiles)
 
 
@@ -297,7 +297,7 @@ def test_a_damaged_page_of_an_lmdb_is_named_and_what_is_before_it_is_there(
     assert told.exact, told.lines()
     assert len(told.left_out) == count
     preview = preview_batch(engine, PreviewRequest(a_graph(shuffled=False), str(path), tiles=4))
-    assert f"{count} of its samples cannot be read; of the first, {lost.name}" in preview.note
+    assert f"{count} of its samples cannot be read; the first, {lost.name}" in preview.note
     assert not any(each.sample.error for each in preview.tiles)
 
 

@@ -164,7 +164,7 @@ def test_key_points_that_do_not_fit_are_named(tmp_path: Path) -> None:
     found = check_folder(f"{BOXES}:{path}", full=False).bad
     assert [one.reason.split(" of ")[0] for one in found] == [
         "it has 2, 1, 0",
-        "it has 1 key points",
+        "it has 1 key points for 2 boxes",
     ]
 
 
@@ -280,7 +280,7 @@ def test_a_bad_box_of_plainly_given_data_is_told_wherever_it_is(
     facts = scan_folder(str(path), kind=kind)
     name = facts.first_fault.partition(",")[0]
     assert (facts.count, facts.at_fault) == (count, 1)
-    assert f"1 at fault among its first {1024 + 102 * 4:,} samples; of the first, {name}" in told[1]
+    assert f"1 faulty ones among its first {1024 + 102 * 4:,} samples; the first, {name}" in told[1]
     report = Verifier(graph, str(path), 1, engine=engine).run()
     assert report.exact, report.lines()
     assert [one.file for one in report.left_out] == [name]

@@ -252,7 +252,7 @@ def test_a_frame_that_is_no_image_is_left_out_by_name(
     shutil.copytree(frames, place)
     (place / "a" / "video1" / "0009.jpg").write_bytes(content)
     shown = preview_batch(engine, PreviewRequest(sequences(shuffled=True), place, tiles=4))
-    assert "1 of its samples cannot be read; of the first, a/video1/0009.jpg, " in shown.note
+    assert "1 of its samples cannot be read; the first, a/video1/0009.jpg, " in shown.note
     assert len(shown.tiles) == 4
 
 
@@ -272,14 +272,14 @@ def test_frames_of_several_sizes_are_named_with_their_sizes(tmp_path: Path, engi
         resized.save(path)
     said = (
         f"{tmp_path}: the frames of a video differ in size: a/video0/0000.jpg is "
-        f"{width}×{height} (width×height), a/video0/0001.jpg {width + 8}×{height}; 3 of its 20 "
-        "frames are of another size than the first. Frames of one sequence are of one size: resize "
+        f"{width}×{height} (width×height), a/video0/0001.jpg {width + 8}×{height}; 3 of 20 "
+        "frames differ from the first. Resize them"
     )
     data, graph = f"video_frames:{tmp_path}", sequences(shuffled=False, stride=1)
     with pytest.raises(DataError) as refused:
         preview_batch(engine, PreviewRequest(graph, data, tiles=4))
     assert str(refused.value).startswith(said)
-    with pytest.raises(DataError, match="of several sizes: a/video0/0000"):
+    with pytest.raises(DataError, match="differ in size: a/video0/0000"):
         Benchmark(graph, data, ["cpu"], measurement_config=SHORT).run()
 
 
@@ -292,5 +292,5 @@ def test_a_frame_that_is_turned_by_exif_is_of_another_size(tmp_path: Path, engin
         image.save(path, exif=exif)
         turned = f"{image.height}×{image.width}"
     graph = sequences(shuffled=False, stride=1)
-    with pytest.raises(DataError, match=f"a/video0/0002.jpg {turned}; 1 of its 20"):
+    with pytest.raises(DataError, match=f"a/video0/0002.jpg {turned}; 1 of 20"):
         preview_batch(engine, PreviewRequest(graph, f"video_frames:{tmp_path}", tiles=4))

@@ -42,7 +42,7 @@ from workbench.sources.source_kind import dump_file_list as dump_file_list
 from workbench.sources.source_kind import fits_list as fits_list
 from workbench.sources.source_kind import folder_of as folder_of
 
-_NO_FILES = ("No files found", "specified an empty list", "no video has as many")
+_NO_FILES = ("No files found", "specified an empty list", "but the longest video has")
 """DALI's messages for a folder without images."""
 
 
