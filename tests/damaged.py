@@ -50,7 +50,7 @@ def _middle(data: bytes) -> bytes:
 
 
 REFUSED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
-    "truncated_header.jpg": (lambda data: data[:100], "header ends early"),
+    "truncated_header.jpg": (lambda data: data[:100], "header is truncated"),
     "text.jpg": (lambda _: b"hello this is text\n" * 50, "text, not an image"),
     "random.jpg": (lambda _: np.random.RandomState(0).bytes(5000), "not an image"),
     "empty.jpg": (lambda _: b"", "the file is empty"),

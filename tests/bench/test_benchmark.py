@@ -94,7 +94,7 @@ def test_a_run_on_the_cpu(graph: Graph, photos: Path, pids: set[int]) -> None:
     assert row.first_batch is not None
     assert row.host_bytes is not None
     assert row.host_bytes > 50e6
-    assert len(pids) == 1, "a fresh worker"
+    assert len(pids) == 1, "a new worker"
     shares = [share for share, _ in heard]
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0.0, 1.0)

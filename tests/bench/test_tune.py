@@ -225,7 +225,7 @@ def test_where_there_is_no_time_for_a_long_run_the_choice_is_flagged(
 
 
 def test_a_time_too_short_is_refused(photos: Path) -> None:
-    with pytest.raises(ArgumentError, match=r"seconds is 5. Give 20.0 or more"):
+    with pytest.raises(ArgumentError, match=r"seconds is 5. Use 20.0 or more"):
         TuningExperiment(load_recipe("imagenet-train"), str(photos), seconds=5)
 
 
@@ -338,7 +338,7 @@ def test_without_a_time_there_is_no_limit() -> None:
 def test_seconds_too_few_are_refused() -> None:
     require_seconds("Run", None)
     require_seconds("Run", 20)
-    with pytest.raises(ArgumentError, match=r"Run: seconds is 19. Give 20.0 or more"):
+    with pytest.raises(ArgumentError, match=r"Run: seconds is 19. Use 20.0 or more"):
         require_seconds("Run", 19)
 
 

@@ -57,7 +57,7 @@ RAISING = {
     "endless recursion": ("def again():\n    again()\n\n\nagain()\n", 2, "recursion"),
     "a syntax error": ("x = 1\ndef broken(:\n    pass\n", 2, "Syntax"),
     "an indent": ("def f():\n        a = 1\n    b = 2\n", 3, "ndent"),
-    "a null byte": ("x = 1\ny = '\0'\n", 0, "it is no text in UTF-8. Save it"),
+    "a null byte": ("x = 1\ny = '\0'\n", 0, "it is not UTF-8 text. Save it"),
     "exits": ("import sys\nsys.exit()\n", 2, "SystemExit"),
     "exits with words": ("import sys\nsys.exit('bye for now')\n", 2, "bye for now"),
     "interrupts": ("raise KeyboardInterrupt\n", 1, "KeyboardInterrupt"),

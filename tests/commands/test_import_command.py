@@ -149,7 +149,7 @@ def test_a_script_without_end_is_ended(case: str, spot: Path) -> None:
     start = time.monotonic()
     message = refused(written(spot, text), "--seconds", 1, there=False)
     assert time.monotonic() - start < 20
-    assert f"script.py:{line}: it did not come to an end within 1 s" in message
+    assert f"script.py:{line}: it did not finish within 1 s" in message
 
 
 @pytest.mark.parametrize("case", one_in(3, bad.ENDING))

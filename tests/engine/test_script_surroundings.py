@@ -54,7 +54,7 @@ def test_modules_that_are_not_here(brought: Any) -> None:
     found = brought(text, data_dir="photos")
     assert sizes(found) == [(48,)] or sizes(found) == [48]
     assert [entry.place for entry in found.report.entries] == ["train.py:4"]
-    assert "not installed here, and stood in for: no_such_torch" in found.report.notes
+    assert "not installed here, replaced by stand-ins: no_such_torch" in found.report.notes
 
 
 def test_lines_that_fail_and_a_command_line(brought: Any) -> None:

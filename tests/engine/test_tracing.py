@@ -161,8 +161,8 @@ def test_what_runs_python() -> None:
 
     pipeline = trace_pipeline(custom()).pipeline
     fed, function, resize = pipeline.ops
-    assert fed.refused == "a Python function feeds it, which only the source holds"
-    assert function.refused == "it runs Python code, which only the source holds"
+    assert fed.refused == "its input is a Python function, which only the source contains"
+    assert function.refused == "it runs Python code, which only the source contains"
     assert (function.module, function.display) == ("nvidia.dali.fn", "python_function")
     assert [edge for edge, _ in function.outputs] == [f"{function.name}[{i}]" for i in (0, 1)]
     assert [edge.edge for edge in function.inputs] == ["fed"]
@@ -195,7 +195,7 @@ def test_a_pipeline_function_that_was_not_called() -> None:
     def uncalled() -> Any:
         return fn.constant(idata=1)
 
-    with pytest.raises(ImportFailedError, match=r"uncalled is a function .* Give what it returns"):
+    with pytest.raises(ImportFailedError, match=r"uncalled is a function .* Pass its result"):
         trace_pipeline(uncalled)
 
 
@@ -214,7 +214,7 @@ def test_a_pipeline_in_debug_mode() -> None:
 def test_a_pipeline_without_outputs() -> None:
     from nvidia.dali.pipeline import Pipeline
 
-    with pytest.raises(ImportFailedError, match=r"gives nothing out\. Return its outputs"):
+    with pytest.raises(ImportFailedError, match=r"has no outputs\. Return them"):
         trace_pipeline(Pipeline(4, 2, None))
 
 
@@ -363,7 +363,5 @@ def test_a_pipeline_that_gives_a_stand_in(tmp_path: Path) -> None:
 )
 def test_a_file_that_is_no_text(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_bytes(data)
-    with pytest.raises(
-        ImportFailedError, match=r"cannot be read: it is no text in UTF-8\. Save it"
-    ):
+    with pytest.raises(ImportFailedError, match=r"cannot be read: it is not UTF-8 text\. Save it"):
         from_file(tmp_path / "train.py")

@@ -26,7 +26,7 @@ T = TypeVar("T")
 WORDS = {
     "SIGKILL": "SIGKILL",
     "SIGSTOP": "SIGSTOP",
-    "memory limit": "address space|Out of memory|want of memory|memory does not",
+    "memory limit": "address space|Out of memory|want of memory|memory is exhausted",
     "data gone": "There is no|no folder|No such file|cannot be read|not found|disappeared",
     "disk full": "too large|space",
 }

@@ -118,7 +118,7 @@ def test_kill_9(hurt: Engine, folder: Path) -> None:
     assert isinstance(error, WorkerCrashedError)
     assert error.killed
     assert "SIGKILL: out of memory, or killed from outside" in str(error)
-    assert "the next change starts a fresh worker" in str(error)
+    assert "the next change starts a new worker" in str(error)
     assert_the_next_change_works(hurt, folder)
 
 
@@ -128,7 +128,7 @@ def test_sigstop(hurt: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     error = in_a_change(hurt, folder, lambda pid: None)
     assert isinstance(error, WorkerTimeoutError)
     assert "No answer within 2 s" in str(error)
-    assert "The next change starts a fresh one; fewer tiles take less time" in str(error)
+    assert "The next change starts a new one; fewer tiles take less time" in str(error)
     monkeypatch.undo()
     assert_the_next_change_works(hurt, folder)
 

@@ -220,8 +220,8 @@ FAILURES = {
     gives_unequal: "gives_unequal: its function returned an array of uint8 (64, 64, 3) for one "
     "sample and an array of float32 (64, 64, 3) for another; wanted is the same type and number of "
     "dimensions for all",
-    writes: "writes: its function wrote into an array that it was given, which other operators "
-    "read. Let it change a copy: image = image.copy()",
+    writes: "writes: its function wrote into an input array, which other operators "
+    "read. Change a copy instead: image = image.copy()",
 }
 
 

@@ -1,4 +1,4 @@
-"""Starts a worker: ``python -m workbench.engine FD FOLDER BUDGET PACKAGE...``."""
+"""Start a worker: ``python -m workbench.engine FD FOLDER BUDGET PACKAGE...``."""
 
 import sys
 

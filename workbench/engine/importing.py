@@ -1,4 +1,4 @@
-"""Pipelines brought back as graphs: a live one, a script's or notebook's, a serialised one's."""
+"""Import pipelines as graphs: live ones, scripts or notebooks, serialised ones."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ from workbench.graph.storage.import_report import ImportIssue
 from workbench.sources import open_dataset, require_dataset
 
 Task = Callable[..., Any]
-"""Traces what a script makes, in the worker."""
+"""Traces the result of a script, in the worker."""
 SECONDS = 60.0
-"""How long a script may take."""
+"""Default time limit of a script in seconds."""
 _GRACE = 20.0
-"""Seconds more that the worker has to say itself at which line the script hangs."""
+"""Additional seconds for the worker to report the line at which the script hangs."""
 _MARK = "DALI_WORKBENCH_IMPORT"
-"""The environment variable by which processes that a script started are known."""
+"""The environment variable that identifies processes started by a script."""
 
 
 @checked(name=TEXT, source=PATH)
 def from_pipeline(
     pipe: Any, name: str = "imported", source: str | Path | None = None
 ) -> ImportedGraph:
-    """The graph of an ``nvidia.dali.Pipeline``, built or not, which is left as it is.
+    """Import an ``nvidia.dali.Pipeline``, built or not, without changing it.
 
-    GPU and mixed pipelines can be read on a machine without a GPU. What the graph cannot hold comes
-    back as opaque nodes, which the report lists. ``source`` is as for ``from_file``. Raises
-    ImportFailedError where ``pipe`` is no pipeline or DALI cannot make its graph.
+    GPU and mixed pipelines can be read on a machine without a GPU. What a graph cannot represent
+    becomes opaque nodes, which the report lists. ``source`` is as for ``from_file``. Raises
+    ImportFailedError if ``pipe`` is not a pipeline or DALI cannot make its graph.
 
     ::
 
@@ -72,7 +72,7 @@ def from_pipeline(
 
 
 def _kind(source: str | Path | None) -> str:
-    """The kind of source that reads it; empty without one. Raises DataError."""
+    """The source kind for a location; empty without one. Raises DataError."""
     if source is None:
         return ""
     dataset = open_dataset(source)
@@ -89,35 +89,34 @@ def from_file(
     seconds: float = SECONDS,
     source: str | Path | None = None,
 ) -> ImportedGraph:
-    """The graph of a pipeline in a file: ``.py``, ``.ipynb``, or ``.dali`` as DALI serialised it.
+    """Import a pipeline from a file: ``.py``, ``.ipynb``, or a serialised ``.dali``.
 
-    A script or notebook without a pipeline of DALI, or a name in it, is read for a composition of
-    torchvision, Albumentations, Kornia or timm, installed or not, and ``.yaml`` and ``.json`` for
-    one that Albumentations saved.
+    A script or notebook without a DALI pipeline is searched for a composition of torchvision,
+    Albumentations, Kornia or timm, installed or not; ``.yaml`` and ``.json`` are compositions saved
+    by Albumentations.
 
-    A program that the workbench exported carries its graph in a comment at its end, which is read
-    without running anything if the code is unchanged, formatting and comments aside: if it is the
-    code that the graph gives. The report says so, or why the graph is not used.
+    A program exported by the workbench contains its graph in a comment at its end, which is read
+    without running anything if the code, except formatting and comments, is unchanged. The report
+    says so, or why the graph is not used.
 
-    **Any other script or notebook is run**, in a process of its own, without what is under
-    ``__main__``. It is stopped where it would run, serialise or draw a pipeline, and of what comes
-    after only functions, classes and imports are read. It writes no files. Modules that are not
-    installed are stood in for, a top-level line that fails does not end it, and the report names
-    both.
+    **Any other script or notebook is run**, in a separate process, without its ``__main__`` part.
+    It is stopped where it would run, serialise or draw a pipeline; after that line only functions,
+    classes and imports are read. It writes no files. Missing modules are replaced by stand-ins, a
+    failing top-level line does not end it, and the report names both.
+
     ``pipeline`` names a function with ``@pipeline_def``, a class derived from ``Pipeline``, a
     method as ``Class.method``, any function that returns a pipeline or a loader of one, or a
-    variable that holds one; it can be left out where there is one only. Of compositions it may be
-    an item of a dictionary (``transforms.train``), with a line where a function makes several
-    (``main:12``), or a key of a configuration (``data.train.transform``). ``args`` are given to the
-    function, to its class, to the script's command line or to a variable of the script that is set
-    under ``__main__`` alone; a mapping is given as settings, by attribute and by key. What is
-    required and not given takes the default of the script's command line, which the report lists as
-    assumed, or the import fails. ``seconds`` is the time that all this may take. ``source`` is a
-    folder of photos, or other data of yours, for which the graph reads in the place of what feeds
-    the pipeline.
+    variable that holds one; it may be omitted if there is only one. A composition may also be an
+    item of a dictionary (``transforms.train``), a function with a line if it makes several
+    (``main:12``), or a key of a configuration (``data.train.transform``). ``args`` are passed to
+    the function, its class, the script's command line or to a variable that is set only under
+    ``__main__``; a mapping is passed as settings, by attribute and by key. Missing required
+    arguments get the default of the script's command line, which the report lists as assumed;
+    without one the import fails. ``seconds`` is the time limit. ``source`` is a folder of photos,
+    or other data, which replaces the input of the pipeline.
 
-    Raises ImportFailedError, which names the line of the script, and DataError for a ``source``
-    that cannot be read.
+    Raises ImportFailedError, which names the line of the script, and DataError for an unreadable
+    ``source``.
 
     ::
 
@@ -169,27 +168,27 @@ def from_file(
 def _embedded(
     file: Path, pipeline: str | None, args: Mapping[str, Any], source: str | Path | None
 ) -> ImportedGraph | None:
-    """The graph that a program of the workbench carries, if it fits what is asked for.
+    """The graph embedded in a program of the workbench, if it fits the request.
 
-    Raises GraphFormatError where it carries one that is not used.
+    Raises GraphFormatError if there is one that cannot be used.
     """
     try:
         if file.stat().st_size > LARGEST_SCRIPT:
             return None
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
-        return None  # the worker says what is wrong with it
+        return None  # the worker reports the error
     found = import_embedded(text, str(file), load_catalog())
     if found is None:
         return None
     if pipeline is not None and not _makes(text, pipeline):
-        raise GraphFormatError(f"{pipeline} is asked for.")
+        raise GraphFormatError(f"{pipeline} is requested.")
     reads = parameters(found.graph.nodes)
     if others := args.keys() - reads.keys():
-        raise GraphFormatError(f"Other values are given for {', '.join(sorted(others))}.")
+        raise GraphFormatError(f"Other values are passed for {', '.join(sorted(others))}.")
     if source is not None:
         if not all(each.finds_data for each in found.graph.sources):
-            raise GraphFormatError("It reads other data than those that are given.")
+            raise GraphFormatError("It reads other data than the given ones.")
         graph = with_datasets(found.graph, dict.fromkeys(reads, open_dataset(source)))
         found = replace(found, document=found.document.with_graph(graph))
     folder = next((str(args[name]) for name in reads if name in args), "")
@@ -197,7 +196,7 @@ def _embedded(
 
 
 def _makes(program: str, name: str) -> bool:
-    """Whether a program of the workbench has a pipeline, or what makes one, of that name."""
+    """Whether a program of the workbench defines a pipeline, or its factory, with a name."""
     known = rf"^(?:(?:def|class) {re.escape(name)}\b|{re.escape(name)} = Pipeline\()"
     return re.search(known, code_of(program), re.MULTILINE) is not None
 
@@ -205,7 +204,7 @@ def _makes(program: str, name: str) -> bool:
 def _from_script(
     file: Path, pipeline: str | None, given: Mapping[str, Any], seconds: float, kind: str
 ) -> ImportedGraph:
-    """The graph of a script or notebook, which is run in a process of its own."""
+    """The graph of a script or notebook, which is run in a separate process."""
 
     def composition() -> ImportedGraph:
         made = _in_worker(trace_transform, str(file), pipeline, given, seconds)
@@ -230,7 +229,7 @@ def _from_script(
         meant = pipeline is not None or "has no pipeline" in str(error)
         if not of_dali and f"has no {pipeline or 'pipeline'}" in str(error):
             return composition()
-        if of_others and meant:  # it holds both, and a composition may be the one that is meant
+        if of_others and meant:  # it has both, and a composition may be intended
             with suppress(ImportFailedError):
                 return composition()
         raise error
@@ -242,14 +241,15 @@ _DYNAMIC = re.compile(rb"nvidia\.dali\.experimental(\.| +import +)dynamic")
 
 
 def _refuse_dynamic_mode(file: Path) -> None:
-    """Raise ImportFailedError for a script whose only DALI is that which leaves no graph."""
+    """Raise ImportFailedError for a script that only uses DALI's dynamic mode."""
     with suppress(OSError):
         text = file.read_bytes()
         if _DYNAMIC.search(text) and not re.search(rb"pipeline_def|\bPipeline\b", text):
             raise ImportFailedError(
-                f"{file} is written in DALI's dynamic mode, nvidia.dali.experimental.dynamic: its "
-                "calls run at once, and there is no graph that could be read. Write the same calls "
-                "in a function with @pipeline_def. It was not run."
+                f"{file} is written in DALI's dynamic mode, "
+                "nvidia.dali.experimental.dynamic, whose calls run at once without a "
+                "graph. Write the same calls in a function with @pipeline_def. It was "
+                "not run."
             )
 
 
@@ -257,9 +257,9 @@ _OF_DALI = re.compile(rb"nvidia\.dali|nvidia +import +(\w+, *)*dali")
 
 
 def _libraries_of(file: Path) -> tuple[bool, bool]:
-    """Whether a script names DALI, and whether it names a library of compositions.
+    """Whether a script uses DALI, and whether it uses a library of compositions.
 
-    A file that cannot be read or is too long counts as one of DALI, which refuses it.
+    An unreadable or too large file counts as DALI, whose import reports it.
     """
     try:
         text = file.read_bytes()
@@ -296,8 +296,7 @@ def _called(
         raise ImportFailedError(f"{path}: {error}") from None
     except WorkerTimeoutError:
         raise ImportFailedError(
-            f"{path}: the script did not come to an end within {seconds:g} s, and cannot be "
-            "interrupted."
+            f"{path}: the script did not finish within {seconds:g} s, and cannot be interrupted."
         ) from None
     except WorkerLostError as error:
         why, _, words = str(error).partition("\nIts last words:\n")
@@ -309,12 +308,12 @@ def _called(
 
 
 def _end_what_is_left(mark: bytes) -> None:
-    """End the processes of a script that ended the worker before it could end them.
+    """End the processes of a script that crashed the worker.
 
-    Those in sessions of their own are known by their environment. One that was given another is
-    missed; the worker misses none.
+    Those in sessions of their own are identified by their environment. One whose environment was
+    replaced is missed here, but not by the worker.
     """
     for environment in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):  # it has ended, or is another user's
+        with suppress(OSError):  # ended already, or another user's
             if mark in environment.read_bytes().split(b"\0"):
                 os.kill(int(environment.parent.name), signal.SIGKILL)

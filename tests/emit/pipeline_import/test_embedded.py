@@ -440,7 +440,7 @@ def test_other_names_and_values_are_looked_for_in_the_code(tmp_path: Path) -> No
         wb.from_file(path, "nothing")
     found = wb.from_file(path, "build_pipeline", args={"data": "photos", "batch_size": 7})
     assert found.graph.settings.batch_size == 7
-    assert found.report.notes[0] == f"{NOT_USED}. Other values are given for batch_size."
+    assert found.report.notes[0] == f"{NOT_USED}. Other values are passed for batch_size."
 
 
 def test_the_hash_is_that_of_the_code() -> None:

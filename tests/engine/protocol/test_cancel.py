@@ -152,7 +152,7 @@ def test_close_is_for_good() -> None:
     assert time.monotonic() - started < PROMPTLY
     for _, errors in [(thread, raised), *waiting]:
         assert isinstance(errors[0], EngineClosedError)
-    with pytest.raises(EngineClosedError, match=r"closed\. Make a new one"):
+    with pytest.raises(EngineClosedError, match=r"closed\. Create a new one"):
         engine.call(tasks.echo, 1)
     assert engine.pid is None
     assert gone(pid, 0)

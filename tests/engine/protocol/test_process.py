@@ -142,7 +142,7 @@ def test_a_worker_that_ends_by_itself(
 ) -> None:  # fmt: skip
     with pytest.raises(WorkerCrashedError, match=words) as caught:
         hurt.call(task, *arguments)
-    assert "The graph is untouched" in str(caught.value)
+    assert "The graph is unchanged" in str(caught.value)
     assert ("the last words" in str(caught.value)) == (task is tasks.abort)
 
 
@@ -193,8 +193,8 @@ def test_a_file_that_is_cut_short_while_it_is_read(
         hurt.call(tasks.read_while_it_is_cut_short, str(path))
     text = str(caught.value)
     assert text.startswith("The worker was ended by SIGBUS (bus error) while it ran reader. ")
-    assert "Probably a file of the folder was changed or cut short while it was read" in text
-    assert "move it into the folder, then try again. The graph is untouched" in text
+    assert "Probably a file of the folder was changed or truncated while it was read" in text
+    assert "move it into the folder, then try again. The graph is unchanged" in text
 
 
 def test_the_worker_goes_before_the_notebook_when_memory_runs_out(engine: Engine) -> None:

@@ -161,7 +161,7 @@ class TestFolders:
     def test_a_file(self, tmp_path: Path, runner: Runner) -> None:
         path = tmp_path / "photo.jpg"
         path.write_bytes(b"x")
-        with pytest.raises(DataError, match=r"photo\.jpg is a file\. Give the folder"):
+        with pytest.raises(DataError, match=r"photo\.jpg is a file\. Use the folder"):
             run(runner, graph_of(2), path)
 
     def test_empty(self, tmp_path: Path, runner: Runner) -> None:

@@ -138,7 +138,7 @@ def test_a_batch_that_would_fill_the_memory_is_refused(photos: Path) -> None:
         require_room(Dataset("folder", str(photos)), 100_000_000)
     fit = int(str(error.value).split("batch size of ")[1].split()[0].replace(",", ""))
     require_room(Dataset("folder", str(photos)), fit)
-    with pytest.raises(DataError, match="takes about"):
+    with pytest.raises(DataError, match="needs about"):
         require_room(Dataset("folder", str(photos)), fit + fit // 100)
 
 
@@ -156,7 +156,7 @@ def test_a_record_that_would_end_the_process_is_left_out_before(
     cursor = cursor_over(path, shuffle=False)
     read = [array.tobytes() for index in (0, 1) for array in cursor.batch(index).arrays[0]]
     assert read == [row["image/encoded"] for row in rows[:5] + rows[6:7]]
-    assert cursor.left_out.startswith("1 of its samples cannot be read; of the first, a.tfrecord")
+    assert cursor.left_out.startswith("1 of its samples cannot be read; the first, a.tfrecord")
     assert "is int64, not bytes as in the first record" in cursor.left_out
 
 
@@ -174,9 +174,11 @@ def test_what_is_at_fault_in_annotations_is_told(change: str, photos: Path, tmp_
     first = cursor.batch(0)
     missing = change == "missing"
     assert first.files[1] == ("000002.jpg" if missing else "000001.jpg")
-    said = "1 of its samples cannot be read" if missing else "1 at fault among its first 8 samples"
+    said = (
+        "1 of its samples cannot be read" if missing else "1 faulty ones among its first 8 samples"
+    )
     why = "No such file or directory" if missing else "the box [9000, 10, 20, 20] of its annotation"
-    assert cursor.left_out.startswith(f"{said}; of the first, 000001.jpg, {why}")
+    assert cursor.left_out.startswith(f"{said}; the first, 000001.jpg, {why}")
 
 
 def test_an_image_of_another_size_than_annotated_is_told_when_it_is_read(
@@ -193,7 +195,7 @@ def test_an_image_of_another_size_than_annotated_is_told_when_it_is_read(
     assert not cursor.left_out
     cursor.batch(1)
     assert cursor.left_out == (
-        "1 of 6 images read are of another size than their targets; of the first, 000004.jpg, "
+        "1 of 6 images read are of another size than their annotations; the first, 000004.jpg, "
         f"its annotations are for {2 * wide}×{2 * high}, and it is {wide}×{high}"
     )
     assert not cursor.unreadable
@@ -206,7 +208,7 @@ def test_a_box_over_the_edge_is_not_an_image_of_another_size(photos: Path, tmp_p
     path.write_text(json.dumps(found))
     cursor = cursor_over(path, shuffle=False)
     cursor.batch(0)
-    assert "have a box over the edge or without area; of the first, " in cursor.left_out
+    assert "have a box over the edge or without area; the first, " in cursor.left_out
     assert "of another size" not in cursor.left_out
 
 
@@ -285,7 +287,9 @@ def test_a_photo_of_200_megapixels_passes_and_a_bomb_does_not(jpeg: bytes) -> No
     photo = jpeg[:size] + struct.pack(">HH", 12_240, 16_320) + jpeg[size + 4 :]
     assert reject_reason(photo) is None
     bomb = REFUSED["bomb.png"][0](jpeg)
-    expected = "decompression bomb: its header claims 60000 x 60000 pixels, and 268,435,456 are"
+    expected = (
+        "decompression bomb: its header claims 60000 x 60000 pixels; the limit is 268,435,456"
+    )
     assert str(reject_reason(bomb)).startswith(expected)
     assert limit == Image.MAX_IMAGE_PIXELS, "Pillow stays as the user has it"
 
@@ -323,5 +327,5 @@ def test_what_is_near_or_just_begun_is_not_refused() -> None:
 def test_what_is_far_is_told_with_what_can_be_reached(last: int, words: str) -> None:
     with pytest.raises(DataError) as told:
         require_near(last, last, 500, 0, 10.0, "why")
-    expected = f"Batch {last:,} is about {words} away: why. Give one up to about 2,000."
+    expected = f"Batch {last:,} is about {words} away: why. Use one up to about 2,000."
     assert str(told.value) == expected

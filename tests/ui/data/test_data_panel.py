@@ -224,7 +224,7 @@ def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
     assert command in told
     assert screen["code", "note"] == told
     screen.wait(lambda s: s["preview", "picture"], "a picture")
-    assert "2 at fault among its first 5 samples" in screen.header["note"]
+    assert "2 faulty ones among its first 5 samples" in screen.header["note"]
     unusable = "some samples cannot be used"
     screen.wait(lambda s: unusable in s["bar", "status"]["text"], "the status")
 
@@ -286,7 +286,7 @@ def test_images_of_another_size_than_annotated_are_told_at_once(
         "000002.jpg, its annotations are for "
     )
     screen.wait(lambda s: s["preview", "picture"], "a picture")
-    assert "2 of 4 images read are of another size than their targets" in screen.header["note"]
+    assert "2 of 4 images read are of another size than their annotations" in screen.header["note"]
 
 
 def test_an_image_with_an_odd_box_is_not_said_to_be_unusable(
@@ -349,9 +349,9 @@ def test_a_folder_outside_the_roots_is_not_opened(make: Make, photos: Path, tmp_
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        ("s3://bucket/photos", "pages read what lies below the roots alone"),
-        ("gs://bucket/photos", "pages read what lies below the roots alone"),
-        ("s3://bucket/a.tar", "pages read what lies below the roots alone"),
+        ("s3://bucket/photos", "pages read only below the roots"),
+        ("gs://bucket/photos", "pages read only below the roots"),
+        ("s3://bucket/a.tar", "pages read only below the roots"),
         ("https://host/photos", "Copy the data here, or mount them as a folder"),
         ("webdataest:.", "Did you mean webdataset?"),
     ],

@@ -1,1 +1,1 @@
-"""Emitted source to built DALI pipelines: the plan of a run, its parts, automatic augmentation."""
+"""Build DALI pipelines from emitted source: plan of a run, its parts, automatic augmentation."""

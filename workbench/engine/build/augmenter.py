@@ -1,10 +1,10 @@
-"""Automatic augmentation without its conditionals: each augmentation on the samples it is for.
+"""Automatic augmentation without conditionals: each augmentation runs on its own samples.
 
-DALI builds all augmentations of a suite for each of its steps, in half a second, and again for
-each change of a number. One by one they are built in some milliseconds, and serve for every step,
-magnitude and number of steps. The bits are the same: each looks at one sample at a time.
+DALI builds all augmentations of a suite for each step, in half a second, and again for each change
+of a number. Built one by one, they take some milliseconds and serve every step, magnitude and
+number of steps. The bits are the same, because each augmentation processes one sample at a time.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _KEPT_PIPELINES = 64
 _KEPT_DRAWS = 64
 
 Turns = tuple[tuple[tuple[Augmented, ...], ...], ...]
-"""What an automatic augmentation does, turn by turn of the blocks around it, to each sample."""
+"""Augmentations by block iteration and sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +54,21 @@ class _Call:
 
 
 class Augmenter:
-    """Keeps the pipelines of single augmentations built."""
+    """Caches the built pipelines of single augmentations."""
 
     def __init__(self, report_making: Callable[[str], None] = lambda _: None) -> None:
-        """``report_making`` hears which augmentation is being built."""
+        """``report_making`` is called with the augmentation being built."""
         self._report_making = report_making
         self._pipelines: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
         self._drawn: OrderedDict[str, Any] = OrderedDict()
-        self._running = Lock()  # DALI may call the functions of two branches at a time
+        self._running = Lock()  # DALI may call the functions of two branches concurrently
 
     def run(
         self, node: Node, draws: Sequence[Draw], position: int, data: Batch, shape: Batch | None
     ) -> Batch:
-        """What the node gives for a batch whose first sample is the one at ``position``.
+        """The node's output for a batch whose first sample is at ``position``.
 
-        ``shape`` is what is linked to its argument of this name. Raises PipelineError.
+        ``shape`` is the input linked to its ``shape`` argument. Raises PipelineError.
         """
         count = len(data)
         call = _Call(node, draws, position, count, data.device, data.layout)
@@ -85,11 +85,11 @@ class Augmenter:
         device: Memory,
         layout: str,
     ) -> Callable[..., list[Any]]:
-        """The same for some samples of a batch of ``count``, as a function of Python.
+        """A Python function that augments some samples of a batch of ``count``.
 
-        It takes in the images, their places in the batch and what is linked to ``shape``, each a
-        list of arrays on the CPU, and gives such images; ``device`` is where they are augmented.
-        Raises PipelineError when it is called.
+        It accepts the images, their indices in the batch and the input linked to ``shape``, each as
+        a list of CPU arrays, and returns such images; ``device`` is where they are augmented.
+        Raises PipelineError when called.
         """
         call = _Call(node, draws, position, count, device, layout)
 
@@ -107,7 +107,7 @@ class Augmenter:
         return augmented
 
     def describe(self, node: Node, calls: Draws, position: int, count: int) -> Turns:
-        """What each call of the node does to each sample, in order; ``identity`` for nothing."""
+        """The augmentations each call of the node applies to each sample; ``identity`` for none."""
         return tuple(self._describe(node, draws, position, count) for draws in calls)
 
     def _describe(
@@ -123,12 +123,12 @@ class Augmenter:
         )
 
     def forget(self) -> None:
-        """Let all pipelines go."""
+        """Release all pipelines."""
         self._pipelines.clear()
         self._drawn.clear()
 
     def drawn(self, draws: Sequence[Draw], position: int, count: int) -> list[Any]:
-        """An array for each draw, of the shape [samples, ...], from the sample at ``position``."""
+        """One array [samples, ...] for each random value, from the sample at ``position`` on."""
         text = emit_draws(draws)
         key = f"{position} {count}\n{text}"
         if key not in self._drawn:
@@ -146,14 +146,14 @@ class Augmenter:
     def _run(
         self, call: _Call, places: Sequence[int], samples: list[Any], shapes: Sequence[Any] | None
     ) -> None:
-        """All steps, on samples that stand at these places of the batch: it exchanges them."""
+        """Run all steps on the samples at these batch indices, in place."""
         try:
             drawn = self.drawn(call.draws, call.position, call.count) if call.draws else []
             for step in applied_steps(call.node, drawn):
                 with self._running:
                     self._apply(call, [step[place] for place in places], samples, shapes)
         except BaseException as error:
-            self._pipelines.clear()  # one that has begun would give this batch to the next call
+            self._pipelines.clear()  # an unfinished run would output this batch in the next call
             if not isinstance(error, Exception):
                 raise
             node = call.node.id
@@ -166,12 +166,12 @@ class Augmenter:
         samples: list[Any],
         shapes: Sequence[Any] | None,
     ) -> None:
-        """One step, on all samples, which it exchanges."""
+        """Run one step on all samples, in place."""
         places: dict[str, list[int]] = {}
         for index, applied in enumerate(step):
             if applied.augmentation is not None and applied.augmentation.name != IDENTITY:
                 places.setdefault(applied.augmentation.name, []).append(index)
-        running = []  # all of them at a time: each has but a few samples
+        running = []  # all at once: each has only a few samples
         for chosen in places.values():
             augmentation = step[chosen[0]].augmentation
             pipe = self._pipeline(call, augmentation, shapes is not None)
@@ -208,7 +208,7 @@ class Augmenter:
 
 
 def _single(call: _Call, augmentation: Any, linked: bool, size: int) -> Any:
-    """One augmentation as a pipeline, fed with samples and what was drawn for them."""
+    """One augmentation as a pipeline with samples and their random values as inputs."""
     from nvidia.dali import fn, pipeline_def, types
     from nvidia.dali.auto_aug.core import signed_bin
 
@@ -236,7 +236,7 @@ def _single(call: _Call, augmentation: Any, linked: bool, size: int) -> Any:
 
 
 def _keywords(node: Node) -> dict[str, Any]:
-    """What the augmentations themselves are given."""
+    """Keyword arguments of the augmentations themselves."""
     from nvidia.dali import types
 
     given: Mapping[str, Any] = {

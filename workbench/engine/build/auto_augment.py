@@ -1,10 +1,10 @@
-"""What automatic augmentation draws, so that a preview can begin at any batch.
+"""Random values of automatic augmentation, so that a preview can start at any batch.
 
-DALI draws inside these functions, without seeds of their own (one seed for all their draws, which
-is what they offer, makes them depend on each other). So the draws are made beforehand, with the
-seeds that DALI would hand out in the script, and handed in where the functions draw.
+DALI samples inside these functions without individual seeds (their single seed argument would make
+all values dependent). Therefore the values are generated in advance, with the seeds that DALI would
+assign in the script, and substituted where the functions sample.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from workbench.graph.model import Node
 from workbench.graph.resolved import ResolvedGraph
 
 _DRAWING = ("rand_augment", "trivial_augment", "auto_augment", "core._augmentation")
-"""The modules of ``nvidia.dali.auto_aug`` that call ``fn.random.uniform``."""
+"""Modules of ``nvidia.dali.auto_aug`` that call ``fn.random.uniform``."""
 _KEPT = 32
 POLICY_OPS = ("auto_augment", OWN_POLICY)
-"""What gives each sample one of several sub-policies."""
+"""Operators that apply one of several sub-policies to each sample."""
 
 IDENTITY = "identity"
-"""The augmentation that changes nothing: what a sample has that got none."""
+"""The augmentation of samples that are left unchanged."""
 
 
 def automatic_draws(resolved: ResolvedGraph) -> Mapping[str, Draws]:
-    """For each automatic augmentation of a graph what it draws, by the node's id.
+    """Random values of each automatic augmentation of a graph, by node id.
 
-    One entry for each time that the script calls it, in order: a loop calls it several times. What
-    no script calls, in a graph with faults too, draws from any seeds.
+    One entry per call in the script, in order; a loop calls it several times. Nodes that no script
+    calls, as in faulty graphs, get arbitrary seeds.
     """
     graph, catalog = resolved.graph, resolved.catalog
     nodes = [node for node in graph.walk() if catalog[node.op].module]
@@ -80,13 +80,13 @@ class Uniform(NamedTuple):
     arguments: str
     """As source, without the seed."""
     held: int | None
-    """Its place among those of the same call when DALI holds them; None where nothing uses it."""
+    """Its index among equal calls in DALI's order; None if nothing uses its value."""
 
 
 def uniforms_of(node: Node) -> list[Uniform]:
-    """The draws that a call makes, in its order.
+    """The ``fn.random.uniform`` calls of a node, in order.
 
-    As DALI 2.4 has them in ``auto_aug``, with the lengths of the suite that the node names.
+    As in ``auto_aug`` of DALI 2.4, with the lengths of the node's suite.
     """
     sign = "values=[0, 1], dtype=types.INT32"
     if node.op in POLICY_OPS:
@@ -122,18 +122,18 @@ def uniforms_of(node: Node) -> list[Uniform]:
 
 
 def held_order(drawn: Sequence[Uniform]) -> tuple[int, ...]:
-    """The places of the draws in the call, in the order in which DALI holds them."""
+    """Indices of the calls in the order in which DALI registers them."""
     held = {each.held: place for place, each in enumerate(drawn) if each.held is not None}
     return tuple(held[place] for place in sorted(held))
 
 
 def argument_of(node: Node, name: str) -> Any:
-    """The value of an argument, or DALI's own where the node gives none."""
+    """The value of an argument, or DALI's default."""
     return node.args.get(name, AUTO_AUGMENT[node.op].args[name].default)
 
 
 def suite_of(node: Node) -> list[Any]:
-    """DALI's augmentations that a node chooses from; of ``auto_augment`` see ``policy_of``."""
+    """The augmentations a node chooses from; for ``auto_augment`` see ``policy_of``."""
     module = import_module(f"nvidia.dali.auto_aug.{AUTO_AUGMENT[node.op].module}")
     if node.op == "trivial_augment_wide":
         make = module.get_trivial_augment_wide_suite
@@ -146,7 +146,7 @@ def suite_of(node: Node) -> list[Any]:
 
 
 def policy_of(node: Node) -> Any:
-    """DALI's policy of a node of ``POLICY_OPS``."""
+    """DALI's policy object for a node of ``POLICY_OPS``."""
     if node.op == OWN_POLICY:
         return _policy(policy_module(node))
     module = import_module("nvidia.dali.auto_aug.auto_augment")
@@ -161,7 +161,7 @@ def _policy(source: str) -> Any:
 
 
 def augmentation_names(node: Node) -> tuple[str, ...]:
-    """The augmentations that a sample may get at a node, in DALI's order."""
+    """The augmentations that a node may apply, in DALI's order."""
     if node.op not in POLICY_OPS:
         return tuple(each.name for each in suite_of(node))
     return (*(name for name in policy_of(node).augmentations if name != IDENTITY), IDENTITY)
@@ -179,9 +179,9 @@ def _translation(node: Node) -> dict[str, Any]:
 def _seeds(
     source: str, seed: int, held: tuple[tuple[str, tuple[int, ...]], ...], seeded: frozenset[str]
 ) -> Mapping[str, list[Mapping[int, int]]]:
-    """For each node, call by call, the seeds of its draws by their places in the call.
+    """The seeds of each node's random values by index, call by call.
 
-    As the pipeline hands them out: a draw that nothing uses gets none.
+    As the pipeline assigns them: unused values get none.
     """
     from nvidia.dali import fn, types
 
@@ -194,7 +194,7 @@ def _seeds(
         for place in wanted[node]:
             name = f"{node}.{call}.{place}"
             drawn = fn.random.uniform(range=[0, 1], dtype=types.FLOAT, name=name)
-            data = fn.pad(data, fill_value=drawn)  # DALI holds what feeds it, then the draw
+            data = fn.pad(data, fill_value=drawn)  # DALI registers the inputs first
         return data
 
     compiled = CompiledSource(Code(source, {}))
@@ -220,21 +220,21 @@ def _seeds(
 
 
 def run_as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as it is: DALI translates what a pipeline with conditionals calls."""
+    """Exclude a function from DALI's AutoGraph conversion of conditionals."""
     from nvidia.dali.pipeline import do_not_convert
 
     return do_not_convert(function)  # type: ignore[no-any-return]
 
 
 _heard = ContextVar[Callable[[str], None] | None]("_heard", default=None)
-"""Is called with the progress while DALI builds an automatic augmentation."""
+"""Callback for the progress while DALI builds an automatic augmentation."""
 
 
 @contextmanager
 def making_heard(listener: Callable[[str], None]) -> Iterator[None]:
     """Call ``listener`` with the progress while DALI builds automatic augmentations.
 
-    DALI builds every augmentation again for each place of a sub-policy: up to some seconds.
+    DALI builds every augmentation again for each position in a sub-policy: up to some seconds.
     """
     token = _heard.set(listener)
     try:
@@ -245,9 +245,9 @@ def making_heard(listener: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def handing_in(draws: Sequence[Any], node: str = "", places: int = 0) -> Iterator[None]:
-    """Automatic augmentation takes these draws, in their order, instead of its own.
+    """Make automatic augmentation use these random values, in order, instead of its own.
 
-    With ``places``, the number of places of the node's sub-policies, the progress is reported.
+    With ``places``, the number of positions in the node's sub-policies, progress is reported.
     """
     listener = _heard.get()
     if places and listener is not None:
@@ -275,7 +275,7 @@ def _told(node: str, places: int, listener: Callable[[str], None]) -> Iterator[N
     def tell() -> None:
         listener(f"building {node}, {next(place)} of {places}")
 
-    def pretty_select(*args: Any, **kwargs: Any) -> Any:  # DALI translates it as its own
+    def pretty_select(*args: Any, **kwargs: Any) -> Any:  # DALI converts it as its own code
         tell()
         return select(*args, **kwargs)
 
@@ -287,7 +287,7 @@ def _told(node: str, places: int, listener: Callable[[str], None]) -> Iterator[N
 
 
 class _Functions:
-    """``nvidia.dali.fn``, but what is drawn is there already."""
+    """``nvidia.dali.fn`` with predetermined random values."""
 
     def __init__(self, functions: Any, waiting: list[Any]) -> None:
         self._functions = functions
@@ -302,36 +302,36 @@ class _Random:
         self.uniform = uniform
 
 
-# What automatic augmentation does to each sample of a batch, by what was drawn for it.
+# The effect of automatic augmentation on each sample, from its random values.
 #
-# Runs inside the worker process only.
+# Used in the worker process only.
 
 _NO_MAGNITUDE = 0
 
 
 class Applied(NamedTuple):
-    """What one step does to one sample."""
+    """The effect of one step on one sample."""
 
     augmentation: Any
-    """DALI's; None where the step does nothing."""
+    """DALI's augmentation; None if the step has no effect."""
     magnitude: int
-    """A step of the augmentation's range."""
+    """Index of a magnitude in the augmentation's range."""
     sign: int
-    """1 for the negative magnitude, where the augmentation takes a sign."""
+    """1 for a negative magnitude, if the augmentation has a sign."""
 
 
 class Augmented(NamedTuple):
-    """An augmentation that a sample got."""
+    """An augmentation applied to a sample."""
 
     name: str
     text: str
-    """With its magnitude, where it has one: ``rotate -27``."""
+    """With its magnitude, if it has one: ``rotate -27``."""
 
 
 def applied_steps(node: Node, drawn: Sequence[Any]) -> list[list[Applied]]:
-    """For each step of a call what it does to each sample, by what was drawn for the batch.
+    """For each step of a call its effect on each sample, from the batch's random values.
 
-    ``drawn`` has the arrays of ``uniforms_of``, each of the shape [samples, ...].
+    ``drawn`` has the arrays of ``uniforms_of``, each of shape [samples, ...].
     """
     if node.op in POLICY_OPS:
         return _policy_steps(node, drawn)
@@ -382,16 +382,16 @@ def _policy_steps(node: Node, drawn: Sequence[Any]) -> list[list[Applied]]:
 
 
 def bins_of(node: Node) -> int:
-    """How many steps each magnitude has."""
+    """Number of magnitude bins."""
     if node.op in POLICY_OPS:
         return int(policy_of(node).num_magnitude_bins)
     return int(argument_of(node, "num_magnitude_bins"))
 
 
 def strength_of(applied: Applied, bins: int) -> float | None:
-    """The magnitude, with its sign, as far from the range's beginning as its step of ``bins``.
+    """The signed magnitude of a bin, as distance from the start of the range.
 
-    In the augmentation's own unit: degrees, pixels, shares. None for what has no magnitude.
+    In the augmentation's own unit: degrees, pixels or fractions. None without a magnitude.
     """
     augmentation = applied.augmentation
     if augmentation.mag_range is None:
@@ -402,8 +402,8 @@ def strength_of(applied: Applied, bins: int) -> float | None:
 
 
 def in_words(applied: Applied, bins: int) -> Augmented:
-    """The same as a person reads it."""
+    """The effect as text."""
     strength = strength_of(applied, bins)
     name = str(applied.augmentation.name)
-    # added to 0, for -0.0 is read as a turn to the other side
+    # 0 is added because -0.0 would read as the other direction
     return Augmented(name, name if strength is None else f"{name} {0 + strength:.3g}")

@@ -1,10 +1,10 @@
-"""Functions of the user as a preview runs them: what they are given and give is checked.
+"""Checks of the arguments and results of user functions in a preview.
 
-DALI looks at little: it reads complex numbers and foreign byte orders as plain floats, takes the
-first of several arrays where it expects one, and hands out its own buffers, in which a function can
-write what other operators read. All of that would differ from what a person sees, and is refused.
+DALI checks little: it reads complex numbers and foreign byte orders as plain floats, uses the first
+of several arrays where it expects one, and passes its own buffers, into which a function can write
+what other operators read. Each of these would silently change results, so it is rejected.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from workbench.emit.core.own_code import nodes_within
 from workbench.graph.model import Node
 
 _KINDS = "biuf"
-"""NumPy's letters of the types that DALI has: bool, whole numbers, floats."""
+"""NumPy's kind codes of DALI's types: bool, integers, floats."""
 _WIDEST = 8
-"""Bytes of a number."""
+"""Maximum bytes per number."""
 _LONGEST = 80
 
 
 class FunctionMisuseError(TypeError):
-    """What a function gave, or wrote, and what is wanted instead; without its name."""
+    """Describes an invalid result or write of a function, without its name."""
 
 
 class FunctionChecks:
-    """The functions that some nodes call, checked in the namespace of their source.
+    """User functions of some nodes, checked in the namespace of their source.
 
-    ``active`` is false while they are timed.
+    ``active`` is False while they are timed.
     """
 
     def __init__(self, namespace: MutableMapping[str, Any], nodes: Iterable[Node]) -> None:
@@ -46,9 +46,9 @@ class FunctionChecks:
                 namespace[name] = self.checked(function, node)
 
     def checked(self, function: Callable[..., Any], node: Node) -> Callable[..., Any]:
-        """The function, with what it gives compared with what the node's arguments say.
+        """Wrap the function to compare its result with the node's arguments.
 
-        Raises FunctionMisuseError when it is called.
+        Raises FunctionMisuseError when called.
         """
         count = int(str(node.args.get("num_outputs", 1)))
         found = node.args.get("output_layouts")
@@ -66,8 +66,8 @@ class FunctionChecks:
                 pairs = zip(before if whole else [before], after, strict=True)
                 if not all(np.array_equal(_bytes(one), _bytes(other)) for one, other in pairs):
                     raise FunctionMisuseError(
-                        "wrote into an array that it was given, which other operators read. "
-                        "Let it change a copy: image = image.copy()"
+                        "wrote into an input array, which other operators read. Change a "
+                        "copy instead: image = image.copy()"
                     )
             _check(returned, count, layouts, whole)
             return returned
@@ -76,7 +76,7 @@ class FunctionChecks:
 
 
 def describe(value: Any) -> str:
-    """What a value is, in a few words."""
+    """Describe a value in a few words."""
     if value is None:
         return "None (is there a return missing?)"
     if isinstance(value, np.ndarray):

@@ -1,7 +1,7 @@
-"""Exported programs in the caller's own process: a pipeline or a loader, on explicit request alone.
+"""Exported programs in the caller's own process: a pipeline or a loader, on explicit request only.
 
-Everything else runs in the worker. Whoever asks for these takes DALI into the kernel: what ends
-DALI ends it too.
+Everything else runs in the worker. Callers load DALI into their own process, which a crash in DALI
+ends too.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ _numbers = itertools.count()
 
 
 def import_program(graph: Graph, target: str, data: Datasets) -> ModuleType:
-    """The program that a target makes of a graph, imported.
+    """Import the program that a target exports for a graph.
 
-    Its source lies in a temporary file as long as the module is there: DALI reads it again. Raises
-    as ``export``, and ImportError where the program's library is not installed.
+    Its source is kept in a temporary file while the module exists, because DALI reads it again.
+    Raises as ``export``, and ImportError if the program's library is not installed.
     """
     made = export(graph, target, data=data, facts={}, plain=True)
     folder = tempfile.TemporaryDirectory(prefix="workbench-program-")
@@ -80,11 +80,11 @@ def import_program(graph: Graph, target: str, data: Datasets) -> ModuleType:
 
 
 def build_pipeline(graph: Graph, data: Datasets, **options: Any) -> Any:
-    """DALI's pipeline of a graph, built: what ``build_pipeline`` of the exported script gives.
+    """Build DALI's pipeline of a graph with ``build_pipeline`` of the exported script.
 
-    Of a graph with several pipelines side by side a list of them. ``options`` are those of that
-    function, such as ``batch_size`` and ``device``. Raises
-    GraphFaultsError where the graph cannot run and DataError for the data.
+    For a graph with several parallel pipelines, a list of them. ``options`` are those of that
+    function, such as ``batch_size`` and ``device``. Raises GraphFaultsError if the graph cannot run
+    and DataError for the data.
     """
     return _built(_build_function(import_program(graph, "script", data)), graph, data, options)
 
@@ -109,7 +109,7 @@ def make_loader(
         )
     require_library(library, f"w.loader({library!r})")
     program = import_program(graph, LIBRARIES[library], data)
-    if library == "jax":  # its loader builds a pipeline for each device
+    if library == "jax":  # its loader builds one pipeline per device
         made = _built(program.Loader, graph, data, options)
     else:
         built = _built(_build_function(program), graph, data, options)
@@ -119,7 +119,7 @@ def make_loader(
                 _ArrayBatches(built, graph, data), tuple(graph.outputs), epochs, data
             )
         turn = {"checkpoint": options.get("checkpoint")} if isinstance(built, list) else {}
-        with _bad_files_told(data):  # some begin to read
+        with _bad_files_told(data):  # some start to read
             made = program.Loader(built, **turn)
     return KernelLoader(made, tuple(graph.outputs), epochs, data)
 
@@ -154,11 +154,11 @@ def loader(
 class KernelLoader:
     """Batches as tuples, in the order of the graph's outputs.
 
-    ``len`` is the number of batches of an epoch. All batches of ``jax`` have one size: at the end
-    of an epoch the last sample is repeated, and ``valid`` of ``loader.batches`` says which count.
-    An epoch that is left early continues with the next ``iter``; one loader has one iterator at a
+    ``len`` is the number of batches per epoch. All batches of ``jax`` have one size: at the end of
+    an epoch the last sample is repeated, and ``valid`` of ``loader.batches`` marks the real ones.
+    An epoch that is left early continues with the next ``iter``; a loader has one iterator at a
     time, and an older one raises RuntimeError. A file that cannot be read or decoded raises
-    DataError, which says how the bad files are left out.
+    DataError, which explains how to exclude bad files.
 
     ::
 
@@ -179,9 +179,9 @@ class KernelLoader:
         return len(self.batches)
 
     def checkpoint(self) -> Any:
-        """Where it stands: what ``checkpoint=`` of another loader of the same graph goes on from.
+        """Its position, for ``checkpoint=`` of another loader of the same graph.
 
-        Raises ArgumentError where the loader was not made with ``resumable=True``::
+        Raises ArgumentError if the loader was created without ``resumable=True``::
 
             loader = wb.loader(g, "photos", resumable=True)
             rest = wb.loader(g, "photos", resumable=True, checkpoint=loader.checkpoint())
@@ -190,7 +190,7 @@ class KernelLoader:
             return self.batches.checkpoint()
         except (AttributeError, RuntimeError, ValueError) as error:
             raise ArgumentError(
-                f"This loader keeps no checkpoints ({error}). Make it with resumable=True."
+                f"This loader has no checkpoints ({error}). Create it with resumable=True."
             ) from error
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
@@ -246,7 +246,7 @@ class _ArrayBatches:
 
 @contextmanager
 def _bad_files_told(data: Datasets) -> Iterator[None]:
-    """Raise DataError with the remedy where DALI fails on a file of the data."""
+    """Raise DataError with a fix if DALI fails on a file of the data."""
     try:
         yield
     except RuntimeError as error:
@@ -260,12 +260,12 @@ def _bad_files_told(data: Datasets) -> Iterator[None]:
         ]
         raise DataError(
             f"A file of the data cannot be read or decoded: {plain_reason(error)}. Run "
-            f"{' and '.join(remedies)}, and read what it writes in the place of the data."
+            f"{' and '.join(remedies)}, and use the result as the data."
         ) from error
 
 
 def _build_function(program: ModuleType) -> Callable[..., Any]:
-    """What builds a program's pipeline; of several side by side, all of them."""
+    """The function that builds a program's pipeline, or all of its parallel pipelines."""
     found: Callable[..., Any] = getattr(program, "build_pipelines", None) or program.build_pipeline
     return found
 
@@ -273,7 +273,7 @@ def _build_function(program: ModuleType) -> Callable[..., Any]:
 def _built(
     build: Callable[..., Any], graph: Graph, data: Datasets, options: Mapping[str, Any]
 ) -> Any:
-    """What a function of a program builds. Options are settings of the graph, checked as these."""
+    """Call a build function of a program. Options are checked like settings of the graph."""
     require_names(build_pipeline.__name__, options, signature(build))
     settings = {f.name: options[f.name] for f in fields(graph.settings) if f.name in options}
     _require_shard(options)
@@ -289,8 +289,8 @@ def _require_shard(options: Mapping[str, Any]) -> None:
     shard, count = options.get("shard_id", 0), options.get("num_shards", 1)
     if not (WHOLE.fits(shard) and WHOLE.fits(count) and 0 <= shard < count):
         raise ArgumentError(
-            f"shard_id is {shown(shard)} of num_shards {shown(count)}. Give whole numbers, the "
-            "shard from 0 to one less than there are."
+            f"shard_id is {shown(shard)} of num_shards {shown(count)}. Use integers, the "
+            "shard from 0 to num_shards - 1."
         )
 
 

@@ -1,6 +1,6 @@
-"""Emitted source -> a built DALI pipeline, and DALI's errors -> the node that made them.
+"""Build DALI pipelines from emitted source, and attribute DALI's errors to nodes.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _UNEQUAL_SHAPES = re.compile(r"Can't broadcast shapes: *\n([\dx ]+) \(d=.*\n([\d
 _PER_CHANNEL = "The number of per-channel arguments should match the number of channels"
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _REFUSED = os.strerror(errno.EAGAIN)
-"""All that C++ says where a thread is refused, for want of memory too."""
+"""C++'s only message if a thread cannot be created, also for lack of memory."""
 _DIVERGENT = re.compile(
     r"Divergent data found.*Found distinct ([\w ]+): ([^\n]*?)\.?(?:\n|$)", re.DOTALL
 )
@@ -44,11 +44,11 @@ _FILE = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 class CompiledSource:
-    """The namespace of an emitted source, under a file name of its own.
+    """The namespace of an emitted source, compiled under a unique file name.
 
-    The name appears in DALI's error messages; ``error`` maps it back to the node. Of equal
-    functions with conditionals DALI translates the first only, and names its file, with the same
-    lines, for all of them.
+    The name appears in DALI's error messages; ``error`` maps it back to the node. DALI converts
+    only the first of several equal functions with conditionals, and uses its file name, with the
+    same lines, for all of them.
     """
 
     def __init__(self, source: Code) -> None:
@@ -66,9 +66,9 @@ class CompiledSource:
         return self.namespace[name]
 
     def build(self, data: Datasets, device: str) -> list[Any]:
-        """The built pipelines of a script, most often one.
+        """Build the pipelines of a script, usually one.
 
-        A script that names its files itself is given no data.
+        A script that names its files itself receives no data.
         """
         several = self.namespace.get("build_pipelines")
         builder = several or self["build_pipeline"]
@@ -78,14 +78,14 @@ class CompiledSource:
         return built if several else [built]
 
     def batches(self, pipes: Sequence[Any]) -> Iterator[Any]:
-        """What the pipelines of a script give, batch after batch, in the order of the script."""
+        """Outputs of a script's pipelines, batch after batch, in the order of the script."""
         if in_turns := self.namespace.get("in_turns"):
             found: Iterator[Any] = in_turns(pipes)
             return found
         return iter(pipes[0].run, None)
 
     def error(self, error: Exception) -> PipelineError:
-        """The same failure in the user's terms: the node that made it, and DALI's own reason."""
+        """Convert a failure to the user's terms: the node, and DALI's own reason."""
         node = None
         frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
         quoted = [(name, int(line)) for name, line in _FILE.findall(str(error))]
@@ -102,7 +102,7 @@ class CompiledSource:
         return PipelineError(where + (reason or plain_reason(error)), node)
 
     def _differing(self, block: str, what: str, found: str) -> PipelineError:
-        """Branches that cannot be merged: only what a function of the user gives is not known."""
+        """Branches that cannot be merged because of a user function; all else is checked."""
         around = self.source.lines[block]
         functions = [
             node
@@ -112,11 +112,14 @@ class CompiledSource:
             and _OWN.search(self.source.excerpt([node]))
         ]
         if len(functions) != 1:
-            words = f"{block}: its branches differ in {what}: {found}. Wanted is the same in all"
+            words = (
+                f"{block}: its branches differ in {what}: {found}. They must be equal in all "
+                "branches"
+            )
             return PipelineError(words, block)
         return PipelineError(
-            f"{functions[0]}: its function gives another {what.removesuffix('s')} than the other "
-            f"branch of {block}: {found}. Wanted is the same in all",
+            f"{functions[0]}: its function returns another {what.removesuffix('s')} than "
+            f"the other branch of {block}: {found}. They must be equal in all branches",
             functions[0],
         )
 
@@ -125,12 +128,12 @@ class CompiledSource:
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether host or GPU memory ran out, in the words of Python, C++, CUDA or the workbench."""
+    """Whether host or GPU memory ran out, from messages of Python, C++, CUDA or the workbench."""
     return bool(_MEMORY.search(f"{type(error).__name__}: {error}"))
 
 
 def out_of_memory(nodes: Sequence[str]) -> str:
-    """What to say then; ``nodes`` are those that ran."""
+    """The error message if memory ran out while ``nodes`` ran."""
     where = f" while it ran {', '.join(nodes)}" if nodes else ""
     limit = f" {memory_limit_words()}".rstrip()
     return (
@@ -139,13 +142,13 @@ def out_of_memory(nodes: Sequence[str]) -> str:
 
 
 def without_quotes(text: str) -> str:
-    """A message without the lines of code that DALI puts before it where it translates them."""
+    """Remove the code lines that DALI adds to messages of converted functions."""
     *_, after = _QUOTED.split(text)
     return after
 
 
 def plain_reason(error: Exception) -> str:
-    """DALI's message without its tracebacks, C++ context and assertion text."""
+    """DALI's message without tracebacks, C++ context and assertion text."""
     text = without_quotes(str(error))
     _, mark, after = text.rpartition("encountered:")
     text = _AFTER.sub("", after if mark else text).strip()
@@ -153,25 +156,26 @@ def plain_reason(error: Exception) -> str:
     text = _ASSERT.sub("", text).strip()
     if few := _SHARDS.search(text):
         return (
-            f"it reads {few[1]} sample{'s' * (few[1] != '1')}, and each of {few[2]} shards needs "
-            "one at least. Give more files, or fewer pipelines"
+            f"it reads {few[1]} sample{'s' * (few[1] != '1')}, fewer than its {few[2]} "
+            "shards. Use more files, or fewer pipelines"
         )
     if _PER_CHANNEL in text:
         return (
-            "its mean or std has another number of elements than what it is fed has channels. Give "
-            "a number for each channel, or one for all"
+            "its mean or std has another length than the number of channels of its "
+            "input. Use one number per channel, or one for all"
         )
     if outside := _OUTSIDE.search(text):
         return (
             f"the window of {outside[2]} {OUTSIDE} {outside[1]} (height x width x "
-            "channels). Give a smaller window, resize before it, or set out_of_bounds_policy to pad"
+            "channels). Use a smaller window, resize before it, or set "
+            "out_of_bounds_policy to pad"
         )
     if unequal := _UNEQUAL_SHAPES.search(text):
         return (
             f"its operands have the shapes {unequal[1]} and {unequal[2]} in one sample. Resize "
             "both to one size before it"
         )
-    if not text and condition is not None:  # an assertion without words
+    if not text and condition is not None:  # an assertion without a message
         return f"DALI asserts that {condition[1]}"
     if text == _REFUSED:
         refusal = describe_refusal(BlockingIOError(errno.EAGAIN, text))
@@ -179,7 +183,7 @@ def plain_reason(error: Exception) -> str:
     return text or type(error).__name__
 
 
-# Why a function of the user failed: its own lines in DALI's message, or a missing package.
+# Why a user function failed: its own lines in DALI's message, or a missing package.
 
 _FAILED = re.compile(
     r"DLTensorPythonFunction error: (?P<error>.*?)"
@@ -195,11 +199,11 @@ _DIMENSIONS = "All samples in the batch should have the same number of dimension
 _LONGEST = 600
 _MISUSED = re.compile(rf"^(?:\w+\.)*{FunctionMisuseError.__name__}: ")
 _OURS = re.compile(rf"^(?:\w+\.)*{PipelineError.__name__}: (?:\w+: )?")
-"""What the engine's own function raised, with its node: automatic augmentation in a block."""
+"""Error of the engine's own function, with its node: automatic augmentation in a block."""
 
 
 def function_failure(message: str, filename: str, text: str) -> str | None:
-    """What to say of a failure of a function that an emitted source defines; None where it is none.
+    """Explain a failure of a function defined in an emitted source; None for other failures.
 
     ``message`` is DALI's, ``filename`` the name under which the source ``text`` was compiled. The
     line is counted from the function's ``def``, and quoted.
@@ -239,7 +243,7 @@ def _told_by_dali(message: str) -> str | None:
 
 
 def _definition(lines: list[str], number: int) -> tuple[str, int]:
-    """The function at the top level around a line, and the line of its ``def``."""
+    """The top-level function around a line, and the line of its ``def``."""
     for at in range(number, 0, -1):
         if (found := _DEFINED.match(lines[at - 1])) is not None:
             return found[1], at
@@ -254,7 +258,7 @@ _INSTALL = {
 
 
 def missing_package_words(error: BaseException) -> str | None:
-    """Which package is missing and how to get it; None where the error says nothing of that."""
+    """Name a missing package and how to install it; None for other errors."""
     if not isinstance(error, ModuleNotFoundError) or not error.name:
         return None
     package = error.name.partition(".")[0]

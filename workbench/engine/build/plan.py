@@ -1,7 +1,7 @@
-"""What a run of a graph consists of: the nodes, the parts they run in, and the key of each.
+"""Plan of a run: the nodes, the parts they run in, and the cache key of each.
 
-The key is made of a node's emitted call, of where it stands in the data, and of the keys of its
-inputs: an output under the same key is the same bits.
+The key consists of a node's emitted call, its position in the data, and the keys of its inputs:
+outputs with equal keys have equal bits.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import decodes, is_decoder
 from workbench.sources import Dataset, Datasets
 
-# Where a run is cut into pipelines.
+# Partition of a run into pipelines.
 #
-# At a source, which runs by itself so that bad files can be told apart; at a decoder, because
-# building a mixed one costs 1.6 s (measured with 2.4.0) and it can stay built while the others
-# change; at a block, whose pipeline DALI makes from its Python source (38 ms); and at an automatic
-# augmentation, which runs without one (``augmenter.py``). What lies between runs as one.
+# Cut at a source, which runs alone so that bad files can be identified; at a decoder, because
+# building a mixed one costs 1.6 s (measured with 2.4.0) and it stays built while the others change;
+# at a block, whose pipeline DALI builds from its Python source (38 ms); and at an automatic
+# augmentation, which runs without a pipeline (``augmenter.py``). Everything in between runs as one.
 
 PartKind = Literal["source", "decoder", "block", "automatic", "operators"]
 
 
 def kind_of(node: Node, catalog: Catalog) -> PartKind:
-    """What kind of part a node runs in."""
+    """The kind of part that a node runs in."""
     if isinstance(node, Source):
         return "source"
     if node.bodies:
@@ -51,10 +51,10 @@ def kind_of(node: Node, catalog: Catalog) -> PartKind:
 
 
 def partition(nodes: Sequence[Node], catalog: Catalog) -> tuple[tuple[Node, ...], ...]:
-    """Nodes in running order, as parts in running order: each needs only those before it.
+    """Partition nodes in topological order so that each part depends only on previous ones.
 
     Decoders that can run together do, and so do operators; a source, a block or an automatic
-    augmentation is alone. An operator waits for the part in which it is first needed.
+    augmentation is alone. An operator is in the part in which it is first needed.
     """
     kinds = {node.id: kind_of(node, catalog) for node in nodes}
     level: dict[str, int] = {}
@@ -84,7 +84,7 @@ def partition(nodes: Sequence[Node], catalog: Catalog) -> tuple[tuple[Node, ...]
 
 
 def _joined(kind: PartKind, other: PartKind) -> bool:
-    """Whether a node may run in the part of what feeds it."""
+    """Whether a node may run in the part of its inputs."""
     return kind == other == "operators"
 
 
@@ -92,9 +92,9 @@ def _joined(kind: PartKind, other: PartKind) -> bool:
 class Plan:
     """The first ``count`` samples of batch ``batch`` (from 0), up to some outputs of a graph.
 
-    ``count`` is the whole batch where a node looks across samples; ``wanted`` are asked for.
-    ``nodes`` are those of the graph that the outputs depend on, in running order; ``keys`` has an
-    entry for each by id. ``parts`` are the nodes that run together, in order.
+    ``count`` is the whole batch if a node depends on other samples; ``wanted`` are the requested
+    ports. ``nodes`` are those that the outputs depend on, in topological order; ``keys`` has their
+    cache keys by id. ``parts`` are the nodes that run together, in order.
     """
 
     resolved: ResolvedGraph
@@ -103,14 +103,14 @@ class Plan:
     count: int
     wanted: int
     repeat: int | None
-    """The place in the batch whose file stands at every place, or None."""
+    """Index of the file used for every sample, or None."""
     versions: Mapping[str, str]
-    """What each dataset was like when it was read."""
+    """State of each dataset when it was read."""
     nodes: tuple[Node, ...]
     parts: tuple[tuple[Node, ...], ...]
     keys: dict[str, str]
     draws: Mapping[str, Draws]
-    """What automatic augmentation draws, by the node's id."""
+    """Random values of automatic augmentation, by node id."""
 
     @property
     def graph(self) -> Graph:
@@ -119,31 +119,31 @@ class Plan:
 
     @property
     def devices(self) -> Mapping[str, Device]:
-        """Where each node of the graph runs, by id."""
+        """The device of each node, by id."""
         return self.resolved.devices
 
     @property
     def position(self) -> int:
-        """How many samples come before this batch: where random operators stand."""
+        """Number of samples before this batch: the position of random operators."""
         return self.batch * self.graph.settings.batch_size
 
     @property
     def version(self) -> str:
-        """What all data were like together."""
+        """Combined state of all data."""
         return " ".join(f"{name}={version}" for name, version in self.versions.items())
 
     def feeds_alone(self, port: Port) -> str:
-        """The operator to which encoded data go, where it is one and no other; else empty."""
+        """The operator that encoded data feed, if there is exactly one; else empty."""
         decoder = self.decoder_of(port)
         return "" if decoder is None else decoder.op
 
     def decoder_of(self, port: Port) -> Node | None:
-        """The first node that encoded data feed, if all that they feed have the same operator."""
+        """The first node that encoded data feed, if all of them have the same operator."""
         fed = [node for node in self.nodes if port in node.inputs.values()]
         return fed[0] if len({node.op for node in fed}) == 1 else None
 
     def dataset(self, source: Source) -> Dataset | None:
-        """What a source reads; None for one that names its data itself."""
+        """The dataset of a source; None if it names its data itself."""
         name = parameter_of(source)
         return None if name is None else self.data[name]
 
@@ -157,7 +157,7 @@ def make_plan(
     repeat: int | None = None,
     versions: Mapping[str, str] | None = None,
 ) -> Plan:
-    """The plan for a graph. ``count`` is cut to the batch size."""
+    """Plan a run of a graph. ``count`` is limited to the batch size."""
     graph, catalog = resolved.graph, resolved.catalog
     ordered, _ = topological(graph)
     needed = ancestors(graph, list(taps))
@@ -183,7 +183,7 @@ def make_plan(
         else {},
     )
     for node in nodes:
-        # Inputs stand in the call as their keys: what a node is called changes no bits.
+        # Inputs appear in the call as their keys, because node names do not change the bits.
         ports = output_ports(node, catalog[node.op])
         emitter.names |= {port: port.output for port in ports}
         emitter.names |= {
@@ -195,20 +195,20 @@ def make_plan(
 
 
 class _KeyEmitter(Emitter):
-    """Writes lines that are only hashed: names for a reader would be found in vain."""
+    """Writes lines that are only hashed, without generating readable names."""
 
     def name_ports(self) -> None:
         self.names = unique_names(self.every_node(), self.catalog)
 
 
 def depends_on_whole_batch(node: Node, catalog: Catalog) -> bool:
-    """Whether what a node gives for one sample depends on the others of the batch."""
+    """Whether a node's output for one sample depends on other samples of the batch."""
     by_value = node.op == "normalize" and bool(node.args.get("batch", False))
     return catalog[node.op].whole_batch or by_value
 
 
 def draws_random_numbers(node: Node, catalog: Catalog) -> bool:
-    """Whether a node, or one inside it, draws random numbers."""
+    """Whether a node, or one inside it, uses random numbers."""
     inner = (each for body in node.bodies.values() for each in body.nodes)
     spec = catalog[node.op]
     return (

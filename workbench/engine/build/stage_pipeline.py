@@ -1,6 +1,6 @@
-"""Some nodes of a graph as one built pipeline, through emitted source.
+"""Some nodes of a graph as one built pipeline, from emitted source.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from workbench.graph.model.ports import output_ports, used_inputs
 
 THREADS = min(8, usable_cores())
 GPU_THREADS = min(2, usable_cores())
-"""Of a pipeline whose work is on the GPU: each further six took 0.7 ms of a change on an H200."""
+"""Threads of a pipeline that works on the GPU: six more cost 0.7 ms per change on an H200."""
 
 
 class Stage:
-    """A pipeline that gives every output of ``nodes``, fed with what other nodes gave."""
+    """A pipeline that outputs every port of ``nodes``; its inputs are outputs of other nodes."""
 
     def __init__(
         self,
@@ -38,11 +38,11 @@ class Stage:
         positions: Mapping[str, int] | None = None,
         apply: Callable[..., Callable[..., Any]] | None = None,
     ) -> None:
-        """``known`` has at least what feeds the nodes from outside. Builds nothing yet.
+        """``known`` has at least the external inputs of the nodes. Builds nothing yet.
 
-        ``positions`` says for each scope how many samples came to it in earlier batches. Without
-        ``threads`` it has as many as suit a preview. ``apply`` is ``Augmenter.function``, where
-        automatic augmentation in blocks is not to be built as part of the pipeline.
+        ``positions`` has for each scope the number of samples in earlier batches. ``threads``
+        defaults to a number suitable for previews. With ``apply``, which is ``Augmenter.function``,
+        automatic augmentation in blocks is not built into the pipeline.
         """
         inside, catalog = {node.id for node in nodes}, plan.resolved.catalog
         fed = [port for node in nodes for port in used_inputs(node, catalog)]
@@ -109,11 +109,11 @@ class Stage:
         self._pipe = pipe
 
     def _automatic(self, node: str, number: int) -> Callable[..., Any]:
-        """A call of an automatic augmentation as it is set when it runs."""
+        """A call of an automatic augmentation with its current settings."""
         return lambda *given: self._applied[node][number](*given)
 
     def adopt(self, other: Stage) -> None:
-        """Augment automatically as a stage of the same key does: nothing is built for it."""
+        """Reuse the automatic augmentation of a stage with the same key, without a build."""
         self._applied = other._applied
 
     @property
@@ -122,7 +122,7 @@ class Stage:
         return self._pipe is not None
 
     def feed(self, known: Mapping[Port, Batch]) -> None:
-        """Hand in the inputs of the next run."""
+        """Set the inputs of the next run."""
         with self._blaming():
             for port in self.feeds:
                 self._pipe.feed_input(str(port), known[port].data)
@@ -130,14 +130,14 @@ class Stage:
                 self._pipe.feed_input(str(SAMPLE), np.arange(self._plan.count, dtype=np.int32))
 
     def run(self) -> dict[Port, Batch]:
-        """One batch; it is ready when this returns. Raises PipelineError with the node."""
+        """Run one batch and wait until it is ready. Raises PipelineError with the node."""
         with self._blaming():
             outputs = self._pipe.run()
         return {port: _batch(output) for port, output in zip(self.outputs, outputs, strict=True)}
 
     @contextmanager
     def unchecked(self) -> Iterator[None]:
-        """Meanwhile the user's functions run as in a script: for the time that they take."""
+        """Run user functions unchecked, as in a script, to measure their time."""
         assert self._checks is not None
         self._checks.active = False
         try:

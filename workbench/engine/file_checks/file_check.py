@@ -1,6 +1,6 @@
-"""One file looked at: by its header, or by DALI decoding it. No file is changed.
+"""Check one file by its header, or by decoding it with DALI. No file is changed.
 
-What decodes runs inside the worker process only: a damaged file may end its process.
+Decoding is used in the worker process only, because a damaged file may crash it.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ _ENDINGS = {
     "WEBP": (".webp",),
 }
 _TRAILERS = {"JPEG": b"\xff\xd9", "MPO": b"\xff\xd9", "PNG": b"IEND"}
-"""Bytes at the end of a complete file, by format."""
+"""Last bytes of a complete file, by format."""
 _TAIL = 12
 _READ_AT_ONCE = 2**20
 _METADATA = re.compile(
     r"iCCP|sRGB|cHRM|gAMA|tEXt|zTXt|iTXt|tIME|eXIf|pHYs|bKGD|sBIT|unknown field|ICC", re.IGNORECASE
 )
-"""Warnings about what is no pixel."""
+"""Warnings about metadata rather than pixels."""
 _FALLBACK = re.compile(r"not supported|unsupported", re.IGNORECASE)
 """Messages of a decoder after which nvImageCodec tries the next, which may succeed."""
 _ROUNDING = 4
-"""Levels by which two decoders of YCbCr differ."""
+"""Levels by which two YCbCr decoders may differ."""
 _NOISE = re.compile(r"\x1b\[[0-9;]*m|^\[[A-Z]+\] |^libpng warning: |\(\d+@\S+\) global \S+ ")
 _KEY = "file_check"
 
 
 def check_header(file: Sample) -> CheckedFile:
-    """Look at a file's header and end (about 60 µs)."""
+    """Check a file's header and end (about 60 µs)."""
     if file.fault:
         kind = "unreadable" if file.counted else "of no sample"
         return CheckedFile(file.name, findings=(Finding(kind, file.fault),))
@@ -92,7 +92,7 @@ def _unreadable_kind(path: str) -> str:
 
 
 def _look(image: ImageFile.ImageFile, file: Sample) -> Iterator[Finding]:
-    """What an open image's header and end tell."""
+    """Findings in an open image's header and end."""
     kind = str(image.format)
     if kind in _TRAILERS and not _has_trailer(image.fp, _TRAILERS[kind]):
         yield Finding("cut short", f"ends early: the end of the {kind} is missing")
@@ -110,20 +110,20 @@ def _look(image: ImageFile.ImageFile, file: Sample) -> Iterator[Finding]:
         yield Finding("CMYK", "CMYK, as printers take it")
     turned = orientation(image)
     if turned not in (None, 0, 1):
-        yield Finding("EXIF turned", f"to be turned before it is shown (EXIF orientation {turned})")
+        yield Finding("EXIF turned", f"to be rotated before display (EXIF orientation {turned})")
     if kind != "MPO" and getattr(image, "is_animated", False):
-        yield Finding("animated", "several pictures; the first is decoded")
+        yield Finding("animated", "several images; the first is decoded")
     if wrong := misread_reason(image):
         yield Finding("wrong pixels", wrong)
     yield from targets_fit(file, image)
 
 
 def _has_trailer(file: Any, trailer: bytes) -> bool:
-    """Whether a file ends as it should. More may follow: some phones put a video behind."""
+    """Whether a file ends correctly. More data may follow: some phones append a video."""
     start, end = file.tell(), file.seek(0, os.SEEK_END)
     at = max(start, end - _TAIL)
     found = trailer in _read_at(file, at, end - at)
-    # Read, not mapped: a file that shrinks meanwhile, or a broken disk, would end the process.
+    # Read, not mapped: a file that shrinks meanwhile, or a broken disk, would crash the process.
     while not found and at > start:
         end, at = at + len(trailer) - 1, max(start, at - _READ_AT_ONCE)
         found = trailer in _read_at(file, at, end - at)
@@ -137,16 +137,16 @@ def _read_at(file: Any, at: int, count: int) -> bytes:
 
 @task
 def check_headers(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]:
-    """Task: ``check_header`` of each."""
+    """Task: ``check_header`` of each file."""
     return [check_header(Sample(*file)) for file in files]
 
 
 @task
 def check_decoding(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]:
-    """Task: look at each file and let DALI decode it; reports the number of each before.
+    """Task: check each file and decode it with DALI; reports its index first.
 
-    What DALI's decoders print is taken from standard error: libjpeg-turbo and libpng warn there,
-    and nowhere else.
+    Messages of DALI's decoders are read from standard error: libjpeg-turbo and libpng warn only
+    there.
     """
     decoder = worker.kept.setdefault(_KEY, _Decoder())
     checked = []
@@ -163,7 +163,7 @@ def _decode(file: Sample, decoder: _Decoder, printed: int) -> CheckedFile:
         fault = "" if found.level == "bad" else content_fault(file.path)
         return replace(found, findings=(Finding("not finite", fault),)) if fault else found
     if found.level == "bad" and any(f.kind != "cut short" for f in found.findings):
-        return found  # a bomb is not to be set off, and why the others fail is known
+        return found  # do not decode a bomb; the other errors are known
     try:
         with file.open() as opened:
             content = opened.read()
@@ -193,7 +193,7 @@ def _decode(file: Sample, decoder: _Decoder, printed: int) -> CheckedFile:
 
 
 def _is_right(image: Any, content: bytes) -> bool:
-    """Whether Pillow decodes an image to the same pixels, but for rounding."""
+    """Whether Pillow decodes an image to the same pixels, up to rounding."""
     try:
         other = np.asarray(decode_with_pillow(content))
     except (OSError, SyntaxError, ValueError):
@@ -213,13 +213,13 @@ def _decode_with_pillow(found: CheckedFile, content: bytes) -> CheckedFile:
 
 
 class _Decoder:
-    """DALI's CPU decoder as a script has it, one file at a time."""
+    """DALI's CPU decoder as in a script, one file at a time."""
 
     def __init__(self) -> None:
         self._pipeline: Any = None
 
     def decode(self, content: bytes) -> tuple[Any, str]:
-        """The image as an array of shape (height, width, 3), and why DALI refuses it, or empty."""
+        """The image as an array (height, width, 3), and DALI's error, or empty."""
         pipeline = self._pipeline or self._build()
         self._pipeline = None
         try:
@@ -227,7 +227,7 @@ class _Decoder:
             (images,) = pipeline.run()
         except RuntimeError as error:
             return None, plain_reason(error)
-        self._pipeline = pipeline  # one that failed is no longer valid
+        self._pipeline = pipeline  # after a failure it is no longer valid
         return np.asarray(images[0]), ""
 
     @staticmethod
@@ -249,7 +249,7 @@ class _Decoder:
 
 @contextmanager
 def _captured_stderr() -> Iterator[int]:
-    """A file that takes what libraries print meanwhile, as a descriptor."""
+    """A file descriptor that receives the output of libraries meanwhile."""
     kept, printed = os.dup(2), os.memfd_create("stderr")
     os.dup2(printed, 2)
     try:
@@ -266,21 +266,22 @@ def _warnings(printed: int) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line))
 
 
-# A short hash of what a picture shows, near for pictures that look alike.
+# Perceptual hash of an image, similar for images that look alike.
 #
 # The difference hash of N. Krawetz, "Kind of Like That" (2013): whether each cell of an 8 x 8 grid
-# is brighter than its neighbour, once to the right and once below, so 128 bits.
+# is brighter than its right and its lower neighbour, 128 bits.
 
 NEAR = 6
-"""Bits in which two pictures that look alike may differ."""
+"""Maximum number of differing bits of similar images."""
 _CELLS = 9
 _EACH = 8
-"""Pixels of a cell that are looked at, along each side."""
+"""Pixels per side of a cell."""
 _PLAIN = 4.0
-"""Standard deviation of the cells' brightness, of 255, below which there is nothing to compare."""
+"""Standard deviation of the cells' brightness (of 255) below which an image is too plain to
+compare."""
 _BANDS = 8
-"""Parts of a hash. One at least is equal where fewer bits than this differ: the others need not be
-compared."""
+"""Number of bands of a hash. If fewer bits than this differ, at least one band is equal, so only
+hashes with an equal band are compared."""
 
 
 def image_hash(image: NDArray[np.uint8]) -> bytes:
@@ -295,7 +296,7 @@ def image_hash(image: NDArray[np.uint8]) -> bytes:
 
 
 def near_pairs(hashes: Sequence[bytes]) -> list[tuple[int, int]]:
-    """For each hash that lies near an earlier one: its place, and that of the first such."""
+    """For each hash similar to an earlier one, its index and that of the first such."""
     found: dict[int, int] = {}
     whole = [int.from_bytes(one) for one in hashes]
     size = 16 // _BANDS
@@ -314,4 +315,4 @@ def near_pairs(hashes: Sequence[bytes]) -> list[tuple[int, int]]:
 
 
 _MOST_COMPARED = 200
-"""Of the hashes that share a band: a folder of a million alike ends in time, too."""
+"""Maximum comparisons per band, which bounds the time for a million similar images."""

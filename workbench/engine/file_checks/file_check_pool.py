@@ -1,4 +1,4 @@
-"""Many files checked by several worker processes; one that a file ends is started again."""
+"""Check many files in several worker processes, restarting those that a file crashes."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from workbench.roots import Roots
 from workbench.sources import Sample
 
 HERE = 2_000
-"""Headers that are read in this process: starting workers takes longer."""
+"""Maximum number of headers read in this process: starting workers takes longer."""
 _HEADERS_AT_ONCE, _DECODED_AT_ONCE = 512, 32
 _DECODE_LIMIT = 60.0
-"""Seconds for one file."""
+"""Timeout in seconds for one file."""
 
 
 def check_each(
@@ -38,11 +38,11 @@ def check_each(
     roots: Roots | None = None,
     on_silence: Callable[[bool], None] = warn_of_silence,
 ) -> Iterator[CheckedFile]:
-    """Each file after its check, in the same order. One outside the ``roots`` is bad, and not read.
+    """Yield each file after its check, in order. One outside the ``roots`` is bad and not read.
 
-    ``stop`` is asked after each; ``on_silence`` as of ``Engine``. Raises CancelledError, and
-    EngineError where no worker starts. A file that ends two workers, or on which one hangs, has
-    that as its finding.
+    ``stop`` is called after each file; ``on_silence`` is as for ``Engine``. Raises CancelledError,
+    and EngineError if no worker starts. A file that crashes two workers, or hangs one, gets that as
+    its finding.
     """
     files = (file.placed() for file in files)
     if roots is None:
@@ -58,7 +58,7 @@ def check_each(
 
 
 def check_outside_roots(roots: Roots, file: Sample) -> CheckedFile | None:
-    """A file that lies outside the roots, or that a symbolic link leads out of them to."""
+    """A finding for a file outside the roots, including through a symbolic link."""
     reason = roots.refusal(file.path)
     return CheckedFile(file.name, findings=(Finding("unreadable", reason),)) if reason else None
 
@@ -136,10 +136,10 @@ def _result(future: Future[list[CheckedFile]], stop: Callable[[], bool]) -> list
 def _check_part(
     engine: Engine, files: list[Sample], full: bool, suspected: bool = False
 ) -> list[CheckedFile]:
-    """The files after their check. One that ends its worker is told, the others checked again.
+    """Check files. If the worker crashes, isolate the file and check the others again.
 
-    A file is blamed where it takes too long, or where, by itself and ``suspected``, it has a second
-    worker end: the first may have been ended from outside.
+    A file is blamed if it takes too long or if, alone and ``suspected``, it crashes a second
+    worker: the first may have been killed from outside.
     """
     if not files:
         return []

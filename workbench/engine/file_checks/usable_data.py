@@ -1,4 +1,4 @@
-"""Data without their bad files, so that one of them does not end a run."""
+"""Data without their bad files, any of which would end a run."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _NAMED = 5
 
 
 class UsableData:
-    """Datasets, from which bad files are left out as they become known.
+    """Datasets from which bad files are excluded as they become known.
 
-    What is left is for the same reader of the same program: DALI's ``file_list``, or the same
-    records with an index of the others. Samples keep their order and their labels.
+    The remaining data suit the same reader of the same program: DALI's ``file_list``, or the same
+    records with a new index. Samples keep their order and labels.
     """
 
     def __init__(
@@ -39,30 +39,30 @@ class UsableData:
         roots: Roots | None = None,
         on_silence: Callable[[bool], None] = warn_of_silence,
     ) -> None:
-        """Files outside the ``roots`` are left out too; None: there are none.
+        """Files outside the ``roots`` are excluded too, unless it is None.
 
-        ``on_silence`` as of ``Engine``, of the workers that check files.
+        ``on_silence`` is as for ``Engine``, for the workers that check files.
         """
         self.given = datasets
         self.roots = roots
         self._on_silence = on_silence
         self.datasets = datasets
-        """The same without the bad files."""
+        "The same without the bad files."
         self.misread: dict[str, Finding] = {}
-        """Files that are silently decoded to other values, which are not left out."""
+        "Files that are silently decoded to other values, which are not excluded."
         self._bad: dict[Dataset, dict[str, CheckedFile]] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     @property
     def left_out(self) -> tuple[CheckedFile, ...]:
-        """The bad files, and those that no list can hold, each once."""
+        """The bad files, and those that a list cannot contain, each once."""
         return tuple(one for found in self._bad.values() for one in found.values())
 
     def leave_out(self, full: bool, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Look for bad files and leave them out; whether there are more than before.
+        """Check files and exclude bad ones; returns whether there are more than before.
 
-        By their headers in 0.1 ms a file, or, ``full``, by decoding them. Raises DataError where no
-        file is there or left, EngineError and CancelledError.
+        Checks headers (0.1 ms per file) or, if ``full``, decodes all files. Raises DataError if no
+        file exists or remains, EngineError and CancelledError.
         """
         more = False
         for dataset in dict.fromkeys(self.given.values()):
@@ -87,13 +87,13 @@ class UsableData:
         return more
 
     def close(self) -> None:
-        """Remove the lists from the disk. Without it they go with this object."""
+        """Delete the lists, which otherwise happens with this object."""
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
 
     def _replace(self, dataset: Dataset) -> None:
-        """Give the parameters that had this dataset its other samples."""
+        """Replace this dataset by its remaining samples for all parameters that have it."""
         known = self._bad[dataset]
         for file in list_samples(dataset):
             if load_source(dataset.kind).lists_files and not fits_list(file):
@@ -111,7 +111,7 @@ class UsableData:
 
 
 def describe_left_out(files: tuple[CheckedFile, ...]) -> str:
-    """How many files were left out, and the first of them with their reasons; empty for none."""
+    """Number of excluded files, and the first of them with reasons; empty if none."""
     if not files:
         return ""
     named = [f"{one.file} ({one.reason})" for one in files[:_NAMED]]

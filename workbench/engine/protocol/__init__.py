@@ -1,1 +1,1 @@
-"""The worker process from outside: start, calls, typed messages, deadlines, hangs, its end."""
+"""The worker process from outside: start, calls, typed messages, deadlines, hangs, shutdown."""

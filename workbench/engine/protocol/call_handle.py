@@ -1,4 +1,4 @@
-"""A handle for calls of a worker: to end these, and no others, from another thread."""
+"""A handle that cancels its own calls of a worker, and no others, from another thread."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, Protocol
 from workbench.errors import CancelledError
 
 ReportListener = Callable[[Any], None]
-"""Hears what a task reports while it runs."""
+"""Called with what a task reports while it runs."""
 
 
 class Caller(Protocol):
-    """What tasks can be called through: an ``Engine``, or a handle of its calls."""
+    """Runs tasks: an ``Engine``, or a handle of its calls."""
 
     def call(
         self,
@@ -23,22 +23,22 @@ class Caller(Protocol):
         limit: float | None = None,
         on_report: ReportListener | None = None,
     ) -> Any:
-        """Run ``task(worker, *arguments)`` in the worker and return what it gives."""
+        """Run ``task(worker, *arguments)`` in the worker and return its result."""
         ...
 
 
 Run = Callable[
     ["CallHandle", Callable[..., Any], tuple[Any, ...], float | None, ReportListener | None], Any
 ]
-"""How an engine runs a call: handle, task, arguments, limit, ``on_report``."""
+"""Function of an engine that runs a call: handle, task, arguments, limit, ``on_report``."""
 
 
 class CallHandle:
-    """One call, or several one after the other, that end together.
+    """One call, or several successive ones, that are cancelled together.
 
-    Make it with ``Engine.handle``, ``call`` in one thread, ``interrupt`` or ``cancel`` in any
-    other. Both last: what is called later through the same handle is not begun. A call that waits
-    for its turn ends at once, and what runs meanwhile is not touched.
+    Create it with ``Engine.handle``, ``call`` in one thread, ``interrupt`` or ``cancel`` in any
+    other. Both are permanent: later calls through the same handle do not start. A call that waits
+    for its turn ends at once, and the running call of others is not affected.
     """
 
     def __init__(self, run: Run) -> None:
@@ -55,14 +55,13 @@ class CallHandle:
         limit: float | None = None,
         on_report: ReportListener | None = None,
     ) -> Any:
-        """As ``Engine.call``; raises CancelledError where the handle was given up."""
+        """As ``Engine.call``; raises CancelledError if the handle was interrupted or cancelled."""
         return self._run(self, task, arguments, limit, on_report)
 
     def interrupt(self) -> None:
-        """Have the call end before its next stage, where it raises CancelledError.
+        """End the call before its next stage with CancelledError.
 
-        The worker stays, with all that it keeps. A call that comes to no stage any more ends as
-        usual.
+        The worker stays with all cached data. A call without further stages ends normally.
         """
         with self._lock:
             self._interrupted = True
@@ -70,11 +69,11 @@ class CallHandle:
                 self._send_interrupt()
 
     def cancel(self) -> None:
-        """End the call: it raises CancelledError within 0.1 s. One that runs ends the worker."""
+        """End the call with CancelledError within 0.1 s. A running call ends the worker."""
         self.cancelled = True
 
     def require_wanted(self) -> None:
-        """Raise CancelledError where the handle was given up. For engines."""
+        """Raise CancelledError if the handle was interrupted or cancelled. For engines."""
         if self.cancelled:
             raise CancelledError("Cancelled.")
         if self._interrupted:
@@ -82,7 +81,7 @@ class CallHandle:
 
     @contextmanager
     def running(self, begin: Callable[[], None], interrupt: Callable[[], None]) -> Iterator[None]:
-        """Begin a call, unless given up, which is interrupted by ``interrupt``. For engines."""
+        """Start a call unless cancelled; ``interrupt`` interrupts it. For engines."""
         with self._lock:
             self.require_wanted()
             begin()

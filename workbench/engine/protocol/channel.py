@@ -4,8 +4,8 @@ A frame is a header, a message and a payload::
 
     "DWB" | version (1 byte) | length of the message (4) | of the payload (8) | message | payload
 
-The message is one of ``engine.messages``, the payload what it carries, encoded by its own type
-(``engine.codec``): bytes of megabytes are neither copied into the message nor out of it.
+The message is one of ``engine.messages``, the payload its data, encoded by its own type
+(``engine.codec``): megabytes are never copied into or out of the message.
 """
 
 from __future__ import annotations
@@ -20,25 +20,28 @@ from typing import Any
 import msgspec
 
 VERSION = 2
-"""Of the frames and of all messages. Any change of theirs that the other side must know of."""
+"""Version of frames and messages. Increase it with every incompatible change."""
 _MAGIC = b"DWB"
 _HEADER = struct.Struct("!3sBIQ")
 _LONGEST = 2**32
-"""Bytes of a frame: a header that claims more is none."""
+"""Maximum frame size in bytes; a larger one is invalid."""
 _SMALL = 2**14
-"""Bytes of a payload that is copied behind its message, for one system call instead of two."""
+"""Maximum payload in bytes that is copied after its message, to save a system call."""
 
 
 class ChannelError(Exception):
-    """What came is no message."""
+    """Received data are not a message."""
 
 
 class VersionError(ChannelError):
-    """The other side speaks another version. The message names both, and what to do."""
+    """The other side uses another version. The message names both, and a fix."""
 
 
 class Channel:
-    """Sends messages and receives those of a union of types. ``send`` may come from any thread."""
+    """Sends messages and receives those of a union of types.
+
+    ``send`` may be called from any thread.
+    """
 
     def __init__(self, connected: socket.socket, receives: Any) -> None:
         self._socket = connected
@@ -49,10 +52,10 @@ class Channel:
         self._poll.register(connected, select.POLLIN)
         self._expect(_HEADER.size)
         self._split: int | None = None
-        """Where in the frame the payload begins; None while the header is read."""
+        "Offset of the payload in the frame; None while the header is read."
 
     def send(self, message: msgspec.Struct, payload: bytes = b"") -> None:
-        """Send all of it. Raises OSError where the other side is gone."""
+        """Send a complete message. Raises OSError if the connection is closed."""
         text = self._encoder.encode(message)
         head = _HEADER.pack(_MAGIC, VERSION, len(text), len(payload)) + text
         with self._sending:
@@ -65,10 +68,10 @@ class Channel:
             self._socket.sendall(memoryview(payload)[max(0, sent - len(head)) :])
 
     def receive(self, timeout: float | None = None) -> tuple[Any, memoryview] | None:
-        """The next message and its payload, or None where it is not there in time (seconds).
+        """The next message and its payload, or None after the timeout (seconds).
 
-        A part that came is kept for the next try. Raises EOFError or OSError where the other side
-        is gone, ChannelError where something else came.
+        Partial messages are kept for the next call. Raises EOFError or OSError if the connection is
+        closed, ChannelError for invalid data.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._advance():
@@ -88,7 +91,7 @@ class Channel:
         self._filled = 0
 
     def _advance(self) -> bool:
-        """Take what has come. Whether a frame is complete."""
+        """Read available data. Returns whether a frame is complete."""
         while True:
             if self._filled == len(self._frame):
                 if self._split is not None:
@@ -109,7 +112,7 @@ class Channel:
                 self._check_start()
 
     def _check_start(self) -> None:
-        """At once, for what is no header may be shorter than one."""
+        """Checked at once, because invalid data may be shorter than a header."""
         start = bytes(self._frame[: min(self._filled, len(_MAGIC))])
         if not _MAGIC.startswith(start):
             raise ChannelError(f"a frame that begins with {start!r}")
@@ -125,5 +128,5 @@ class Channel:
         return self._socket.fileno()
 
     def close(self) -> None:
-        """Close the socket; the other side sees the end."""
+        """Close the socket; the other side is notified."""
         self._socket.close()

@@ -1,8 +1,8 @@
-"""Values as bytes (MessagePack) and back, by their declared types: nothing is pickled.
+"""Encode values as bytes (MessagePack) by their declared types; nothing is pickled.
 
-``msgspec`` does what it knows: numbers, text, bytes, lists, tuples, mappings, dataclasses. Beside
-that: graphs (as in graph files), arrays, ranges, nested argument values, and classes that stand for
-a Protocol. Under ``Any`` plain values travel, tuples and paths too.
+``msgspec`` handles its own types: numbers, text, bytes, lists, tuples, mappings, dataclasses.
+Additional types: graphs (as in graph files), arrays, ranges, nested argument values, and classes
+that implement a Protocol. ``Any`` accepts plain values, tuples and paths.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from workbench.graph.storage.io import graph_from_json, graph_to_json
 from workbench.graph.user_functions.own_code import without_untrusted
 
 _TUPLE, _PATH, _TEXT, _ARRAY = 1, 2, 3, 4
-"""MessagePack's extension types for what it has no type for."""
+"""MessagePack extension types for unsupported types."""
 _ARRAY_WIRE = tuple[str, tuple[int, ...], bytes]
 _SCALARS = {bool, int, float, str, NoneType}
 
@@ -39,7 +39,7 @@ class Codec:
         self._decoder = msgspec.msgpack.Decoder(self._adapter.wire, ext_hook=_from_ext)
 
     def encode(self, value: Any) -> bytes:
-        """The bytes. Raises TypeError, ValueError or OverflowError for what cannot be sent."""
+        """The bytes. Raises TypeError, ValueError or OverflowError for unsupported values."""
         plain = self._adapter.pack(value)
         try:
             return _encoder.encode(plain)
@@ -47,10 +47,10 @@ class Codec:
             return _encoder.encode(_escaped(plain))
 
     def decode(self, data: bytes | memoryview) -> Any:
-        """The value. Raises msgspec.DecodeError or ValueError for bytes that hold none."""
+        """The value. Raises msgspec.DecodeError or ValueError for invalid bytes."""
         try:
             plain = self._decoder.decode(data)
-        except msgspec.ValidationError:  # text that had to be escaped is none for the decoder
+        except msgspec.ValidationError:  # the decoder rejects escaped text
             loose = msgspec.msgpack.decode(data, ext_hook=_from_ext)
             plain = msgspec.convert(loose, self._adapter.wire)
         return self._adapter.unpack(plain)
@@ -58,13 +58,13 @@ class Codec:
 
 @cache
 def codec_of(hint: Any) -> Codec:
-    """The codec of a type. Raises TypeError for one that cannot be sent."""
+    """The codec of a type. Raises TypeError for an unsupported type."""
     return Codec(hint)
 
 
 @cache
 def arguments_codec(function: Callable[..., Any], count: int) -> Codec:
-    """That of a task's first ``count`` arguments, without the worker, as a tuple."""
+    """Codec of a task's first ``count`` arguments after the worker, as a tuple."""
     hints = get_type_hints(function)
     found = [hint for name, hint in hints.items() if name != "return"][1 : count + 1]
     if len(found) < count:
@@ -74,12 +74,12 @@ def arguments_codec(function: Callable[..., Any], count: int) -> Codec:
 
 @cache
 def result_codec(function: Callable[..., Any]) -> Codec:
-    """That of what a task gives."""
+    """Codec of a task's result."""
     return codec_of(get_type_hints(function)["return"])
 
 
 class _Adapter(NamedTuple):
-    """How values of a type become values of the type ``wire``, which ``msgspec`` knows."""
+    """Conversion of a type to and from the type ``wire``, which ``msgspec`` supports."""
 
     wire: Any
     pack: Callable[[Any], Any]
@@ -87,7 +87,7 @@ class _Adapter(NamedTuple):
 
 
 def _pack_graph(graph: Graph) -> dict[str, Any]:
-    """A graph for the worker, which runs what it is given: untrusted code stays here."""
+    """A graph for the worker, which runs everything it receives: untrusted code is not sent."""
     return graph_to_json(without_untrusted(graph))
 
 
@@ -137,7 +137,7 @@ def _union(hint: Any, parts: Sequence[Any]) -> _Adapter:
     if _is_native(*of):
         return _Adapter(hint, _same, _same)
     if len(parts) != 2 or NoneType not in parts:
-        raise TypeError(f"{hint} cannot be sent: give a Protocol and classes with @sendable.")
+        raise TypeError(f"{hint} cannot be sent. Use a Protocol, and classes with @sendable.")
     (one,) = (adapter for part, adapter in zip(parts, of, strict=True) if part is not NoneType)
     return _Adapter(
         one.wire | None,
@@ -147,7 +147,7 @@ def _union(hint: Any, parts: Sequence[Any]) -> _Adapter:
 
 
 def _argument_value(value: Any) -> Any:
-    """Lists as the tuples that argument values are."""
+    """Convert lists to tuples, as argument values are."""
     if isinstance(value, list):
         return tuple(_argument_value(item) for item in value)
     if type(value) not in _SCALARS:
@@ -223,7 +223,7 @@ def _unpack_sendable(plain: tuple[str, bytes]) -> Any:
 
 
 def _pack_any(value: Any) -> Any:
-    """A plain value with MessagePack's extensions for what it has no type for."""
+    """A plain value, with MessagePack extensions for unsupported types."""
     if isinstance(value, str):
         return _escaped(value)
     if value is None or isinstance(value, bool | int | float | bytes | np.generic):
@@ -239,8 +239,8 @@ def _pack_any(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return Ext(_ARRAY, _encoder.encode(_pack_array(value)))
     raise TypeError(
-        f"A {type(value).__qualname__} cannot be sent to or from the worker. Give numbers, texts, "
-        "bytes, paths, arrays, and lists, tuples and dicts of these."
+        f"A {type(value).__qualname__} cannot be sent to or from the worker. Use numbers, "
+        "texts, bytes, paths, arrays, and lists, tuples and dicts of these."
     )
 
 
@@ -257,7 +257,7 @@ def _from_ext(code: int, data: memoryview) -> Any:
 
 
 def _escaped(value: Any) -> Any:
-    """The value with texts that UTF-8 has no bytes for, as names of files may be, as extensions."""
+    """The value with texts that UTF-8 cannot encode, such as file names, as extensions."""
     if isinstance(value, str):
         return value if is_text(value) else Ext(_TEXT, value.encode("utf-8", "surrogatepass"))
     if isinstance(value, list | tuple):
@@ -272,7 +272,7 @@ def _escaped(value: Any) -> Any:
 def _plain_number(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, str):  # of a class of its own
+    if isinstance(value, str):  # of a custom class
         return str(value)
     raise TypeError(f"A {type(value).__qualname__} cannot be sent to or from the worker.")
 

@@ -1,4 +1,4 @@
-"""How a process of ours ends: whom the kernel ends first, what an exit code and last words mean."""
+"""How child processes end: OOM priority, exit codes and last output."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from pathlib import Path
 from workbench.system_limits import memory_limit_words, memory_remedy, says_memory_refusal
 
 _ADDED = 500
-"""Thousandths of the machine's memory by which a process counts as larger than it is."""
+"""Increase of ``oom_score``, in thousandths of the machine's memory."""
 _MOST = 1000
 _KILLED = ": out of memory, or killed from outside"
 _REMEDIES = {
-    signal.SIGBUS: " Probably a file of the folder was changed or cut short while it was read. "
-    "Write a file elsewhere and move it into the folder, then try again.",
+    signal.SIGBUS: (
+        " Probably a file of the folder was changed or truncated while it was read. Write a "
+        "file elsewhere and move it into the folder, then try again."
+    ),
 }
 _FOR_WANT_OF_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS)
-"""How C++ ends where memory is refused."""
+"""Signals with which C++ ends if memory is exhausted."""
 _FILE_FAULT = re.compile(
     r"nvImageCodec failure|Failed to decode|File mapping failed|Could not access"
     r"|SIG(?:SEGV|FPE|ABRT|ILL|BUS)\b"
@@ -26,20 +28,20 @@ _FILE_FAULT = re.compile(
 
 
 def raise_oom_score(pid: int | str = "self") -> None:
-    """Have the kernel end this process, and not the notebook, when memory runs out.
+    """Make the kernel kill this process, and not the notebook, when memory runs out.
 
-    Linux ends the process with the highest ``oom_score``; to raise one's own takes no rights (see
-    proc(5), ``oom_score_adj``). Those that it starts inherit it.
+    Linux kills the process with the highest ``oom_score``; raising one's own needs no privileges
+    (see proc(5), ``oom_score_adj``). Child processes inherit it.
     """
     path = Path(f"/proc/{pid}/oom_score_adj")
-    with suppress(OSError):  # not Linux, or not allowed here: it runs all the same
+    with suppress(OSError):  # not Linux, or not permitted: optional
         path.write_text(str(min(_MOST, int(path.read_text()) + _ADDED)))
 
 
 def describe_exit(code: int | None, words: str = "") -> str:
-    """What an exit code as of ``subprocess`` says: ``was ended by SIGSEGV (segmentation fault)``.
+    """Describe an exit code of ``subprocess``: ``was ended by SIGSEGV (segmentation fault)``.
 
-    None is that of a process that is still there. ``words`` are its last.
+    None means that the process still runs. ``words`` is its last output.
     """
     return f"{_describe_code(code)}{' for want of memory' * says_memory_refusal(words)}"
 
@@ -60,9 +62,9 @@ def _describe_code(code: int | None) -> str:
 
 
 def exit_remedy(code: int | None, words: str = "") -> str:
-    """What probably led to it and what to do, as further sentences; empty where nobody knows.
+    """Probable cause and fix as further sentences; empty if unknown.
 
-    ``words`` are the process's last.
+    ``words`` is the process's last output.
     """
     if says_memory_refusal(words):
         return f" {memory_remedy()}"
@@ -72,10 +74,10 @@ def exit_remedy(code: int | None, words: str = "") -> str:
 
 
 def is_file_fault(message: str) -> bool:
-    """Whether a failed run may be the fault of a file: by DALI's words, or a crash."""
+    """Whether a file may have caused a failed run, judged by DALI's message or a crash."""
     return bool(_FILE_FAULT.search(message))
 
 
 def printable(line: str) -> str:
-    r"""A line of another's output with what a terminal would obey written out, as ``\x1b``."""
+    r"""Escape control characters in foreign output, as ``\x1b``."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)

@@ -1,7 +1,7 @@
-"""Signs of life: a worker sends one each second, its caller notices where they stay away.
+"""Heartbeats: a worker sends one each second, and its caller notices missing ones.
 
-A thread of the worker sends them, so that a task which takes long is told from a process that was
-stopped, waits for a disk for good, or holds Python's lock.
+A thread of the worker sends them, which distinguishes a long task from a process that is stopped,
+hangs on a disk, or holds Python's lock.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from workbench.engine.protocol.channel import Channel
 from workbench.engine.protocol.messages import Heartbeat
 
 INTERVAL = 1.0
-"""Seconds between two signs of life."""
+"""Seconds between two heartbeats."""
 SILENCE_SHOWN = 3.0
-"""Seconds of silence after which the user is told."""
+"""Seconds of silence after which the user is notified."""
 STOPPED_LIMIT = 10.0
 """Seconds of silence after which a stopped process (SIGSTOP, a debugger) is ended."""
 SILENCE_LIMIT = 60.0
-"""Seconds of silence after which any other is ended: CUDA's start, with eight GPUs and without
-the driver's persistence, holds Python's lock for many."""
+"""Seconds of silence after which any other process is ended: starting CUDA with eight GPUs and
+without persistence mode holds Python's lock for long."""
 _LARGEST_STEP = 1.0
-"""Seconds that one look can add: while this process itself was stopped nothing was missed."""
+"""Maximum seconds counted per check: while this process itself was stopped, nothing was missed."""
 
 
 class HeartbeatSender:
-    """The worker's side: sends while a call runs, and from the start until the first one."""
+    """The worker's side: sends during calls, and from the start until the first call."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -40,38 +40,38 @@ class HeartbeatSender:
         threading.Thread(target=self._send, name="workbench-heartbeat", daemon=True).start()
 
     def resume(self) -> None:
-        """A call begins."""
+        """Start sending: a call begins."""
         self._busy.set()
 
     def pause(self) -> None:
-        """Nobody listens until the next call."""
+        """Stop sending until the next call."""
         self._busy.clear()
 
     def _send(self) -> None:
         pause = threading.Event()
-        with suppress(OSError):  # the other side is gone, and so will be this process
+        with suppress(OSError):  # the connection is closed; this process ends soon
             while self._busy.wait():
                 self._channel.send(Heartbeat())
                 pause.wait(INTERVAL)
 
 
 class SuspensionMonitor:
-    """The caller's side of a process that sends nothing by itself: how long it is stopped."""
+    """The caller's side for a process without heartbeats: how long it is stopped."""
 
     def __init__(self, pid: int, on_silence: Callable[[bool], None]) -> None:
-        """``on_silence`` hears True once the silence is to be shown, False when it is over."""
+        """``on_silence`` is called with True once silence is to be shown, with False afterwards."""
         self._pid = pid
         self._on_silence = on_silence
         self._looked = time.monotonic()
         self._checked = 0.0
         self.stopped = False
-        """Whether the process was stopped, as far as was looked."""
+        "Whether the process was stopped at the last check."
         self.seconds = 0.0
         """Of silence."""
         self.shown = False
 
     def heard(self) -> None:
-        """Something came."""
+        """Reset the silence: data arrived."""
         self._looked, self.seconds, self._checked = time.monotonic(), 0.0, 0.0
         self.stopped = False
         if self.shown:
@@ -79,7 +79,7 @@ class SuspensionMonitor:
             self._on_silence(False)
 
     def missed(self) -> bool:
-        """Nothing came since the last look. Whether the process is to be ended for it."""
+        """Count silence since the last check. Returns whether to end the process."""
         now = time.monotonic()
         self.seconds += min(now - self._looked, _LARGEST_STEP)
         self._looked = now
@@ -96,7 +96,7 @@ class SuspensionMonitor:
         return self.seconds > (STOPPED_LIMIT if self.stopped else SILENCE_LIMIT)
 
     def describe(self) -> str:
-        """How long it was silent, and why where that can be told."""
+        """Duration of the silence, and its reason if known."""
         why = ": its process is stopped (SIGSTOP)" if self.stopped else ""
         return f"No sign of life for {self.seconds:.0f} s{why}"
 
@@ -105,14 +105,14 @@ class SuspensionMonitor:
 
 
 class HeartbeatMonitor(SuspensionMonitor):
-    """The caller's side of a worker: how long nothing has come from it."""
+    """The caller's side of a worker: how long nothing has arrived from it."""
 
     def _is_silent(self) -> bool:
         return True
 
 
 def warn_of_silence(silent: bool) -> None:
-    """Log it: from a shell, on standard error."""
+    """Log a warning: in a shell, on standard error."""
     if silent:
         logging.getLogger("workbench").warning(
             "The worker does not answer; if it stays silent it is ended."

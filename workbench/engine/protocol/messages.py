@@ -1,9 +1,9 @@
-"""What an engine and its worker say to each other.
+"""Messages between an engine and its worker.
 
 A call is answered by any number of ``NodesRunning`` and ``ProgressReport`` and then by one
-``Result`` or ``Failure``; each second a ``Heartbeat`` comes between. The payload of ``Call`` are
-the task's arguments, of ``Result`` what it gave, of ``Failure`` the arguments that make the error;
-all encoded by their declared types.
+``Result`` or ``Failure``, with a ``Heartbeat`` each second. The payload of ``Call`` is the task's
+arguments, of ``Result`` its result, of ``Failure`` the arguments of the error; all encoded by their
+declared types.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ class Call(msgspec.Struct, tag="call", array_like=True, frozen=True):
     number: int
     task: str
     arguments: int
-    """How many there are: the others have their defaults."""
+    """Number of arguments sent; others have their defaults."""
     keep: tuple[int, int] | None = None
-    """Bytes that may be kept between calls from now on, on the host and on the GPU."""
+    """Cache limit between calls from now on: bytes on the host and on the GPU."""
 
 
 class Interrupt(msgspec.Struct, tag="interrupt", array_like=True, frozen=True):
-    """End the call of this number where it next comes to a stage."""
+    """End the call with this number before its next stage."""
 
     number: int
 
 
 class ReleaseMemory(msgspec.Struct, tag="give_back", array_like=True, frozen=True):
-    """Drop all that is kept: others need the memory. It is not answered."""
+    """Drop all caches: others need the memory. Has no answer."""
 
     number: int = 0
-    """Of no call."""
+    """No call."""
 
 
 class Ready(msgspec.Struct, tag="ready", array_like=True, frozen=True):
@@ -50,11 +50,11 @@ class Ready(msgspec.Struct, tag="ready", array_like=True, frozen=True):
 
 
 class Heartbeat(msgspec.Struct, tag="heartbeat", array_like=True, frozen=True):
-    """The worker's process runs, whatever the call does."""
+    """The worker's process is alive, whatever the call does."""
 
 
 class NodesRunning(msgspec.Struct, tag="running", array_like=True, frozen=True):
-    """The nodes that run next, and the files that they decode."""
+    """The nodes about to run, and the files they decode."""
 
     number: int
     nodes: tuple[str, ...]
@@ -62,20 +62,20 @@ class NodesRunning(msgspec.Struct, tag="running", array_like=True, frozen=True):
 
 
 class ProgressReport(msgspec.Struct, tag="report", array_like=True, frozen=True):
-    """Progress, as the task tells it."""
+    """Progress of the task."""
 
     number: int
     value: bool | int | float | str
 
 
 class Result(msgspec.Struct, tag="result", array_like=True, frozen=True):
-    """The call has ended well."""
+    """The call succeeded."""
 
     number: int
 
 
 class Failure(msgspec.Struct, tag="failure", array_like=True, frozen=True):
-    """The call has ended with the error of this name in ``workbench.errors``."""
+    """The call failed with the error of this name in ``workbench.errors``."""
 
     number: int
     error: str
@@ -86,16 +86,16 @@ FromWorker = Ready | Heartbeat | NodesRunning | ProgressReport | Result | Failur
 
 
 def encode_error(error: WorkbenchError) -> tuple[str, bytes]:
-    """The error's name and arguments; of a class that is defined elsewhere, its base's."""
+    """The error's name and arguments; for a class defined elsewhere, its base's."""
     name = next(each.__name__ for each in type(error).__mro__ if _known(each.__name__) is each)
     first, *others = _parameters(name)
-    # of GraphFaultsError the first argument are the faults, of all others the message
+    # the first argument of GraphFaultsError is the faults, of all others the message
     values = [getattr(error, first, str(error)), *(getattr(error, other) for other in others)]
     return name, _codec(name).encode(values)
 
 
 def decode_error(name: str, data: memoryview) -> WorkbenchError:
-    """The error of that name. Raises ValueError for what is no error of ``workbench.errors``."""
+    """The error with a name. Raises ValueError if ``workbench.errors`` has none."""
     kind = _known(name)
     if kind is None:
         raise ValueError(f"{name} is no error of the workbench")
@@ -109,9 +109,9 @@ def _known(name: str) -> type[WorkbenchError] | None:
 
 @cache
 def _parameters(name: str) -> dict[str, Any]:
-    """Name and type of each argument that makes an error."""
+    """Name and type of each constructor argument of an error."""
     make = vars(errors)[name].__init__
-    if not isfunction(make):  # that of a built-in exception
+    if not isfunction(make):  # a built-in exception's
         return {"message": str}
     hints = get_type_hints(make, localns={"Fault": Fault})
     return {argument: hint for argument, hint in hints.items() if argument != "return"}

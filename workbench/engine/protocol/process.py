@@ -1,7 +1,7 @@
-"""The kernel's side of the worker process: start it, call it, end it, start it again.
+"""The caller's side of the worker process: start it, call it, end it, restart it.
 
-No DALI pipeline runs in the user's process. Whatever happens in the worker (a crash, a hang, out of
-memory) ends as an exception here, and the next call starts a fresh worker.
+No DALI pipeline runs in the user's process. Any failure in the worker (a crash, a hang, out of
+memory) becomes an exception here, and the next call starts a new worker.
 """
 
 from __future__ import annotations
@@ -50,19 +50,20 @@ from workbench.errors import (
 from workbench.system_limits import NO_THREADS
 
 START_LIMIT = 120.0
-"""Seconds for a worker to import DALI: 1 s usually, a minute on a cold network disk."""
+"""Timeout in seconds for a worker to import DALI: usually 1 s, a minute on a cold network disk."""
 CALL_LIMIT = 60.0
-"""Seconds for one call before it counts as a hang. A mixed decoder takes 1.6 s to build."""
+"""Default timeout of a call in seconds. A mixed decoder takes 1.6 s to build."""
 _TICK = 0.05
-"""Seconds between two looks at whether a call was given up."""
+"""Seconds between checks for cancellation."""
 _END_LIMIT = 1.0
-"""Seconds that ``close`` waits for the thread of a call to tidy up after the worker."""
+"""Seconds that ``close`` waits for a call's thread to clean up the worker."""
 
 
 class Engine:
     """One worker process, started when first needed.
 
-    Calls from several threads take turns. ``handle`` gives what ends a call from another thread.
+    Calls from several threads run one after another. ``handle`` returns an object that cancels a
+    call from another thread.
 
     ::
 
@@ -85,22 +86,22 @@ class Engine:
         measures: bool = False,
         restarts: bool = True,
     ) -> None:
-        """``budget`` limits what the worker keeps between calls, in bytes on each device.
+        """``budget`` limits the worker's caches between calls, in bytes on each device.
 
-        Without, it is an eighth of the memory there, 2 GiB at most. ``environment`` adds variables
-        to the worker's. Once ``stop`` is set every call, now and later, raises CancelledError.
-        ``memory`` is what this worker shares with others, which may end it while it rests.
-        ``on_silence`` hears, from the thread of a call, that the worker has given no sign of life
-        for 3 s, and that it answers again; by default it is logged as a warning. ``on_wait`` hears,
-        likewise, what memory a worker that is to start waits for, and an empty text after that.
-        One that ``measures`` counts in the memory that all share, and is not ended for it. Without
-        ``restarts`` a call whose worker ended while it rested raises WorkerCrashedError: what the
-        calls before have built in it is gone.
+        The default is an eighth of the memory, at most 2 GiB. ``environment`` adds variables to the
+        worker's. Once ``stop`` is set, every current and later call raises CancelledError.
+        ``memory`` is the budget shared with other workers, which may end this one while it is idle.
+        ``on_silence`` is called, from the thread of a call, when the worker has given no sign of
+        life for 3 s and when it responds again; by default a warning is logged. ``on_wait`` is
+        called similarly with the memory that a starting worker waits for, then with an empty text.
+        A worker that ``measures`` counts in the shared memory but is not ended for it. Without
+        ``restarts``, a call whose worker ended while idle raises WorkerCrashedError, because its
+        previous state is lost.
         """
         if call_limit <= 0 or (budget is not None and budget < 0):
             raise ArgumentError(
-                f"Engine: call_limit is {call_limit}, budget {budget}. Give seconds above 0, and "
-                "bytes from 0."
+                f"Engine: call_limit is {call_limit}, budget {budget}. Use seconds above "
+                "0, and bytes from 0."
             )
         self.call_limit = call_limit
         self.budget = budget
@@ -108,7 +109,7 @@ class Engine:
         self._stop = stop or threading.Event()
         self._turn = threading.Lock()
         self._thread: int | None = None
-        """That of the call whose turn it is."""
+        "The handle of the current call."
         self._process: WorkerProcess | None = None
         self._closed = False
         self._memory = shared_budget() if measures and memory is None else memory
@@ -117,13 +118,13 @@ class Engine:
         self.measures = measures
         self._restarts = restarts
         self.resting_since: float | None = None
-        """When the last call ended (``time.monotonic``); None while one runs."""
+        "When the last call ended (``time.monotonic``); None during a call."
         self._finalizer: weakref.finalize[Any, Any] | None = None
         if self._memory is not None:
             self._memory.join(self)
 
     def handle(self) -> CallHandle:
-        """A handle for calls that can be interrupted or cancelled, these and no others.
+        """A handle for calls that can be interrupted or cancelled without affecting others.
 
         ::
 
@@ -140,11 +141,11 @@ class Engine:
         limit: float | None = None,
         on_report: ReportListener | None = None,
     ) -> Any:
-        """Run ``task(worker, *arguments)`` in the worker and return what it gives.
+        """Run ``task(worker, *arguments)`` in the worker and return its result.
 
-        ``task`` is registered with ``@task``. ``limit`` is in seconds without any sign of life.
-        Raises what the task raises if that is a WorkbenchError, EngineError for what cannot be
-        sent, WorkerCrashedError, WorkerTimeoutError, CancelledError, or, after ``close``,
+        ``task`` is registered with ``@task``. ``limit`` is the timeout in seconds without any sign
+        of life. Raises the task's error if it is a WorkbenchError, EngineError for values that
+        cannot be sent, WorkerCrashedError, WorkerTimeoutError, CancelledError, or, after ``close``,
         EngineClosedError.
         """
         return self._run(self.handle(), task, arguments, limit, on_report)
@@ -184,8 +185,8 @@ class Engine:
                 raised, value = self._answer(process, handle, task, call.number, limit, on_report)
             if raised is None:
                 return value
-            # a CUDA fault spoils the process's context for good; one that is refused threads has
-            # too little of something that a fresh one may get
+            # a CUDA error invalidates the process's context; a process that cannot create threads
+            # may lack something that a new one has
             if "CUDA" in str(raised) or NO_THREADS in str(raised):
                 self._end()
             raise raised
@@ -199,7 +200,7 @@ class Engine:
         limit: float | None,
         on_report: ReportListener | None,
     ) -> tuple[WorkbenchError | None, Any]:
-        """What the task raised, or else what it gave."""
+        """The task's error, or its result."""
         try:
             message, payload = self._await(process, handle, number, limit, on_report)
             if isinstance(message, Failure):
@@ -209,7 +210,7 @@ class Engine:
             raise self._lost(process, handle) from None
         except (ChannelError, MsgspecError, ValueError) as error:
             raise self._lost(process, handle, error) from None
-        except BaseException:  # an interrupt: the answer would be taken for the next call's
+        except BaseException:  # after an interrupt, the answer would be taken for the next call's
             self._end()
             raise
 
@@ -226,7 +227,7 @@ class Engine:
         try:
             return self._listen(process, handle, number, limit, on_report, silence)
         finally:
-            silence.heard()  # so that nobody is told of a silence any more
+            silence.heard()  # so that no more silence is reported
 
     def _listen(
         self,
@@ -262,7 +263,7 @@ class Engine:
 
     @contextmanager
     def _taking_turns(self, handle: CallHandle) -> Iterator[None]:
-        """Wait until no other call runs, or until this one is not wanted any more."""
+        """Wait until no other call runs, or until this one is cancelled."""
         while True:
             self._require_wanted(handle)
             handle.require_wanted()
@@ -279,11 +280,9 @@ class Engine:
             self._turn.release()
 
     def _require_wanted(self, handle: CallHandle) -> None:
-        """Raise what ends a call at once. An interrupt does not: the worker is told of it."""
+        """Raise what ends a call at once. An interrupt does not: it is sent to the worker."""
         if self._closed:
-            raise EngineClosedError(
-                "The engine is closed. Make a new one, or a new workbench, to go on."
-            )
+            raise EngineClosedError("The engine is closed. Create a new one, or a new workbench.")
         if self._stop.is_set() or handle.cancelled:
             raise CancelledError("Cancelled.")
 
@@ -319,7 +318,7 @@ class Engine:
                 self._require_wanted(handle)
                 if received is not None:
                     stopped.heard()
-                elif stopped.missed():  # one that runs may take its time to load DALI
+                elif stopped.missed():  # a running one may take its time to load DALI
                     raise worker_silent(process, stopped)
                 if time.monotonic() > deadline:
                     raise WorkerTimeoutError(f"The worker did not start within {START_LIMIT:g} s.")
@@ -342,7 +341,7 @@ class Engine:
     def _lost(
         self, process: WorkerProcess, handle: CallHandle, garbled: Exception | None = None
     ) -> EngineError:
-        """The error of a call whose worker is gone, or sent what is no answer. Ends the worker."""
+        """The error of a call whose worker is gone or sent an invalid answer. Ends the worker."""
         try:
             self._require_wanted(handle)
             error = worker_lost(process, garbled)
@@ -359,7 +358,7 @@ class Engine:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the worker, or None while there is none."""
+        """Process id of the worker, or None if there is none."""
         process = self._process
         return process.popen.pid if process is not None and process.alive else None
 
@@ -367,7 +366,7 @@ class Engine:
         return f"<engine with worker {self.pid}>" if self.pid else "<engine without a worker>"
 
     def set_environment(self, environment: Mapping[str, str]) -> None:
-        """Replace the variables that are added to a worker's; one that runs is ended."""
+        """Replace the additional environment variables; a running worker is ended."""
         self._environment = dict(environment)
         self.end_worker()
 
@@ -377,16 +376,16 @@ class Engine:
         return self._closed
 
     def end_worker(self) -> None:
-        """End the worker: host and GPU memory go back to the system.
+        """End the worker and release its host and GPU memory.
 
-        The call that runs raises CancelledError. The next call starts a fresh worker.
+        The current call raises CancelledError. The next call starts a new worker.
         """
         process = self._process
         if process is None:
             return
         process.kill()
         if self._thread == threading.get_ident():
-            return  # in ``on_report``: the call sees the end of its worker itself
+            return  # in ``on_report``: the call itself notices the end of its worker
         deadline = time.monotonic() + _END_LIMIT
         while not process.closed and time.monotonic() < deadline:
             if self._turn.acquire(timeout=_TICK):
@@ -395,7 +394,7 @@ class Engine:
                 self._turn.release()
 
     def rest(self) -> bool:
-        """End the worker, unless a call runs; the next call starts a fresh one."""
+        """End the worker unless a call runs; the next call starts a new one."""
         if not self._turn.acquire(blocking=False):
             return False
         try:
@@ -405,7 +404,7 @@ class Engine:
         return True
 
     def give_back(self) -> bool:
-        """Have the worker drop what it keeps, unless a call runs."""
+        """Make the worker drop its caches unless a call runs."""
         if not self._turn.acquire(blocking=False):
             return False
         try:
@@ -417,13 +416,13 @@ class Engine:
         return True
 
     def end_for_memory(self, reason: str) -> None:
-        """End the worker in the midst of its call, which raises WorkerCrashedError."""
+        """End the worker during its call, which raises WorkerCrashedError."""
         if (process := self._process) is not None:
             process.ended_because = reason
             process.kill()
 
     def close(self) -> None:
-        """End the worker for good: every call, running, waiting or later, raises at once.
+        """End the worker for good: every current, waiting or later call raises at once.
 
         ::
 

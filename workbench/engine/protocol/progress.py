@@ -1,4 +1,4 @@
-"""Progress of a run, and its messages while the worker waits or does not answer."""
+"""Progress of a run, and messages while the worker waits or does not respond."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from workbench.engine.protocol.process import Engine
 from workbench.errors import CancelledError
 
 Progress = Callable[[float, str], None]
-"""Hears the share that is done, 0 to 1, and what is being done."""
+"""Called with the completed fraction, 0 to 1, and a description of the current step."""
 NO_ANSWER = "the worker does not answer"
 
 
 class WorkerProgress:
-    """A ``Progress`` whose ``on_silence`` and ``on_wait`` are those that an ``Engine`` takes.
+    """A ``Progress`` with the ``on_silence`` and ``on_wait`` callbacks of an ``Engine``.
 
-    What they say is heard instead of what is being done, until that goes on. From any thread.
+    Their messages replace the current step's description until it continues. Thread-safe.
     """
 
     def __init__(self, listener: Progress = lambda share, text: None) -> None:
@@ -32,7 +32,7 @@ class WorkerProgress:
 
     @classmethod
     def of(cls, listener: Progress) -> WorkerProgress:
-        """The listener itself where it is one."""
+        """The listener itself if it is a WorkerProgress already."""
         return listener if isinstance(listener, WorkerProgress) else cls(listener)
 
     def __call__(self, share: float, text: str) -> None:
@@ -40,27 +40,27 @@ class WorkerProgress:
         self.listener(share, text)
 
     def part(self, begin: float, end: float, text: str = "") -> WorkerProgress:
-        """That of a part of the work, from one share of the whole to another.
+        """The progress of a part of the work, between two fractions of the whole.
 
-        ``text`` is heard instead of what the part says of itself, not of what its worker does.
+        ``text`` replaces the part's own descriptions, but not the messages about its worker.
         """
         return _Part(self, begin, end, text)
 
     def engine(self, stop: threading.Event) -> Engine:
-        """One that measures and that this hears of. Once ``stop`` is set calls are cancelled."""
+        """A measuring engine that reports here. Once ``stop`` is set, calls are cancelled."""
         return Engine(stop=stop, on_silence=self.on_silence, on_wait=self.on_wait, measures=True)
 
     def on_silence(self, silent: bool) -> None:
-        """The worker has given no sign of life for a while, or answers again."""
+        """Report that the worker gives no sign of life, or responds again."""
         warn_of_silence(silent)
         self.tell(self._share, NO_ANSWER if silent else self._text)
 
     def on_wait(self, words: str) -> None:
-        """The worker waits for memory; an empty text: no more."""
+        """Report that the worker waits for memory; empty text: no longer."""
         self.tell(self._share, words or self._text)
 
     def tell(self, share: float, words: str) -> None:
-        """Have this heard, and what is being done kept."""
+        """Report this, and remember the current step."""
         self.listener(share, words)
 
 
@@ -80,16 +80,16 @@ class _Part(WorkerProgress):
         return self._begin + share * (self._end - self._begin)
 
 
-# A bar of progress in shells and notebooks, for calls that nobody else listens to.
+# A progress bar in shells and notebooks, for calls without a progress callback.
 
 P = ParamSpec("P")
 T = TypeVar("T")
 _MOST_TEXT = 60
-"""Characters beside the bar."""
+"""Maximum characters next to the bar."""
 
 
 class InterruptedRunError(CancelledError):
-    """A run was interrupted; a notebook shows one line of it."""
+    """A run was interrupted; a notebook shows a single line."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
@@ -97,7 +97,7 @@ class InterruptedRunError(CancelledError):
 
 @contextmanager
 def share_bar() -> Iterator[Progress]:
-    """A bar that hears the share that is done, 0 to 1, and what is being done."""
+    """A bar for the completed fraction, 0 to 1, and the current step."""
     with _bar(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed}") as bar:
 
         def on_progress(share: float, text: str) -> None:
@@ -110,7 +110,7 @@ def share_bar() -> Iterator[Progress]:
 
 @contextmanager
 def count_bar() -> Iterator[Callable[[int, int], None]]:
-    """A bar that hears how many files are done, of how many."""
+    """A bar for the number of completed files, and the total."""
     with _bar(unit=" files") as bar:
 
         def on_progress(done: int, total: int) -> None:
@@ -123,7 +123,7 @@ def count_bar() -> Iterator[Callable[[int, int], None]]:
 def with_progress_bar(
     bar: Callable[[], AbstractContextManager[Any]] = share_bar,
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Let a function that is given no ``on_progress`` show a bar."""
+    """Show a bar if the decorated function is called without ``on_progress``."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         place = [*inspect.signature(function).parameters].index("on_progress")
@@ -142,7 +142,7 @@ def with_progress_bar(
 
 @contextmanager
 def one_line_interrupt(words: str = "Interrupted.") -> Iterator[None]:
-    """Make an interrupt one line in a notebook. Elsewhere it is what it always is."""
+    """Shorten an interrupt to one line in a notebook. Elsewhere it is unchanged."""
     try:
         yield
     except KeyboardInterrupt:
@@ -155,13 +155,13 @@ def one_line_interrupt(words: str = "Interrupted.") -> Iterator[None]:
 def _bar(**options: Any) -> Iterator[Any]:
     from tqdm.auto import tqdm
 
-    # None: not where the output is no terminal, which a notebook's is not either.
+    # None: disabled if the output is not a terminal; neither is a notebook's.
     hidden = False if _in_notebook() else None
     with one_line_interrupt(), tqdm(disable=hidden, **options) as bar:
         yield bar
 
 
 def _in_notebook() -> bool:
-    """Whether IPython runs this, which is not imported to find that out."""
+    """Whether IPython runs this code, without importing it."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and ipython.get_ipython() is not None

@@ -1,7 +1,7 @@
-"""What a message may name: functions that a worker runs, and classes that are sent to it.
+"""What a message may name: functions that a worker runs, and classes sent to it.
 
-A message never brings code along. Nothing is run, and no module outside the known packages
-imported, because a message says so.
+A message never contains code. A message never causes unregistered code to run, or a module outside
+the known packages to be imported.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _T = TypeVar("_T", bound=type)
 _registered: dict[str, Any] = {}
 _known = {"workbench"}
-"""Packages of which modules are imported where a message names them."""
+"""Packages whose modules may be imported by messages."""
 
 
 def task(function: _F) -> _F:
-    """Register a module's function ``function(worker, *arguments)`` as one that a worker runs.
+    """Register a module's function ``function(worker, *arguments)`` as a task of the worker.
 
-    Arguments and result travel by their type hints (see ``engine.codec``).
+    Arguments and result are sent by their type hints (see ``engine.codec``).
     """
     _registered[name_of(function)] = function
     return function
@@ -40,9 +40,9 @@ def name_of(registered: Any) -> str:
 
 
 def find_registered(name: str) -> Any:
-    """The function or class of a name, whose module is imported where its package is known.
+    """The function or class with a name; its module is imported if its package is known.
 
-    Raises EngineError where nothing is registered so.
+    Raises EngineError if nothing is registered with this name.
     """
     module = name.partition(":")[0]
     if name not in _registered and module.partition(".")[0] in _known:
@@ -54,16 +54,16 @@ def find_registered(name: str) -> Any:
         return _registered[name]
     except KeyError:
         raise EngineError(
-            f"{name} cannot be run in the worker: it is not registered. Put @task before a "
-            "function of a module, @sendable before a class that is sent."
+            f"{name} cannot be run in the worker: it is not registered. Put @task before "
+            "a module's function, @sendable before a class that is sent."
         ) from None
 
 
 def known_packages() -> set[str]:
-    """The known packages, and those of what is registered here: what a worker needs to know."""
+    """The known packages, and those of the registered objects here: what a worker needs."""
     return _known | {name.partition(":")[0].partition(".")[0] for name in _registered}
 
 
 def know_packages(names: Iterable[str]) -> None:
-    """Let modules of these packages be imported by name, too."""
+    """Allow modules of these packages to be imported by name."""
     _known.update(names)

@@ -1,4 +1,4 @@
-"""The operating system's side of a worker: start the process, talk to it, end it."""
+"""Operating system part of a worker: start the process, talk to it, end it."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ from workbench.errors import (
 from workbench.system_limits import describe_refusal, says_memory_refusal
 
 _LONGEST_LINE = 500
-"""Characters of a line of its last words."""
+"""Maximum characters of a line of its last output."""
 
 
 class WorkerProcess:
-    """The operating system's side of one worker, and the channel to it."""
+    """The process of one worker, and the channel to it."""
 
     def __init__(self, budget: int | None, environment: Mapping[str, str]) -> None:
-        """Start it. Raises EngineError where the system refuses."""
+        """Start it. Raises EngineError if the system refuses."""
         try:
             self.folder = tempfile.mkdtemp(prefix="workbench-")
         except OSError as error:
             raise EngineError(f"The worker could not be started: {_refusal(error)}") from None
         self.calls = 0
-        """How many were sent to it."""
+        "Number of calls sent to it."
         self.running: tuple[str, ...] = ()
-        """The nodes that its call began last."""
+        "The nodes that its current call started last."
         self.files: tuple[str, ...] = ()
-        """The files that these nodes decode."""
+        "The files that these nodes decode."
         self.ended = False
-        """Whether it was ended on purpose."""
+        "Whether it was ended on purpose."
         self.ended_because = ""
-        """Why it was, where its call is to fail for it; else that is cancelled."""
+        "The reason, if its call is to fail; otherwise the call is cancelled."
         self.closed = False
-        """Whether nothing of it is left."""
+        "Whether it is completely cleaned up."
         try:
             ours, theirs = socket.socketpair()
         except OSError as error:
@@ -61,7 +61,7 @@ class WorkerProcess:
         environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join(paths),
-            "TMPDIR": self.folder,  # so that what a killed worker leaves behind goes with it
+            "TMPDIR": self.folder,  # so that leftovers of a killed worker are removed with it
             **environment,
         }
         self._log = Path(self.folder, "log")
@@ -70,7 +70,7 @@ class WorkerProcess:
                 self.popen = subprocess.Popen(
                     [
                         sys.executable,
-                        "-P",  # a numpy.py where the user happens to stand is not numpy
+                        "-P",  # do not import a numpy.py from the current directory
                         "-m",
                         "workbench.engine",
                         str(theirs.fileno()),
@@ -83,7 +83,7 @@ class WorkerProcess:
                     stdout=log,
                     stderr=log,
                     env=environment,
-                    start_new_session=True,  # Ctrl+C in the terminal is the kernel's affair
+                    start_new_session=True,  # Ctrl+C in the terminal is handled by the caller
                 )
         except OSError as error:
             ours.close()
@@ -99,14 +99,14 @@ class WorkerProcess:
         return not self.ended and self.popen.poll() is None
 
     def wait(self, seconds: float) -> int | None:
-        """The exit code, or None where it still runs after so many seconds."""
+        """The exit code, or None if it still runs after the timeout."""
         try:
             return self.popen.wait(seconds)
         except subprocess.TimeoutExpired:
             return None
 
     def last_words(self) -> str:
-        """The end of what the worker printed, or nothing."""
+        """The end of the worker's output, or nothing."""
         try:
             text = self._log.read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -116,13 +116,13 @@ class WorkerProcess:
         return "\nIts last words:\n" + "\n".join(last) if last else ""
 
     def kill(self) -> None:
-        """End it on purpose; whoever waits for its answer sees the end. From any thread."""
+        """End it on purpose; waiting callers are notified. Thread-safe."""
         self.ended = True
         if self.popen.poll() is None:
             self._kill()
 
     def close(self) -> None:
-        """End it, and leave nothing of it behind."""
+        """End it, and clean up."""
         self._kill()
         self.popen.wait()
         self.channel.close()
@@ -131,28 +131,28 @@ class WorkerProcess:
 
     def _kill(self) -> None:
         with suppress(ProcessLookupError):
-            os.killpg(self.popen.pid, signal.SIGKILL)  # with the processes that a task started
+            os.killpg(self.popen.pid, signal.SIGKILL)  # including child processes of a task
 
 
 def _refusal(error: OSError) -> str:
-    """What the system's refusal of a process means, and what to do."""
+    """Explain why the system cannot start a process, with a fix."""
     return describe_refusal(error) or f"{error.strerror or error}."
 
 
-# What a call raises whose worker ended, fell silent or takes too long.
+# Errors of a call whose worker ended, became silent or takes too long.
 
 _CRASHES = (-signal.SIGSEGV, -signal.SIGFPE, -signal.SIGABRT, -signal.SIGILL, -signal.SIGBUS)
-"""Exit codes of a process that its own code ended."""
+"""Exit codes of a process that crashed."""
 
 
 def worker_lost(process: WorkerProcess, garbled: Exception | None = None) -> EngineError:
-    """Of a worker that is gone, or sent what is no answer. Waits for its end."""
+    """Error for a worker that is gone, or sent an invalid answer. Waits for its end."""
     if process.ended and not process.ended_because:
         return CancelledError("Cancelled: the worker was ended.")
     if process.ended_because:
         return WorkerCrashedError(
-            f"The worker{_where(process)} {process.ended_because} The graph is untouched; the next "
-            "change starts a fresh worker.",
+            f"The worker{_where(process)} {process.ended_because} The graph is unchanged; "
+            "the next change starts a new worker.",
             process.running,
             killed=True,
         )
@@ -161,27 +161,27 @@ def worker_lost(process: WorkerProcess, garbled: Exception | None = None) -> Eng
     crashed = "" if code not in _CRASHES or says_memory_refusal(words) else _files(process)
     how = f"wrote what is no answer ({garbled})" if garbled else describe_exit(code, words)
     return WorkerCrashedError(
-        f"The worker {how}{_where(process)}.{exit_remedy(code, words)}{crashed} "
-        f"The graph is untouched; the next change starts a fresh worker.{words}",
+        f"The worker {how}{_where(process)}.{exit_remedy(code, words)}{crashed} The graph "
+        f"is unchanged; the next change starts a new worker.{words}",
         process.running,
         killed=code == -signal.SIGKILL,
     )
 
 
 def worker_silent(process: WorkerProcess, silence: SuspensionMonitor) -> WorkerSilentError:
-    """Of one that gives no sign of life."""
+    """Error for a worker without heartbeats."""
     return WorkerSilentError(
         f"{silence.describe()}{_where(process)}: the worker was ended. The graph is "
-        "untouched; the next change starts a fresh one.",
+        "unchanged; the next change starts a new one.",
         process.running,
     )
 
 
 def worker_too_late(process: WorkerProcess, limit: float) -> WorkerTimeoutError:
-    """Of one that lives, and has not answered within so many seconds."""
+    """Error for a worker that exceeds the timeout of its call."""
     return WorkerTimeoutError(
-        f"No answer within {limit:g} s{_where(process)}: the worker was "
-        "ended. The next change starts a fresh one; fewer tiles take less time.",
+        f"No answer within {limit:g} s{_where(process)}: the worker was ended. The next "
+        "change starts a new one; fewer tiles take less time.",
         process.running,
     )
 
@@ -191,7 +191,7 @@ def _where(process: WorkerProcess) -> str:
 
 
 def _files(process: WorkerProcess) -> str:
-    """The files that were decoded when the worker crashed, and how to find the one at fault."""
+    """The files decoded at the crash, and how to find the faulty one."""
     files = process.files
     if not files:
         return ""

@@ -1,1 +1,1 @@
-"""Batches of the reader, exactly as the exported script gets them."""
+"""The reader's batches, exactly as in the exported script."""

@@ -1,4 +1,4 @@
-"""Whether a dataset or a file that was read has changed. Runs inside the worker process only."""
+"""Detects changes of a dataset or its files. Used in the worker process only."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from itertools import islice
 from workbench.sources import Dataset, load_source
 
 Stamp = tuple[int, int, int] | None
-"""(time of the last change in ns, size in bytes, inode), or None for what is not there."""
+"""(modification time in ns, size in bytes, inode), or None if it does not exist."""
 
 _SHARE = 0.01
-"""A slow folder (many classes, a network disk) is looked at only so often that looking takes no
-more than this share of the time. A look at 16 files and 12 class folders takes 0.1 ms."""
+"""Maximum fraction of the time for checks: slow folders (many classes, a network disk) are checked
+less often. Checking 16 files and 12 class folders takes 0.1 ms."""
 _MANY_FOLDERS = 10_000
 _numbers = itertools.count()
 
 
 class DatasetWatcher:
-    """One dataset: its folders or its list, and the files that were read.
+    """Watches the folders or list of a dataset, and the files that were read.
 
-    ``version`` changes with every change that was noticed. A change that leaves a file's size,
-    time of change and inode as they were is not noticed.
+    ``version`` changes with every detected change. A change that preserves a file's size,
+    modification time and inode is not detected.
     """
 
     def __init__(self, dataset: Dataset) -> None:
@@ -37,20 +37,20 @@ class DatasetWatcher:
 
     @property
     def version(self) -> str:
-        """A name for what the data were like when they were last looked at."""
+        """Identifies the state of the data at the last check."""
         return str(self._number)
 
     def remember(self, sizes: Mapping[str, int]) -> bool:
-        """Remember files, by name in the dataset, that were read just now with these sizes (bytes).
+        """Record files, by name in the dataset, that were just read with these sizes (bytes).
 
-        Returns whether one has another size already: it changed while it was read.
+        Returns whether a size differs already, because the file changed while it was read.
         """
         stamps = {file: _stamp(os.path.join(self._root, file)) for file in sizes}
         self._files.update(stamps)
         return any(stamp and stamp[1] != sizes[file] for file, stamp in stamps.items())
 
     def look(self, files: Iterable[str]) -> bool:
-        """Whether the dataset or one of these files differs from what was remembered."""
+        """Whether the dataset or one of these files differs from the recorded state."""
         start = time.monotonic()
         if start < self._rest_until:
             return False

@@ -1,7 +1,7 @@
-"""What can be told of an encoded image from its bytes, before DALI decodes it.
+"""Check encoded images by their bytes before DALI decodes them.
 
 DALI's own messages name no file for text, random bytes, GIF and AVIF, and one such sample fails the
-whole batch; an image that ends early passes silently on the CPU (measured with 2.4.0).
+whole batch; a truncated image passes silently on the CPU (measured with 2.4.0).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from workbench.sources import Sample, upright_size
 from workbench.sources.headers import LAST_UPRIGHT, orientation
 
 PIXEL_LIMIT = 2**28
-"""Above this many pixels (0.8 GB decoded) a file counts as a decompression bomb: photographs
-of phones reach 200 million. Pillow's own limit for an error is 179 million."""
+"""Above this many pixels (0.8 GB decoded) a file counts as a decompression bomb: phone photos have
+up to 200 million. Pillow's own error limit is 179 million."""
 
 _SMALLER = "Make the image smaller, cut it into tiles, or remove it from the data"
 
@@ -44,22 +44,22 @@ _CODESTREAM = b"\xff\x4f\xff\x51"
 _TILE_SIZES = struct.Struct(">24xII")
 _ZEROS = 64
 _HEAD = 512
-"""Bytes by which a file is judged that no reader of images knows."""
+"""Bytes used to recognise a file that no image reader knows."""
 
 
 def reject_reason(data: bytes, with_pillow: bool = False) -> str | None:
-    """Why DALI must not be given these bytes, or None. Reads the header only (about 0.1 ms).
+    """Why DALI must not decode these bytes, or None. Reads only the header (about 0.1 ms).
 
-    ``with_pillow``: it is Pillow that decodes them.
+    ``with_pillow``: Pillow decodes them.
     """
     found = open_image(io.BytesIO(data), with_pillow)
     return found.reason if isinstance(found, Finding) else None
 
 
 def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile | Finding:
-    """The image with its header read, or why DALI must not be given it. ``file`` begins at 0.
+    """The image with its header read, or why DALI must not decode it. ``file`` begins at 0.
 
-    ``with_pillow``: it is Pillow that decodes it.
+    ``with_pillow``: Pillow decodes it.
     """
     head = file.read(_HEAD)
     if not head:
@@ -79,7 +79,7 @@ def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile
         return Finding("bomb", f"decompression bomb: {error} {_SMALLER}")
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, OverflowError) as error:
         if head[:2] == b"\xff\xd8":
-            return Finding("cut short", "JPEG whose header ends early or is damaged")
+            return Finding("cut short", "JPEG whose header is truncated or damaged")
         if _is_text(head):
             return Finding("not an image", "text, not an image")
         unknown = isinstance(error, UnidentifiedImageError)
@@ -87,8 +87,8 @@ def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile
     width, height = image.size
     if width * height > PIXEL_LIMIT:
         words = (
-            f"decompression bomb: its header claims {width} x {height} pixels, and "
-            f"{PIXEL_LIMIT:,} are the limit. {_SMALLER}"
+            f"decompression bomb: its header claims {width} x {height} pixels; the limit "
+            f"is {PIXEL_LIMIT:,}. {_SMALLER}"
         )
         return Finding("bomb", words)
     if image.format not in DECODABLE and not with_pillow:
@@ -99,7 +99,7 @@ def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile
 
 
 def _has_empty_tiles(file: BinaryIO) -> bool:
-    """Whether a JPEG 2000 says so. DALI's decoder divides by their size: SIGFPE ends the process.
+    """Whether a JPEG 2000 has empty tiles. DALI's decoder divides by their size: SIGFPE.
 
     The codestream is the file, or its box ``jp2c`` (ISO/IEC 15444-1, I.4); the sizes are in its
     first segment, SIZ (A.5.1).
@@ -127,7 +127,7 @@ def _not_for_dali(name: str) -> Finding:
 
 
 def misread_reason(image: ImageFile.ImageFile) -> str:
-    """Why DALI decodes an image to wrong pixels, or empty (tried with 2.4.0)."""
+    """Why DALI decodes an image to wrong pixels, or empty (tested with 2.4.0)."""
     tags = getattr(image, "tag_v2", {})
     deep = max(tags.get(258, (1,))) > 8
     if deep and tags.get(284) == 2:
@@ -140,9 +140,10 @@ def misread_reason(image: ImageFile.ImageFile) -> str:
 
 
 def crash_reason(data: bytes) -> str:
-    """Why DALI writes past the end of an image that it does not turn, or empty (tried with 2.4.0).
+    """Why DALI writes past the end of an unrotated image, or empty (tested with 2.4.0).
 
-    A TIFF that its own decoder does not support is decoded by OpenCV, which turns it always.
+    A TIFF that DALI's own decoder does not support is decoded by OpenCV, which always applies the
+    orientation.
     """
     if data[:2] not in (b"II", b"MM"):
         return ""
@@ -158,10 +159,10 @@ _FILTERING = threading.RLock()
 
 @contextmanager
 def pillow_warnings_ignored() -> Iterator[None]:
-    """Ignore the warnings of Pillow, such as those of large images, and no others.
+    """Ignore Pillow's warnings, such as those of large images, and no others.
 
-    ``warnings.catch_warnings`` exchanges filters of the whole process: two threads at once could
-    leave those of the other one behind for good.
+    ``warnings.catch_warnings`` swaps the filters of the whole process: two threads at once could
+    leave each other's filters behind.
     """
     with _FILTERING, warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"PIL\.")
@@ -171,10 +172,10 @@ def pillow_warnings_ignored() -> Iterator[None]:
 def corruption_reason(data: bytes) -> str | None:
     """What is wrong with image data that DALI may still decode, or None.
 
-    A full decode with Pillow (1.4 ms for a 500x375 JPEG), which notices an early end that DALI's
-    CPU decoder fills with grey without a word.
+    A full decode with Pillow (1.4 ms for a 500x375 JPEG), which detects truncation that DALI's CPU
+    decoder silently fills with grey.
     """
-    # Anywhere: the photos of some phones carry a video of megabytes behind their end.
+    # Search everywhere: some phones append megabytes of video.
     if data[:2] == b"\xff\xd8" and data.rfind(b"\xff\xd9") < 0:
         return "ends early: the end of the JPEG is missing"
     try:
@@ -187,10 +188,10 @@ def corruption_reason(data: bytes) -> str | None:
 
 
 def _open(file: BinaryIO, head: bytes) -> ImageFile.ImageFile:
-    """As ``Image.open``, whose limit on pixels is lower than ours.
+    """``Image.open`` with a higher pixel limit.
 
-    That limit is one number for the whole process, the user's notebook included: it is passed by
-    here, not changed.
+    Pillow's limit is global for the process, including the user's notebook: it is bypassed, not
+    changed.
     """
     for name in _formats():
         factory, accepts = Image.OPEN[name]
@@ -223,19 +224,19 @@ def _is_text(head: bytes) -> bool:
 def placeholder_jpeg() -> NDArray[np.uint8]:
     """A plain grey 640x480 JPEG. Shape (bytes,).
 
-    It takes the place of a file that cannot be read, so that every other sample keeps its place in
-    the batch and with it its draws.
+    It replaces an unreadable file, so that every other sample keeps its index in the batch and its
+    random values.
     """
     buffer = io.BytesIO()
     Image.new("RGB", (640, 480), (128, 128, 128)).save(buffer, "JPEG")
     return np.frombuffer(buffer.getvalue(), np.uint8)
 
 
-# Whether the targets of an image fit its width and height, and whether its mask can be read.
+# Whether an image's annotations match its width and height, and whether its mask is readable.
 
 
 def targets_fit(file: Sample, image: Image.Image) -> Iterator[Finding]:
-    """Whether the targets of an image were written for one of its width and height."""
+    """Findings if the annotations of an image were written for another width and height."""
     sides = upright_size(image)
     shown = "×".join(map(str, sides))
     if file.sides and tuple(file.sides) != sides:
@@ -256,9 +257,9 @@ def targets_fit(file: Sample, image: Image.Image) -> Iterator[Finding]:
 
 
 def header_findings(file: Sample) -> Iterator[Finding]:
-    """As of ``targets_fit``, by the image's header (0.1 ms).
+    """``targets_fit`` from the image's header (0.1 ms).
 
-    Of an image that Pillow cannot open there are none.
+    Empty for an image that Pillow cannot open.
     """
     try:
         with pillow_warnings_ignored(), file.open() as opened, Image.open(opened) as image:
@@ -269,13 +270,13 @@ def header_findings(file: Sample) -> Iterator[Finding]:
 
 
 def mask_fault(file: Sample) -> str:
-    """Why the mask of an image is not of its size, or cannot be opened; or empty."""
+    """Why the mask of an image has another size, or cannot be opened; else empty."""
     bad = (finding for finding in header_findings(file) if KINDS[finding.kind] == "bad")
     return next((finding.reason for finding in bad), "")
 
 
 def undecodable_mask(file: Sample) -> str:
-    """Why the mask of an image cannot be decoded; empty where it can, or where there is none."""
+    """Why the mask of an image cannot be decoded; empty if it can, or if there is none."""
     try:
         if file.mask:
             with file.open_mask() as opened, Image.open(opened) as mask:

@@ -1,4 +1,4 @@
-"""What a check of image files may find, and how bad each kind is."""
+"""Kinds of findings in image files, and their severity."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Level = Literal["bad", "damaged", "unusual"]
-"""``bad``: DALI cannot read or decode it, and one such file ends an exported program; or its
-mask is of another size. ``damaged``: it is decoded, but a decoder warned, its pixels are wrong, or
-its annotations are for another size. ``unusual``: worth knowing, nothing is wrong."""
+"""``bad``: DALI cannot read or decode it, and one such file ends an exported program; or its mask
+has another size. ``damaged``: it is decoded, but a decoder warned, its pixels are wrong, or its
+annotations are for another size. ``unusual``: worth knowing, but correct."""
 
 KINDS: dict[str, Level] = {
     "missing": "bad",
@@ -45,24 +45,24 @@ KINDS: dict[str, Level] = {
 
 
 MISREAD = frozenset({"wrong pixels", "other colours", "float sound"})
-"""Kinds of files that DALI silently decodes to other values than they hold."""
+"""Kinds of files that DALI silently decodes to other values than stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something found in a file: its kind, one of ``KINDS``, and what exactly."""
+    """A finding about a file: its kind, one of ``KINDS``, and details."""
 
     kind: str
     reason: str
 
     @property
     def level(self) -> Level:
-        """How bad it is."""
+        """Its severity."""
         return KINDS[self.kind]
 
 
 LINE_BREAK = Finding(
-    "line break", "a line break in its path, so that no list of files can hold it: rename it"
+    "line break", "a line break in its path, which a list of files cannot contain: rename it"
 )
 
 
@@ -70,9 +70,9 @@ LINE_BREAK = Finding(
 class CheckedFile:
     """One file after its check.
 
-    ``file`` is its name as the reader is given it, ``size`` in bytes, ``modified`` in nanoseconds
-    since 1970 (both 0 where they cannot be told). ``image_hash`` (``file_check.image_hash``) is
-    empty where nothing was decoded, or where the picture is too plain to be told from others.
+    ``file`` is its name as the reader receives it, ``size`` is in bytes, ``modified`` in
+    nanoseconds since 1970 (both 0 if unknown). ``image_hash`` (``file_check.image_hash``) is empty
+    if the file was not decoded, or if the image is too plain to compare.
     """
 
     file: str
@@ -83,11 +83,11 @@ class CheckedFile:
 
     @property
     def level(self) -> Level | None:
-        """That of its worst finding, None where there is none."""
+        """Severity of its worst finding, None if there is none."""
         found = {finding.level for finding in self.findings}
         return next((level for level in ("bad", "damaged", "unusual") if level in found), None)
 
     @property
     def reason(self) -> str:
-        """The worst findings in words."""
+        """The worst findings as text."""
         return "; ".join(f.reason for f in self.findings if f.level == self.level)

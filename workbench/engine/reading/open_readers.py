@@ -1,4 +1,4 @@
-"""The readers that stay open between runs. Runs inside the worker process only."""
+"""Cache of open readers between runs. Used in the worker process only."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ _KEPT_WATCHERS = 8
 
 
 class ReadSamples(NamedTuple):
-    """What a source gave: of each of its outputs the samples, and which those are."""
+    """The samples of each output of a source, and their files."""
 
     outputs: list[list[Any]]
     samples: tuple[Sample, ...]
 
 
 class OpenReaders:
-    """Readers of the last sources, which go on where they stopped. Not thread-safe."""
+    """Readers of the last sources, which continue at their position. Not thread-safe."""
 
     def __init__(self) -> None:
         self._cursors: OrderedDict[tuple[Dataset | None, str], ReaderCursor] = OrderedDict()
         self._watchers: OrderedDict[Dataset, DatasetWatcher] = OrderedDict()
 
     def versions(self, data: Datasets) -> dict[str, str]:
-        """A word for the state of each of the data: another one once they have changed."""
+        """A text per dataset that changes whenever the data change."""
         return {name: self._watcher(dataset).version for name, dataset in data.items()}
 
     def look(self, data: Datasets, files_of: Callable[[str], Sequence[str]]) -> bool:
-        """Whether any of the data have changed; readers of changed data are closed.
+        """Whether any of the data changed; readers of changed data are closed.
 
         ``files_of`` returns the files of a dataset that were read.
         """
@@ -61,9 +61,9 @@ class OpenReaders:
         return bool(changed)
 
     def read(self, plan: Plan, source: Source, pipelines: int) -> ReadSamples:
-        """The samples of a plan's batch; what cannot be read or shown is replaced, with its error.
+        """The samples of a plan's batch; bad ones are replaced, with their error.
 
-        With ``pipelines`` side by side the reader of each of them stays open.
+        With several ``pipelines`` the reader of each stays open.
         """
         dataset = plan.dataset(source)
         watcher = self._watcher(dataset) if dataset else None
@@ -91,7 +91,8 @@ class OpenReaders:
                 changed |= watcher.remember(sizes)
             if not changed or attempt == 2:
                 break
-            # A file changed after the reader had read ahead: a fresh one reads what is there now.
+            # A file changed after the reader had prefetched it: a new reader reads its current
+            # content.
             self._cursors.popitem()[1].close()
         outputs = [[output[i] for i in chosen] for output in read.outputs]
         samples = tuple(map(Sample, files))
@@ -125,13 +126,13 @@ class OpenReaders:
         return watcher
 
     def left_out(self, data: Datasets) -> str:
-        """What the readers of these data leave out."""
+        """The samples that the readers of these data skip, as text."""
         cursors = (each for (read, _), each in self._cursors.items() if read in data.values())
         return "; ".join(dict.fromkeys(each.left_out for each in cursors if each.left_out))
 
     @property
     def nbytes(self) -> int:
-        """Encoded bytes that they hold."""
+        """Encoded bytes in memory."""
         return sum(cursor.nbytes for cursor in self._cursors.values())
 
     def close(self) -> None:
@@ -142,6 +143,6 @@ class OpenReaders:
 
 
 def encoded_output(source: OpSpec) -> int | None:
-    """Which of the outputs of a source is encoded images; None where none is."""
+    """Index of the source output with encoded images; None if there is none."""
     kinds = [output.kind for output in source.outputs]
     return kinds.index("encoded") if "encoded" in kinds else None

@@ -1,6 +1,6 @@
-"""The reader's batches, exactly as the exported script gets them, one bad file or not.
+"""The reader's batches, exactly as in the exported script, even with bad files.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -48,35 +48,36 @@ from workbench.sources import (
 
 _KEPT_BATCHES = 8
 _KEPT_BYTES = 256 * 2**20
-"""Of the batches read last; the newest one is kept whatever its size."""
+"""Cache limit in bytes for recent batches; the newest one is always kept."""
 MOST_READ = 1 / 8
-"""Of the machine's memory: DALI holds a batch twice, and what is read is kept beside it."""
+"""Maximum fraction of the machine's memory: DALI holds a batch twice, and the cache another
+copy."""
 _LOOKED_AT = 256
-"""Files, from the first: how large the others are is judged by them."""
+"""Number of leading files from which the size of the others is estimated."""
 _READ_AHEAD = 1024
-"""Samples that DALI's readers keep to draw from where they shuffle, unless ``initial_fill`` is
-given."""
+"""Default of ``initial_fill``: samples that DALI's readers buffer for shuffling."""
 _REORDERING = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "num_shards")
-"""Options by which an epoch differs from the one before, or does not begin where that ended."""
+"""Options by which epochs differ, or do not begin where the previous one ended."""
 
 
 def require_room(data: Dataset, batch_size: int) -> None:
-    """Raise DataError where a batch of the folder's files takes too much of the memory.
+    """Raise DataError if a batch of the folder's files needs too much memory.
 
-    The reader holds a batch as a whole, also where few of its samples are shown. ``MOST_READ`` of
-    the machine's memory are enough for 20,000 usual photos on 16 GiB.
+    The reader holds a whole batch, even if few of its samples are shown. ``MOST_READ`` of the
+    machine's memory suffices for 20,000 typical photos on 16 GiB.
     """
     sizes = []
     for each in islice(list_samples(data), _LOOKED_AT):
-        with suppress(OSError):  # it is not there, or was not read yet
+        with suppress(OSError):  # missing, or not yet read
             sizes += [each.size] if not unreadable_reason(each.path) else []
     room = describe_machine().memory_gib * 2**30 * MOST_READ
     need = batch_size * sum(sizes) / max(1, len(sizes))
     if need > room:
         fit = int(room / need * batch_size)
         raise DataError(
-            f"A batch of {batch_size:,} files of {data} takes about {need / 2**30:.1f} GiB, more "
-            f"than an eighth of this machine's memory. Give a batch size of {fit:,} or less."
+            f"A batch of {batch_size:,} files of {data} needs about {need / 2**30:.1f} "
+            "GiB, more than an eighth of this machine's memory. Use a batch size of "
+            f"{fit:,} or less."
         )
 
 
@@ -85,7 +86,7 @@ class ReadBatch:
     """One batch of a reader.
 
     ``outputs`` has a DALI TensorList for each of the reader's outputs, ``files`` the path of each
-    sample relative to the data folder. Tensors and not arrays, for these know their file
+    sample relative to the data folder. Tensors instead of arrays, because they know their file
     (``get_property``).
     """
 
@@ -96,7 +97,7 @@ class ReadBatch:
 
     @property
     def arrays(self) -> tuple[list[NDArray[Any]], ...]:
-        """The samples of each output as host arrays, not copied."""
+        """The samples of each output as host arrays without copies."""
         return tuple([np.asarray(output[i]) for i in range(len(output))] for output in self.outputs)
 
 
@@ -104,19 +105,19 @@ class ReadBatch:
 class _Position:
     pipeline: Any
     repeats: int = 0
-    """After so many batches they come again; 0 where that is not known."""
+    """Number of batches after which they repeat; 0 if unknown."""
     next_batch: int = 0
     recent: OrderedDict[int, ReadBatch] = field(default_factory=OrderedDict)
 
 
 class ReaderCursor:
-    """Runs one reader forward to any batch; going back starts it again.
+    """Runs one reader forward to any batch; going back restarts it.
 
-    The reader is emitted and run as in the script, so the order is the script's. Where it fails on
-    files that the operating system cannot hand out (empty ones, for example, which end the script),
-    it is told the same files by name with a stand-in for each of these, so that the others keep
-    their places; ``unreadable`` then says which and why. Likewise a link stands in for a file whose
-    name is not UTF-8, which DALI reads and cannot tell.
+    The reader is emitted and run as in the script, so the order is the script's. If it fails on
+    files that the operating system cannot read (empty ones, for example, which end the script), it
+    receives the same files by name with placeholders for these, so that the others keep their
+    positions; ``unreadable`` then has the reasons. A link also replaces a file whose name is not
+    UTF-8, which DALI reads but cannot report.
     """
 
     def __init__(
@@ -126,9 +127,9 @@ class ReaderCursor:
         data: Dataset | None,
         settings: Settings,
     ) -> None:
-        """``code`` is that of the stage of ``source``; ``data`` None if that names its own.
+        """``code`` is that of the stage of ``source``; ``data`` is None if it names its own.
 
-        A source that gives pixels decodes where the settings say.
+        A source that outputs pixels decodes on the device of the settings.
         """
         self._device = (source.device or settings.device) if source.decodes else "cpu"
         if data is not None:
@@ -142,28 +143,28 @@ class ReaderCursor:
         self._index: tempfile.TemporaryDirectory[str] | None = None
         self._stand_ins: tempfile.TemporaryDirectory[str] | None = None
         self._originals: dict[str, str] = {}
-        """By the name that a stand-in has."""
+        "By the name of its placeholder."
         named_in_full = data is not None and not load_source(data.kind).lists_files
         self._prefix = os.path.join(data.root, "") if data is not None and named_in_full else ""
         looks_ahead = data is not None and load_source(data.kind).looks_ahead
         self._ahead = list_samples(data) if looks_ahead and data is not None else None
         self._looked_at = 0
         self._at_fault: dict[str, str] = {}
-        """Name and fault of the samples that were looked at, and that the reader takes."""
+        "Name and fault of the checked samples that the reader accepts."
         self._sized: dict[str, Sample] = {}
-        """Samples with targets for a size that were looked at, and not read yet."""
+        "Checked samples with annotations for a given size, not yet read."
         self._compared = 0
-        """Images whose size was compared with that."""
+        "Images whose size was compared."
         self._other_size: dict[str, str] = {}
-        """Name of each of another size, and both sizes."""
+        "Name of each mismatch, and both sizes."
         self._odd_boxes: dict[str, str] = {}
-        """Name of each image with an odd box, and the box; both kinds are shown."""
+        "Name and box of each image with an unusual box; both kinds are shown."
         self.unreadable: dict[str, str] = {}
         self.folder = self._folder()
-        """What the files of its batches are relative to."""
+        "The folder that the files of its batches are relative to."
         self._rest: tempfile.TemporaryDirectory[str] | None = None
         self._left_out = ""
-        """How many samples the reader cannot give, and the first: the others are read."""
+        "Number of unreadable samples, and the first: the others are read."
         kind = None if data is None else load_source(data.kind)
         self._remark = kind.remark(data, self._device) if kind and data else ""
         if kind is not None and kind.checked_first:
@@ -172,7 +173,7 @@ class ReaderCursor:
     def batch(self, index: int) -> ReadBatch:
         """Batch ``index`` from 0. Raises PipelineError or DataError."""
         self._look_ahead(index)
-        while True:  # each remedy is tried once
+        while True:  # each fix is tried once
             try:
                 return self._advance(index)
             except PipelineError as error:
@@ -190,7 +191,7 @@ class ReaderCursor:
                     raise DataError(f"A file's name is not UTF-8: {error}. Rename it.") from None
 
     def _look_ahead(self, index: int) -> None:
-        """Look at the samples that the reader may come to for a batch, where that takes moments."""
+        """Check the samples of upcoming batches, if that is fast."""
         if self._ahead is None or self._data is None or self._rest is not None:
             return
         kind = load_source(self._data.kind)
@@ -208,12 +209,13 @@ class ReaderCursor:
         if self._at_fault:
             name, fault = next(iter(self._at_fault.items()))
             self._left_out = (
-                f"{len(self._at_fault):,} at fault among its first {self._looked_at:,} samples; of "
-                f"the first, {name}, {fault}. Verify and the measurements leave them out"
+                f"{len(self._at_fault):,} faulty ones among its first {self._looked_at:,} "
+                f"samples; the first, {name}: {fault}. Verify and the measurements "
+                "exclude them"
             )
 
     def _samples_before(self, batches: int) -> int:
-        """How many the reader takes for so many batches; where one is a frame, of all sequences."""
+        """Number of samples read for ``batches`` batches; frames count for all sequences."""
         args = self._source.args
         drawn_from, length, stride = (
             value if isinstance(value := args.get(name), int) else default
@@ -226,9 +228,10 @@ class ReaderCursor:
         return (drawn_from + batches * self._batch_size) * length * stride
 
     def _read_rest(self) -> bool:
-        """Read the data without the samples that lack what the reader must give; whether any do.
+        """Read the data without samples that lack required parts; returns whether there are any.
 
-        One ends its run. Raises DataError where no others are, or the kind cannot leave them out.
+        One of them ends the run. Raises DataError if no others remain, or if the kind cannot
+        exclude them.
         """
         data = self._data
         if data is None or self._rest is not None:
@@ -247,27 +250,27 @@ class ReaderCursor:
                 or (kind.decodes_images and _header_fault(each))
             )
         }
-        if not lacking:  # only where all headers are sound are masks decoded
+        if not lacking:  # masks are decoded only if all headers are valid
             lacking = {each.name: fault for each in samples if (fault := undecodable_mask(each))}
         if not lacking:
             return False
         name, fault = next(iter(lacking.items()))
-        said = f"{len(lacking):,} of its samples cannot be read; of the first, {name}, {fault}"
+        said = f"{len(lacking):,} of its samples cannot be read; the first, {name}: {fault}"
         if len(lacking) == len(samples):
             raise DataError(f"{data}: {said}.")
         self._rest = tempfile.TemporaryDirectory(prefix="workbench-rest-")
         rest = write_without(data, lacking, Path(self._rest.name, "rest"))
         self._data = replace(data, location=os.fspath(rest), items=(), title=str(data))
         self._left_out = (
-            f"{said}. They are left out: `workbench check {data.text or data}` names all"
+            f"{said}. They are excluded: `workbench check {data.text or data}` names all"
         )
-        if kind.lists_files:  # the list that is left names them in full
+        if kind.lists_files:  # the remaining list has full paths
             self._prefix = os.path.join(data.root, "")
         self._position = None
         return True
 
     def _name_files(self) -> bool:
-        """Name the files to the reader, with a stand-in where it needs one. Whether any does."""
+        """Pass files to the reader by name, with placeholders. Returns whether there are any."""
         if self._data is None or not load_source(self._data.kind).lists_files:
             return False
         folder = tempfile.TemporaryDirectory(prefix="workbench-data-")
@@ -293,12 +296,12 @@ class ReaderCursor:
         return bool(self._originals)
 
     def _give(self, found: dict[str, Any]) -> None:
-        """Let the reader be given this in the place of what the program would find."""
+        """Pass this to the reader instead of what the program would find."""
         find = load_source(self._source.kind).find.__name__
         self._compiled.namespace[find] = lambda data: found
 
     def _use_index(self) -> None:
-        """Give the reader an index that was made, or of provisional data that of the first."""
+        """Give the reader a generated index; for provisional data, that of the first samples."""
         kind = None if self._data is None else load_source(self._data.kind)
         if self._data is None or kind is None or not kind.is_indexed:
             return
@@ -323,7 +326,7 @@ class ReaderCursor:
             began, first = time.monotonic(), at.next_batch
             while at.next_batch <= index:
                 seconds = time.monotonic() - began
-                way = "the reader comes to it through all batches before it"
+                way = "the reader reaches it through all batches before it"
                 require_near(asked, index, at.next_batch, first, seconds, way)
                 outputs = at.pipeline.run()
                 if at.next_batch > index - _KEPT_BATCHES:
@@ -335,15 +338,16 @@ class ReaderCursor:
                     at.recent.popitem(last=False)
         except UnicodeDecodeError:
             raise
-        except (RuntimeError, TypeError, ValueError) as error:  # of options that it does not take
+        except (RuntimeError, TypeError, ValueError) as error:  # for unsupported options
             self._position = None
             raise self._compiled.error(error) from None
         return at.recent[index]
 
     def _begin(self) -> _Position:
-        """The reader at its first batch, and after how many it gives the same ones again.
+        """The reader at its first batch, and the number of batches after which they repeat.
 
-        That is known of files that are read in one order: their epochs follow on without a gap.
+        That number is known for files in a fixed order: their epochs follow each other without a
+        gap.
         """
         pipe, source = self._build(), self._source
         plain = source.op == "readers.file" and load_source(source.kind).reader is None
@@ -398,21 +402,21 @@ class ReaderCursor:
 
     @property
     def left_out(self) -> str:
-        """What it leaves out, or reads in silence though it is at fault, in words; or empty."""
+        """What it skips or silently misreads, as text; or empty."""
         told = [self._left_out, self._remark]
         for misfits, fault in (
-            (self._other_size, "are of another size than their targets"),
+            (self._other_size, "are of another size than their annotations"),
             (self._odd_boxes, "have a box over the edge or without area"),
         ):
             for name, words in islice(misfits.items(), 1):
                 told.append(
-                    f"{len(misfits):,} of {self._compared:,} images read {fault}; of the first, "
-                    f"{name}, {words}"
+                    f"{len(misfits):,} of {self._compared:,} images read {fault}; the "
+                    f"first, {name}: {words}"
                 )
         return "; ".join(filter(None, told))
 
     def _name(self, path: str) -> str:
-        """Of a sample as its reader tells it, relative to the data that were given."""
+        """Name of a sample as its reader reports it, relative to the given data."""
         if self._rest is not None and self._data is not None:
             path = path.removeprefix(os.path.join(self._data.root, ""))
         return path.removeprefix(self._prefix)
@@ -423,24 +427,24 @@ class ReaderCursor:
 
     @property
     def holder(self) -> Callable[[str], str] | None:
-        """``SourceKind.holder``; None where each sample is a file of its own."""
+        """``SourceKind.holder``; None if each sample is a file of its own."""
         kind = None if self._data is None else load_source(self._data.kind)
         return None if kind is None or kind.in_files else kind.holder
 
     @property
     def nbytes(self) -> int:
-        """Size of the batches that are kept, in bytes."""
+        """Size of the cached batches in bytes."""
         return sum(read.nbytes for read in self._position.recent.values()) if self._position else 0
 
     def close(self) -> None:
-        """Drop the pipeline and the stand-ins."""
+        """Drop the pipeline and the placeholders."""
         self._position = None
         for folder in filter(None, (self._stand_ins, self._index, self._rest)):
             folder.cleanup()
 
 
 def _header_fault(sample: Sample) -> str:
-    """Why DALI's decoders cannot be given an image, by its header; empty where they can."""
+    """Why DALI's decoders cannot decode an image, from its header; empty if they can."""
     if reason := unreadable_reason(sample.path):
         return reason
     with sample.open() as file:
@@ -456,18 +460,18 @@ def _is_utf8(name: str) -> bool:
     return True
 
 
-# Batches that lie too far away: what leads to them is looked at, and refused where it is long.
+# Distant batches: estimate the time to reach them, and refuse if it is too long.
 
 _JUDGED_AFTER = 2.0
-"""Seconds that tell how long the rest takes."""
+"""Seconds after which the remaining time is estimated."""
 _LONGEST = 40.0
-"""Seconds; the worker must answer within a minute."""
+"""Maximum seconds; the worker must answer within a minute."""
 
 
 def require_near(asked: int, last: int, at: int, first: int, seconds: float, way: str) -> None:
-    """Raise DataError where batch ``last``, which gives what was ``asked``, is too far away.
+    """Raise DataError if batch ``last``, needed for batch ``asked``, is too far away.
 
-    ``seconds`` is how long it took from ``first`` to ``at``, and ``way`` why none can be left out.
+    ``seconds`` is the time from batch ``first`` to ``at``, and ``way`` why none can be skipped.
     """
     if at == first or seconds < _JUDGED_AFTER:
         return
@@ -476,8 +480,8 @@ def require_near(asked: int, last: int, at: int, first: int, seconds: float, way
     if left > _LONGEST:
         reach = first + int(rate * _LONGEST)
         raise DataError(
-            f"Batch {asked:,} is about {_duration(left)} away: {way}. "
-            f"Give one up to about {reach:,}."
+            f"Batch {asked:,} is about {_duration(left)} away: {way}. Use one up to about "
+            f"{reach:,}."
         )
 
 

@@ -1,6 +1,6 @@
-"""Which samples of a batch can be decoded, and what stands in for those that cannot.
+"""Undecodable samples of a batch, and their replacements.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ AUDIO_DECODER = "decoders.audio"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One sample's file, relative to the data folder; why it cannot be used; what is odd in it."""
+    """A sample's file, relative to the data folder; why it cannot be used; what is unusual."""
 
     file: str
     error: str = ""
@@ -45,10 +45,10 @@ def check_samples(
     decoder: str = "",
     args: Mapping[str, Value | None] = MappingProxyType({}),
 ) -> tuple[Sample, ...]:
-    """One Sample for each of the encoded arrays, shape (bytes,).
+    """One Sample for each encoded array of shape (bytes,).
 
-    ``decoder`` is the operator that decodes them, with the arguments ``args``: of
-    ``decoders.audio`` they are sounds, else images; empty: DALI's decoders of images.
+    ``decoder`` is the operator that decodes them, with the arguments ``args``: sounds for
+    ``decoders.audio``, else images; empty: DALI's image decoders.
     """
     samples = []
     with_pillow = decoder == PILLOW_DECODER.name
@@ -72,10 +72,10 @@ def check_samples(
 def replace_samples(
     encoded: Sequence[Any], samples: Sequence[Sample], decoder: str = ""
 ) -> list[Any]:
-    """The tensors with every bad one replaced by a good one of the same batch.
+    """Replace every bad tensor by a good one of the same batch.
 
-    A neighbour rather than a plain picture, for it passes wherever the others pass: a crop that
-    needs 500 pixels, say. Where none is good, a plain picture, or a second of silence.
+    A neighbour is used because it passes wherever the others pass, such as a crop that needs 500
+    pixels. If none is good, a plain image or a second of silence is used.
     """
     good = next((a for a, s in zip(encoded, samples, strict=True) if not s.error), None)
     filler = _plain(decoder) if good is None else good
@@ -97,9 +97,9 @@ def _silence() -> NDArray[np.uint8]:
 
 
 def decoding_error(encoded: NDArray[np.uint8], decoder: str = "") -> str:
-    """Why DALI's CPU decoder, as it comes, does not decode a file; empty where it does.
+    """Why DALI's CPU decoder, with default arguments, cannot decode a file; empty if it can.
 
-    Asked of one file at a time, for DALI names none when a batch fails. Costs about 3 ms.
+    Called for one file at a time, because DALI names none when a batch fails. Costs about 3 ms.
     """
     from nvidia.dali import fn, pipeline_def
 
@@ -118,13 +118,13 @@ def decoding_error(encoded: NDArray[np.uint8], decoder: str = "") -> str:
 
 
 def decoded_alone(sample: Sample, encoded: NDArray[np.uint8], decoder: str = "") -> Sample:
-    """The sample, with what DALI says where it does not decode it by itself."""
+    """The sample, with DALI's error if it cannot be decoded alone."""
     reason = decoding_error(encoded, decoder)
     return Sample(sample.file, sample.warning or reason) if reason else sample
 
 
 def merge_samples(lists: Sequence[Sequence[Sample]], count: int) -> tuple[Sample, ...]:
-    """Samples of several readers as one: the first file, the first fault."""
+    """Combine samples of several readers: the first file, the first fault."""
     merged = []
     for index in range(count):
         here = [samples[index] for samples in lists]

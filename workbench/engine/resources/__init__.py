@@ -1,1 +1,1 @@
-"""What the machine has and a worker may use: GPU, cgroup limits, memory budgets, folders."""
+"""Resources of the machine that a worker may use: GPU, cgroup limits, memory budgets, folders."""

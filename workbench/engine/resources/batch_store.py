@@ -1,6 +1,6 @@
-"""What flows between stages, and the bounded store of what was computed.
+"""Data between stages, and the bounded cache of results.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class Batch:
 
     @property
     def dtype(self) -> str:
-        """NumPy's name of the element type; ``float16`` and the like included."""
+        """NumPy's name of the element type, also for ``float16`` and others."""
         if isinstance(self.data, list):
             return str(self.data[0].dtype)
         return _type_name(self.data.dtype)
 
     @property
     def layout(self) -> str:
-        """``HWC``, ``CHW``, ... or empty where DALI does not say."""
+        """``HWC``, ``CHW``, ... or empty if DALI has none."""
         return "" if isinstance(self.data, list) else self.data.layout()
 
     @property
@@ -60,7 +60,7 @@ class Batch:
         return [np.asarray(host[i]) for i in range(len(host))]
 
     def sample(self, index: int) -> Batch:
-        """One sample as a batch of one, on the host; of a GPU batch only that one is copied."""
+        """One sample as a batch of one on the host; from a GPU batch only this one is copied."""
         if isinstance(self.data, list):
             return Batch([self.data[index]])
         tensor = self.data[index]
@@ -80,9 +80,9 @@ class Batch:
 
 
 def tensor_list(tensors: Sequence[Any]) -> Any:
-    """DALI's tensors as one list, with their layout and the file each came from.
+    """DALI's tensors as one list, with their layout and source file.
 
-    Host tensors are copied; those of a GPU are held, for each run makes new ones there.
+    Host tensors are copied; GPU tensors are referenced, because each run allocates new ones.
     """
     from nvidia.dali.tensors import TensorGPU, TensorListCPU, TensorListGPU
 
@@ -93,7 +93,7 @@ def tensor_list(tensors: Sequence[Any]) -> Any:
 
 
 def memory_of(data: Any) -> Memory:
-    """Where one of DALI's lists of tensors lies."""
+    """The device of a DALI tensor list."""
     return "gpu" if "GPU" in type(data).__name__ else "cpu"
 
 
@@ -101,13 +101,13 @@ def memory_of(data: Any) -> Memory:
 def _type_name(dali_type: Any) -> str:
     from nvidia.dali import types
 
-    if dali_type == types.NO_TYPE:  # of a body to which no sample came
+    if dali_type == types.NO_TYPE:  # of a body that no sample reached
         return "void"
     return str(np.dtype(types.to_numpy_type(dali_type)))
 
 
 class StoredValue(Protocol):
-    """What the store holds: something that says how large it is, and where it lies."""
+    """A value in the cache: it has a size and a device."""
 
     @property
     def device(self) -> Memory: ...
@@ -118,10 +118,10 @@ class StoredValue(Protocol):
 
 @dataclass(slots=True)
 class BatchStore:
-    """Things by key, the least recently used ones dropped where ``budget`` (bytes) is exceeded.
+    """LRU cache by key with a ``budget`` in bytes.
 
-    Host and GPU have a budget each. A thing that is larger than the whole budget is kept while it
-    is the newest.
+    Host and GPU have separate budgets. A value larger than the whole budget is kept while it is the
+    newest.
     """
 
     budget: Mapping[Memory, int]
@@ -129,13 +129,13 @@ class BatchStore:
     used: dict[Memory, int] = field(default_factory=lambda: {"cpu": 0, "gpu": 0})
 
     def get(self, key: str) -> tuple[Any, ...] | None:
-        """What was kept under the key, or None."""
+        """The values cached under the key, or None."""
         if key in self._kept:
             self._kept.move_to_end(key)
         return self._kept.get(key)
 
     def put(self, key: str, things: Sequence[StoredValue]) -> None:
-        """Keep things under a key; drops others where a budget is exceeded."""
+        """Cache values under a key; evicts others if a budget is exceeded."""
         self._drop(key)
         self._kept[key] = tuple(things)
         for thing in things:
@@ -143,7 +143,7 @@ class BatchStore:
         self._fit(key)
 
     def set_budget(self, budget: Mapping[Memory, int]) -> None:
-        """Keep no more than this from now on."""
+        """Set the budgets."""
         self.budget = budget
         self._fit()
 

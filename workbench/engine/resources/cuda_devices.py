@@ -1,7 +1,7 @@
-"""Prints the UUIDs of the GPUs that CUDA sees, a line each, in CUDA's own order.
+"""Prints the UUIDs of the GPUs visible to CUDA, one per line, in CUDA's order.
 
-Run as a program in the environment that is asked about: CUDA alone knows what
-CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER mean, and a process that has asked it cannot fork.
+Run it as a program in the environment in question: only CUDA interprets CUDA_VISIBLE_DEVICES and
+CUDA_DEVICE_ORDER, and a process that initialised it cannot fork.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import uuid
 
 
 def print_uuids() -> None:
-    """No line where there is no driver, or it shows no GPU (CUDA driver API: cuDeviceGetUuid)."""
+    """Print nothing without a driver or a visible GPU (CUDA driver API: cuDeviceGetUuid)."""
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -19,7 +19,7 @@ def print_uuids() -> None:
     count, device, raw = ctypes.c_int(), ctypes.c_int(), (ctypes.c_ubyte * 16)()
     if cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)):
         return
-    # Version 2 gives a MIG instance's own UUID; drivers before 11.4 have none.
+    # Version 2 returns a MIG instance's own UUID; drivers before 11.4 lack it.
     get_uuid = getattr(cuda, "cuDeviceGetUuid_v2", cuda.cuDeviceGetUuid)
     for number in range(count.value):
         if cuda.cuDeviceGet(ctypes.byref(device), number) or get_uuid(raw, device):

@@ -1,8 +1,7 @@
-"""The GPU that CUDA, and so DALI, calls 0 in a process, as the driver's NVML sees it.
+"""The GPU that CUDA, and so DALI, numbers 0 in a process, as seen by the driver's NVML.
 
-CUDA and NVML count differently: CUDA leaves out and reorders GPUs by CUDA_VISIBLE_DEVICES (numbers,
-UUIDs or MIG instances) and has the fastest first, NVML has all of them by PCI bus. Both know the
-UUID.
+CUDA filters and reorders GPUs by CUDA_VISIBLE_DEVICES (numbers, UUIDs or MIG instances) and puts
+the fastest first; NVML lists all by PCI bus. Both know the UUID.
 """
 
 from __future__ import annotations
@@ -21,18 +20,19 @@ from typing import Any, TypeVar
 _ORDERED_BY = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 _PROGRAM = Path(__file__).with_name("cuda_devices.py")
 _LIMIT = 60.0
-"""Seconds for the driver to start: 0.3 mostly, many more with eight GPUs and no persistence."""
+"""Timeout in seconds for starting the driver: usually 0.3, much longer with eight GPUs without
+persistence mode."""
 _WORD = 64
-"""Cores in a word of NVML's masks."""
+"""Bits per word of NVML's core masks."""
 _IDLE = 5
-"""Percent busy below which a GPU counts as idle."""
+"""Utilisation in percent below which a GPU counts as idle."""
 T = TypeVar("T")
 
 
 def cuda_uuids(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """UUIDs of the GPUs that CUDA sees in a process of this environment, in CUDA's order.
 
-    Without the prefix that NVML gives them (``GPU-``, ``MIG-``). Empty where there are none.
+    Without NVML's prefix (``GPU-``, ``MIG-``). Empty if there are none.
     """
     return _ask_cuda(tuple(environment.get(name) for name in _ORDERED_BY))
 
@@ -63,24 +63,24 @@ def _ask_cuda(settings: tuple[str | None, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class GpuUse:
-    """Percent of the last sample period, 1/6 s to 1 s, in which units of the GPU worked (NVML)."""
+    """Percent of the last sample period, 1/6 s to 1 s, in which GPU units were busy (NVML)."""
 
     gpu: int | None = None
     jpeg: int | None = None
-    """The JPEG engines; None where the GPU has none or the driver does not tell."""
+    """The JPEG engines; None if the GPU has none or the driver does not report them."""
     bus: int | None = None
-    """What the bus brought to the GPU, of what its present link can; over 20 ms."""
+    """Transfer rate to the GPU relative to its current link's maximum, over 20 ms."""
 
 
 class Gpu:
-    """One GPU, or MIG instance, as NVML sees it; every answer is None where there is none."""
+    """One GPU, or MIG instance, as NVML sees it; all results are None if there is none."""
 
     def __init__(self, uuid: str | None) -> None:
-        """``uuid`` as ``cuda_uuids`` gives it."""
+        """``uuid`` is as returned by ``cuda_uuids``."""
         self._nvml: Any = None
         if uuid is None:
             return
-        with suppress(Exception):  # no package, no driver, no such GPU: nothing can be told
+        with suppress(Exception):  # no package, driver or GPU: nothing is known
             import pynvml
 
             pynvml.nvmlInit()
@@ -89,12 +89,12 @@ class Gpu:
 
     @property
     def name(self) -> str | None:
-        """As the driver calls it, for example ``NVIDIA H200``."""
+        """The driver's name of it, for example ``NVIDIA H200``."""
         return self._ask(lambda nvml: str(nvml.nvmlDeviceGetName(self._handle)))
 
     @property
     def memory_total(self) -> int | None:
-        """Bytes of its memory; of a MIG instance its own part."""
+        """Bytes of its memory; for a MIG instance, of its share."""
         return self._ask(lambda nvml: int(nvml.nvmlDeviceGetMemoryInfo(self._handle).total))
 
     @property
@@ -103,11 +103,11 @@ class Gpu:
         return self._ask(lambda nvml: str(nvml.nvmlSystemGetDriverVersion()))
 
     def memory_used(self) -> int | None:
-        """Bytes taken on the GPU, by whomever."""
+        """Bytes used on the GPU by all processes."""
         return self._ask(lambda nvml: int(nvml.nvmlDeviceGetMemoryInfo(self._handle).used))
 
     def memory_of(self, pid: int) -> int | None:
-        """Bytes that one process has on the GPU."""
+        """Bytes that one process uses on the GPU."""
 
         def ask(nvml: Any) -> int | None:
             for process in nvml.nvmlDeviceGetComputeRunningProcesses(self._handle):
@@ -118,7 +118,7 @@ class Gpu:
         return self._ask(ask)
 
     def use(self) -> GpuUse:
-        """How busy its units were just now; of a MIG instance those of the whole GPU."""
+        """Current utilisation of its units; for a MIG instance, of the whole GPU."""
         return GpuUse(
             self._ask(lambda nvml: int(nvml.nvmlDeviceGetUtilizationRates(self._board).gpu)),
             self._ask(lambda nvml: int(nvml.nvmlDeviceGetJpgUtilization(self._board)[0])),
@@ -126,9 +126,9 @@ class Gpu:
         )
 
     def near_cores(self) -> frozenset[int]:
-        """Numbers of the cores that it is attached to: those of a socket, mostly.
+        """Numbers of the cores that it is attached to, usually those of a socket.
 
-        Empty where the driver does not tell.
+        Empty if the driver does not report them.
         """
         words = -(-(os.cpu_count() or 1) // _WORD)
         masks = self._ask(lambda nvml: list(nvml.nvmlDeviceGetCpuAffinity(self._board, words)))
@@ -155,9 +155,9 @@ class Gpu:
 
 
 def shared_words(gpu: Gpu) -> str:
-    """That others use a GPU on which nothing is measured yet; empty where nobody does, or unknown.
+    """Note that other processes use a GPU before a measurement; empty if none does, or unknown.
 
-    Memory counts from a tenth of it: a preview of the workbench keeps a little itself.
+    Memory counts from a tenth of it, because a preview of the workbench uses a little itself.
     """
     use, used, total = gpu.use(), gpu.memory_used(), gpu.memory_total
     busy = max(use.gpu or 0, use.jpeg or 0)
@@ -167,13 +167,14 @@ def shared_words(gpu: Gpu) -> str:
     if not words:
         return ""
     return (
-        f"others use the GPU: {' and '.join(words)} before anything was measured. Figures are "
-        "lower than on a GPU of one's own, and settings that need its memory may fail"
+        f"other processes use the GPU: {' and '.join(words)} before the measurement. "
+        "Results are lower than on an exclusive GPU, and settings that need its memory "
+        "may fail"
     )
 
 
 def first_visible_gpu(environment: Mapping[str, str] = os.environ) -> str | None:
-    """UUID of the GPU that CUDA calls 0 in a process of this environment, or None."""
+    """UUID of the GPU that CUDA numbers 0 in a process of this environment, or None."""
     return next(iter(cuda_uuids(environment)), None)
 
 

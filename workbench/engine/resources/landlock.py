@@ -1,7 +1,7 @@
-"""Linux's Landlock: a thread, and all that it starts, writes below certain folders alone.
+"""Linux's Landlock: restrict the writes of a thread and its children to certain folders.
 
-Audit hooks see what Python opens; the kernel also sees what libraries in C++ and other programs do.
-``linux/landlock.h`` and https://docs.kernel.org/userspace-api/landlock.html have the constants.
+Audit hooks see what Python opens; the kernel also sees C++ libraries and other programs. Constants:
+``linux/landlock.h`` and https://docs.kernel.org/userspace-api/landlock.html.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-"""Numbers of the system calls, the same on every architecture."""
+"""System call numbers, the same on every architecture."""
 _ASK_VERSION = 1
 _PATH_BENEATH = 1
 _PR_SET_NO_NEW_PRIVS = 38
 _WRITE_FILE, _TRUNCATE = 1 << 1, 1 << 14
 _WRITES = (
-    (1, _WRITE_FILE | sum(1 << bit for bit in range(4, 13))),  # remove and make whatever it is
+    (1, _WRITE_FILE | sum(1 << bit for bit in range(4, 13))),  # remove and create any entry
     (2, 1 << 13),  # link and rename across folders
     (3, _TRUNCATE),
 )
-"""Accesses that write, and the version of Landlock that first knows each."""
+"""Write accesses, and the version of Landlock that introduced each."""
 
 
 class _PathBeneath(ctypes.Structure):
@@ -32,10 +32,10 @@ class _PathBeneath(ctypes.Structure):
 
 
 def restrict_writing(folders: Iterable[str]) -> bool:
-    """Let this thread, and all that it starts from now on, write below these folders alone.
+    """Restrict this thread and its future children to writing below these folders.
 
-    Files that are open stay so. It cannot be taken back. Gives whether the kernel can do that:
-    from Linux 5.13 on, where Landlock is not turned off.
+    Open files are not affected. Irreversible. Returns whether the kernel supports it: Linux 5.13 or
+    newer, unless Landlock is disabled.
     """
     call = ctypes.CDLL(None, use_errno=True).syscall
     version = call(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_ASK_VERSION))
@@ -48,10 +48,10 @@ def restrict_writing(folders: Iterable[str]) -> bool:
         return False
     try:
         for folder in folders:
-            with suppress(OSError):  # there is none
+            with suppress(OSError):  # not available
                 _allow(call, ruleset, folder, writes)
         prctl = ctypes.CDLL(None, use_errno=True).prctl
-        prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)  # without, only root may restrict itself
+        prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)  # required unless root
         return bool(call(_RESTRICT_SELF, ruleset, ctypes.c_uint32(0)) == 0)
     finally:
         os.close(ruleset)

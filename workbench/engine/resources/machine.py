@@ -1,4 +1,4 @@
-"""What this machine is, and how much of it this process may use."""
+"""This machine, and how much of it this process may use."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from workbench.engine.resources.gpu import Gpu, cuda_uuids
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """CPU, GPU and versions. ``no_gpu`` says why there is none, and is empty where there is.
+    """CPU, GPU and versions. ``no_gpu`` says why there is no GPU; empty if there is one.
 
-    ``gpu`` is the one that CUDA calls 0, ``gpus`` how many CUDA sees: 0 in records that did not
-    count them.
+    ``gpu`` is the one that CUDA numbers 0, ``gpus`` the number of GPUs that CUDA sees: 0 in records
+    that did not count them.
     """
 
     cpu: str
@@ -39,12 +39,12 @@ class Machine:
 
     @property
     def gpu_name(self) -> str:
-        """The GPU, and how many of them: ``2 × NVIDIA H200``."""
+        """The GPU, and their number: ``2 × NVIDIA H200``."""
         return f"{self.gpus} × {self.gpu}" if self.gpus > 1 else self.gpu
 
 
 def usable_cores() -> int:
-    """How many cores this process may keep busy: all, or what a container or taskset gives.
+    """Number of cores this process may use: all, or the limit of a container or taskset.
 
     A quota of 1.5 cores counts as 2.
     """
@@ -53,14 +53,14 @@ def usable_cores() -> int:
 
 
 def usable_memory() -> int:
-    """Bytes of host memory that this process may take: the machine's, or a container's limit."""
+    """Bytes of host memory this process may use: the machine's, or a container's limit."""
     total, limit = int(psutil.virtual_memory().total), memory_limit()
     return total if limit is None else min(total, limit)
 
 
 @cache
 def describe_machine() -> Machine:
-    """Facts about this machine. Starts nothing on the GPU but asks its driver."""
+    """Describe this machine. Queries the GPU's driver but starts nothing on the GPU."""
     uuids = cuda_uuids()
     gpu = Gpu(uuids[0] if uuids else None)
     seen = gpu.name is not None
@@ -120,17 +120,17 @@ def _version(package: str) -> str:
         return "not installed as a package"
 
 
-# What a container, or a service, may take of the machine: cgroup limits of versions 1 and 2.
+# Resource limits of a container or service: cgroups of versions 1 and 2.
 #
 # Linux kernel documentation, admin-guide: cgroup-v2.rst (``cpu.max``, ``memory.max``) and cgroup-v1
-# (``cpu.cfs_quota_us``, ``memory.limit_in_bytes``). A limit of an outer group holds for inner ones.
+# (``cpu.cfs_quota_us``, ``memory.limit_in_bytes``). Limits of an outer group apply to inner ones.
 
 ROOT = Path("/sys/fs/cgroup")
 OWN = Path("/proc/self/cgroup")
 
 
 def cpu_limit(root: Path = ROOT, own: Path = OWN) -> float | None:
-    """Cores' worth of CPU time that this process may take, or None."""
+    """Number of cores' CPU time that this process may use, or None."""
     found = []
     for folder in _groups("cpu", root, own):
         quota, _, period = _text(folder / "cpu.max").partition(" ")
@@ -142,9 +142,9 @@ def cpu_limit(root: Path = ROOT, own: Path = OWN) -> float | None:
 
 
 def memory_limit(root: Path = ROOT, own: Path = OWN) -> int | None:
-    """Bytes of host memory that this process and its neighbours may take, or None.
+    """Bytes of host memory that this process and its cgroup may use, or None.
 
-    May lie above what the machine has: version 1 writes no limit as a very large one.
+    May exceed the machine's memory: version 1 represents no limit as a very large one.
     """
     values = [
         _text(folder / name)
@@ -155,10 +155,10 @@ def memory_limit(root: Path = ROOT, own: Path = OWN) -> int | None:
 
 
 def _groups(controller: str, root: Path, own: Path) -> Iterator[Path]:
-    """Folders of this process's group and of those around it, in each hierarchy.
+    """Folders of this process's cgroup and its ancestors, in each hierarchy.
 
-    In a container the path is that of the host, of which the mount shows the end alone: folders
-    that are not there are given too.
+    In a container the path is the host's, of which only the end is mounted, so some folders may not
+    exist.
     """
     for line in _text(own).splitlines():
         number, controllers, path = line.split(":", 2)

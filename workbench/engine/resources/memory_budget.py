@@ -1,11 +1,10 @@
-"""The memory that all workers of this process may take together, on the host and on the GPU.
+"""Shared memory budget of all workers of this process, on the host and on the GPU.
 
-Where it runs short, workers that rest give back what they keep, then the ones that have rested
-longest are ended: their next call starts a fresh one. A worker that is to start waits until there
-is room.
+If memory is short, idle workers drop their caches; then those idle longest are ended, and their
+next call starts a new one. A starting worker waits until there is room.
 
-What measures counts, and is never ended for its memory: a measurement waits only for previews that
-are being computed just now, and previews wait for a measurement that takes what they need.
+Measurements count but are never ended for their memory: they wait only for previews being computed,
+and previews wait for measurements that use the memory.
 """
 
 from __future__ import annotations
@@ -28,47 +27,47 @@ from workbench.engine.resources.machine import describe_machine, usable_memory
 from workbench.engine.resources.process_memory import default_budget, own_bytes, tree_bytes
 
 FRESH_HOST = 320 * 2**20
-"""Bytes that a worker is expected to take until it is measured: DALI, and a first preview."""
+"""Estimated bytes of a worker until it is measured: DALI, and a first preview."""
 FRESH_GPU = 768 * 2**20
-"""Likewise on the GPU: CUDA's context and a mixed decoder."""
+"""The same on the GPU: CUDA's context and a mixed decoder."""
 LEAST_KEPT = 32 * 2**20
-"""Bytes that a worker may keep between calls, however many there are."""
+"""Minimum cache limit in bytes per worker, regardless of their number."""
 TIGHT = 0.8
-"""From this share of the budget on, workers that rest give back what they keep."""
+"""Fraction of the budget from which idle workers drop their caches."""
 RESTING_LIMIT = 600.0
 """Seconds without a call after which a worker is ended."""
 _TICK = 0.05
 _LOOK = 1.0
-"""Seconds between two looks at what workers take."""
+"""Seconds between two checks of the workers' memory."""
 
 
 class BudgetMember(Protocol):
-    """An engine, as its budget sees it."""
+    """The budget's view of an engine."""
 
     @property
     def pid(self) -> int | None: ...
 
     resting_since: float | None
-    """When its last call ended (``time.monotonic``); None while one runs or starts."""
+    """When its last call ended (``time.monotonic``); None during a call or start."""
 
     measures: bool
-    """Whether it measures: then it only counts, and nothing below is asked of it."""
+    """Whether it measures: it then only counts, and the methods below are not called."""
 
     def rest(self) -> bool:
-        """End the worker, unless a call runs. Whether it was ended."""
+        """End the worker unless a call runs. Returns whether it was ended."""
         ...
 
     def give_back(self) -> bool:
-        """Have the worker drop what it keeps, unless a call runs. Whether it was told."""
+        """Make the worker drop its caches unless a call runs. Returns whether it was told to."""
         ...
 
     def end_for_memory(self, reason: str) -> None:
-        """End the worker in the midst of its call, which fails for this reason."""
+        """End the worker during its call, which fails with this reason."""
         ...
 
 
 class CountedProcess:
-    """A process that is no engine's worker and measures: an exported script."""
+    """A measuring process that is not an engine's worker: an exported script."""
 
     measures = True
     resting_since: float | None = None
@@ -82,15 +81,15 @@ class CountedProcess:
         return self._process.pid if self._process.poll() is None else None
 
     def rest(self) -> bool:
-        """It is left alone."""
+        """Never ended."""
         return False
 
     def give_back(self) -> bool:
-        """It is left alone."""
+        """Has no caches."""
         return False
 
     def end_for_memory(self, reason: str) -> None:
-        """It is left alone."""
+        """Never ended."""
 
 
 @dataclass(eq=False, frozen=True, slots=True)
@@ -99,7 +98,7 @@ class _Ticket:
 
 
 class MemoryBudget:
-    """Bytes for all workers together. May be used from any thread."""
+    """Bytes for all workers together. Thread-safe."""
 
     def __init__(
         self,
@@ -112,10 +111,10 @@ class MemoryBudget:
         measured_bytes: Callable[[int], int] = tree_bytes,
         gpu_bytes: Callable[[Sequence[int]], int] | None = None,
     ) -> None:
-        """Where ``gpu`` is 0 there is none.
+        """``gpu`` is 0 without a GPU.
 
-        At most ``starting`` workers start at a time, by default as many as there are cores.
-        ``host_bytes`` and ``gpu_bytes`` measure processes, ``measured_bytes`` those that measure.
+        At most ``starting`` workers start at a time, by default one per core. ``host_bytes`` and
+        ``gpu_bytes`` measure processes, ``measured_bytes`` those that measure.
         """
         self.host = host
         self.gpu = gpu
@@ -127,19 +126,19 @@ class MemoryBudget:
         self._members: weakref.WeakSet[BudgetMember] = weakref.WeakSet()
         self._taken: weakref.WeakKeyDictionary[BudgetMember, int] = weakref.WeakKeyDictionary()
         self._told: weakref.WeakKeyDictionary[BudgetMember, float] = weakref.WeakKeyDictionary()
-        """When each was told to give back: once for each rest."""
+        "When each was told to drop its caches, once per idle period."
         self._crowded = False
-        """Whether the last that was to start found no room."""
+        "Whether the last worker to start found no room."
         self._gpu_each = 0
-        """What a worker took on average when it was last looked at."""
+        "Average memory per worker at the last check."
         self._starting: list[BudgetMember] = []
         self._waiting: list[_Ticket] = []
-        """Those that are to start, in their order."""
+        "Workers waiting to start, in order."
         self._lock = threading.RLock()
         self._thread: threading.Thread | None = None
 
     def join(self, member: BudgetMember) -> None:
-        """Count this engine's worker from now on, for as long as the engine exists."""
+        """Count this engine's worker from now on, as long as the engine exists."""
         with self._lock:
             self._members.add(member)
             if self._thread is None:
@@ -149,7 +148,7 @@ class MemoryBudget:
                 self._thread.start()
 
     def share(self) -> tuple[int, int]:
-        """Bytes that each preview's worker may keep between calls, on the host and on the GPU."""
+        """Cache limit in bytes of each preview worker, on the host and on the GPU."""
         with self._lock:
             previews = [member for member in self._alive() if not member.measures]
             count = max(1, len(previews) + len(self._starting))
@@ -168,8 +167,8 @@ class MemoryBudget:
     ) -> Iterator[None]:
         """Wait until there is room for a worker, then count it as starting.
 
-        ``require_wanted`` is asked all the while and raises to give up. ``on_wait`` hears what is
-        waited for, and an empty text after that. What measures has its turn before previews.
+        ``require_wanted`` is polled and raises to cancel. ``on_wait`` is called with the reason for
+        waiting, then with an empty text. Measurements start before previews.
         """
         ticket = _Ticket(member.measures)
         told = ""
@@ -208,7 +207,7 @@ class MemoryBudget:
             return True
 
     def _reason(self, member: BudgetMember) -> str:
-        """What a worker that may not start waits for; empty for its turn among those that start."""
+        """What a worker waits for before it starts; empty if only for others to start."""
         with self._lock:
             if not self._crowded:
                 return ""
@@ -225,11 +224,11 @@ class MemoryBudget:
         )
 
     def _measuring(self) -> int:
-        """Bytes that measurements took at the last look."""
+        """Bytes used by measurements at the last check."""
         return sum(self._taken.get(member, 0) for member in self._alive() if member.measures)
 
     def look(self) -> None:
-        """Measure, and see to it that the budget is kept. Called each second."""
+        """Measure, and enforce the budget. Called each second."""
         with self._lock:
             now = time.monotonic()
             for member in self._resting():
@@ -242,9 +241,9 @@ class MemoryBudget:
                 self._end_largest()
 
     def used(self) -> tuple[int, int]:
-        """Bytes that all workers take now, on the host and on the GPU.
+        """Bytes that all workers use now, on the host and on the GPU.
 
-        One that starts counts as what it is expected to take.
+        A starting worker counts with its estimate.
         """
         with self._lock:
             host = 0
@@ -268,14 +267,14 @@ class MemoryBudget:
             return host, taken + self._fresh_gpu() * len(self._starting)
 
     def _fresh_gpu(self) -> int:
-        """Bytes that one more is expected to take: what the others take, if they take more."""
+        """Estimated bytes of another worker: the average of the others, if that is higher."""
         return max(FRESH_GPU, self._gpu_each) if self.gpu else 0
 
     def _alive(self) -> list[BudgetMember]:
         return [member for member in self._members if member.pid is not None]
 
     def _resting(self) -> list[BudgetMember]:
-        """Previews that have a worker and no call, the longest rested first."""
+        """Idle preview workers, longest idle first."""
         found = [
             member
             for member in self._alive()
@@ -285,7 +284,7 @@ class MemoryBudget:
 
     def _fits(self, host: int, gpu: int) -> bool:
         used = self.used()
-        alone = not self._alive() and not self._starting  # one may start in any case
+        alone = not self._alive() and not self._starting  # at least one may start
         return (used[0] + host <= self.host or alone) and (
             not self.gpu or used[1] + gpu <= self.gpu or alone
         )
@@ -304,12 +303,12 @@ class MemoryBudget:
                 self._told[member] = since
 
     def _end_largest(self) -> None:
-        """No worker rests and all together take too much."""
+        """End the largest worker, if none is idle and the budget is exceeded."""
         busy = [member for member in self._alive() if not member.measures]
         if not busy:
             return
         host = self.used()[0]
-        if host <= self.host:  # what the GPU lacks DALI reports itself
+        if host <= self.host:  # lack of GPU memory is reported by DALI
             return
         largest = max(busy, key=lambda member: self._taken.get(member, 0))
         largest.end_for_memory(
@@ -331,16 +330,16 @@ def _watch(budget: weakref.ref[MemoryBudget]) -> None:
 
 @cache
 def shared_budget() -> MemoryBudget:
-    """That of the previews of this process: half of the machine's memory, and half of the GPU's."""
+    """Budget of this process's previews: half of the machine's memory, and half of the GPU's."""
     gpu = int(describe_machine().gpu_memory_gib * 2**30)
     return MemoryBudget(usable_memory() // 2, gpu // 2)
 
 
 class GpuMeter:
-    """What processes take on the GPU that CUDA calls 0.
+    """Memory of processes on the GPU that CUDA numbers 0.
 
-    Where the driver tells it of no process, as in most containers, it is what the GPU's memory
-    has grown by since none of them ran.
+    If the driver reports no processes, as in most containers, it is the growth of the GPU's used
+    memory since none of them ran.
     """
 
     def __init__(self) -> None:
@@ -348,7 +347,7 @@ class GpuMeter:
         self._before: int | None = None
 
     def __call__(self, pids: Sequence[int]) -> int:
-        """Bytes of all of them together; 0 where nothing is known."""
+        """Bytes of all of them together; 0 if unknown."""
         if self._gpu is None:
             self._gpu = Gpu(first_visible_gpu())
         if not pids:

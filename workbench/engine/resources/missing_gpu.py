@@ -1,4 +1,4 @@
-"""What a graph asks of a GPU, where there is none: told before DALI fails in words of its own."""
+"""Report that a graph needs a missing GPU, before DALI fails with its own message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.graph.resolved import ResolvedGraph
 
 
 def require_gpu_where_asked(graph: Graph, machine: Machine | None = None) -> None:
-    """Raise GraphFaultsError where something runs on a GPU and this machine has none."""
+    """Raise GraphFaultsError if a node uses the GPU and this machine has none."""
     machine, catalog = machine or describe_machine(), load_catalog()
     running = ResolvedGraph(active_graph(graph, catalog), catalog)
     if faults := gpu_faults(running, machine):
@@ -23,9 +23,9 @@ def require_gpu_where_asked(graph: Graph, machine: Machine | None = None) -> Non
 
 
 def gpu_faults(resolved: ResolvedGraph, machine: Machine) -> list[Fault]:
-    """One fault for each node that is set to run on the GPU, where this machine has none.
+    """One fault for each node that is set to use a missing GPU.
 
-    Where no node is set itself, the first one that runs there.
+    If no node is set explicitly, the first one that runs there.
     """
     if not machine.no_gpu:
         return []

@@ -1,6 +1,6 @@
-"""How much the worker keeps, and how much it may.
+"""Memory use and limits of the worker's caches.
 
-Runs inside the worker process only, but for ``MemoryUse``.
+Used in the worker process only, except ``MemoryUse``.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from workbench.engine.resources.batch_store import Memory
 from workbench.engine.resources.machine import describe_machine
 
 KEPT_AT_MOST = 2 * 2**30
-"""Bytes: 50 stages of 64 photos of 640x480 pixels as 8-bit RGB come to 2.9 GB."""
+"""Bytes: 50 stages of 64 photos of 640x480 pixels as 8-bit RGB need 2.9 GB."""
 SHARE = 8
-"""No more is kept than this part (an eighth) of the machine's, or the GPU's, memory."""
+"""Cache limit as a divisor (an eighth) of the machine's, or the GPU's, memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """Bytes: what is kept between changes on host and GPU, and the budget of each.
+    """Bytes cached between changes on host and GPU, and the budget of each.
 
-    ``resident`` is what the whole worker process takes of the host's memory, DALI's code and
-    buffers included; ``threads`` is the number of its threads.
+    ``resident`` is the host memory of the whole worker process, including DALI's code and buffers;
+    ``threads`` is its number of threads.
     """
 
     host: int
@@ -39,7 +39,7 @@ class MemoryUse:
 
 
 def default_budget() -> dict[Memory, int]:
-    """The budget on this machine; 0 for a GPU that is not there."""
+    """The budget on this machine; 0 for a missing GPU."""
     machine = describe_machine()
     return {
         "cpu": int(min(KEPT_AT_MOST, machine.memory_gib * 2**30 / SHARE)),
@@ -48,18 +48,18 @@ def default_budget() -> dict[Memory, int]:
 
 
 def resident_bytes(pid: int | None = None) -> int:
-    """Bytes of host memory that a process occupies, this one if none is given."""
+    """Bytes of host memory used by a process, by default this one."""
     return int(psutil.Process(pid).memory_info().rss)
 
 
 def own_bytes(pid: int | None = None) -> int:
-    """As ``resident_bytes``, but for pages of files: DALI's library is 0.4 GB, read when used."""
+    """``resident_bytes`` without file pages: DALI's library is 0.4 GB, read on demand."""
     used = psutil.Process(pid).memory_info()
     return int(used.rss - used.shared)
 
 
 def tree_bytes(pid: int) -> int:
-    """``own_bytes`` of a process and of those that it started, as a DataLoader's workers."""
+    """``own_bytes`` of a process and its descendants, such as a DataLoader's workers."""
     taken = own_bytes(pid)
     for child in psutil.Process(pid).children(recursive=True):
         with suppress(psutil.Error):  # it has just ended
@@ -68,24 +68,24 @@ def tree_bytes(pid: int) -> int:
 
 
 def thread_count(pid: int | None = None) -> int:
-    """Number of threads of a process, this one if none is given."""
+    """Number of threads of a process, by default this one."""
     return int(psutil.Process(pid).num_threads())
 
 
-_M_ARENA_MAX = -8  # of mallopt(3) in glibc's malloc.h
+_M_ARENA_MAX = -8  # mallopt(3), from glibc's malloc.h
 _ARENAS = 2
 
 
 @cache
 def configure_malloc_trim() -> None:
-    """Have freed memory go back to the system. Once is enough; before DALI runs its first pipeline.
+    """Return freed memory to the system. Call it once, before DALI runs its first pipeline.
 
-    Every stage that is built has threads of its own, for which glibc would make up to eight heaps
-    for each core: the worker grew to 1 GB in 300 edits, of which 0.1 GB was in use. DALI keeps the
-    large buffers between its CPU operators for good: two ``flip`` of six photos of 2500x2500 floats
-    left 1.1 GB behind (2.4.0). For measuring speed neither is changed.
+    Every built stage has its own threads, for which glibc would create up to eight heaps per core:
+    the worker grew to 1 GB in 300 edits, with 0.1 GB in use. DALI keeps the large buffers between
+    its CPU operators: two ``flip`` of six photos of 2500x2500 floats left 1.1 GB behind (2.4.0).
+    Neither is changed for speed measurements.
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc alone has it
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc only
     if mallopt is not None:
         mallopt(_M_ARENA_MAX, _ARENAS)
     os.environ.setdefault("DALI_MALLOC_POOL_THRESHOLD", "0")

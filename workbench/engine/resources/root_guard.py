@@ -1,8 +1,8 @@
-"""What keeps a worker inside the roots of the web app while links change under it.
+"""Keeps a worker inside the web app's roots while symbolic links change.
 
-The app looks at every path before it sends a graph. A symbolic link may lead elsewhere by the time
-that DALI opens it, and back again before anybody looks. So the worker looks once more before it
-reads, and shows only what files inside the roots hold, byte for byte.
+The app checks every path before it sends a graph. A symbolic link may point elsewhere when DALI
+opens it, and back again before the next check. Therefore the worker checks again before it reads,
+and shows only what files inside the roots contain, byte for byte.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from workbench.sources import Dataset, list_samples, load_source, source_kinds
 CHANGED = "it changed while it was read"
 _FOLDER = "file_root"
 NAMED_IN_DATA = "io.file.read"
-"""The operator that reads files whose names another node gives: which, nobody can tell before."""
+"""The operator that reads files named by another node, which are unknown in advance."""
 
 
 def located_paths(source: Source) -> Iterator[tuple[str, str, str]]:
-    """What a source that names its data itself reads: argument, its text, and the path."""
+    """Paths that a source names itself: argument, text, and path."""
     located_by = frozenset().union(*(load_source(kind).located_by for kind in source_kinds()))
     folder = source.args.get(_FOLDER)
     for arg in sorted(located_by & source.args.keys()):
@@ -36,18 +36,18 @@ def located_paths(source: Source) -> Iterator[tuple[str, str, str]]:
 
 
 def require_listed(data: Dataset) -> None:
-    """Raise DataError for data that lie in no folder: no page opens these."""
+    """Raise DataError for data outside any folder: pages must not open these."""
     if not load_source(data.kind).is_listed:
         raise DataError(
-            f"{data} cannot be opened: pages read what lies below the roots alone. Give it in "
-            "JupyterLab, in Python or to a command of the shell."
+            f"{data} cannot be opened: pages read only below the roots. Use JupyterLab, "
+            "Python or a shell command."
         )
 
 
 def require_inside(source: Source, data: Dataset | None) -> None:
-    """Raise DataError where this worker may not open the folder or list that it is to read.
+    """Raise DataError if this worker may not open the source's folder or list.
 
-    Files that are named one by one are looked at when they are read (``outside_roots``).
+    Files listed one by one are checked when they are read (``outside_roots``).
     """
     roots = roots_of_worker()
     if roots is None:
@@ -55,21 +55,21 @@ def require_inside(source: Source, data: Dataset | None) -> None:
     if data is not None:
         require_listed(data)
         roots.require(filter(None, (data.location, "" if data.in_memory else data.root)))
-        if source.decodes:  # what it gives cannot be compared with what its files hold
+        if source.decodes:  # its output cannot be compared with file contents
             roots.require(sample.path for sample in list_samples(data))
     lists = {arg for arg, value in source.args.items() if isinstance(value, str)}
     roots.require(path for arg, _, path in located_paths(source) if arg in lists)
 
 
 def refuse_named_files(nodes: Iterable[Node]) -> None:
-    """Raise DataError where this worker may not open all that a node could name."""
+    """Raise DataError if a node could name files that this worker may not open."""
     if roots_of_worker() is None:
         return
     for node in nodes:
         if node.op == NAMED_IN_DATA:
             raise DataError(
-                f"{node.id}: fn.io.file.read may open any file, and pages read what lies below the "
-                "roots alone. Open the graph in JupyterLab, in Python or from a shell."
+                f"{node.id}: fn.io.file.read may open any file, but pages read only below "
+                "the roots. Open the graph in JupyterLab, in Python or from a shell."
             )
 
 
@@ -81,8 +81,8 @@ def outside_roots(
 ) -> dict[str, str]:
     """The files, relative to a folder, that this worker may not show, and why.
 
-    ``read`` has for each its bytes, as DALI read them, or None where it read none. ``holder`` names
-    the file that holds a sample, of which no more is asked than where it lies.
+    ``read`` has the bytes of each as DALI read them, or None. ``holder`` names the file that
+    contains a sample; only its location is checked.
     """
     roots = roots_of_worker()
     if roots is None:
@@ -100,7 +100,7 @@ def outside_roots(
 def require_shown(
     node: str, files: Sequence[str], folder: str, holder: Callable[[str], str] | None
 ) -> None:
-    """Raise DataError for the first sample of pixels whose file lies outside."""
+    """Raise DataError for the first sample of pixels whose file is outside the roots."""
     for file, reason in outside_roots(files, folder, [None] * len(files), holder).items():
         raise DataError(f"{node}: {file} cannot be shown: {reason}.")
 

@@ -1,1 +1,1 @@
-"""Runs the parts of a graph in a worker and keeps what has not changed."""
+"""Runs the parts of a graph in a worker and caches unchanged results."""

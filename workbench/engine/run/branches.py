@@ -1,9 +1,9 @@
-"""Which samples come to each body of some blocks, and how many came in the batches before.
+"""Which samples reach each block body, and how many did in earlier batches.
 
-What decides is run alone, batch after batch, and nothing else of the graph: where only draws
-decide, nothing is read or decoded, and a batch takes 0.2 ms.
+Only the conditions are run, batch after batch: for random conditions nothing is read or decoded,
+and a batch takes 0.2 ms.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _CONSECUTIVE = frozenset(name for name, spec in BLOCKS.items() if spec.consecuti
 
 
 class BranchPlaces:
-    """What decides in blocks of a plan's graph, from batch 0 on.
+    """The conditions of blocks of a plan's graph, from batch 0 on.
 
-    ``key`` is the same for those that give the same; ``reads`` says whether data are read for it.
+    Equal ``key`` means equal results; ``reads`` is whether data are read for it.
     """
 
     def __init__(self, plan: Plan, blocks: Sequence[Node]) -> None:
@@ -63,9 +63,9 @@ class BranchPlaces:
         self._pipe: Any = None
 
     def run(self) -> Mapping[str, Any]:
-        """The next batch: for each scope the places of the samples that came there.
+        """The next batch: for each scope the indices of the samples that reached it.
 
-        As DALI's lists of int32, which hold until the next call. Raises PipelineError.
+        As DALI lists of int32, valid until the next call. Raises PipelineError.
         """
         if self._compiled is None:
             self._compiled = CompiledSource(self._made.code)
@@ -91,9 +91,9 @@ class BranchPlaces:
 
 
 class PlacesInTurns:
-    """What decides in the pipelines of a graph, which take turns: batch after batch of the whole.
+    """The conditions in the parallel pipelines of a graph, which alternate by batch.
 
-    Answers as one ``BranchPlaces`` does.
+    Has the interface of a single ``BranchPlaces``.
     """
 
     def __init__(self, pipelines: Sequence[BranchPlaces]) -> None:
@@ -103,15 +103,15 @@ class PlacesInTurns:
         self._turns = itertools.cycle(pipelines)
 
     def run(self) -> Mapping[str, Any]:
-        """As ``BranchPlaces.run``, of the pipeline whose turn it is."""
+        """``BranchPlaces.run`` of the next pipeline."""
         return next(self._turns).run()
 
 
 def _deciding(block: Node) -> Node:
-    """A block with what decides inside it alone: nested blocks, and what they depend on."""
+    """A block reduced to its conditions: nested blocks, and what they depend on."""
     bodies = {name: _deciding_body(body) for name, body in block.bodies.items()}
     if block.op in _CONSECUTIVE and any(body.inputs for body in bodies.values()):
-        return block  # what decides later depends on what was done before
+        return block  # later conditions depend on earlier results
     taken = {name for body in bodies.values() for name in body.inputs}
     controls = set(block.inputs) - {n for body in block.bodies.values() for n in body.inputs}
     inputs = {name: port for name, port in block.inputs.items() if name in taken | controls}
@@ -133,16 +133,16 @@ def _deciding_body(body: Body) -> Body:
     return Body(nodes, {}, taken)
 
 
-# How many samples came to each body in the batches before, for operators that draw there.
+# Number of samples per body in earlier batches, for operators that sample there.
 #
-# Such an operator sees the samples of its body alone and advances by their number. What decides is
-# run for all earlier batches (``BranchPlaces``).
+# Such an operator sees only the samples of its body and advances by their number. The conditions
+# are run for all earlier batches (``BranchPlaces``).
 
 _KEPT = 8
 
 
 def draws_inside(block: Node, catalog: Catalog) -> bool:
-    """Whether an operator that is fed draws in one of a block's bodies."""
+    """Whether an operator with inputs uses random numbers in one of a block's bodies."""
     return any(
         (catalog[node.op].seeded and node.inputs) or draws_inside(node, catalog)
         for body in block.bodies.values()
@@ -151,13 +151,13 @@ def draws_inside(block: Node, catalog: Catalog) -> bool:
 
 
 class BranchCounts:
-    """The counts of some blocks, each found once for each batch."""
+    """The counts of some blocks, computed once per batch."""
 
     def __init__(self) -> None:
         self._counters: OrderedDict[str, BranchCounter] = OrderedDict()
 
     def before(self, plan: Plan, block: Node) -> Mapping[str, int]:
-        """For each scope in a block of the graph, the samples before the plan's batch."""
+        """For each scope in a block, the number of samples before the plan's batch."""
         if plan.batch == 0 or not draws_inside(block, plan.resolved.catalog):
             return {}
         counter = BranchCounter(BranchPlaces(plan, [block]))
@@ -168,14 +168,14 @@ class BranchCounts:
         return counter.before(plan.batch)
 
     def clear(self) -> None:
-        """Drop the pipelines and what they found."""
+        """Drop the pipelines and their results."""
         self._counters.clear()
 
 
 class BranchCounter:
-    """For each scope the samples that came there, summed over all batches before each.
+    """For each scope the number of samples, summed over all previous batches.
 
-    Of a body that runs again and again for each turn, as ``preview_stage`` names it.
+    A repeated body has one scope per iteration, named as in ``preview_stage``.
     """
 
     def __init__(self, places: BranchPlaces | PlacesInTurns) -> None:
@@ -185,17 +185,17 @@ class BranchCounter:
 
     @property
     def counted(self) -> int:
-        """How many batches were counted, from 0 on."""
+        """Number of counted batches, from 0 on."""
         return len(self._counts) - 1
 
     def before(self, batch: int) -> Mapping[str, int]:
-        """The sums before a batch, which are found where they are not yet.
+        """The sums before a batch, computed if necessary.
 
-        Raises PipelineError, and DataError where that takes too long.
+        Raises PipelineError, and DataError if that takes too long.
         """
         began, first = time.monotonic(), self.counted
         while self.counted < batch:
-            way = "what is drawn inside a block depends on all batches before it"
+            way = "random values inside a block depend on all batches before it"
             require_near(batch, batch, self.counted, first, time.monotonic() - began, way)
             sums = dict(self._counts[-1])
             for name, places in self.places.run().items():

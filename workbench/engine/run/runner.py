@@ -1,6 +1,6 @@
-"""Runs parts of a graph and keeps what they gave, so that a change re-runs only what it touches.
+"""Runs parts of a graph and caches outputs, so that a change reruns only what it affects.
 
-Runs inside the worker process only. Nodes whose outputs are not kept run part by part (see
+Used in the worker process only. Nodes without cached outputs run part by part (see
 ``plan.partition``).
 """
 
@@ -49,18 +49,18 @@ from workbench.graph.types.shapes import infer_types_from
 from workbench.graph.types.tensor_type import TensorType
 from workbench.sources import Data, Datasets, open_datasets
 
-# What a run of a graph gives, and the outputs that are kept from one run to the next.
+# The result of a run, and the outputs cached between runs.
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run gave.
+    """The result of a run.
 
-    ``plan`` is what was run, ``batches`` has the wanted outputs, ``samples`` one entry for each
-    sample, ``reran`` the ids of the nodes that were not kept from before. An output inside a block
-    has the samples alone that came there: ``places`` says for its scope which, of a body that runs
-    again in the first turn; ``came`` says it of any turn. Generators that nothing feeds draw for
-    all samples also there.
+    ``plan`` is what was run, ``batches`` has the requested outputs, ``samples`` one entry per
+    sample, ``reran`` the ids of the nodes that were not cached. An output inside a block contains
+    only the samples that reached it: ``places`` has their indices by scope (first iteration of a
+    repeated body), ``came`` those of any iteration. Generators without inputs run for all samples
+    even there.
     """
 
     plan: Plan
@@ -70,26 +70,26 @@ class Result:
     places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     came: Mapping[str, frozenset[int]] = field(default_factory=dict)
     augmented: Mapping[str, Turns] = field(default_factory=dict)
-    """What automatic augmentation does, by the node's id; nothing to samples that do not come."""
+    """The effect of automatic augmentation, by node id; empty for samples that do not reach it."""
     left_out: str = ""
-    """Which samples of the data no reader can give, in words."""
+    """Samples that no reader can read, as text."""
 
     @property
     def keys(self) -> dict[str, str]:
-        """For each node what its outputs are kept under: the same key means the same bits."""
+        """Cache key of each node's outputs: equal keys mean equal bits."""
         return self.plan.keys
 
 
 @dataclass(frozen=True, slots=True)
 class KeptOutput:
-    """One output of a node, or of what stands inside it, with the port that gave it."""
+    """An output of a node, or of a node inside it, with its port."""
 
     node: str
     port: Port
     batch: Batch
 
     def port_of(self, node: str) -> Port:
-        """The same port of a node of another name: names change no bits, so keys leave them out."""
+        """The same port of a node with another name; keys ignore names."""
         place = self.port.node
         if place == self.node or place.startswith(f"{self.node}."):
             place = node + place.removeprefix(self.node)
@@ -107,24 +107,24 @@ class KeptOutput:
 _KEPT_BUILT = 4
 _KEPT_SAMPLES = 64
 _TRIES = 4
-"""Runs of a node that may be at fault. One that writes past its memory is often found out later, by
-another's use of the heap: in 4 of 25 runs with one try each, in 0 of 100 with four."""
+"""Runs per suspect node. Memory corruption is often detected later, at another use of the heap:
+missed in 4 of 25 cases with one run each, in 0 of 100 with four."""
 
 
 @dataclass(slots=True)
 class _Job:
-    """One call of ``Runner.run``: its plan, and the outputs that it has so far."""
+    """One call of ``Runner.run``: its plan, and the outputs so far."""
 
     plan: Plan
     pipelines: int
-    """How many run side by side, of which the plan is one's."""
+    """Number of parallel pipelines; the plan belongs to one of them."""
     batches: dict[Port, Batch] = field(default_factory=dict)
     samples: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
-    """By the id of the source."""
+    """By source id."""
 
 
 class Runner:
-    """Executes graphs through emitted source. One to a worker; not thread-safe."""
+    """Executes graphs through emitted source. One per worker; not thread-safe."""
 
     def __init__(
         self,
@@ -133,10 +133,10 @@ class Runner:
         budget: dict[Memory, int] | None = None,
         report_making: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """``report_running`` hears which nodes run next: the last word before a crash.
+        """``report_running`` is called with the nodes about to run, so a crash can be attributed.
 
-        ``report_making`` hears what is being built, and which functions of the user run.
-        ``budget`` limits what is kept, in bytes on each device.
+        ``report_making`` is called with what is being built, and which user functions run.
+        ``budget`` limits the cache, in bytes on each device.
         """
         self.catalog = catalog
         self._report_running = report_running
@@ -161,10 +161,10 @@ class Runner:
     ) -> Result:
         """The first ``count`` samples of batch ``batch`` (from 0) at each of the taps.
 
-        With ``repeat``, the file at that place of the batch stands at every place: exactly what the
-        script gives where its reader gives that file each time. ``one_by_one`` gives each node a
-        pipeline of its own, run several times, so that ``report_running`` names the one at fault.
-        The graph must be sound. Raises PipelineError with the node, or DataError.
+        With ``repeat``, the file at that index of the batch is used for every sample: exactly the
+        script's result if its reader output that file each time. ``one_by_one`` runs each node
+        several times in its own pipeline, so that ``report_running`` identifies a crashing node.
+        The graph must be valid. Raises PipelineError with the node, or DataError.
         """
         configure_malloc_trim()
         datasets = open_datasets(data)
@@ -182,7 +182,7 @@ class Runner:
                 for _ in range(_TRIES if one_by_one else 1):
                     self._run_part(job, group)
                 if one_by_one:
-                    give_back_free()  # walks through the heap, which must not be damaged
+                    give_back_free()  # walks through the heap, which must be intact
         turns = {
             port.node: tuple(int(place) for place in batch.arrays() if place < plan.wanted)
             for port, batch in job.batches.items()
@@ -244,7 +244,7 @@ class Runner:
         self, graph: Graph, data: Datasets, batch: int, count: int, taps: Sequence[Port],
         repeat: int | None,
     ) -> Plan:  # fmt: skip
-        """The plan, with the data as they are now."""
+        """The plan, with the current data."""
         resolved = ResolvedGraph(graph, self.catalog)
 
         def plan() -> Plan:
@@ -255,7 +255,7 @@ class Runner:
         return plan() if self.readers.look(data, lambda name: self._files(made, name)) else made
 
     def _files(self, plan: Plan, name: str) -> list[str]:
-        """Files of a dataset that were read for the plan before."""
+        """Files of a dataset that were read for the previous plan."""
         sources = [node for node in plan.nodes if isinstance(node, Source)]
         known = [
             self._samples.get(plan.keys[source.id], ())
@@ -265,7 +265,7 @@ class Runner:
         return [sample.file for samples in known for sample in samples]
 
     def _missing(self, job: _Job, taps: Sequence[Port]) -> set[str]:
-        """Nodes to run: walks back from the taps and stops at kept outputs."""
+        """Nodes to run: walks back from the taps and stops at cached outputs."""
         keys, graph = job.plan.keys, job.plan.graph
         missing: set[str] = set()
         needed = {graph.outermost(port.node) for port in taps}
@@ -274,7 +274,7 @@ class Runner:
                 continue
             known = self._samples.get(keys[node.id])
             if known is None:
-                # which file each sample is, and what is wrong with it, is wanted in any case
+                # the file and fault of each sample are always needed
                 needed.add(node.id)
             else:
                 self._samples.move_to_end(keys[node.id])
@@ -318,9 +318,9 @@ class Runner:
             self._stage(job, nodes, keep_built=True, files=files)
 
     def _leave_out_bad(self, job: _Job, reader: Source) -> bool:
-        """Replace the files that DALI does not decode, whatever the decoder's arguments are.
+        """Replace files that DALI cannot decode with any decoder arguments.
 
-        Returns whether there are any: else the decoder's own arguments are at fault.
+        Returns whether there are any; otherwise the decoder's own arguments are at fault.
         """
         at = encoded_output(self.catalog[reader.op])
         if at is None:
@@ -341,7 +341,7 @@ class Runner:
     def _augment(self, job: _Job, node: Node) -> None:
         data = job.batches[node.inputs["data"]]
         if data.device != job.plan.devices[node.id] or isinstance(data.data, list):
-            self._stage(job, [node], keep_built=True)  # as the script has it, with its copies
+            self._stage(job, [node], keep_built=True)  # as in the script, with its copies
             return
         self._report_running([node.id])
         shape = job.batches[node.inputs["shape"]] if "shape" in node.inputs else None
@@ -358,7 +358,7 @@ class Runner:
             with making_heard(self._report_making):
                 stage.build()
         if calling := [node.id for node in nodes_calling(nodes)]:
-            self._report_making(f"running {', '.join(calling)}")  # who knows for how long
+            self._report_making(f"running {', '.join(calling)}")  # for an unknown time
         stage.feed(job.batches)
         given = stage.run()
         if keep_built:
@@ -375,9 +375,9 @@ class Runner:
         threads: int | None = None,
         apply: Callable[..., Callable[..., Any]] | None = None,
     ) -> Stage:
-        """These nodes as a pipeline: one that stayed built, or a new one, not yet built.
+        """These nodes as a pipeline: a cached one, or a new one, not yet built.
 
-        ``apply`` is as for ``Stage``: without it all of it is what the script has.
+        ``apply`` is as for ``Stage``; without it the stage matches the script.
         """
         positions: dict[str, int] = {}
         for node in nodes:
@@ -389,7 +389,7 @@ class Runner:
         return found
 
     def branch_places(self, graph: Graph, data: Data, blocks: Sequence[Node]) -> PlacesInTurns:
-        """What decides in some of a sound graph's own blocks, from batch 0 on."""
+        """The conditions of some blocks of a valid graph, from batch 0 on."""
         datasets = open_datasets(data)
         taps = [port for block in blocks for port in self._ports(block)]
         plans = [
@@ -401,9 +401,9 @@ class Runner:
     def augmented(
         self, graph: Graph, data: Data, nodes: Sequence[str], batch: int, count: int
     ) -> Mapping[str, Turns]:
-        """What some automatic augmentations of a sound graph do in a batch, by the node's id.
+        """The effect of automatic augmentations of a valid graph in a batch, by node id.
 
-        To each of the first ``count`` samples, if it comes there. Nothing is read for it.
+        For each of the first ``count`` samples that reaches them. Reads nothing.
         """
         graph, batch = pipeline_of_batch(graph, batch)
         graph = with_datasets(graph, open_datasets(data))
@@ -415,7 +415,7 @@ class Runner:
         }
 
     def keep_built(self, stage: Stage) -> None:
-        """Let a pipeline that is costly to build stay built for the next time."""
+        """Cache a pipeline that is expensive to build."""
         self._built[stage.key] = stage
         while len(self._built) > _KEPT_BUILT:
             self._built.popitem(last=False)
@@ -429,7 +429,7 @@ class Runner:
         return output_ports(node, self.catalog[node.op])
 
     def forget(self) -> None:
-        """Drop every kept output, reader and decoder; host and GPU memory are free afterwards."""
+        """Drop all cached outputs, readers and decoders, and free host and GPU memory."""
         self.readers.close()
         self._built.clear()
         self._augmenter.forget()
@@ -439,19 +439,19 @@ class Runner:
 
 
 def _stands_in(graph: Graph, port: Port, node: Node) -> bool:
-    """Whether a port is one of the node's own, or of what stands inside it."""
+    """Whether a port belongs to a node, or to a node inside it."""
     place = port.node if graph.has(port.node) else block_of(port.node)
     return graph.outermost(place) == node.id
 
 
-# What a graph does not tell of pixels that a source gives: looked at before they are worked on.
+# Check pixels that a source outputs before operators process them.
 #
-# DALI ends the process, or reads past its memory, where it is fed other channels than it takes, or
-# does not say how many it found.
+# DALI crashes, or reads past its memory, or does not report the number of channels if an operator
+# receives an unsupported channel count.
 
 
 def require_fitting(plan: Plan, nodes: Sequence[Node], known: Mapping[Port, Batch]) -> None:
-    """Raise PipelineError with the first of the nodes that cannot work on what is there."""
+    """Raise PipelineError for the first node that cannot process its input."""
     decoded = any(isinstance(node, Source) and node.decodes for node in plan.nodes)
     within = [each for each in nodes_within(nodes) if decoded or each.op == NORMALIZES]
     if not within:
@@ -472,14 +472,14 @@ def require_fitting(plan: Plan, nodes: Sequence[Node], known: Mapping[Port, Batc
 
 
 def _decodes_before(plan: Plan, node: Node) -> bool:
-    """Whether a decoder gives what the node is fed."""
+    """Whether a node's input comes from a decoder."""
     before = ancestors(plan.graph, list(node.inputs.values()))
     nodes = [each for each in plan.nodes if each.id in before]
     return any(plan.resolved.spec(each).category == "decode" for each in nodes)
 
 
 def _type_of(batch: Batch, told: TensorType) -> TensorType:
-    """The type of a batch's samples; extents in which they differ are None."""
+    """The type of a batch's samples; dimensions that differ are None."""
     shapes = batch.shapes
     if len({len(shape) for shape in shapes}) != 1:
         return told

@@ -1,11 +1,11 @@
-"""How long each node takes by itself, on the batch that is shown.
+"""Time of each node alone, on the batch that is shown.
 
-A node is run alone, in a pipeline of its own built from emitted source, fed with the outputs that
-are kept: once to warm up, then several times. What counts is the median of ``Pipeline.run``, which
-returns when the batch is ready, on a GPU too. Handing the inputs in and out again is part of it:
-``empty_pipeline_time`` says how much that is.
+A node runs alone in its own pipeline of emitted source, with cached outputs as inputs: once to warm
+up, then several times. The result is the median of ``Pipeline.run``, which returns when the batch
+is ready, also on a GPU. It includes passing inputs in and out: ``empty_pipeline_time`` measures
+that.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from workbench.graph.model import Node, Source
 
 _RUNS = 5
 _ENOUGH = 0.03
-"""Seconds after which one node was run often enough, though fewer than ``_RUNS`` times."""
+"""Seconds after which a node was run often enough, even with fewer than ``_RUNS`` runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class NodeTime:
 
 
 def time_node(runner: Runner, result: Result, node: Node, threads: int | None = None) -> NodeTime:
-    """The time of one node, with the threads of a preview or so many.
+    """The time of one node, by default with the threads of a preview.
 
     ``result`` must have the outputs that feed it.
     """
@@ -56,7 +56,7 @@ def time_node(runner: Runner, result: Result, node: Node, threads: int | None = 
 
 
 def empty_pipeline_time(batch: Batch) -> float:
-    """Milliseconds of a pipeline that does nothing but hand a batch through."""
+    """Milliseconds of a pipeline that only passes a batch through."""
     from nvidia.dali import fn, pipeline_def
 
     def through() -> Any:

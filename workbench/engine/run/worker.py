@@ -1,7 +1,7 @@
-"""The worker process: owns DALI, answers one call at a time, ends when its parent does.
+"""The worker process: owns DALI, answers one call at a time, ends with its parent.
 
 Started by ``engine.protocol.worker_process`` as ``python -m workbench.engine FD FOLDER BUDGET
-PACKAGE...``. A call names a registered function (``engine.protocol.registry``), which gets a
+PACKAGE...``. A call names a registered function (``engine.protocol.registry``), which receives a
 ``Worker`` before its arguments. Messages are those of ``engine.protocol.messages``.
 """
 
@@ -51,16 +51,16 @@ from workbench.graph.user_functions.own_code import trust_whatever_comes
 from workbench.system_limits import describe_refusal
 
 _IDLE = 0.3
-"""Seconds without a call after which there is time to tidy up."""
+"""Seconds without a call after which there is time to clean up."""
 _TIDY_EACH = 100
-"""Calls after which it is done in any case."""
+"""Number of calls after which to clean up in any case."""
 
 
 class Worker:
-    """What a task may use: the runner with all it kept, and a way to report progress."""
+    """The context of a task: the runner with its caches, and progress reports."""
 
     def __init__(self, channel: Channel, budget: int | None = None) -> None:
-        """``budget`` limits what the runner keeps, in bytes on each device."""
+        """``budget`` limits the runner's cache, in bytes on each device."""
         self.channel = channel
         limits: dict[Memory, int] | None = (
             None if budget is None else {"cpu": budget, "gpu": budget}
@@ -72,14 +72,14 @@ class Worker:
             budget=limits,
         )
         self.kept: dict[Any, Any] = {}
-        """What tasks keep between calls, dropped by ``release``."""
+        "Data that tasks cache between calls, dropped by ``release``."
         self.running: tuple[str, ...] = ()
-        """The nodes that this call began last."""
+        "The nodes that this call started last."
         self.number = 0
-        """The number of this call."""
+        "The number of this call."
 
     def keep_at_most(self, host: int, gpu: int) -> None:
-        """Keep no more than so many bytes between calls."""
+        """Limit the caches between calls, in bytes."""
         if (self.runner.store.budget["cpu"], self.runner.store.budget["gpu"]) != (host, gpu):
             self.runner.store.set_budget({"cpu": host, "gpu": gpu})
 
@@ -88,12 +88,12 @@ class Worker:
         self.channel.send(ProgressReport(self.number, value))
 
     def reply_error(self, error: WorkbenchError) -> None:
-        """Answer the call that runs now with an error; the process must end after that."""
+        """Answer the current call with an error; the process must end after that."""
         name, payload = encode_error(error)
         self.channel.send(Failure(self.number, name), payload)
 
     def check_interrupt(self) -> None:
-        """Where a call may end early: raises CancelledError if the caller gave it up."""
+        """Raise CancelledError if the caller interrupted this call."""
         while (received := self.channel.receive(0)) is not None:
             if received[0].number == self.number:
                 raise CancelledError("Given up for a newer request.")
@@ -109,7 +109,7 @@ class Worker:
 
 
 def serve(channel: Channel, budget: int | None = None) -> None:
-    """Answer calls until the other side closes."""
+    """Answer calls until the connection is closed."""
     heartbeat = HeartbeatSender(channel)
     worker = Worker(channel, budget)
     channel.send(Ready())
@@ -123,7 +123,7 @@ def serve(channel: Channel, budget: int | None = None) -> None:
             continue
         message, payload = received
         if isinstance(message, Interrupt):
-            continue  # of a call that ended in the meantime
+            continue  # for a call that ended in the meantime
         if isinstance(message, ReleaseMemory):
             release(worker)
             give_back_free()
@@ -141,19 +141,19 @@ def serve(channel: Channel, budget: int | None = None) -> None:
         except Exception as error:
             worker.reply_error(_as_workbench_error(worker, error))
             exhausted = is_out_of_memory(error)
-        if exhausted:  # here, where no frame of the error holds arrays any more
+        if exhausted:  # here, where no frame of the error references arrays any more
             release(worker)
 
 
 def _run(worker: Worker, call: Call, payload: memoryview) -> bytes:
-    """What the task gives, encoded."""
+    """The encoded result of the task."""
     task = find_registered(call.task)
     arguments = arguments_codec(task, call.arguments).decode(payload)
     return result_codec(task).encode(task(worker, *arguments))
 
 
 def _as_workbench_error(worker: Worker, error: Exception) -> WorkbenchError:
-    """The error as the user is told it."""
+    """The error as shown to the user."""
     if isinstance(error, WorkbenchError):
         return error
     if is_out_of_memory(error):
@@ -166,7 +166,7 @@ def _as_workbench_error(worker: Worker, error: Exception) -> WorkbenchError:
 
 @task
 def release(worker: Worker) -> None:
-    """Task: drop all that was kept."""
+    """Task: drop all caches."""
     worker.runner.forget()
     worker.kept.clear()
     gc.collect()
@@ -174,7 +174,7 @@ def release(worker: Worker) -> None:
 
 @task
 def memory_use(worker: Worker) -> MemoryUse:
-    """Task: what is kept, of which budget."""
+    """Task: cached bytes, and the budget."""
     store = worker.runner.store
     return MemoryUse(
         host=store.used["cpu"] + worker.runner.readers.nbytes,
@@ -187,11 +187,11 @@ def memory_use(worker: Worker) -> MemoryUse:
 
 
 def end_with_parent(channel: Channel, folder: str) -> threading.Thread:
-    """When the other side is gone, also in the midst of a call: remove ``folder`` and end."""
+    """When the connection is closed, even during a call: remove ``folder`` and exit."""
 
     def watch() -> None:
         poll = select.poll()
-        poll.register(channel.fileno(), 0)  # hang-ups are reported without being asked for
+        poll.register(channel.fileno(), 0)  # hang-ups are always reported
         poll.poll()
         shutil.rmtree(folder, ignore_errors=True)
         os._exit(0)
@@ -215,13 +215,13 @@ def main(descriptor: str, folder: str, budget: str, *packages: str) -> None:
 
 
 MOST_OUTPUT = 4_000_000
-"""Characters of Python's output after which the log begins anew."""
+"""Characters of Python's output after which the log is truncated."""
 
 
 class BoundedOutput:
-    """A stream that empties its file once more than ``limit`` characters were written to it.
+    """A stream that truncates its file once more than ``limit`` characters were written.
 
-    The file must be open for appending: what comes next is written at its beginning then.
+    The file must be open for appending, so that writing continues at its start.
     """
 
     def __init__(self, stream: TextIO, limit: int = MOST_OUTPUT) -> None:
@@ -230,7 +230,7 @@ class BoundedOutput:
         self._written = 0
 
     def write(self, text: str) -> int:
-        """Write the text, or the end of one that is too long."""
+        """Write the text, or the end of a text that is too long."""
         kept = text[-self._limit :]
         self._written += len(kept)
         full = self._written > self._limit
@@ -240,7 +240,7 @@ class BoundedOutput:
             self._written = len(kept)
         self._stream.write(kept)
         if full:
-            self._stream.flush()  # the log never stands empty for long
+            self._stream.flush()  # the log is never empty for long
         return len(text)
 
     def __getattr__(self, name: str) -> object:
@@ -248,6 +248,6 @@ class BoundedOutput:
 
 
 def bound_output() -> None:
-    """Bound what this process prints from now on, on both streams, which are one file."""
+    """Limit the output of this process from now on, on both streams, which share a file."""
     sys.stdout = BoundedOutput(sys.stdout)
     sys.stderr = BoundedOutput(sys.stderr)

@@ -1,10 +1,11 @@
-"""Automatic augmentation in a script that is imported: one operator for each call.
+"""Import automatic augmentation from a script: one operator per call.
 
-DALI's functions make hundreds of operators of a call, from which its arguments cannot be told. So
-while a script is run, functions stand in their place that note the arguments, draw as often as
-DALI's do (draws without a seed get theirs in turn) and make one operator, known by its name.
+DALI's functions create hundreds of operators per call, from which its arguments cannot be
+reconstructed. So while a script runs, replacement functions record the arguments, sample as often
+as DALI's do (operators without a seed get theirs in order) and create one operator, recognised by
+its name.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from workbench.graph.model import Node
 from workbench.graph.model.policy import mended_policy, policy_fault
 
 _DRAWN_INTO = ("crop_h", "crop_pos_x", "crop_pos_y")
-"""Arguments of ``fn.crop`` that take what is drawn: in the order in which DALI holds what feeds
-arguments, which is that of their names."""
+"""Arguments of ``fn.crop`` with random values, in the order in which DALI registers inputs of
+arguments: by name."""
 _SHAPE_INTO = "crop_pos_z"
 _MAGNITUDES: tuple[dict[str, Value], ...] = ({}, {"magnitudes": "learnt"})
 _LIMITS = {"translate_x": 1, "translate_y": 0}
@@ -43,7 +44,7 @@ _OURS = (__file__, numba_calls.__file__)
 
 @contextmanager
 def noted_calls() -> Iterator[dict[str, AutomaticCall]]:
-    """Meanwhile calls of automatic augmentation are noted by the name of the operator they make."""
+    """Within it, calls of automatic augmentation are recorded by the name of their operator."""
     noted: dict[str, AutomaticCall] = {}
     modules = {
         spec.name: import_module(f"nvidia.dali.auto_aug.{spec.module}")
@@ -57,7 +58,7 @@ def noted_calls() -> Iterator[dict[str, AutomaticCall]]:
 
 
 def with_noted(traced: Traced, noted: dict[str, AutomaticCall]) -> Traced:
-    """The trace with what was noted, and without the lines of ours in it."""
+    """The trace with the recorded calls, without lines of the workbench itself."""
     ops = tuple(
         replace(op, places=tuple(place for place in op.places if place.file not in _OURS))
         for op in traced.pipeline.ops
@@ -80,7 +81,7 @@ def _noting(
         linked = {name: value for name, value in bound.items() if isinstance(value, DataNode)}
         fixed = {name: value for name, value in bound.items() if name not in linked}
         if not isinstance(data, DataNode) or linked.keys() - {"shape"}:
-            return function(*given, **named)  # whose own words say what is wrong
+            return function(*given, **named)  # its own message explains the error
         own: dict[str, Value] = {}
         told: list[str] = []
         if spec.name == OWN_POLICY:
@@ -100,7 +101,7 @@ def _noting(
 
 
 def _held(spec: OpSpec, given: dict[str, Any]) -> tuple[dict[str, Value], list[str]]:
-    """The arguments that a node holds, and what is to be said of the others."""
+    """The arguments that a node supports, and notes about the others."""
     args: dict[str, Value] = {}
     lost = []
     for name, value in given.items():
@@ -123,8 +124,8 @@ def _held(spec: OpSpec, given: dict[str, Any]) -> tuple[dict[str, Value], list[s
 
 
 def _value(value: Any, parts: int) -> Value | None:
-    """A value as a graph holds it, or None where it cannot; of a pair in one number both."""
-    if hasattr(type(value), "__members__"):  # Python's enumerations, and pybind11's, as DALI's are
+    """A value as stored in a graph, or None if unsupported; both of a pair as one number."""
+    if hasattr(type(value), "__members__"):  # enumerations of Python, and of pybind11 as in DALI
         return str(value.name)
     if isinstance(value, bool | str):
         return value
@@ -138,10 +139,10 @@ def _value(value: Any, parts: int) -> Value | None:
 
 
 def _policy_arguments(policy: Any, shaped: bool) -> tuple[dict[str, Value], list[str]]:
-    """The arguments of a node that has a policy of DALI's, and what of it no node can hold.
+    """The arguments of a node with a DALI policy, and notes on what it cannot represent.
 
-    A node has DALI's named augmentations, with the ranges of one of its ``magnitudes``, and
-    translations up to any limit. ``shaped`` says whether the call is given the images' shape.
+    A node supports DALI's named augmentations, with the ranges of one of its ``magnitudes``, and
+    translations up to any limit. ``shaped`` is whether the call receives the images' shape.
     """
     bins = policy.num_magnitude_bins
     written = tuple(tuple(_operation(*each) for each in sub) for sub in policy.sub_policies)
@@ -173,13 +174,13 @@ def _operation(augmentation: Any, probability: float, magnitude: int | None) -> 
     name = str(augmentation.name)
     if name not in NAMED:
         return "identity", float(probability)
-    if magnitude is None or not NAMED[name]:  # DALI passes over what is not taken
+    if magnitude is None or not NAMED[name]:  # DALI skips unsupported values
         return name, float(probability)
     return name, float(probability), int(magnitude)
 
 
 def _limits(policy: Any) -> Value | None:
-    """Most translation in height and width, where one is not the one that DALI's has."""
+    """Maximum translation in height and width, if one differs from DALI's default."""
     found: dict[int, int | float] = {}
     usual: set[str] = set()
     for name, augmentation in policy.augmentations.items():
@@ -204,7 +205,7 @@ def _is_pair(mag_range: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two augmentations give the same for every magnitude."""
+    """Whether two augmentations have the same result for every magnitude."""
     return (
         one.op is other.op
         and one.mag_to_param is other.mag_to_param

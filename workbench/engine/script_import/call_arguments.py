@@ -1,7 +1,7 @@
-"""The arguments of the function or class that makes a pipeline: given ones, else defaults.
+"""Arguments of the function or class that makes a pipeline: given ones, else defaults.
 
-A required parameter that nobody gives takes the default of the option of that name on the script's
-command line, which is reported as assumed. Without such an option the user has to give it.
+A required parameter without a value gets the default of the script's command line option of that
+name, which is reported as assumed. Without such an option the user has to provide it.
 """
 
 from __future__ import annotations
@@ -19,20 +19,19 @@ CONFIGURATIONS = (
     *("args", "arg", "cfg", "config", "conf", "params", "parameters", "hparams", "opt", "opts"),
     *("options", "flags", "settings"),
 )
-"""Parameters by which programs pass on their settings, each of which can be given alone."""
+"""Parameters through which programs pass their settings, each of which can be given separately."""
 _FLAGS = {"store_true": False, "store_false": True}
 
 
 @dataclass(frozen=True, slots=True)
 class CallArguments:
-    """Arguments of a call, and what is assumed for it."""
+    """Arguments of a call, and the assumed values."""
 
     values: Mapping[str, Any]
     missing: tuple[str, ...]
-    """Required parameters that have no value."""
+    """Required parameters without a value."""
     assumed: Mapping[str, Any]
-    """Values that nobody gave; complete once the call was made, because settings are looked up
-    then."""
+    """Values that were not given; complete after the call, which looks up settings."""
     setting: Callable[[str], Any]
     """Returns the value of a setting that is not given, by its dotted name."""
 
@@ -102,7 +101,7 @@ def _overridden_defaults(
 ) -> dict[str, Any]:
     """Defaults of parameters for which a call in the script passes, or may pass, another value.
 
-    A call with ``*args`` or ``**options`` may pass any that it does not name.
+    A call with ``*args`` or ``**options`` may pass any parameter that it does not name.
     """
     parameters = parameters_of(maker)
     defaults = {

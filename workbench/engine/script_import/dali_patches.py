@@ -1,4 +1,4 @@
-"""What is put in DALI's place while a script runs: nothing is run, and older names are known."""
+"""Patches of DALI while a script runs: pipelines do not run, and older names are known."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _RUNS = (
     *("reader_meta", "output_stream", "executor_statistics", "checkpoint", "serialize"),
     "save_graph_to_dot_file",
 )
-"""Methods of a pipeline for which it must run, or that write it to a file."""
+"""Pipeline methods that would run it or write it to a file."""
 _MOST_RUNS = 100
-"""Runs of pipelines that one call may ask for: a loop over a pipeline must end."""
+"""Maximum runs of pipelines per call, so that a loop over a pipeline ends."""
 
 
 _DECODERS = {
@@ -28,26 +28,25 @@ _DECODERS = {
     "RandomCrop": "ImageRandomCrop",
     "Slice": "ImageSlice",
 }
-"""By the end of a decoder's older name, its name of today."""
+"""Current decoder names by the suffix of the older names."""
 _LOST = ("cache_type_", "use_batched_decode")
-"""Arguments of the older decoders that today's do not have."""
+"""Arguments of the older decoders that current ones lack."""
 
 
 @dataclass
 class HeldBack:
-    """What the script is answered where it would run a pipeline."""
+    """Replaces calls that would run a pipeline."""
 
     made: list[Any]
     stand_ins: StandIns
     _left: int = 0
-    """Calls that are answered with a stand-in before the script is stopped."""
+    """Number of calls answered with a stand-in before the script is stopped."""
 
     @contextmanager
     def stand_in_for_results(self) -> Iterator[None]:
-        """Answer with stand-ins, so that a helper pipeline does not end what makes the other one.
+        """Answer with stand-ins, so that a helper pipeline does not stop the script too early.
 
-        The iterators of DALI still stop: they run the pipeline that they are given, which is the
-        one that is read.
+        DALI's iterators still stop it: they run the pipeline that is to be read.
         """
         self._left = _MOST_RUNS
         try:
@@ -56,7 +55,7 @@ class HeldBack:
             self._left = 0
 
     def note(self, pipe: Any) -> None:
-        """Note a pipeline that the script would build or run."""
+        """Record a pipeline that the script would build or run."""
         if not any(pipe is other for other in self.made):
             self.made.append(pipe)
 
@@ -73,14 +72,14 @@ class HeldBack:
 
 @contextmanager
 def kept_from_running(made: list[Any], stand_ins: StandIns) -> Iterator[HeldBack]:
-    """Pipelines that would be built are noted in ``made``; running one stops the script."""
+    """Record pipelines in ``made`` instead of building them; running one stops the script."""
     from nvidia.dali.pipeline import Pipeline, pipeline_def
 
     held = HeldBack(made, stand_ins)
     experimental: Any = import_module("nvidia.dali.pipeline.experimental")
 
     def without_debug_mode(*function: Any, debug: bool = False, **settings: Any) -> Any:
-        return pipeline_def(*function, **settings)  # in debug mode there is no graph
+        return pipeline_def(*function, **settings)  # debug mode has no graph
 
     def build(pipe: Any, *_: Any, **__: Any) -> None:
         held.note(pipe)
@@ -90,7 +89,7 @@ def kept_from_running(made: list[Any], stand_ins: StandIns) -> Iterator[HeldBack
 
     built = dict.fromkeys(("build", "start_py_workers"), build)
     patched = built | {name: running(name) for name in _RUNS}
-    # DALI asks whether a pipeline is true, and a __len__ of the user's would run it
+    # DALI tests the truth value of pipelines, and a user's __len__ would run it
     patched["__bool__"] = lambda pipe: True
     places = [(Pipeline, name, function) for name, function in patched.items()]
     with replaced([*places, (experimental, "pipeline_def", without_debug_mode)]):
@@ -99,9 +98,9 @@ def kept_from_running(made: list[Any], stand_ins: StandIns) -> Iterator[HeldBack
 
 @contextmanager
 def older_names_in_dali() -> Iterator[None]:
-    """Within it ``nvidia.dali.ops`` has the classes that DALI had before and has no more.
+    """Within it, ``nvidia.dali.ops`` has classes that DALI removed.
 
-    Each is made of what DALI says does the same, in its release notes of 0.5 to 1.0:
+    Each is replaced by its successor according to DALI's release notes of 0.5 to 1.0:
     https://docs.nvidia.com/deeplearning/dali.
     """
     ops: Any = import_module("nvidia.dali.ops")

@@ -1,4 +1,4 @@
-"""Statements of a script rewritten: failures do not end it, and tests of stand-ins are recorded."""
+"""Rewrite statements of a script: failures do not end it, and tests of stand-ins are recorded."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from copy import deepcopy
 from typing import Any
 
 STAND_IN = "__stand_in__"
-"""The name in the module of what makes stand-ins by name."""
+"""Name in the module of the factory of stand-ins."""
 SKIPPED = "__skipped__"
-"""The name in the module of the function that is called with the line of a skipped statement and
-its error."""
+"""Name in the module of the function called with the line of a skipped statement and its error."""
 NOTED = "__noted__"
-"""The name in the module of the function that records a test of its argument, and returns it."""
+"""Name in the module of the function that records a test of its argument, and returns it."""
 _ERROR = "__error__"
 
 
 def skip_failing_statements(definition: ast.FunctionDef | ast.ClassDef) -> ast.Module:
-    """The definition, each of whose statements passes over its own failure.
+    """Wrap each statement of a definition so that its failure is skipped.
 
-    What a statement would have bound is stood in for; ``raise`` is passed over.
+    Names that a statement would have bound get stand-ins; ``raise`` is skipped.
     """
     made = _Skipping().visit(deepcopy(definition))
     made.decorator_list = []
@@ -64,7 +63,7 @@ class _Skipping(ast.NodeTransformer):
 def changed_names(statement: ast.stmt) -> set[str]:
     """Names of the objects that a statement changes: ``X.append(...)``, ``X[0] = 1``, ``X.a = 1``.
 
-    Bodies of functions are not part of it.
+    Excludes function bodies.
     """
     found: set[str] = set()
     waiting: list[ast.AST] = [statement]
@@ -90,9 +89,9 @@ def changed_names(statement: ast.stmt) -> set[str]:
 
 
 def with_noted_tests(tree: ast.Module) -> ast.Module:
-    """The code with ``x is None`` as ``__noted__(x) is None``; the same for ``hasattr(x, ...)``.
+    """Rewrite ``x is None`` as ``__noted__(x) is None``; likewise ``hasattr(x, ...)``.
 
-    Python asks an object nothing in these, so that a stand-in cannot record them itself.
+    Python calls no method of the object in these, so a stand-in cannot record them itself.
     """
     if not any(_is_test(node) for node in ast.walk(tree)):
         return tree

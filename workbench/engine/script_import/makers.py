@@ -1,4 +1,4 @@
-"""What in a script makes pipelines: functions, classes, methods, and functions that call these."""
+"""Find what makes pipelines in a script: functions, classes, methods, and their callers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.engine.script_import.stand_ins import StandIn
 
 Maker = Callable[..., Any]
 _DEPTH = 2
-"""Of attributes and lists in which a loader keeps its pipelines."""
+"""Depth of attributes and lists searched for a loader's pipelines."""
 
 
 def is_pipeline(value: Any) -> bool:
@@ -33,8 +33,8 @@ def is_pipeline_class(value: Any) -> bool:
 def makers_of(module: ModuleType) -> dict[str, Maker]:
     """Pipeline functions and classes that the script defines, else those that it imports.
 
-    Without any, methods that make one, and else functions that do; classes from which another is
-    derived are left out.
+    Without any, methods that make a pipeline, else functions that do; base classes of others are
+    excluded.
     """
     names = {n: v for n, v in vars(module).items() if isinstance(v, FunctionType | type)}
     makers: dict[str, Maker] = {
@@ -76,7 +76,7 @@ def maker_by_name(wanted: str, module: ModuleType) -> Maker | None:
 
 
 def pipelines_within(value: Any, depth: int = _DEPTH) -> Iterator[Any]:
-    """The pipelines that a loader or a list holds."""
+    """The pipelines that a loader or a list contains."""
     if is_pipeline(value):
         yield value
     elif depth and isinstance(value, list | tuple | dict):
@@ -121,7 +121,7 @@ def _method(kind: type, name: str) -> Maker:
 
 
 def _settings(made: Any) -> dict[str, Any]:
-    """The settings of a pipeline that the object of a method holds by DALI's names for them."""
+    """Pipeline settings stored on the object of a method under DALI's names."""
     names = ("batch_size", "num_threads", "device_id", "seed")
     return {name: vars(made)[name] for name in names if name in getattr(made, "__dict__", {})}
 

@@ -1,9 +1,9 @@
-"""``numba_function`` in a script that is imported: its functions are kept, and nothing is compiled.
+"""Import ``numba_function`` from a script: keep its functions without compiling them.
 
-DALI's plugin compiles them while the pipeline is made, and keeps machine code alone. So while a
-script is run another module stands in its place, which needs no numba.
+DALI's plugin compiles them while the pipeline is built, and keeps only machine code. So while a
+script runs, another module replaces it, which does not need numba.
 
-Runs inside the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _PARTS = ("", ".fn", ".fn.experimental", ".experimental")
 _GIVEN = ("in_types", "out_types", "ins_ndim", "outs_ndim")
 _ON_GPU = ("blocks", "threads_per_block")
 _KEPT = frozenset({"run_fn", "setup_fn", "batch_processing", *_GIVEN, *_ON_GPU})
-"""What DALI itself is not told while nothing is compiled."""
+"""Arguments that are withheld from DALI while nothing is compiled."""
 
 
 @contextmanager
 def noted_numba_functions() -> Iterator[None]:
-    """Meanwhile the plugin's calls make operators that hold what they were given."""
+    """Within it, the plugin's calls create operators that store their arguments."""
     plugin = _modules()
     usual = {name: sys.modules[name] for name in plugin if name in sys.modules}
     sys.modules.update(plugin)
@@ -46,10 +46,10 @@ def noted_numba_functions() -> Iterator[None]:
 
 
 def numba_arguments(op: Any) -> dict[str, Value] | str:
-    """The arguments of a node for an operator of numba, or why it can have none.
+    """The arguments of a node for a numba operator, or why it can have none.
 
-    Those of DALI's own plugin, which keeps no function, are without its source; nothing for any
-    other operator.
+    DALI's own plugin keeps no function, so its operators lack the source; empty for any other
+    operator.
     """
     given = getattr(op, "workbench_given", None)
     if given is None:

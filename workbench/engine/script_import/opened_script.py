@@ -1,4 +1,4 @@
-"""A user's script or notebook: read, and run in the sandbox for what it defines."""
+"""A user's script or notebook: read it, and run it in the sandbox for its definitions."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ from workbench.errors import ImportFailedError
 from workbench.system_limits import is_memory_refusal, memory_remedy
 
 MODULE = "imported_source"
-"""The ``__name__`` under which a script runs: what stands under ``__main__`` does not."""
+"""The ``__name__`` under which a script runs, which skips its ``__main__`` part."""
 _SHELL_VALUE = re.compile(r"([A-Za-z_][\w, ]*?)\s*=\s*([!%].*)")
-"""``files = !ls``: the names, and what gives them."""
+"""``files = !ls``: the names, and the command."""
 _ASYNC_NAME = re.compile(r"\basync\b(?!\s+(?:def|for|with)\b)")
 LARGEST_SCRIPT = 16 * 2**20
-"""Bytes of a script or notebook."""
-_NO_TEXT = "it is no text in UTF-8"
+"""Maximum size of a script or notebook in bytes."""
+_NO_TEXT = "it is not UTF-8 text"
 _SHORTER = "Clear a notebook's outputs, or put the pipeline into a file of its own."
 _ONE_PROCESS = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
-"""What launchers of several processes tell each, for one alone."""
+"""Environment variables that launchers set, for a single process."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceCell:
-    """Python source under the name of a file: a script, or one cell of a notebook."""
+    """Python source and its file name: a script, or one cell of a notebook."""
 
     file: str
     text: str
@@ -61,7 +61,7 @@ class SourceCell:
 
 @dataclass
 class OpenedScript:
-    """A script or notebook, and what became of it so far."""
+    """A script or notebook, and the state of its import."""
 
     path: str
     module: ModuleType
@@ -70,17 +70,17 @@ class OpenedScript:
     lines: ScriptRun = field(default_factory=lambda: ScriptRun(StandIns()))
     uses: UnknownUses = field(default_factory=UnknownUses)
     taken: Collection[str] = ()
-    """Names of arguments that its command line took."""
+    """Names of arguments that its command line consumed."""
     made: list[Any] = field(default_factory=list)
     """Pipelines that it would have built or run."""
     stopped: str = ""
-    """The line at which it was stopped, as in messages; empty where it came to its end."""
+    """The line at which it was stopped, as in messages; empty if it finished."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
-    """Values that nobody gave."""
+    """Values that were not given."""
     trees: Mapping[str, ast.Module] = field(default_factory=lambda: TREES)
     """Its files and those of its project that were run."""
     launcher: Collection[str] = ()
-    """Variables of a launcher that the environment did not have: they were set for one process."""
+    """Launcher variables missing in the environment, which were set for one process."""
 
     @property
     def file(self) -> str:
@@ -88,7 +88,7 @@ class OpenedScript:
         return Path(self.path).name
 
     def run(self) -> None:
-        """Run the script; after the point where it was stopped only definitions are read."""
+        """Run the script; after the point where it was stopped, only definitions are read."""
         paths = list(sys.path)
         self.module.__package__ = package_of(Path(self.module.__file__ or ""), self.cells)
         self.module.__dict__[STAND_IN] = self.lines.stand_ins.value
@@ -107,7 +107,7 @@ class OpenedScript:
         sys.path[:] = paths
 
     def launcher_variables(self) -> list[str]:
-        """Variables of the environment in its source that were set as for one process."""
+        """Environment variables in its source that were set for a single process."""
         texts = {
             node.value
             for tree in self.trees.values()
@@ -117,7 +117,7 @@ class OpenedScript:
         return [name for name in self.launcher if name in texts]
 
     def unread_part_note(self) -> str:
-        """What was not read of a script that was stopped, as a further sentence."""
+        """A further sentence about the unread part of a stopped script."""
         if not self.stopped:
             return ""
         return (
@@ -126,7 +126,7 @@ class OpenedScript:
         )
 
     def hint(self, error: BaseException) -> str:
-        """What the user can do about an error of the script, as further sentences."""
+        """Fixes for an error of the script, as further sentences."""
         if isinstance(error, StandInError):
             top, modules = error.name.partition(".")[0], self.lines.stand_ins.modules
             setting = re.split(r"[(\[]", error.name)[0]
@@ -134,24 +134,24 @@ class OpenedScript:
         if isinstance(error, TypeError) and StandIn.__name__ in str(error):
             return f". A value in this line is not known here: {'; '.join(self.lines.told())}"
         if is_memory_refusal(error):
-            return f": the memory does not suffice. {memory_remedy()}"
+            return f": memory is exhausted. {memory_remedy()}"
         if self.stopped and isinstance(error, NameError):
             return f".{self.unread_part_note()}"
         said = ", ".join(f"{name}={written(value)}" for name, value in self.assumed.items())
         give = " ".join(f"--arg {name}=..." for name in self.assumed)
-        return f". Not given, and assumed: {said}. Give others: {give}" if said else ""
+        return f". Not given, and assumed: {said}. To change them: {give}" if said else ""
 
 
 @contextmanager
 def opened_script(
     worker: Worker, path: str, arguments: Mapping[str, Any], seconds: float
 ) -> Iterator[OpenedScript]:
-    """Open a script in the sandbox, in which what is to be found in it is run.
+    """Open a script in the sandbox, for running it and reading its definitions.
 
-    Raises ImportFailedError for what fails within it, with the script's own line.
+    Raises ImportFailedError for failures in it, with the script's own line.
     """
     cells = read_source_cells(path)
-    tempfile.gettempdir()  # it is kept from now on, whatever the script does to the environment
+    tempfile.gettempdir()  # read now, whatever the script does to the environment
     lines = ScriptRun(StandIns())
     launcher = [name for name in _ONE_PROCESS if name not in os.environ]
     module = new_module(path)
@@ -165,7 +165,7 @@ def opened_script(
     ):
         try:
             yield script
-        except BaseException as error:  # SystemExit and KeyboardInterrupt too
+        except BaseException as error:  # including SystemExit and KeyboardInterrupt
             meant = error.__cause__ if isinstance(error, ImportFailedError) else error
             if meant is None:
                 raise
@@ -211,7 +211,7 @@ def read_source_cells(path: str) -> list[SourceCell]:
 
 
 def _python(cell: str) -> str:
-    """A cell without what only IPython understands; every line stays where it is."""
+    """A cell without IPython syntax; every line keeps its number."""
     lines = cell.splitlines()
     first = next((line for line in lines if line.strip()), "")
     if first.startswith("%%") and first.split()[0] not in ("%%time", "%%capture", "%%timeit"):
@@ -236,7 +236,7 @@ def _plain(line: str) -> str:
 
 
 def new_module(path: str) -> ModuleType:
-    """The module as which a script or notebook runs."""
+    """The module in which a script or notebook runs."""
     module = ModuleType(MODULE)
     module.__file__ = str(Path(path).absolute())
     module.__dict__["display"] = lambda *_, **__: None  # a notebook's
@@ -245,14 +245,14 @@ def new_module(path: str) -> ModuleType:
     sys.argv = [path]
     for name, alone in _ONE_PROCESS.items():
         os.environ.setdefault(name, alone)
-    if path.endswith(".ipynb"):  # where Jupyter runs it
+    if path.endswith(".ipynb"):  # Jupyter's working directory
         os.chdir(Path(path).absolute().parent)
     sys.dont_write_bytecode = True
     return module
 
 
 def parsed_cells(cells: list[SourceCell], lines: ScriptRun) -> dict[str, ast.Module]:
-    """Each cell as Python reads it; a notebook's that cannot be read is left out, and told of."""
+    """Parse each cell; a notebook's invalid cells are skipped and reported."""
     trees: dict[str, ast.Module] = {}
     for cell in cells:
         rows = cell.text.splitlines(keepends=True)
@@ -268,7 +268,7 @@ def parsed_cells(cells: list[SourceCell], lines: ScriptRun) -> dict[str, ast.Mod
 
 
 def _tree(cell: SourceCell) -> ast.Module:
-    """As Python reads it; ``async`` was a name before Python 3.7, and people gave it to options."""
+    """Parse a cell; ``async`` was a valid name before Python 3.7."""
     try:
         return ast.parse(cell.text, cell.file)
     except SyntaxError:

@@ -1,4 +1,4 @@
-"""Which of a script's pipelines is meant, and how it is made."""
+"""Select a script's pipeline, and determine how it is made."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from workbench.names import did_you_mean
 from workbench.sources import SourceKind, load_source
 
 BUILDER = "build_pipeline"
-"""A function of this name, as in the workbench's own scripts, goes before all others."""
+"""A function of this name, as in the workbench's own scripts, takes precedence."""
 SIDE_BY_SIDE = "build_pipelines"
-"""The same where several run side by side, as many as the constant ``PIPELINES`` says."""
+"""The same for several parallel pipelines; the constant ``PIPELINES`` is their number."""
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
-"""Between two words of a class's name."""
+"""Word boundaries in a class name."""
 
 _NOT_THEIRS = ("/nvidia/dali/", "<frozen ", "/workbench/engine/", "/workbench/cli")
-"""In the names of files that call a script and are not the user's own."""
+"""Parts of file names of callers that are not the user's own code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,13 @@ class FoundPipeline:
     make: Callable[[], Any]
     notes: tuple[str, ...] = ()
     placeholders: tuple[str, ...] = ()
-    """Folders of data made up for what the script was not given."""
+    """Folders of placeholder data for missing arguments."""
     pipelines: int = 1
-    """As many run side by side, of which it makes the first."""
+    """Number of parallel pipelines, of which it makes the first."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
-    """Values that nobody gave; complete once the pipeline was made."""
+    """Values that were not given; complete once the pipeline was made."""
     shard: tuple[str, ...] = ()
-    """Arguments of readers with which a program of ours says that it reads the only shard."""
+    """Reader arguments with which an exported program reads the only shard."""
     choice: list[str] = field(default_factory=list)
     """Which pipeline was read, if the call made several; complete once the pipeline was made."""
 
@@ -71,10 +71,10 @@ class FoundPipeline:
 def find_pipeline(
     script: OpenedScript, wanted: str | None, arguments: Mapping[str, Any]
 ) -> FoundPipeline:
-    """The pipeline of that name, or the only one there is.
+    """The pipeline of that name, or the only one.
 
-    A pipeline that the script made itself goes before functions that make one. Raises
-    ImportFailedError where there is none, where there are several, and where arguments lack.
+    A pipeline that the script made itself takes precedence over functions that make one. Raises
+    ImportFailedError if there is none, if there are several, or if arguments are missing.
     """
     names = vars(script.module)
     if wanted is not None:
@@ -169,8 +169,9 @@ def _factory(
             different = _different(inside)
             if len(different) > 1:
                 choice.append(
-                    f"{name} makes {len(different)} different pipelines, and the first one is "
-                    "read. Name the function or class of the one that you want: --pipeline NAME"
+                    f"{name} makes {len(different)} different pipelines, of which the "
+                    "first is read. To read another, name its function or class: "
+                    "--pipeline NAME"
                 )
             pipe = inside[0] if inside else pipe
         if not is_pipeline(pipe):
@@ -179,7 +180,7 @@ def _factory(
             )
         return pipe
 
-    shard = _shard_arguments(script) if name != SIDE_BY_SIDE else ()  # each reads a shard of it
+    shard = _shard_arguments(script) if name != SIDE_BY_SIDE else ()  # each reads one shard
     count = getattr(script.module, "PIPELINES", 1) if name == SIDE_BY_SIDE else 1
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
     notes = (*notes, *_other_definitions(name, value, script.trees))
@@ -187,12 +188,12 @@ def _factory(
 
 
 def _different(pipelines: Sequence[Any]) -> list[Any]:
-    """The pipelines that differ in their class or in the lines of the source that made them."""
+    """Pipelines that differ in class or in the source lines that made them."""
     return list({(type(pipe), *sorted(_lines_of(pipe))): pipe for pipe in pipelines[::-1]}.values())
 
 
 def _lines_of(pipe: Any) -> set[str]:
-    """Where the source calls the operators of a pipeline, as DALI notes it."""
+    """The source lines that call the operators of a pipeline, as recorded by DALI."""
     outputs = getattr(pipe, "_graph_out", None) or ()
     waiting = [node.source for node in outputs if hasattr(node, "source")]
     found: dict[int, str] = {}
@@ -206,7 +207,7 @@ def _lines_of(pipe: Any) -> set[str]:
 
 
 def other_makers(script: OpenedScript, traced: Traced, pipe: Any) -> tuple[str, ...]:
-    """What to say of pipelines that a stopped script defines beside the one that it ran first."""
+    """Notes on other pipelines that a stopped script defines."""
     functions = {place.function for op in traced.pipeline.ops for place in op.places}
     others = [
         name
@@ -217,15 +218,15 @@ def other_makers(script: OpenedScript, traced: Traced, pipe: Any) -> tuple[str, 
         return ()
     named = ", ".join(others)
     return (
-        f"the script ran this pipeline first, at {script.stopped}, and it also defines {named}. "
-        f"If you want another one, name it: --pipeline {others[-1]}",
+        f"the script ran this pipeline first, at {script.stopped}, and it also defines "
+        f"{named}. To read another, name it: --pipeline {others[-1]}",
     )
 
 
 def _other_definitions(
     name: str, maker: Callable[..., Any], trees: Mapping[str, ast.Module]
 ) -> Iterator[str]:
-    """What to say where a script defines several of that name, of which Python keeps one."""
+    """Notes on several definitions of a name, of which Python keeps one."""
     code = getattr(unwrap(maker), "__code__", None)
     if code is None:
         return
@@ -246,7 +247,7 @@ def _other_definitions(
 
 
 def _shard_arguments(script: OpenedScript) -> tuple[str, ...]:
-    """The arguments of readers that the exports for ranks and devices add for one shard."""
+    """Reader arguments that the exports for ranks and devices add for one shard."""
     made = vars(script.module).values()
     docs = {each.__doc__ for each in made if getattr(each, "_is_pipeline_def", False)}
     own = ("shard_id", "num_shards")
@@ -254,7 +255,7 @@ def _shard_arguments(script: OpenedScript) -> tuple[str, ...]:
 
 
 def _datasets(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
-    """What the variables of an exported program name, by the function that finds the data."""
+    """Data variables of an exported program, by the function that finds the data."""
     nodes = [node for tree in trees for node in ast.walk(tree)]
     own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
     finders = kinds_by_finder()
@@ -270,7 +271,7 @@ def _datasets(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
 
 
 def _folders(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
-    """The variables that an exported program hands to DALI's reader of files as they are."""
+    """Variables that an exported program passes directly to DALI's file reader."""
     return {
         node.value.id: load_source("folder")
         for tree in trees
@@ -282,14 +283,14 @@ def _folders(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
 
 
 def note_of_data(kinds: Iterable[str]) -> str:
-    """What to say of data that were made up, which are these in words."""
+    """The note on placeholder data of these kinds."""
     return f"name the {' and the '.join(dict.fromkeys(kinds))} when you run the graph"
 
 
 def with_made_up_data(trees: Mapping[str, ast.Module], folder: Path) -> dict[str, str]:
-    """Put data made up into exported cells, for those that they name at their top and are not here.
+    """Put placeholder data into exported cells for missing files that they name at their top.
 
-    The functions that find data read them. Gives the folder of each, and what they are in words.
+    The functions that find data read them. Returns the folder of each, and its description.
     """
     found = _datasets(trees.values())
     made: dict[str, str] = {}
@@ -314,7 +315,7 @@ def _live(script: OpenedScript) -> dict[str, Any]:
 
 
 def _set_global(script: OpenedScript, name: str, value: Any) -> None:
-    """Set a variable of the script; where it holds settings already, those that are given."""
+    """Set a variable of the script; if it holds settings already, update the given ones."""
     there = getattr(script.module, name, None)
     if not isinstance(value, dict):
         setattr(script.module, name, value)
@@ -329,7 +330,7 @@ def _set_global(script: OpenedScript, name: str, value: Any) -> None:
 
 
 def _complete_configurations(script: OpenedScript, setting: Callable[[str], Any]) -> None:
-    """Give the script's variables of settings what only its ``__main__`` would give them."""
+    """Complete the script's settings variables with values that only ``__main__`` would set."""
     names = vars(script.module)
     for name in CONFIGURATIONS:
         there = names.get(name)
@@ -347,7 +348,7 @@ def _complete_configurations(script: OpenedScript, setting: Callable[[str], Any]
 
 
 def _is_global(name: str, script: OpenedScript) -> bool:
-    """Whether the script's functions read it, and nothing but ``__main__`` gives it."""
+    """Whether the script's functions read a name that only ``__main__`` sets."""
     codes = [
         code
         for value in vars(script.module).values()
@@ -385,9 +386,9 @@ def _several(script: OpenedScript, names: Sequence[str]) -> str:
 
 
 def name_of(traced: Traced, docstring: str | None, stem: str, kind: type) -> tuple[str, str]:
-    """A graph's name and description: those that our own scripts tell, else the function's name.
+    """A graph's name and description: from exported scripts, else the function's name.
 
-    ``kind`` is the pipeline's class: one of the user's own gives its name.
+    ``kind`` is the pipeline's class; a user's own class provides the name.
     """
     places = [place for op in traced.pipeline.ops for place in op.places]
     own = [place.function for place in places if not any(m in place.file for m in _NOT_THEIRS)]

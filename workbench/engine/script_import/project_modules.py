@@ -1,6 +1,6 @@
-"""Where a script that is imported finds its modules: its project, and stand-ins for what lacks.
+"""Module search of an imported script: its project, and stand-ins for missing modules.
 
-Installed modules are found as ever, and what these import themselves is none of this module's.
+Installed modules are found as usual, and their own imports are not affected.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from types import FrameType, ModuleType
 from workbench.engine.script_import.stand_ins import StandIns
 
 _MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
-"""What the root of a project holds."""
+"""Files and folders that mark the root of a project."""
 _MOST_FOLDERS = 8
-"""Above a script, up to its project's root."""
+"""Maximum number of folders from a script up to its project's root."""
 _WORKBENCH = Path(__file__).parents[2]
 _CATCHING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 _PLUGINS: Mapping[str, str] = {
@@ -30,16 +30,16 @@ _PLUGINS: Mapping[str, str] = {
     "nvidia.dali.plugin.paddle": "paddle",
     "nvidia.dali.plugin.mxnet": "mxnet",
 }
-"""DALI's plugins, and the framework that each needs: it fails to import without it."""
+"""DALI's plugins and the frameworks without which they fail to import."""
 
 Run = Callable[[str, ModuleType], None]
 """Runs a file as a module."""
 
 
 def project_folders(script: Path) -> list[Path]:
-    """The script's folder and those above it, up to its project's root.
+    """The script's folder and its parents, up to its project's root.
 
-    Folders into which anyone may write, as ``/tmp``, the home folder and ``/`` are no projects.
+    World-writable folders such as ``/tmp``, the home folder and ``/`` are not projects.
     """
     folders: list[Path] = []
     for folder in list(script.absolute().parents)[:_MOST_FOLDERS]:
@@ -53,7 +53,7 @@ def project_folders(script: Path) -> list[Path]:
 
 
 class _ProjectLoader(SourceFileLoader):
-    """Runs a module of the project as its script is run: a line that fails does not end it."""
+    """Runs a project module like the script: a failing line does not end it."""
 
     def __init__(self, name: str, path: str, run: Run) -> None:
         super().__init__(name, path)
@@ -76,7 +76,7 @@ class _StandInLoader(Loader):
 
 
 class _Finder(MetaPathFinder):
-    """One of the two: ``first`` goes before the installed modules, the other after them."""
+    """One of two finders: ``first`` precedes the installed modules, the other follows them."""
 
     def __init__(self, first: bool, folders: Sequence[Path], run: Run, stand_ins: StandIns) -> None:
         self._first = first
@@ -117,7 +117,7 @@ class _Finder(MetaPathFinder):
         return ModuleSpec(name, loader, is_package=True)
 
     def owns(self, file: str) -> bool:
-        """Whether a file or folder is of the project, and not of what is installed in it."""
+        """Whether a file or folder belongs to the project and is not an installed package."""
         path, root = Path(file), self._folders[-1]
         if "site-packages" in path.parts or _WORKBENCH in path.parents:
             return False
@@ -125,7 +125,7 @@ class _Finder(MetaPathFinder):
 
 
 def _importing_line() -> tuple[str, int] | None:
-    """The line whose import is being looked for."""
+    """The line that contains the current import."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -136,11 +136,11 @@ def _importing_line() -> tuple[str, int] | None:
 
 
 TREES: dict[str, ast.Module] = {}
-"""What was run, by file, or by a notebook's cell."""
+"""Executed code by file, or by a notebook's cell."""
 
 
 def catches_import_errors(file: str, line: int) -> bool:
-    """Whether a line stands in a ``try`` that goes on without the module."""
+    """Whether a line is in a ``try`` that continues without the module."""
     return any(first <= line <= last for first, last in _tried(file))
 
 
@@ -164,7 +164,7 @@ def _goes_on(handler: ast.ExceptHandler) -> bool:
 
 @contextmanager
 def found_modules(script: Path, run: Run, stand_ins: StandIns) -> Iterator[None]:
-    """Within it the script's imports find its project, and stand-ins for what is nowhere."""
+    """Within it, the script's imports find its project, and stand-ins for missing modules."""
     folders = project_folders(script)
     finders = [_Finder(first, folders, run, stand_ins) for first in (True, False)]
     sys.meta_path.insert(0, finders[0])
@@ -179,9 +179,9 @@ def found_modules(script: Path, run: Run, stand_ins: StandIns) -> Iterator[None]
 
 
 def package_of(script: Path, trees: Mapping[str, ast.Module]) -> str:
-    """The package for a script's relative imports, whose parts are made known; empty without any.
+    """The package for a script's relative imports, registered with its parents; or empty.
 
-    What stands in an ``__init__.py`` is run when one of its names is asked for, and not before.
+    An ``__init__.py`` is run only when one of its names is accessed.
     """
     levels = [
         node.level

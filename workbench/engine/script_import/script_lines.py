@@ -1,4 +1,4 @@
-"""Runs a script's lines one by one, so that one that fails does not end it."""
+"""Runs a script's lines one by one, so that a failing one does not end it."""
 
 from __future__ import annotations
 import __future__
@@ -28,7 +28,7 @@ _ALONE: Mapping[str, Mapping[str, Any]] = {
     "torch.distributed": {"get_rank": 0, "get_world_size": 1, "is_initialized": False},
 }
 _OF_THIS_PROCESS = ("torch.cuda.current_device", "torch.cuda.set_device")
-"""Those of these that say nothing about other processes."""
+"""Functions among these that concern only this process."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
@@ -42,31 +42,31 @@ class EnoughError(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class SkippedStatement:
-    """A statement of a script that failed or was not run, so that what it does is missing."""
+    """A statement of a script that failed or was not run, so its effect is missing."""
 
     place: str
     error: str
     """Why it is missing, as in ``failed (KeyError: 'SIZE')``."""
     statement: ast.stmt
     stale: tuple[str, ...] = ()
-    """Names that it would have set or changed, and that have the values from before it."""
+    """Names that it would have set or changed, and that keep their old values."""
 
 
 @dataclass
 class ScriptRun:
-    """What became of a script's lines, and of those of its project's modules."""
+    """Results of a script's lines, and of those of its project's modules."""
 
     stand_ins: StandIns
     failures: list[BaseException] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """What the reader of the report should know, in words."""
+    """Notes for the report."""
     skipped: list[SkippedStatement] = field(default_factory=list)
     """Statements that failed."""
     unread: list[SkippedStatement] = field(default_factory=list)
-    """Statements below the line at which the script was stopped that set a known name again."""
+    """Statements after the line at which the script was stopped that set a known name again."""
 
     def run(self, tree: ast.Module, file: str, module: ModuleType) -> None:
-        """Run each statement. Names that one which fails would have bound are stood in for."""
+        """Run each statement. Names that a failing one would have bound get stand-ins."""
         TREES[file] = tree
         flags = future_flags(tree)
         module.__dict__[NOTED] = self.stand_ins.noted
@@ -96,9 +96,9 @@ class ScriptRun:
         self.run(ast.parse(text, path), path, module)
 
     def define(self, tree: ast.Module, file: str, after: int, module: ModuleType) -> None:
-        """Run the definitions and imports at the top level below a line, and nothing else.
+        """Run only the top-level definitions and imports after a line.
 
-        Those that need what is not there are passed over, and what is there already stays.
+        Those that need missing names are skipped, and existing names stay.
         """
         for statement in tree.body:
             known = set(module.__dict__)
@@ -136,22 +136,22 @@ class ScriptRun:
             if _may_be_stale(module.__dict__.get(name), module)
         )
         self.skipped.append(SkippedStatement(place, f"failed ({words})", statement, stale))
-        self.notes.append(f"{place} failed ({words}): what it would have given is stood in for")
+        self.notes.append(f"{place} failed ({words}): a stand-in replaces its result")
 
     def told(self) -> list[str]:
-        """The notes, and one that names the modules that are stood in for."""
+        """The notes, and one that names the modules with stand-ins."""
         notes = self.notes[:_MOST_NOTES]
         if len(self.notes) > _MOST_NOTES:
             notes.append(f"{len(self.notes) - _MOST_NOTES} further lines failed")
         modules = self.stand_ins.modules
         tops = [name for name in modules if name.rpartition(".")[0] not in modules]
         if tops:
-            notes.append(f"not installed here, and stood in for: {', '.join(sorted(tops))}")
+            notes.append(f"not installed here, replaced by stand-ins: {', '.join(sorted(tops))}")
         return notes
 
 
 def _set_below(statement: ast.stmt, after: int) -> Iterator[str]:
-    """The names that a statement would set or change in lines below ``after``."""
+    """Names that a statement would set or change in lines after ``after``."""
     if statement.lineno > after:
         yield from (*_bound(statement), *changed_names(statement))
     elif not isinstance(statement, _DEFINITIONS):  # the script was stopped inside it
@@ -161,7 +161,7 @@ def _set_below(statement: ast.stmt, after: int) -> Iterator[str]:
 
 
 def _may_be_stale(value: object, module: ModuleType) -> bool:
-    """Whether a statement that failed would have set or changed this value of a variable."""
+    """Whether a failed statement would have set or changed this value of a variable."""
     if value is None or isinstance(value, StandIn | ModuleType):
         return False
     return not callable(value) or getattr(value, "__module__", "") == module.__name__
@@ -170,12 +170,12 @@ def _may_be_stale(value: object, module: ModuleType) -> bool:
 def _words(error: BaseException) -> str:
     try:
         return one_printable_line(f"{type(error).__name__}: {error}").removesuffix(": ")
-    except Exception:  # its own text may fail
+    except Exception:  # its own conversion to text may fail
         return type(error).__name__
 
 
 def future_flags(tree: ast.Module) -> int:
-    """What a file's ``from __future__ import`` asks of the compiler."""
+    """Compiler flags of a file's ``from __future__ import``."""
     flags = 0
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
@@ -185,7 +185,7 @@ def future_flags(tree: ast.Module) -> int:
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement would bind."""
+    """Names that a statement would bind."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield statement.name
         return
@@ -200,9 +200,9 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 
 @contextmanager
 def command_line(given: Mapping[str, Any], run: ScriptRun) -> Iterator[set[str]]:
-    """Within it parsers read no command line: ``given`` by name, else their defaults.
+    """Within it, argument parsers return ``given`` by name, else their defaults.
 
-    What they require and nobody gives is stood in for. Gives the names that were taken.
+    Missing required arguments get stand-ins. Yields the names that were used.
     """
     usual = argparse.ArgumentParser.parse_known_args
     taken: set[str] = set()
@@ -226,9 +226,9 @@ def command_line(given: Mapping[str, Any], run: ScriptRun) -> Iterator[set[str]]
 
 @contextmanager
 def one_process() -> Iterator[list[str]]:
-    """Within it torch, where the script imported it, answers as in one process with one GPU.
+    """Within it torch, if imported by the script, behaves as in one process with one GPU.
 
-    Yields the names of the functions that were called for ranks and counts, in order.
+    Yields the names of the functions called for ranks and counts, in order.
     """
     called: list[str] = []
 
@@ -260,7 +260,7 @@ def _eased(action: argparse.Action, stand_ins: StandIns) -> argparse.Action:
 
 
 def frames_in(error: BaseException, files: Collection[str]) -> list[tuple[str, int]]:
-    """The lines of these files through which an error came, outermost first."""
+    """Lines of these files through which an error passed, outermost first."""
     return [
         (frame.f_code.co_filename, line)
         for frame, line in walk_tb(error.__traceback__)

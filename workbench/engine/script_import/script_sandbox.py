@@ -1,7 +1,7 @@
 """Limits for a user's script in the worker process: time, memory, output, processes.
 
-The script runs in the main thread and may do what it likes, so a thread of ours looks on. Where a
-limit is passed it tells the caller, with the line at which the script stands, and ends the process.
+The script runs in the main thread and may do anything, so a monitoring thread enforces the limits:
+it reports the current line to the caller and ends the process.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from workbench.engine.resources.process_memory import own_bytes
 from workbench.errors import ImportFailedError
 
 MEMORY = 8 * 2**30
-"""Bytes that a script may take; at most half of the machine's."""
+"""Memory limit in bytes; at most half of the machine's."""
 _OUTPUT = 4 * 2**20
-"""Bytes of its output that are kept on disk."""
+"""Maximum bytes of its output kept on disk."""
 _LAST_LINES, _LONGEST_LINE = 8, 200
 _WRITTEN: Mapping[str, tuple[tuple[int, int], ...]] = {
     "open": ((0, -1),),
@@ -42,24 +42,24 @@ _WRITTEN: Mapping[str, tuple[tuple[int, int], ...]] = {
     "os.symlink": ((1, 2),),
     "os.truncate": ((0, -1),),
 }
-"""Audit events of what writes: which arguments are paths, and the folder that each is relative to
-(-1 where it can have none)."""
+"""Audit events of writes: the path arguments, and the folder that each is relative to (-1 if
+none)."""
 _KEEPING = (
     *("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "MPLCONFIGDIR"),
     *("NUMBA_CACHE_DIR", "TORCH_HOME"),
 )
-"""Variables that name folders in which libraries keep what they please."""
+"""Environment variables of folders in which libraries store files."""
 _TICK = 0.1
 _ENDING = 5.0
 """Seconds that the script's processes may take to end."""
 _PR_SET_CHILD_SUBREAPER = 36
-"""From ``linux/prctl.h``: processes that lose their parent become children of this one."""
+"""From ``linux/prctl.h``: orphaned descendants become children of this process."""
 
 
 class ScriptSandbox:
-    """Looks on while a script runs. A context manager.
+    """Monitors a running script. A context manager.
 
-    The thread in which it is entered can write no files of the user's any more, for good.
+    The thread that enters it can never write the user's files again.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class ScriptSandbox:
         seconds: float,
         reply_error: Callable[[ImportFailedError], None],
     ) -> None:
-        """``files`` are those whose lines are the user's own; ``reply_error`` answers the call."""
+        """``files`` are the user's own; ``reply_error`` answers the call."""
         self._files = files
         self._seconds = seconds
         self._reply_error = reply_error
@@ -86,10 +86,10 @@ class ScriptSandbox:
         sys.stdout.flush()
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
         fcntl.fcntl(1, fcntl.F_SETFL, fcntl.fcntl(1, fcntl.F_GETFL) | os.O_APPEND)
-        os.ftruncate(1, 0)  # what was printed before is not the script's
+        os.ftruncate(1, 0)  # earlier output is not the script's
         self._opened = os.fstat(1)
         sys.addaudithook(_refuse_forks)
-        sys.addaudithook(self._refuse_writing)  # it says which file, where Landlock cannot
+        sys.addaudithook(self._refuse_writing)  # unlike Landlock, it names the file
         restrict_writing(self._folders)
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self._thread.start()
@@ -106,7 +106,7 @@ class ScriptSandbox:
         _end_children()
 
     def _refuse_writing(self, event: str, given: tuple[object, ...]) -> None:
-        """An audit hook: files are written to the worker's own folder alone, and to caches."""
+        """An audit hook: allows writes only to the worker's own folder and to caches."""
         if self._over.is_set() or event not in _WRITTEN:
             return
         flags = given[2] if event == "open" else os.O_WRONLY
@@ -128,15 +128,15 @@ class ScriptSandbox:
         while not self._over.wait(_TICK):
             if monotonic() > deadline:
                 self._end(
-                    f"it did not come to an end within {self._seconds:g} s. Give it more time, "
-                    "or a script that only defines the pipeline"
+                    f"it did not finish within {self._seconds:g} s. Increase the limit, "
+                    "or use a script that only defines the pipeline"
                 )
             if own_bytes() > self._memory:
-                self._end(f"it took more than {self._memory / 2**30:.1f} GiB of memory")
+                self._end(f"it used more than {self._memory / 2**30:.1f} GiB of memory")
             self._cut_output()
 
     def _cut_output(self) -> None:
-        """Keep the log small, also where the script removed it or closed its own end of it."""
+        """Keep the log small, even if the script removed it or closed its end of it."""
         for stream in (1, 2):
             with suppress(OSError):
                 now = os.fstat(stream)
@@ -151,7 +151,7 @@ class ScriptSandbox:
         os._exit(1)
 
     def _innermost(self, frame: FrameType | None) -> tuple[str, int] | None:
-        """The innermost line of the user's own."""
+        """The innermost line of the user's own code."""
         while frame is not None:
             if frame.f_code.co_filename in self._files:
                 return frame.f_code.co_filename, frame.f_lineno
@@ -167,7 +167,7 @@ class ScriptSandbox:
         return ImportFailedError(f"{where}: {text}{quoted}{self.last_words()}")
 
     def last_words(self) -> str:
-        """The end of what the script printed, or nothing."""
+        """The end of the script's output, or nothing."""
         try:
             with self._log.open("rb") as log:
                 log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_LINES * _LONGEST_LINE * 4))
@@ -178,7 +178,7 @@ class ScriptSandbox:
         return "\nIt printed last:\n" + "\n".join(lines[-_LAST_LINES:]) if lines else ""
 
     def describe_error(self, error: BaseException, hint: str = "") -> ImportFailedError:
-        """What the script raised, with the innermost line of the user's own."""
+        """The script's error, with the innermost line of the user's own code."""
         unread = error if isinstance(error, SyntaxError) and error.filename in self._files else None
         try:
             words = unread.msg if unread else error
@@ -198,25 +198,25 @@ class ScriptSandbox:
 
 
 def source_location(file: str, line: int) -> str:
-    """A line of the user's own as it stands in messages: ``train.py:12``."""
+    """A line of the user's own code as shown in messages: ``train.py:12``."""
     return f"{Path(file).name}:{line}"
 
 
 def one_printable_line(text: str) -> str:
-    """One line, not too long, without what a terminal would obey."""
+    """One line of limited length without control characters."""
     text = printable(" ".join(text[: 20 * _LONGEST_LINE].split()))
     return text if len(text) <= 3 * _LONGEST_LINE else text[: 3 * _LONGEST_LINE - 3] + "..."
 
 
 def _end_children() -> None:
-    """End all processes that came of this one, also those in sessions of their own.
+    """End all descendants of this process, including those in sessions of their own.
 
-    The children of those that end become this process's, so that in the end it has none.
+    Orphans become children of this process, so that in the end none is left.
     """
     deadline = monotonic() + _ENDING
     while monotonic() < deadline:
         for child in _children():
-            with suppress(OSError):  # it has ended, or is another user's
+            with suppress(OSError):  # ended already, or another user's
                 os.kill(child, signal.SIGKILL)
         try:
             ended, _ = os.waitpid(-1, os.WNOHANG)
@@ -229,13 +229,13 @@ def _end_children() -> None:
 def _children() -> Iterator[int]:
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it has ended
-            # the name, in brackets, may hold anything: state and parent stand behind it
+            # the name in parentheses may contain anything: state and parent follow it
             parent = stat.read_text(errors="replace").rpartition(")")[2].split()[1]
             if int(parent) == os.getpid():
                 yield int(stat.parent.name)
 
 
 def _refuse_forks(event: str, _: tuple[object, ...]) -> None:
-    """An audit hook: a copy of the worker would answer in its place."""
+    """An audit hook: a forked worker would answer in its place."""
     if event in ("os.fork", "os.forkpty"):
         raise PermissionError("a script that is imported cannot fork. Put that under __main__")

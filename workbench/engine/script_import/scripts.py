@@ -1,7 +1,7 @@
-"""A user's script or notebook, run in the worker process for the pipelines that it makes.
+"""Run a user's script or notebook in the worker process to find its pipelines.
 
-DALI's pipelines are kept from being built and from running: where the script would run one, it has
-told what it does with one, and is stopped there: of what comes after, only definitions are read.
+DALI's pipelines are not built or run: where the script would run one, its definition is complete,
+so the script is stopped there; after that line only definitions are read.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def trace_source(
 ) -> Traced:
     """Task: run a script or notebook and trace one of its pipelines.
 
-    Raises ImportFailedError, which names the line, where it fails, takes too much, or has none or
-    several.
+    Raises ImportFailedError, which names the line, if it fails, exceeds a limit, or has no or
+    several pipelines.
     """
     preload_imports()
     with (
@@ -103,7 +103,7 @@ def _script_lines(traced: Traced, script: OpenedScript) -> set[tuple[str, int]]:
 
 
 def _chosen(script: OpenedScript, pipeline: str | None, given: Mapping[str, Any]) -> FoundPipeline:
-    """The pipeline that is meant; where there is none, what failed first says why."""
+    """The requested pipeline; if there is none, the error names the first failure."""
     try:
         return find_pipeline(script, pipeline, given)
     except ImportFailedError:
@@ -113,7 +113,7 @@ def _chosen(script: OpenedScript, pipeline: str | None, given: Mapping[str, Any]
 
 
 def _note_pipelines(values: Any, made: list[Any]) -> None:
-    """Note the pipelines among what a stand-in, as of an iterator, is called with."""
+    """Record the pipelines among the arguments of a stand-in, such as an iterator."""
     for value in values:
         if isinstance(value, list | tuple):
             _note_pipelines(value, made)

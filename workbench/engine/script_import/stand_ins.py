@@ -1,7 +1,8 @@
-"""Stand-ins for what a script that is imported needs and this machine lacks.
+"""Stand-ins for what an imported script needs and this machine lacks.
 
-A stand-in takes any call and gives further ones, so that what stands around a pipeline goes on
-without a module or a value. It is no number: a pipeline that needs one of it fails with its name.
+A stand-in accepts any call and returns further ones, so that the code around a pipeline continues
+without a module or a value. It is not a number: a pipeline that needs its value fails with its
+name.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _MISSING = object()
 
 
 class StandInError(Exception):
-    """Something needs the value of a stand-in."""
+    """The value of a stand-in is required."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is not known here, and its value is needed")
@@ -28,17 +29,17 @@ class StandInError(Exception):
 
 
 class StandIns:
-    """The stand-ins of one import, and what was asked of them."""
+    """The stand-ins of one import, and their uses."""
 
     def __init__(self, note_pipelines: Callable[[Any], None] = lambda _: None) -> None:
-        """``note_pipelines`` is told what a stand-in is called with."""
+        """``note_pipelines`` is called with the arguments of a stand-in's calls."""
         self.note_pipelines = note_pipelines
         self.modules: dict[str, str] = {}
-        """The modules that are stood in for, and the line that first asked for each."""
+        "Modules with stand-ins, and the line that first imported each."
         self.recorded: Callable[[str, tuple[Any, ...]], Any] = lambda name, args: None
-        """What a call under a name gives where it is more than a stand-in, else None."""
+        "Results of calls by name if they are more than a stand-in, else None."
         self.answered: dict[str, None] = {}
-        """Names of stand-ins of which a truth, a length or an order was asked: all are false."""
+        "Names of stand-ins whose truth, length or order was tested: all are false."
 
         self.note_use: Callable[[str, Literal["truth", "text", "type", "missing"]], None] = (
             lambda *_: None
@@ -47,7 +48,7 @@ class StandIns:
         missing module whose import error the script catches."""
 
     def noted(self, value: Any) -> Any:
-        """The value; if it is a stand-in, it is recorded that its type or identity was tested."""
+        """The value; for a stand-in, the test of its type or identity is recorded."""
         if type(value).__name__ == "StandInModule":
             if value.__name__ in self.modules:
                 self.note_use(value.__name__, "type")
@@ -60,14 +61,14 @@ class StandIns:
         return StandIn(self, name)
 
     def module(self, name: str, place: str) -> ModuleType:
-        """A stand-in for a module, whose every attribute is one too."""
+        """A stand-in for a module; all of its attributes are stand-ins too."""
         self.modules.setdefault(name, place)
         return StandInModule(name, self.value)
 
 
 @contextmanager
 def replaced(values: Iterable[tuple[Any, str, Any]]) -> Iterator[None]:
-    """Within it these attributes of modules and classes have other values."""
+    """Within it, these attributes of modules and classes have other values."""
     usual: list[tuple[Any, str, Any]] = []
     try:
         for owner, name, value in values:
@@ -83,10 +84,10 @@ def replaced(values: Iterable[tuple[Any, str, Any]]) -> Iterator[None]:
 
 
 class StandInModule(ModuleType):
-    """A module that has every name."""
+    """A module that has every attribute."""
 
     def __init__(self, name: str, value: Callable[[str], Any]) -> None:
-        """``value`` makes what stands under a name, which it gets with the module's before it."""
+        """``value`` creates an attribute from its dotted name."""
         super().__init__(name)
         self.__dict__.update(__path__=[], __all__=[], _value=value)
 
@@ -99,10 +100,10 @@ class StandInModule(ModuleType):
 
 
 class StandIn:
-    """What would have come of something that is not here."""
+    """The result of something that is not available."""
 
     is_recorded = False
-    """Whether it is a name or call of a library that is recorded: what it is, is known."""
+    """Whether it is a name or call of a recorded library, whose type is known."""
 
     def __init__(self, owner: StandIns, name: str) -> None:
         self.__dict__["_stand_ins"] = owner
@@ -119,14 +120,14 @@ class StandIn:
         asked_by_dali = _DALI in sys._getframe(1).f_code.co_filename
         if name.startswith("__") or (asked_by_dali and name == "item"):  # DALI tries it on scalars
             raise AttributeError(name)
-        if asked_by_dali:  # for the device or the type of an input
+        if asked_by_dali:  # for the device or type of an input
             raise StandInError(self._name)
         return self._next(f".{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._stand_ins.note_pipelines((*args, *kwargs.values()))
         if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType | type):
-            return args[0]  # it decorates
+            return args[0]  # used as a decorator
         recorded = self._stand_ins.recorded(self._name, args)
         if recorded is not None:
             return recorded
@@ -201,14 +202,14 @@ class StandIn:
 
 
 class _Base:
-    """What a class is derived from whose base is not here."""
+    """The base of a class whose real base is missing."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
 
 
 class Settings(dict[str, Any]):
-    """Values by name, also as attributes, as configurations give them."""
+    """Values by name, also as attributes, as in configurations."""
 
     def __init__(self, values: dict[str, Any], missing: Callable[[str], Any], name: str) -> None:
         super().__init__()

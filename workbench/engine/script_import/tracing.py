@@ -1,8 +1,8 @@
-"""A live pipeline -> its calls, in the user's own process: nothing is built and nothing runs.
+"""Trace a live pipeline's calls in the user's own process, without building or running it.
 
-DALI holds the arguments of a call where Python cannot read them. So the calls are added to a
-second pipeline that is never built, and read from what that serialises to; it has no GPU, whatever
-the user's has, for which reason GPU and mixed pipelines can be read on any machine.
+DALI stores the arguments of a call where Python cannot read them. So the calls are added to a
+second pipeline that is never built, and read from its serialisation; it has no GPU, regardless of
+the user's, so that GPU and mixed pipelines can be read on any machine.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _STAND_IN = "ExternalSource"
 _HELD = frozenset(
     {"self", "batch_size", "num_threads", "device_id", "seed", "prefetch_queue_depth"}
 )
-"""Parameters of ``nvidia.dali.Pipeline`` for which a graph has a place."""
+"""Parameters of ``nvidia.dali.Pipeline`` that a graph represents."""
 _DERIVED = frozenset({"py_callback_pickler"})
-"""Those that DALI itself sets by another."""
+"""Parameters that DALI derives from others."""
 _LONGEST_VALUE = 80
 _NUMBERS = re.compile(r"-?\d+")
 _NO_OUTPUTS = (
-    "The pipeline gives nothing out. Return its outputs from the function that makes it, or name "
+    "The pipeline has no outputs. Return them from the function that makes it, or name "
     "them in set_outputs."
 )
 
@@ -53,9 +53,9 @@ def preload_imports() -> None:
 
 
 def trace_pipeline(pipe: Any, name: str = "imported") -> Traced:
-    """The calls of an ``nvidia.dali.Pipeline``, built or not, which is left as it is.
+    """The calls of an ``nvidia.dali.Pipeline``, built or not, which is not changed.
 
-    Raises ImportFailedError where DALI cannot make its graph.
+    Raises ImportFailedError if DALI cannot make its graph.
     """
     if getattr(pipe, "_deserialized", False):
         traced = read_pipeline(bytes(pipe._pipe.SerializeToProtobuf()))
@@ -66,23 +66,23 @@ def trace_pipeline(pipe: Any, name: str = "imported") -> Traced:
 
 
 def _graph(pipe: Any) -> tuple[list[Any], list[Any]]:
-    """DALI's calls and outputs, made on a twin where the user's pipeline has not made them yet."""
+    """DALI's calls and outputs, made on a copy if the user's pipeline has none yet."""
     if not hasattr(pipe, "_graph_out") or not hasattr(pipe, "_get_params"):
         raise ImportFailedError(_no_pipeline(pipe))
     if pipe._py_graph_built:
         return pipe._ops, pipe._graph_outputs
     twin = copy.copy(pipe)
-    twin._pipe = None  # a twin that is gone must not shut down the user's
+    twin._pipe = None  # deleting a copy must not shut down the user's
     twin._sinks = list(pipe._sinks)
     for touches_the_users in (
         "_setup_input_callbacks",
         "_disable_pruned_external_source_instances",
     ):
         setattr(twin, touches_the_users, lambda: None)
-    twin._require_no_foreign_ops = lambda message: None  # all of them are the user's pipeline's
+    twin._require_no_foreign_ops = lambda message: None  # all belong to the user's pipeline
     try:
         twin._build_graph()
-    except NotImplementedError:  # DALI's own define_graph, which it asks where no outputs are set
+    except NotImplementedError:  # DALI's own define_graph, called if no outputs are set
         raise ImportFailedError(_NO_OUTPUTS) from None
     except Exception as error:
         raise ImportFailedError(
@@ -94,9 +94,9 @@ def _graph(pipe: Any) -> tuple[list[Any], list[Any]]:
 def _no_pipeline(value: Any) -> str:
     kind = type(value).__name__
     if getattr(value, "_is_pipeline_def", False):
-        return f"{value.__name__} is a function that makes a pipeline. Give what it returns."
+        return f"{value.__name__} is a function that makes a pipeline. Pass its result."
     if kind == "_PipelineDebug":
-        return "A pipeline in debug mode has no graph. Make it without debug=True."
+        return "A pipeline in debug mode has no graph. Create it without debug=True."
     return f"{kind} is not an nvidia.dali.Pipeline."
 
 
@@ -105,7 +105,7 @@ def _serialised(pipe: Any, ops: Sequence[Any], outputs: Sequence[Any]) -> Traced
 
     backend: Any = import_module("nvidia.dali.backend")
     params = pipe._get_params()
-    batch_size = max(0, params.max_batch_size or 0)  # 0: the source does not say it
+    batch_size = max(0, params.max_batch_size or 0)  # 0: not set in the source
     num_threads = max(0, params.num_threads or 0)
     params.device_id = None
     params.max_batch_size = batch_size or 1
@@ -138,7 +138,7 @@ def _serialised(pipe: Any, ops: Sequence[Any], outputs: Sequence[Any]) -> Traced
 
 
 def _unheld(pipe: Any) -> dict[str, str]:
-    """Settings other than DALI's own that a graph cannot hold, as Python writes them."""
+    """Settings other than DALI's defaults that a graph cannot represent, as Python code."""
     from nvidia.dali.pipeline import Pipeline
 
     executor, depth = _executor(pipe)
@@ -151,13 +151,13 @@ def _unheld(pipe: Any) -> dict[str, str]:
         if name not in held
         and (value := getattr(pipe, f"_{name}", None)) not in (None, usual[name])
     }
-    if isinstance(pipe._prefetch_queue_depth, dict) and not depth:  # one for each side
+    if isinstance(pipe._prefetch_queue_depth, dict) and not depth:  # one for each device
         unheld["prefetch_queue_depth"] = repr(pipe._prefetch_queue_depth)
     return unheld
 
 
 def _executor(pipe: Any) -> tuple[Executor, int | None]:
-    """The executor of a pipeline, and the depth of its queues where a graph holds both of them."""
+    """The executor of a pipeline, and its queue depth if both can be represented."""
     if pipe._exec_dynamic or not (pipe._exec_pipelined and pipe._exec_async):
         return "dynamic", None
     depth = pipe._prefetch_queue_depth
@@ -180,9 +180,9 @@ def _stand_in(backend: Any, name: str, device: str) -> Any:
 
 
 def _refusal(op: Any, fresh: Any, backend: Any) -> str | None:
-    """Why DALI cannot serialise a call, or None where it can."""
+    """Why DALI cannot serialise a call, or None if it can."""
     if getattr(op, "_callback", None) is not None:
-        return "a Python function feeds it, which only the source holds"
+        return "its input is a Python function, which only the source contains"
     alone = fresh()
     made = {(edge.name, _made_on(edge)) for edge in op.inputs}
     try:
@@ -192,13 +192,13 @@ def _refusal(op: Any, fresh: Any, backend: Any) -> str | None:
         alone.SerializeToProtobuf()
     except Exception as error:
         if "IsSerializable" in str(error):
-            return "it runs Python code, which only the source holds"
+            return "it runs Python code, which only the source contains"
         return " ".join(str(error).split())
     return None
 
 
 def _made_on(edge: Any) -> str:
-    """The side on which an edge lies; it may be read on the other."""
+    """The device of an edge; it may be read on the other."""
     return str(next(made.device for made in edge.source.outputs if made.name == edge.name))
 
 
@@ -232,13 +232,13 @@ def _without_stand_ins(
 
 
 def _reader_options(op: Any) -> dict[str, Any]:
-    """The options of a reader of Python data of one of our own scripts."""
+    """Reader options of Python data in an exported script."""
     source = getattr(getattr(op, "_group", None), "source_desc", None)
     return dict(getattr(getattr(source, "source", None), "options", None) or {})
 
 
 def _written(spec: Any) -> dict[str, str]:
-    """The arguments of a call as DALI writes them for people: all that can be had of these."""
+    """The arguments of a call as DALI displays them: the only form available."""
     lines = (line.strip().partition(": ") for line in repr(spec).splitlines())
     return {name: text for name, colon, text in lines if colon}
 
@@ -256,7 +256,7 @@ def _places(said: Mapping[str, str]) -> tuple[SourceLocation, ...]:
 
 
 def _sources(ops: Iterable[TracedOp]) -> dict[str, str]:
-    """The files that the calls stand in, as far as they can be read; of notebooks every cell."""
+    """The files that contain the calls, if readable; for notebooks every cell."""
     files = {place.file for op in ops for place in op.places if "/nvidia/dali/" not in place.file}
     notebooks = {*map(notebook_of, files)} - {""}
     files |= {file for file in linecache.cache if notebook_of(file) in notebooks}

@@ -1,8 +1,8 @@
-"""Where a script turns a stand-in into a known value, and which of these uses reach the pipeline.
+"""Where a script turns a stand-in into a known value, and which of these uses affect the pipeline.
 
 A stand-in as an argument of an operator is found there. A truth value, a comparison or a text made
-of one is a plain value, so the line that made it is recorded. What a top-level statement computes
-reaches the pipeline if the code that makes the pipeline uses its names, also through other names.
+from one is a plain value, so its line is recorded. The result of a top-level statement affects the
+pipeline if the code that makes the pipeline uses its names, also through other names.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ class Use(NamedTuple):
     place: str
     """The line, as in messages; empty if it is in no file of the script."""
     stack: tuple[tuple[str, int], ...] = ()
-    """The lines of the script that were running, down to one at the top level; empty while the
-    pipeline is made."""
+    """The running lines of the script down to the top level; empty while the pipeline is made."""
 
 
 class UnknownUses:
@@ -81,7 +80,7 @@ class UnknownUses:
     def reported(
         self, traced: Traced, skipped: Sequence[SkippedStatement]
     ) -> tuple[Traced, tuple[Loss, ...]]:
-        """The pipeline with its operators that have such a text, and the other losses."""
+        """The pipeline with its operators that contain such a text, and the other losses."""
         ops = traced.pipeline.ops
         found = {op.name: _made_of(op, self.texts()) for op in ops}
         in_arguments = {name for names in found.values() for name in names}
@@ -97,11 +96,11 @@ class UnknownUses:
         in_arguments: Collection[str] = (),
         is_changed_later: bool = False,
     ) -> tuple[Loss, ...]:
-        """The uses that reach what these lines make.
+        """The uses that affect what these lines make.
 
-        ``skipped`` are top-level statements that were not run. The texts made of the names
-        ``in_arguments`` are reported elsewhere. ``is_changed_later`` says that statements may
-        change what is made after these lines, such as a list of transforms.
+        ``skipped`` are top-level statements that were not run. Texts made from the names
+        ``in_arguments`` are reported elsewhere. ``is_changed_later`` is whether later statements
+        may change the result of these lines, such as a list of transforms.
         """
         reached = _Reached(lines, is_changed_later)
         losses: dict[Loss, None] = {}
@@ -130,7 +129,7 @@ class UnknownUses:
 
 
 class _Reached:
-    """Which top-level statements of the script make the pipeline, and which names these use."""
+    """Top-level statements that make the pipeline, and the names they use."""
 
     def __init__(self, lines: Iterable[tuple[str, int]], is_changed_later: bool) -> None:
         modules = _project_modules()
@@ -156,14 +155,14 @@ class _Reached:
                 ]
 
     def by(self, stack: Sequence[tuple[str, int]]) -> bool:
-        """Whether these lines make the pipeline, or it uses what the last of them computes."""
+        """Whether these lines make the pipeline, or it uses the result of the last one."""
         statements = [id(each) for line in stack if (each := _top_level(*line)) is not None]
         if not self._making.isdisjoint(statements):
             return True
         return bool(statements and self.names(self._names[statements[-1]][1]))
 
     def names(self, names: Iterable[str]) -> list[str]:
-        """Those of these names that the pipeline uses."""
+        """The names among these that the pipeline uses."""
         return [name for name in names if name in self._used]
 
 
@@ -172,7 +171,7 @@ def _line_of(frame: FrameType) -> tuple[str, int]:
 
 
 def _frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """A frame and those that called it, without those of the stand-in's own methods."""
+    """A frame and its callers, without those of the stand-in's own methods."""
     while frame is not None:
         if frame.f_code.co_filename != stand_ins.__file__:
             yield frame
@@ -256,7 +255,7 @@ def _project_modules() -> set[str]:
 
 
 def _made_of(op: TracedOp, names: Collection[str]) -> list[str]:
-    """The stand-ins that the texts of an operator are made of."""
+    """The stand-ins that the texts of an operator are made from."""
     texts = [text for value in op.args.values() for text in _texts(value)]
     return [
         name

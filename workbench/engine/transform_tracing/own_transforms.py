@@ -1,8 +1,8 @@
-"""A transformation that a script defines itself, read by calling it with a recorded picture.
+"""Read a transformation that a script defines itself by calling it with a recorded image.
 
-What is done to the picture is recorded (``recorded_calls``), what is drawn becomes a range, and
-where a draw decides, both ways are taken and their shares kept. What asks for anything else, such
-as the picture's size or its pixels, cannot be read, and is told by its name.
+Operations on the image are recorded (``recorded_calls``), random values become ranges, and if a
+random value decides, both branches are followed with their probabilities. A transformation that
+uses anything else, such as the image's size or pixels, cannot be read; the error names it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from workbench.engine.script_import.stand_ins import StandIns
 from workbench.engine.transform_tracing.recorded_calls import RecordedCall
 
 _MOST_CHOICES = 6
-"""Draws in a row that decide."""
+"""Maximum number of successive random decisions."""
 _TRIES = 3
-"""Calls that must be equal: what draws by other means than those known differs."""
+"""Calls that must have equal results: differences reveal other sources of randomness."""
 
 
 class UnreadableError(Exception):
@@ -31,7 +31,7 @@ class UnreadableError(Exception):
 
 
 class _ForkError(BaseException):
-    """A draw decides here, for the first time. No ``except Exception`` catches it."""
+    """A new random decision. No ``except Exception`` catches it."""
 
     def __init__(self, p: float) -> None:
         self.p = p
@@ -39,7 +39,7 @@ class _ForkError(BaseException):
 
 @dataclass
 class _Path:
-    """The ways that were taken so far where a draw decided."""
+    """The branches followed so far at random decisions."""
 
     taken: tuple[bool, ...] = ()
     passed: int = 0
@@ -54,7 +54,7 @@ class _Path:
 
 
 class Draw:
-    """A number that is drawn evenly. It decides once, or is handed on once."""
+    """A uniform random number. It is either compared once, or passed on once."""
 
     def __init__(self, path: _Path, low: float, high: float, whole: bool = False) -> None:
         self._path, self._low, self._high, self._whole = path, low, high, whole
@@ -91,7 +91,7 @@ class Draw:
         return self._decided((limit - self._low) / span if span else float(self._low < limit))
 
     def _decided(self, p: float) -> bool:
-        if 0 < p < 1:  # else it decides nothing, as where its limits are checked
+        if 0 < p < 1:  # else it decides nothing, as when its limits are checked
             self._use()
         return self._path.choose(p)
 
@@ -139,18 +139,18 @@ class Draw:
     __radd__, __rmul__ = __add__, __mul__
 
     def item(self) -> Draw:
-        """As of a tensor with one value."""
+        """As for a tensor with one value."""
         return self
 
 
 Plain = Callable[[RecordedCall], TransformCall]
-"""A recorded call as plain values."""
+"""Converts a recorded call to plain values."""
 
 
 def read_own_transform(
     transform: Callable[..., Any], owner: StandIns, plain: Plain
 ) -> TransformCall | None:
-    """The steps of a function or an object of the script's own; None where it cannot be read."""
+    """The steps of a function or object of the script; None if it cannot be read."""
     reader = _Reader(transform, owner, plain)
     try:
         found = [reader.steps(()) for _ in range(_TRIES)]
@@ -162,7 +162,7 @@ def read_own_transform(
 
 
 def place_of(transform: Callable[..., Any]) -> str:
-    """The line where a function, or the ``__call__`` of an object, is defined: ``train.py:7``."""
+    """The line that defines a function, or the ``__call__`` of an object: ``train.py:7``."""
     base = vars(transform).get("_base_call") if hasattr(transform, "__dict__") else None
     if base is not None:
         return str(base._place)
@@ -181,7 +181,7 @@ class _Reader:
     plain: Plain
 
     def steps(self, taken: tuple[bool, ...]) -> list[TransformCall]:
-        """What is done where these ways are taken, and both ways of what decides behind them."""
+        """The steps after these decisions, and both branches of later decisions."""
         try:
             return self._called(_Path(taken))
         except _ForkError as fork:
@@ -211,7 +211,7 @@ class _Reader:
             self.owner.answered.update(answered)
 
     def _steps_of(self, made: Any, picture: RecordedCall) -> Iterator[TransformCall]:
-        """What was done to a picture, the last first."""
+        """The operations on an image, last first."""
         while made is not picture:
             if not isinstance(made, RecordedCall) or not made.pictured:
                 raise UnreadableError("something else than the picture is given back")
@@ -224,21 +224,21 @@ class _Reader:
                 raise UnreadableError("several pictures are combined")
             if made._name == "own.applied":  # another transformation, called
                 (step,) = others
-            elif made._name == "own.enhance":  # of PIL.ImageEnhance, which has got the picture
+            elif made._name == "own.enhance":  # of PIL.ImageEnhance, which holds the image
                 step.__dict__["_name"], before = before._name, before._args[0]
             yield self.plain(step)
             made = before
 
     @contextmanager
     def _recorded(self, path: _Path) -> Iterator[None]:
-        """Within it what draws gives draws, and Pillow's functions take the picture."""
+        """Within it, random functions return draws, and Pillow's functions accept the image."""
         names = getattr(_function_of(self.transform), "__globals__", {})
         put: dict[int, Any] = {}
         usual: list[tuple[dict[str, Any], str, Any]] = []
         for module, function_names in _RECORDED.items():
             if module.partition(".")[0] not in sys.modules:
                 continue
-            space = vars(import_module(module))  # NumPy loads its own parts when asked for them
+            space = vars(import_module(module))  # NumPy loads its own parts on access
             for name, draw in function_names.items():
                 if (function := space.get(name)) is not None:
                     put[id(function)] = _drawing(draw, path) if draw else _taking(name, function)
@@ -322,4 +322,4 @@ _RECORDED: Mapping[str, Mapping[str, Callable[..., Any] | None]] = {
     "PIL.ImageOps": dict.fromkeys(_OPERATIONS),
     "PIL.ImageEnhance": dict.fromkeys(("Brightness", "Color", "Contrast", "Sharpness")),
 }
-"""By module the functions that draw, with what they give, and those that take the picture."""
+"""Recorded functions by module: random ones with their results, and those on images."""

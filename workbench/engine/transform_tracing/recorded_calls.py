@@ -1,4 +1,4 @@
-"""Libraries of transformations stood in for by names whose calls are noted, installed or not."""
+"""Stand-ins for transformation libraries that record calls, installed or not."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _WORKBENCH = Path(__file__).parents[2]
 
 
 DALIS_TORCHVISION = "nvidia.dali.experimental.torchvision"
-"""DALI's own classes by torchvision's names, which are read as these."""
+"""DALI's own classes with torchvision's names, which are read as these."""
 
 
 class RecordedName(StandIn):
-    """A class or function of a library: what is called under its name is noted."""
+    """A class or function of a library that records its calls."""
 
     is_recorded = True
 
@@ -60,7 +60,7 @@ _KEPT_METHODS = frozenset(
 
 
 class RecordedBase:
-    """A class of a library from which a script derives its own: its calls are recorded."""
+    """A library class from which a script derives its own: its calls are recorded."""
 
     _recorded: RecordedName
 
@@ -87,17 +87,17 @@ class RecordedBase:
 
     @classmethod
     def unchanged_call(cls, value: object) -> RecordedCall | None:
-        """The call of the library's class, if the script's class only has another constructor."""
+        """The call of the library's class, if the script's class only changes the constructor."""
         if not isinstance(value, RecordedBase) or value._own_methods() - {"__init__"}:
             return None
         return value.__dict__.get("_base_call")
 
 
 class RecordedCall(StandIn):
-    """What such a call gives. Its lists are the caller's: what is put into them later counts.
+    """The result of such a call. Its lists are the caller's, so later additions count.
 
-    It is ``pictured`` where it came of a picture that a transformation is called with: then what
-    is done to it is recorded too.
+    It is ``pictured`` if it results from calling a transformation with an image: then operations on
+    it are recorded too.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class RecordedCall(StandIn):
 
     @classmethod
     def picture(cls, owner: StandIns) -> RecordedCall:
-        """A picture to which nothing has been done."""
+        """An image without operations."""
         made = cls(owner, "picture", (), {})
         made.__dict__["pictured"] = True
         return made
@@ -145,11 +145,11 @@ class RecordedCall(StandIn):
         return not self.pictured or self._answer()
 
     def _note_change(self, what: str) -> None:
-        """Record a change after the call, which the recorded arguments do not have."""
+        """Record a change after the call, which the recorded arguments lack."""
         self._changes.append((_calling_line(), what))
 
     def done(self, name: str, *args: Any, **kwargs: Any) -> RecordedCall:
-        """The picture after something is done to it by the script itself."""
+        """The image after an operation by the script itself."""
         return RecordedCall(self._stand_ins, f"own.{name}", (self, *args), kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -178,7 +178,7 @@ for _each, _value in vars(StandIn).items():
 
 
 class RecordedMethod(StandIn):
-    """A method of a picture. A value under its name is none that is known."""
+    """A method of an image. Plain values under its name are unknown."""
 
     def __init__(self, picture: RecordedCall, name: str) -> None:
         super().__init__(picture._stand_ins, f"picture.{name}")
@@ -231,7 +231,7 @@ class _RecordingFinder(MetaPathFinder, Loader):
 
 
 def public_names(module: str) -> list[str]:
-    """The names that ``from module import *`` binds, as far as they are known."""
+    """The names that ``from module import *`` binds, if known."""
     library = module.replace(DALIS_TORCHVISION, "torchvision").partition(".")[0]
     known = LIBRARIES[library]
     names = {*known.importers, *known.not_imported}
@@ -245,7 +245,7 @@ def public_names(module: str) -> list[str]:
 
 @contextmanager
 def recorded_sequences(owner: StandIns) -> Iterator[None]:
-    """Within it ``torch.nn.Sequential``, where torch is installed, takes what is recorded too."""
+    """Within it ``torch.nn.Sequential``, if torch is installed, accepts recorded calls too."""
     if importlib.util.find_spec("torch") is None:
         yield
         return
@@ -263,13 +263,13 @@ def recorded_sequences(owner: StandIns) -> Iterator[None]:
 
 @contextmanager
 def recorded_libraries(libraries: Sequence[str], owner: StandIns) -> Iterator[list[RecordedCall]]:
-    """Within it these packages are stood in for; what is called in them is in the list."""
+    """Within it these packages are replaced by recorders; the list receives their calls."""
     calls: list[RecordedCall] = []
     finder = _RecordingFinder(libraries, owner, calls)
     sys.meta_path.insert(0, finder)
 
     def in_order(name: str, args: tuple[Any, ...]) -> RecordedCall | None:
-        """``torch.nn.Sequential`` of a library's transformations is that library's too."""
+        """``torch.nn.Sequential`` of a library's transformations counts as that library's call."""
         first = next((each for each in args if isinstance(each, RecordedCall)), None)
         if first is None or not name.endswith(".Sequential"):
             return None

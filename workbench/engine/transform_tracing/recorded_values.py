@@ -1,4 +1,4 @@
-"""What was recorded of a library's calls, as plain values."""
+"""Recorded calls of a library as plain values."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class _Values:
         )
 
     def plain(self, value: Any, depth: int) -> Any:
-        """Numbers, texts, lists and calls as they are; what is the script's own by its steps."""
+        """Numbers, texts, lists and calls unchanged; the script's own transformations as steps."""
         if isinstance(value, bool | type(None)):
             return value
         for kind in (int, float, str):
             if isinstance(value, kind):
-                return kind(value)  # the plain one, of a kind of the user's own
+                return kind(value)  # the plain one, of a user's class
         if depth > _MOST_DEPTH:
             return NamedValue("...")
         if isinstance(value, Draw):

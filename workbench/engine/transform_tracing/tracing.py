@@ -1,4 +1,4 @@
-"""A user's script or notebook, run in the worker process for the compositions that it makes."""
+"""Run a user's script or notebook in the worker process to find its compositions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _EXTENDING = frozenset({"append", "extend", "insert"})
 _OF_FUNCTIONS = ("kornia.geometry", "kornia.enhance", "kornia.filters", "kornia.color")
 """Modules of functions on images, besides those with ``functional`` in their name."""
 _MOST_DEPTH = 4
-"""Of dictionaries and lists in which compositions are looked for."""
+"""Maximum depth of dictionaries and lists searched for compositions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,11 @@ class TracedTransform:
     """A composition of a script."""
 
     call: Any
-    """As ``to_plain`` gives it."""
+    """As returned by ``to_plain``."""
     name: str
     notes: tuple[str, ...] = ()
     assumed: Mapping[str, str] = field(default_factory=dict)
-    """Values taken for arguments that are not given, as Python writes them."""
+    """Values assumed for missing arguments, as Python code."""
     losses: tuple[tuple[str, str], ...] = ()
     """What may be missing in the composition: the line and the reason."""
 
@@ -68,11 +68,11 @@ class TracedTransform:
 def trace_transform(
     worker: Worker, path: str, wanted: str | None, arguments: Mapping[str, Any], seconds: float
 ) -> TracedTransform:
-    """Task: run a script or notebook and give one of its compositions.
+    """Task: run a script or notebook and return one of its compositions.
 
     ``wanted`` is a variable, an item of a dictionary (``transforms.train``), or a function or class
-    that makes one, with a line (``main:12``) where it makes several. Raises ImportFailedError,
-    which names the line, where it fails, takes too much, or has none or several.
+    that makes one, with a line (``main:12``) if it makes several. Raises ImportFailedError, which
+    names the line, if it fails, exceeds a limit, or has no or several compositions.
     """
     with opened_script(worker, path, arguments, seconds) as script:
         lines, cells = script.lines, script.cells
@@ -98,7 +98,7 @@ def trace_transform(
 def _losses(
     script: OpenedScript, calls: Sequence[RecordedCall], places: set[str]
 ) -> Iterator[tuple[str, str]]:
-    """What may be missing in the composition that is made in these places."""
+    """What may be missing in the composition made at these places."""
     lines, uses = script.lines, script.uses
     skipped = []
     for each in lines.skipped:
@@ -122,7 +122,7 @@ def _losses(
 
 
 def _calls_outside(trees: Mapping[str, ast.Module], traced: Any) -> Iterator[tuple[str, str]]:
-    """Functions of a library that the script calls on images outside the composition."""
+    """Library functions that the script calls on images outside the composition."""
     recorded = set(_places(traced))
     for file, tree in trees.items():
         full_names = dict(_imported(tree))
@@ -139,7 +139,7 @@ def _calls_outside(trees: Mapping[str, ast.Module], traced: Any) -> Iterator[tup
 
 
 def _changes_images(name: str) -> bool:
-    """Whether a dotted name is a function of a library on images."""
+    """Whether a dotted name is a library function on images."""
     module, _, function = name.rpartition(".")
     library = module.partition(".")[0]
     of_functions = ".functional" in module or module.startswith(_OF_FUNCTIONS)
@@ -181,7 +181,7 @@ def _may_add_transform(node: ast.AST) -> bool:
 
 
 def _has(trees: Mapping[str, ast.Module], name: str) -> bool:
-    """Whether an attribute or a name of it stands anywhere in the script."""
+    """Whether the script uses an attribute or name."""
     return any(
         name in (getattr(node, "attr", ""), getattr(node, "id", ""))
         for tree in trees.values()
@@ -192,7 +192,7 @@ def _has(trees: Mapping[str, ast.Module], name: str) -> bool:
 def _dali_kept_from_running(
     trees: Mapping[str, ast.Module], stand_ins: StandIns
 ) -> AbstractContextManager[object]:
-    """DALI's pipelines beside a composition are not run; without any, DALI is not loaded."""
+    """Prevent DALI pipelines next to a composition from running; loads DALI only if used."""
     names = {
         (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
         for tree in trees.values()
@@ -205,7 +205,7 @@ def _dali_kept_from_running(
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The composition of a script that is meant."""
+    """Selection of a script's composition."""
 
     script: OpenedScript
     calls: list[RecordedCall]
@@ -246,7 +246,7 @@ class _Search:
         return wanted.rpartition(".")[2], next(iter(made.values()))
 
     def _named(self, wanted: str, known: Sequence[str]) -> tuple[Any, str]:
-        """The value of a name, or a class with the name of what its objects hold."""
+        """The value of a name, or a class with the name of its objects' attribute."""
         value: Any = self.script.module
         parts = wanted.split(".")
         for place, part in enumerate(parts):
@@ -259,9 +259,9 @@ class _Search:
         return value, ""
 
     def _made_by(self, maker: Any) -> dict[str, RecordedCall]:
-        """What a function or class makes: what it gives or keeps, else all of its compositions.
+        """The compositions that a function or class returns or stores, else all of its calls.
 
-        It may fail behind these: it runs among stand-ins.
+        It may fail afterwards, because it runs with stand-ins.
         """
         if isinstance(maker, RecordedCall):
             return {"": maker}
@@ -293,7 +293,7 @@ class _Search:
         return outer
 
     def _skipping(self, maker: Any) -> Any:
-        """A function or class of the script itself, which goes on behind lines that fail."""
+        """A function or class of the script that continues after failing lines."""
         for file, tree in self.script.cells.items():
             for node in tree.body:
                 if not isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -321,7 +321,7 @@ class _Search:
         return skip
 
     def _makers(self) -> list[str]:
-        """Functions and classes of the script in which something is composed."""
+        """Functions and classes of the script that contain compositions."""
         found = []
         for tree in self.script.cells.values():
             for node in tree.body:
@@ -347,32 +347,32 @@ class _Search:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """The attributes of an object, its properties included."""
+    """The attributes of an object, including its properties."""
     found = dict(getattr(value, "__dict__", {}))
     for kind in reversed(type(value).__mro__):
         for name, each in vars(kind).items():
             if isinstance(each, property | cached_property):
-                with suppress(Exception):  # it may need what is not there
+                with suppress(Exception):  # it may need something unavailable
                     found[name] = getattr(value, name)
     return found
 
 
 def _is_first(name: str, call: RecordedCall, found: Mapping[str, RecordedCall]) -> bool:
-    """Whether it is the first name of a composition that is held several times."""
+    """Whether it is the first name of a composition with several names."""
     return next(each for each, other in found.items() if other is call) == name
 
 
 def _held(
     values: Mapping[str, Any], depth: int = _MOST_DEPTH
 ) -> Iterator[tuple[str, RecordedCall]]:
-    """The compositions among values by name, also those in dictionaries and lists."""
+    """The compositions among values by name, also in dictionaries and lists."""
     for name, each in values.items():
         base = RecordedBase.unchanged_call(each)
         value = each if base is None else base
         if isinstance(value, RecordedCall):
             if _composes(value):
                 yield name, value
-        elif not depth:  # what holds itself has no end
+        elif not depth:  # cyclic references never end
             continue
         elif isinstance(value, Mapping) and not name.startswith("__"):
             yield from _held({_joined(name, key): item for key, item in value.items()}, depth - 1)
