@@ -26,7 +26,7 @@ T = TypeVar("T")
 WORDS = {
     "SIGKILL": "SIGKILL",
     "SIGSTOP": "SIGSTOP",
-    "memory limit": "address space|Out of memory|want of memory|memory is exhausted",
+    "memory limit": "address space|Out of memory|memory is exhausted|memory is exhausted",
     "data gone": "There is no|no folder|No such file|cannot be read|not found|disappeared",
     "disk full": "too large|space",
 }
@@ -123,7 +123,7 @@ def test_fault(
 
 
 def in_a_host(row: Row, host: Host, data: Path, work: Path) -> None:
-    wait_for(host, lambda: '"ready"' in status(host), "the first picture")
+    wait_for(host, lambda: '"ready"' in status(host), "the first of several")
     saved = host.field("bar", "saved")
     value = [7]
 

@@ -1,4 +1,4 @@
-"""What the installed DALI offers: its operators from their schemas, and a curated overlay."""
+"""Operators of the installed DALI, from its schemas and a curated overlay."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 def load_catalog() -> Catalog:
     """The catalogue of the installed DALI; imports DALI on the first call (about a second).
 
-    Raises CatalogError where DALI cannot be imported or the overlay does not fit it.
+    Raises CatalogError if DALI cannot be imported or the overlay does not match it.
 
     ::
 

@@ -11,14 +11,14 @@ from workbench.catalog.tables import read_tables
 
 @cache
 def _familiar() -> Mapping[str, Mapping[str, str | tuple[str, ...]]]:
-    """The tables of ``familiar_names.toml``: other names by what they name, and DALI's."""
+    """The tables of ``familiar_names.toml``: other libraries' names, and DALI's."""
     return read_tables("familiar_names.toml")
 
 
 def nearest_operators(name: str, known: Iterable[str], count: int = 1) -> list[str]:
-    """The names in ``known`` that a wrong operator name may mean, the best first.
+    """Names in ``known`` that a wrong operator name may mean, best first.
 
-    Names of torchvision and Albumentations come before names of similar spelling.
+    Names of torchvision and Albumentations take precedence over similar spelling.
     """
     public = [each for each in known if not each.startswith("_")]
     plain = name.replace("_", "").lower()
@@ -26,7 +26,7 @@ def nearest_operators(name: str, known: Iterable[str], count: int = 1) -> list[s
     tables = _familiar()
     familiar = str(tables["operators"].get(plain) or tables["methods"].get(plain, ""))
     other = [familiar] if familiar in public else []
-    # Capitals are of another library, whose Normalize is not DALI's normalize.
+    # Capitals belong to another library, whose Normalize is not DALI's normalize.
     found = same + other if name == name.lower() else other + same
     found = [*dict.fromkeys(found)]
     return found[:count] or get_close_matches(name, public, n=count, cutoff=0.7)

@@ -1,4 +1,4 @@
-"""How targets follow each geometric operator: the rules of ``geometry.toml`` as frozen data."""
+"""How annotations follow each geometric operator: ``geometry.toml`` as frozen data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.catalog.tables import read_tables
 
 @dataclass(frozen=True, slots=True)
 class MaskCall:
-    """A call that a mask goes through in place of the image's: its arguments, new -> old."""
+    """A call for a mask in place of the image's: its arguments, new -> old."""
 
     op: str
     args: Mapping[str, str]
@@ -21,7 +21,7 @@ class MaskCall:
 
 @dataclass(frozen=True, slots=True)
 class GeometryRule:
-    """One rule of an operator; ``geometry.toml`` says what the fields mean."""
+    """One rule of an operator; the fields are documented in ``geometry.toml``."""
 
     given: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class GeometryRule:
     homography: bool = False
     linked: Mapping[str, str] = field(default_factory=dict)
     flips: Mapping[str, str] | None = None
-    """None: the image after is not the whole image before, mirrored at most."""
+    """None: the result is not the whole image, possibly mirrored."""
     rounds: bool = False
     cuts: bool = False
     reveals: bool = False
@@ -45,18 +45,18 @@ class GeometryRules:
     """All rules."""
 
     rules: Mapping[str, tuple[GeometryRule, ...]]
-    """By operator; the first that fits is taken."""
+    """By operator; the first matching rule applies."""
     kept_operators: frozenset[str]
     kept_categories: frozenset[str]
 
     def keeps_places(self, spec: OpSpec) -> bool:
-        """Whether an operator leaves every pixel of an image in its place."""
+        """Whether an operator does not move any pixel of an image."""
         return spec.name in self.kept_operators or (
             spec.category in self.kept_categories and spec.name not in self.rules
         )
 
     def moves(self, op: str) -> bool:
-        """Whether there are rules for an operator."""
+        """Whether an operator has rules."""
         return op in self.rules
 
 

@@ -11,9 +11,9 @@ from workbench.catalog.spec import Catalog, OpSpec
 
 
 def list_operators(catalog: Catalog, as_json: bool = False) -> str:
-    """Every operator, by category and name.
+    """All operators, by category and name.
 
-    The table has one line an operator: name, category, devices, number of arguments, and ``yes``
+    The table has one line per operator: name, category, devices, number of arguments, and ``yes``
     or the reason why the workbench cannot use it yet. The JSON is an object with ``dali`` (the
     version) and ``operators``, a list with every field of ``OpSpec``, ``ArgSpec`` and ``PortSpec``.
     """

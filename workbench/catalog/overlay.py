@@ -83,21 +83,21 @@ CATEGORIES = (
     *("policy", "format", "arithmetic", "random", "statistics", "boxes", "masks", "points"),
     *("transforms", "general", "video", "audio", "other"),
 )
-"""In the order in which a list of operators shows them; those that files add come after."""
+"""Order of categories in a list of operators; those that files add follow."""
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """The rows of all files: of operators by name, and what they share."""
+    """The rows of all files: operators by name, and shared rows."""
 
     ops: Mapping[str, Row]
     shared: Mapping[str, Row]
     mutually_exclusive: tuple[tuple[str, ...], ...]
     together: tuple[tuple[str, ...], ...]
     origin: Mapping[str, str]
-    """Operator name -> the file its row stands in."""
+    """Operator name -> the file with its row."""
     categories: tuple[str, ...] = CATEGORIES
 
 
@@ -136,9 +136,9 @@ def apply_overlay(
 ) -> dict[str, OpSpec]:
     """Operators by name with their rows merged in, and the reason why each is unusable.
 
-    Raises CatalogError, naming file, row and nearest known name, for a row that fits no operator
+    Raises CatalogError, naming file, row and nearest known name, for a row that matches no operator
     or argument and for an unknown key, kind or category. Unless ``strict``, rows for operators and
-    arguments that this DALI lacks are passed over: an older or newer one must not end the program.
+    arguments that this DALI version lacks are skipped.
     """
     known = {op.name: op for op in ops}
     if not strict:
@@ -200,7 +200,7 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
     outputs = _output_kinds(op, row.get("outputs", {"output": "image"} if image else {}), where)
     args = {
         name: _argument(op.args[name], {**overlay.shared.get(name, {}), **own.get(name, {})}, where)
-        for name in dict.fromkeys((*own, *op.args))  # in the order in which the row has them
+        for name in dict.fromkeys((*own, *op.args))  # in row order
     }
     feeds = {name: _feed(table, f"{where}: feeds.{name}") for name, table in _feeds(row)}
     for name in feeds:
@@ -256,7 +256,7 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
 
 
 def _input_kinds(op: OpSpec, kinds: list[str], where: str) -> tuple[PortSpec, ...]:
-    """The named inputs with their kinds; where any number is allowed, as many as kinds."""
+    """The named inputs with their kinds; with any number of inputs, as many as kinds."""
     if len(kinds) > max(len(op.inputs), op.max_inputs):
         raise CatalogError(
             f"{where}: inputs: {len(kinds)} kinds, but it has {len(op.inputs)} named inputs"
@@ -273,7 +273,7 @@ def _input_kinds(op: OpSpec, kinds: list[str], where: str) -> tuple[PortSpec, ..
 def _output_kinds(op: OpSpec, kinds: Mapping[str, str], where: str) -> tuple[PortSpec, ...]:
     if not kinds:
         return op.outputs
-    arguments_say = op.reads and len(kinds) > len(op.outputs)  # of some readers, how many
+    arguments_say = op.reads and len(kinds) > len(op.outputs)  # some readers: the number of outputs
     if op.outputs and not arguments_say and len(kinds) != len(op.outputs):
         raise CatalogError(
             f"{where}: outputs: {len(kinds)} ports, but it has {len(op.outputs)} outputs"
@@ -342,7 +342,7 @@ def _kind(kind: str, where: str) -> PortKind:
 
 
 def _with_numbers(op: OpSpec, numbers: Mapping[str, str]) -> OpSpec:
-    """The operator with arguments for whole numbers that are written in the place of inputs."""
+    """The operator with arguments for integers that are written in place of inputs."""
     if not numbers:
         return op
     inputs = (replace(p, optional=p.optional or p.name in numbers) for p in op.inputs)
@@ -383,14 +383,13 @@ def _demand(found: str, known: Iterable[str], what: str) -> None:
     raise CatalogError(f"{what} {found!r} is not known. {hint}")
 
 
-# Which operators the workbench can place, and why not the others.
+# Which operators the workbench supports, and why not the others.
 
 
 def unusable_reason(op: OpSpec, *, described: bool) -> str | None:
-    """Why the workbench cannot place an operator yet, or None where it can.
+    """Why the workbench does not support an operator yet, or None if it does.
 
-    What an operator needs beyond this rule, its row in the overlay says. ``described`` says whether
-    it has one.
+    The operator's overlay row contains further requirements. ``described`` is whether it has one.
     """
     if not described:
         return "not described in the overlay yet"

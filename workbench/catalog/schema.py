@@ -26,8 +26,8 @@ from workbench.system_limits import is_memory_refusal, memory_remedy
 _DEVICES: tuple[Device, ...] = ("cpu", "gpu", "mixed")
 
 _LEFT_OUT = frozenset({"seed", "device", "name", "save_attrs"})
-"""Never an argument of a node: the first three are the graph's affair, the last adds outputs and
-is, in DALI's words, for testing."""
+"""Never arguments of a node: the first three are set by the graph, the last adds outputs and is for
+testing, according to DALI."""
 
 _SCALAR_KINDS: dict[str, ArgKind] = {
     "BOOL": "bool",
@@ -58,19 +58,18 @@ _ENUMS: dict[str, tuple[ArgKind, str]] = {
 }
 
 _FEW_INPUTS = 4
-"""Operators that take more inputs than this take any number: ``cat``, ``stack``."""
+"""Operators with more inputs than this accept any number: ``cat``, ``stack``."""
 
 
 _SHOWN = frozenset({"Constant"})
-"""Hidden from DALI's documentation, and what an array in a pipeline becomes."""
+"""Hidden from DALI's documentation, but the operator for an array in a pipeline."""
 
 
 def read_schemas() -> tuple[list[OpSpec], str]:
     """The visible operators of the installed DALI, by name, and DALI's version.
 
-    Visible: not internal, not hidden from DALI's own documentation (but ``constant``), not
-    deprecated.
-    Raises CatalogError where DALI cannot be imported.
+    Excludes internal and deprecated operators and those hidden from DALI's documentation (except
+    ``constant``). Raises CatalogError if DALI cannot be imported.
     """
     dali = _import_dali()
     ops = sorted(_visible_ops(dali), key=lambda op: op.name)
@@ -84,7 +83,8 @@ def _import_dali() -> Any:
     except (ImportError, OSError, MemoryError) as error:
         if is_memory_refusal(error):
             raise CatalogError(
-                f"NVIDIA DALI cannot be loaded, for want of memory ({error}). {memory_remedy()}"
+                f"NVIDIA DALI cannot be loaded, because memory is exhausted ({error}). "
+                f"{memory_remedy()}"
             ) from error
         raise CatalogError(
             f"NVIDIA DALI cannot be imported ({error}). "
@@ -95,7 +95,7 @@ def _import_dali() -> Any:
 
 @cache
 def successors() -> Mapping[str, str]:
-    """The deprecated operators in DALI's registry, and which one it names in the place of each."""
+    """Deprecated operators in DALI's registry, and the successor of each."""
     backend: Any = _import_dali().backend
     from nvidia.dali.ops import _registry
 
@@ -164,16 +164,16 @@ def _inputs(schema: Any) -> tuple[PortSpec, ...]:
 def _input_name(schema: Any, index: int) -> str:
     if schema.HasInputDox():
         name = str(schema.GetInputName(index)).strip("_")
-        # ``slice`` has an argument and an input called shape: one name, one meaning
+        # ``slice`` has both an argument and an input called shape: keep one meaning per name
         return f"{name}_input" if schema.HasArgument(name) else name
     return "data" if schema.MaxNumInput() == 1 else f"input_{index}"
 
 
 def _input_device(schema: Any, index: int) -> PortDevice:
     if schema.Name() == "Copy":
-        return "operator"  # DALI copies from either side, too; here a transfer is a transfer
+        return "operator"  # DALI copies from either device, too; here a transfer is a transfer
     if schema.Name().startswith("random__"):
-        return "operator"  # declared as asked for its shape alone, and refused from the other side
+        return "operator"  # declared as reading only its shape, but rejected from the other device
     if schema.GetInputDevice(index, "gpu", "cpu") == "gpu":
         return "any"
     if schema.GetInputDevice(index, "gpu", "gpu") == "cpu":
@@ -182,7 +182,7 @@ def _input_device(schema: Any, index: int) -> PortDevice:
 
 
 def _outputs(dali: Any, schema: Any) -> tuple[PortSpec, ...]:
-    """Empty where the arguments decide how many there are (``readers.tfrecord``)."""
+    """Empty if the arguments determine the number of outputs (``readers.tfrecord``)."""
     count = schema.CalculateOutputs(dali.backend.OpSpec(schema.Name()))
     if count == 1:
         return (PortSpec("output"),)
@@ -199,7 +199,7 @@ def _argument(dali: Any, schema: Any, name: str) -> ArgSpec:
     if schema.IsDeprecatedArg(name):
         info = schema.DeprecatedArgInfo(name)
         deprecated = plain_text(info["msg"])
-        # An alias is not registered by itself: its type and default are its successor's.
+        # An alias is not registered itself: its type and default are its successor's.
         source = info["renamed_to"] or name
     type_name = schema.GetArgumentType(source).name
     kind, enum = _kind(type_name)
@@ -230,7 +230,7 @@ def _kind(type_name: str) -> tuple[ArgKind, str | None]:
 
 
 def _members(dali: Any, enum: str) -> tuple[str, ...]:
-    """The members a user may name: of the data types, those that an array can have."""
+    """The members a user may name; for data types, those that an array can have."""
     members = getattr(dali.types, enum).__members__
     if enum != "DALIDataType":
         return tuple(members)
@@ -246,7 +246,7 @@ def _has_numpy_type(dali: Any, member: Any) -> bool:
 
 
 def _default(dali: Any, text: str, kind: ArgKind, enum: str | None) -> Value:
-    """DALI gives defaults as Python literals, enum members as their integers."""
+    """Parse a default: DALI has Python literals, with enum members as their integers."""
     value = ast.literal_eval(text)
     if enum is not None:
         members = getattr(dali.types, enum)
@@ -263,7 +263,7 @@ def _scalar(value: Any, kind: str) -> Scalar:
     if kind == "bool":
         return bool(value)
     if kind == "float":
-        # Schemas hold float32: 0.001 comes as 0.0010000000474974513.
+        # Schemas store float32: 0.001 becomes 0.0010000000474974513.
         return float(f"{float(value):.7g}")
     return cast(Scalar, value)
 
@@ -300,15 +300,15 @@ _SENTENCE = re.compile(r"^(.+?(?<!e\.g)(?<!i\.e)(?<!etc)[.:])(?=\s|$)", re.DOTAL
 
 
 def plain_text(rst: str) -> str:
-    """Take the markup away: one line a paragraph or list item, blank lines between.
+    """Remove the markup: one line per paragraph or list item, separated by blank lines.
 
-    Literal blocks and tables keep their lines; directives leave their content.
+    Literal blocks and tables keep their lines; of directives only the content is kept.
     """
     paragraphs: list[str] = []
     introduced: int | None = None  # margin of the paragraph whose ``::`` opens a literal block
     for lines in _blocks(_TABLE_BLOCK.sub("", dedent(rst.expandtabs(4)).strip())):
         margin = min(len(line) - len(line.lstrip()) for line in lines)
-        literal = not any("``" in line for line in lines)  # else DALI indents prose as far
+        literal = not any("``" in line for line in lines)  # or DALI's indented text
         if introduced is not None and margin > introduced and literal:
             paragraphs.append(indent(dedent("\n".join(lines)), "  "))
             continue
@@ -334,7 +334,7 @@ def _blocks(text: str) -> Iterator[list[str]]:
 
 
 def _directive(line: str) -> str:
-    """Turn ``.. note::`` into ``Note:``; of other directives only the content stays."""
+    """Convert ``.. note::`` to ``Note:``; of other directives only the content is kept."""
     found = _DIRECTIVE.match(line)
     if not found:
         return line
@@ -343,7 +343,7 @@ def _directive(line: str) -> str:
 
 
 def _joined(lines: list[str]) -> Iterator[str]:
-    """Join the lines of a block, but for list items and table rows."""
+    """Join the lines of a block, except list items and table rows."""
     pending = ""
     for line in lines:
         item, row = _ITEM.match(line), _ROW.match(line)

@@ -10,7 +10,7 @@ _SCALARS = {"bool": "bool", "int": "int", "float": "float", "str": "str", "enum"
 
 
 def signature_of(spec: OpSpec) -> Signature:
-    """Inputs by position, then DALI's arguments by name; of those that have one the default."""
+    """Inputs by position, then DALI's arguments by name, with defaults."""
     inputs = [
         Parameter(
             port.name,
@@ -49,7 +49,7 @@ def signature_of(spec: OpSpec) -> Signature:
 
 
 def type_text(arg: ArgSpec) -> str:
-    """The type of an argument in Python's words; what is not required may be None."""
+    """The Python type of an argument; optional arguments may be None."""
     scalar = _SCALARS.get(arg.kind.removesuffix("_list"), "Any")
     text = f"{scalar} | Sequence[{scalar}]" if arg.kind.endswith("_list") else scalar
     if arg.tensor:
@@ -58,7 +58,7 @@ def type_text(arg: ArgSpec) -> str:
 
 
 def accepted_values(arg: ArgSpec) -> tuple[str, ...]:
-    """The names that an argument accepts where it accepts no others; empty for anything else."""
+    """The names that an argument accepts if it accepts no others; empty otherwise."""
     kind = arg.kind.removesuffix("_list")
     if kind == "enum":
         return arg.members
@@ -66,7 +66,7 @@ def accepted_values(arg: ArgSpec) -> tuple[str, ...]:
 
 
 def documentation_of(spec: OpSpec) -> str:
-    """The operator's text, and each argument with type, default, range and choices."""
+    """The operator's documentation, and each argument with type, default, range and choices."""
     lines = [spec.doc.strip() or spec.summary]
     if spec.args:
         lines += ["", "Parameters", "----------"]

@@ -1,4 +1,4 @@
-"""What the workbench knows of an operator, an argument and a port: plain frozen data."""
+"""Specifications of operators, arguments and ports: plain frozen data."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ Device = Literal["cpu", "gpu", "mixed"]
 
 Scalar = bool | int | float | str
 Value = Scalar | tuple["Value", ...]
-"""A fixed argument value. Enum members stand as their names in ``nvidia.dali.types``."""
+"""A fixed argument value. Enum members are represented by their names in ``nvidia.dali.types``."""
 
 ArgKind = Literal[
     "bool", "int", "float", "str", "enum",
     "bool_list", "int_list", "float_list", "str_list", "enum_list", "object", "policy",
 ]  # fmt: skip
-"""``policy`` is one's own for automatic augmentation: see ``graph.policy``."""
+"""``policy`` is a custom policy for automatic augmentation: see ``graph.policy``."""
 
 Form = Literal["", "flag", "fields", "each", "colour", "range", "matrix", "index", "shown"]
-"""How an argument is edited, where its kind alone does not say: ``flag`` is a whole number that
-means yes or no; lists are one value for each of ``parts`` (``fields``), the same or one value for
-each of them (``each``), a colour, a low and a high end (``range``) or rows of numbers
-(``matrix``); a text is an ``index`` such as ``:, 3:9``, or only ``shown``."""
+"""How an argument is edited, if its kind is ambiguous: ``flag`` is an integer used as a boolean;
+lists are one value for each of ``parts`` (``fields``), one common or individual value (``each``), a
+colour, a low and a high end (``range``) or rows of numbers (``matrix``); a text is an ``index``
+such as ``:, 3:9``, or only ``shown``."""
 
 PortKind = Literal[
     "encoded", "image", "sound", "label", "boxes", "mask", "points", "number", "any"
 ]  # fmt: skip
-"""``sound`` is a wave, or a spectrogram of one."""
+"""``sound`` is a waveform or its spectrogram."""
 
 SHOWN_KINDS: tuple[PortKind, ...] = ("image", "sound")
-"""What is shown as pictures."""
+"""Kinds that are shown as images."""
 
 PortDevice = Literal["operator", "either", "any", "cpu"]
-"""On which side the data of an input must lie: where the operator runs; there or on the CPU; on
-any, for only its shape or type is looked at; on the CPU always."""
+"""Device of an input's data: that of the operator; that or the CPU; any, because only shape or type
+is read; always the CPU."""
 
 FITTING: Mapping[PortKind, frozenset[PortKind]] = {
-    "image": frozenset({"mask", "sound"}),  # a mask is read from a file as an image is
+    "image": frozenset({"mask", "sound"}),  # a mask is read from a file like an image
     "mask": frozenset({"image", "number"}),
     "boxes": frozenset({"number"}),
     "points": frozenset({"number"}),
     "number": frozenset({"label", "boxes", "points", "sound"}),
     "label": frozenset({"number"}),
 }
-"""Kinds that a port takes besides its own and ``any``: DALI sees arrays of numbers in all these."""
+"""Kinds that a port accepts besides its own and ``any``: for DALI, all are numeric arrays."""
 
 
 def kind_fits(want: PortKind, got: PortKind) -> bool:
-    """Whether what flows out as ``got`` may flow into a port of ``want``."""
+    """Whether data of kind ``got`` may be connected to a port of kind ``want``."""
     return "any" in (want, got) or want == got or got in FITTING.get(want, frozenset())
 
 
@@ -66,36 +66,37 @@ ShapeWord = Literal[
     "reorder", "per_frame", "affine", "points", "corner", "broadcast", "subscript",
     "extents", "classes",
 ]  # fmt: skip
-"""What an operator does to the shape; ``graph.types.shape_rules`` has a function for each."""
+"""Effect of an operator on the shape; ``graph.types.shape_rules`` has a function for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputRule:
-    """What comes out of a port, as far as it can be told before anything has run.
+    """The statically known type of an output.
 
-    The argument ``dtype`` of the operator, where it is set or has a default, goes before ``dtype``.
+    The operator's argument ``dtype``, if set or with a default, takes precedence over ``dtype``.
     """
 
     dtype: str | None = "input"
     """A member of ``DALIDataType``, the name of the input that it is taken from, ``input`` for the
-    first one, or None where only the data tell. Of arithmetic: ``promoted`` from all operands, or
-    ``floating`` where whole numbers give fractions."""
+    first one, or None if it depends on the data. For arithmetic: ``promoted`` from all operands, or
+    ``floating`` if integers produce floats."""
     layout: str | None = "input"
-    """``HWC``; empty for none; ``input`` for what the words of ``shape`` leave; None: the data."""
+    """``HWC``; empty for none; ``input`` for what the words of ``shape`` leave; None: depends on
+    the data."""
     shape: tuple[ShapeWord, ...] | tuple[int | None, ...] | None = ("input",)
-    """Words, applied from left to right to the first input's; or extents, None for those that the
-    data tell; or None where not even their number is known."""
+    """Words, applied from left to right to the first input's shape; or dimensions, None for those
+    that depend on the data; or None if even their number is unknown."""
 
 
 _TENSOR_TYPES = {"int": "INT32", "float": "FLOAT", "DALIInterpType": "INTERP_TYPE"}
-"""The element type of a tensor that DALI takes for an argument, by its kind: no others (tried)."""
+"""The only element type of a tensor argument that DALI accepts, by argument kind (tested)."""
 
 NOTHING_KNOWN = OutputRule(None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """A node that can feed a port or an argument, where the graph has none that fits."""
+    """A node that can feed a port or an argument if the graph has no suitable one."""
 
     op: str
     args: Mapping[str, Value] = field(default_factory=dict)
@@ -106,7 +107,7 @@ class Feed:
 class ArgSpec:
     """One named argument of an operator.
 
-    The first group is DALI's schema; the second is the overlay's.
+    The first group comes from DALI's schema, the second from the overlay.
     """
 
     name: str
@@ -114,11 +115,11 @@ class ArgSpec:
     doc: str = ""
     required: bool = False
     default: Value | None = None
-    """What DALI uses when the argument is not given; None where the schema names nothing."""
+    """DALI's default; None if the schema names none."""
     tensor: bool = False
-    """Whether a value per sample (a random draw, another node's output) is accepted."""
+    """Whether a value per sample (a random value, another node's output) is accepted."""
     deprecated: str | None = None
-    """Why not to use it, or None."""
+    """Reason for the deprecation, or None."""
     enum: str | None = None
     """The enumeration in ``nvidia.dali.types`` whose member names are the values."""
     members: tuple[str, ...] = ()
@@ -130,36 +131,35 @@ class ArgSpec:
     high: float | None = None
     step: float | None = None
     minimum: float | None = None
-    """Smallest value that DALI accepts (of each element, in a list); a slider may begin higher."""
+    """Smallest value that DALI accepts (for each element of a list); a slider may start higher."""
     maximum: float | None = None
     """Largest value that DALI accepts."""
     choices: tuple[Scalar, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Values that DALI accepts and that must not be used, each with the reason."""
+    """Values that DALI accepts but that must not be used, with the reason."""
     start: Value | None = None
-    """The value a freshly added node gets; None leaves the argument out."""
+    """Initial value in a new node; None leaves the argument unset."""
     draw: tuple[float, float] | None = None
-    """The range that "make it random" starts with."""
+    """Initial range of "make it random"."""
     form: Form = ""
     parts: tuple[str, ...] = ()
     """Names of a list's elements in order, such as ``h``, ``w``; of a matrix, of its columns."""
     constant: str | None = None
-    """The name under which exported code lifts the value to the top of the file."""
+    """Name of the constant at the top of exported code."""
     advanced: bool = True
-    """Folded away in the inspector."""
+    """Hidden in the inspector until "more" is opened."""
     items: int | None = None
-    """How many elements a list must have, where DALI takes no other number."""
+    """Required number of list elements, if fixed."""
     volume_items: int | None = None
-    """How many it must have instead where volumes flow in: where the layout has a ``D``."""
+    """Required number for volumes, whose layout has a ``D``."""
     feed: Feed | None = None
-    """What can feed it, where a fixed value is of no use."""
+    """A node that can feed it, if a fixed value is useless."""
     elements: tuple[str, ...] | None = None
-    """The element types that a linked tensor may have, where they are not that of ``kind``; empty
-    for any."""
+    """Element types of a linked tensor, if they differ from that of ``kind``; empty for any."""
 
     @property
     def dtypes(self) -> tuple[str, ...]:
-        """The element types that a linked tensor may have; empty for any."""
+        """Element types that a linked tensor may have; empty for any."""
         if self.elements is not None:
             return self.elements
         dtype = _TENSOR_TYPES.get(self.enum or self.kind.removesuffix("_list"))
@@ -174,19 +174,19 @@ class PortSpec:
     kind: PortKind = "any"
     optional: bool = False
     layouts: tuple[str, ...] = ()
-    """Layouts the schema accepts, such as ``HWC``; empty where it does not say."""
+    """Layouts that the schema accepts, such as ``HWC``; empty if unspecified."""
     device: PortDevice = "operator"
-    """Of an input."""
+    """For inputs."""
     dtypes: tuple[str, ...] = ()
-    """Element types that an input takes; empty for any."""
+    """Element types that an input accepts; empty for any."""
     feed: Feed | None = None
-    """Of an input: what can feed it."""
+    """For inputs: a node that can feed it."""
     gives: OutputRule = OutputRule()
-    """Of an output."""
+    """For outputs."""
     follows: bool = False
-    """Of an output: it is of the kind that feeds the first input."""
+    """For outputs: has the kind of the first input."""
     needs: str = ""
-    """Of an output: the optional input that must be fed for DALI to give it."""
+    """For outputs: the optional input without which DALI omits it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,73 +196,73 @@ class OpSpec:
     name: str
     """As in ``nvidia.dali.fn``: ``rotate``, ``readers.file``, ``random.uniform``."""
     schema: str
-    """DALI's registry name: ``Rotate``, ``readers__File``; empty for what is ``written`` otherwise,
-    of which DALI makes one hidden operator."""
+    """DALI's registry name: ``Rotate``, ``readers__File``; empty for ``written`` operators, each of
+    which becomes a hidden DALI operator."""
     devices: tuple[Device, ...]
     inputs: tuple[PortSpec, ...] = ()
     max_inputs: int = 0
-    """More than ``len(inputs)`` for operators with any number of inputs, such as ``cat``;
-    the further ports are named ``input_2``, ``input_3``, ..."""
+    """More than ``len(inputs)`` for operators with any number of inputs, such as ``cat``; further
+    ports are named ``input_2``, ``input_3``, ..."""
     outputs: tuple[PortSpec, ...] = ()
     args: Mapping[str, ArgSpec] = field(default_factory=dict)
-    """Without ``seed``, which is the graph's affair (see ``seeded``)."""
+    """Without ``seed``, which the graph sets (see ``seeded``)."""
     seeded: bool = False
-    """Takes a ``seed``."""
+    """Accepts a ``seed``."""
     random_state: bool = False
-    """Draws from Philox(seed, batch * batch_size); ``_random_state`` sets that position."""
+    """Samples from Philox(seed, batch * batch_size); ``_random_state`` sets that position."""
     doc: str = ""
     summary: str = ""
     category: str = "other"
     label: str = ""
     synonyms: tuple[str, ...] = ()
-    """What other libraries and people call it."""
+    """Common names in other libraries."""
     image: bool = False
-    """Takes an image and gives an image: has a row in the overlay and can stand in a chain."""
+    """Has an image input and output: has a row in the overlay and can be part of a chain."""
     alters: bool = True
-    """Whether its start values visibly change an image; False for ``copy`` and the like."""
+    """Whether its initial values visibly change an image; False for ``copy`` and similar ones."""
     needs_channels: int | str | None = None
-    """Channels that it takes where DALI ends the process on any other number, or the argument that
-    says how many."""
+    """Required number of channels (DALI crashes with others), or the argument that sets it."""
     mutually_exclusive: tuple[tuple[str, ...], ...] = ()
-    """Groups of arguments and ports of which at most one can be given, such as ``size`` and
+    """Groups of arguments and ports that exclude each other, such as ``size`` and
     ``resize_shorter``."""
     together: tuple[tuple[str, ...], ...] = ()
-    """Groups of arguments and ports that are given all or not at all, such as ``crop_h`` and
+    """Groups of arguments and ports that must be set together, such as ``crop_h`` and
     ``crop_w``."""
     one_of: tuple[tuple[str, ...], ...] = ()
-    """Groups of arguments and ports of which at least one must be given."""
+    """Groups of arguments and ports of which at least one must be set."""
     same_dtype: tuple[tuple[str, ...], ...] = ()
-    """Groups of ports that must be fed one element type, such as ``anchor`` and ``shape_input``.
-    Ports beyond the named ones, where any number is allowed, belong to the group of the last."""
+    """Groups of ports that need equal element types, such as ``anchor`` and ``shape_input``. Ports
+    beyond the named ones belong to the group of the last."""
     whole_batch: bool = False
-    """What a sample becomes depends on the others of its batch."""
+    """The result for a sample depends on the other samples of its batch."""
     module: str = ""
-    """Of a function of ``nvidia.dali.auto_aug``: the module there in which it stands."""
+    """For functions of ``nvidia.dali.auto_aug``: their module."""
     expression: str = ""
-    """Python's expression with ``{}`` for each operand, where it is no call of ``fn``:
-    ``{} + {}``, ``math.sqrt({})``."""
+    """Python expression with ``{}`` for each operand, if it is not a call of ``fn``: ``{} + {}``,
+    ``math.sqrt({})``."""
     operands: tuple[tuple[str, ...], ...] = ()
-    """What can stand at each ``{}``: names of ports and arguments, the first that is given."""
+    """Candidates for each ``{}``: names of ports and arguments, of which the first one set is
+    used."""
     written_numbers: Mapping[str, str] = field(default_factory=dict)
-    """Inputs in whose place a whole number can be written, and the argument that holds it:
+    """Inputs that may be written as an integer, and the argument that holds it:
     ``fn.random.choice(3)``."""
     stays: bool = False
-    """Runs on the CPU unless it is told otherwise: data from the GPU do not take it there."""
+    """Runs on the CPU unless set otherwise, even with GPU inputs."""
     counted_outputs: str = ""
-    """The argument that says how many outputs there are: ``output``, or ``output_0`` and on."""
+    """The argument that sets the number of outputs: ``output``, or ``output_0`` and so on."""
     bodies: tuple[str, ...] = ()
-    """Of a block (``own_operators.BLOCKS``): the names of its bodies."""
+    """For blocks (``own_operators.BLOCKS``): the names of their bodies."""
     numbered_bodies: bool = False
-    """Whether a block may have more bodies than these two, numbered on: ``option_2``, ..."""
+    """Whether a block may have more than two bodies, numbered ``option_2``, ..."""
     consecutive: bool = False
-    """Of a block: its bodies run one after another, each on what was given before."""
+    """For blocks: bodies run one after another, each on the previous output."""
     follows: PortKind | None = None
-    """Of an operator of the workbench (``FOLLOWERS``): the targets that follow an image."""
+    """For workbench operators (``FOLLOWERS``): the annotations that follow an image."""
     unusable: str | None = None
     """Why the workbench cannot use it yet, or None."""
 
     def body_names(self, count: int) -> tuple[str, ...]:
-        """The names of so many bodies: those of ``bodies``, but where any number may be."""
+        """The names of ``count`` bodies."""
         if not self.numbered_bodies:
             return self.bodies
         stem = self.bodies[0].rpartition("_")[0]
@@ -270,17 +270,17 @@ class OpSpec:
 
     @property
     def reads(self) -> bool:
-        """Whether it is a reader: it begins a pipeline with data from outside."""
+        """Whether it is a reader, which starts a pipeline with external data."""
         return is_reader(self.name)
 
     def conflicts_with(self, arg: str) -> frozenset[str]:
-        """The arguments and ports that cannot be given together with ``arg``."""
+        """The arguments and ports that exclude ``arg``."""
         return frozenset(
             name for group in self.mutually_exclusive if arg in group for name in group
         ) - {arg}
 
     def outputs_with(self, fed: Collection[str], args: Mapping[str, Value]) -> tuple[PortSpec, ...]:
-        """The outputs of a node that is fed at these inputs and has these arguments."""
+        """The outputs of a node with these connected inputs and these arguments."""
         return tuple(
             port
             for port in self.outputs
@@ -288,7 +288,7 @@ class OpSpec:
         )
 
     def input(self, index: int) -> PortSpec:
-        """The port at a position, also beyond the named ones where any number is allowed."""
+        """The port at a position, including unnamed ones if any number is allowed."""
         if index < len(self.inputs):
             return self.inputs[index]
         if self.follows:
@@ -302,9 +302,9 @@ MOST_OPAQUE_OUTPUTS = 16
 def _opaque(count: int) -> OpSpec:
     names = ["output"] if count == 1 else [f"output_{index}" for index in range(count)]
     texts = {
-        "call": ("Call", "What was called."),
-        "source": ("Source", "Where it stands, and its text."),
-        "why": ("Why", "Why the graph cannot hold it."),
+        "call": ("Call", "The call."),
+        "source": ("Source", "Its location and source text."),
+        "why": ("Why", "Why the graph cannot represent it."),
     }
     return OpSpec(
         name=f"opaque.{count}",
@@ -316,24 +316,24 @@ def _opaque(count: int) -> OpSpec:
             name: ArgSpec(name, "str", doc, label=label, form="shown", advanced=False)
             for name, (label, doc) in texts.items()
         },
-        summary="This node stands for code that the graph cannot hold.",
+        summary="This node represents code that the graph cannot contain.",
         label="Code",
-        unusable="it stands for code that the graph cannot hold",
+        unusable="it represents code that the graph cannot contain",
     )
 
 
 OPAQUE: Mapping[str, OpSpec] = {
     spec.name: spec for spec in map(_opaque, range(MOST_OPAQUE_OUTPUTS + 1))
 }
-"""``opaque.N`` for what an imported pipeline does and the graph cannot hold: any number of inputs
-(``input_0``, ...) and N outputs (``output``, or ``output_0``, ...). It can be kept and shown, and
-neither run nor placed."""
+"""``opaque.N`` represents imported code that a graph cannot contain: any number of inputs
+(``input_0``, ...) and N outputs (``output``, or ``output_0``, ...). It can be stored and shown, but
+neither run nor added."""
 
 
 class Catalog(Mapping[str, OpSpec]):
-    """Operators by name. An unknown name raises CatalogError with the nearest known ones.
+    """Operators by name. An unknown name raises CatalogError with similar known ones.
 
-    The stand-ins ``opaque.N`` and the ``blocks`` are answered, but not among those that it lists.
+    ``opaque.N`` and the ``blocks`` can be looked up but are not listed.
 
     ::
 
@@ -357,10 +357,10 @@ class Catalog(Mapping[str, OpSpec]):
             return spec
         near = nearest_operators(str(name), self._ops, 3)
         hint = f" Did you mean {', '.join(near)}?" if near else ""
-        raise CatalogError(f"{name!r} is no operator of DALI {self.dali_version}.{hint}")
+        raise CatalogError(f"{name!r} is not an operator of DALI {self.dali_version}.{hint}")
 
     def find(self, name: str) -> OpSpec | None:
-        """The operator of that name, or None.
+        """The operator with a name, or None.
 
         ::
 
@@ -389,8 +389,8 @@ class Catalog(Mapping[str, OpSpec]):
 
     @cached_property
     def seeded_schemas(self) -> frozenset[str]:
-        """The names there of what DALI itself gives a seed where a pipeline gives none."""
-        of_ours = "external_source"  # its reader shuffles, in Python
+        """Registry names of operators to which DALI assigns a seed if the pipeline does not."""
+        of_ours = "external_source"  # its reader shuffles in Python
         return frozenset(o.schema for o in self._ops.values() if o.seeded and o.name != of_ours)
 
     def __contains__(self, name: object) -> bool:

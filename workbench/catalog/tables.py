@@ -1,4 +1,4 @@
-"""The TOML files of this package: data that a person writes, with tuples in the place of lists."""
+"""TOML files of this package, with tuples in place of lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def read_tables(path: str) -> dict[str, Any]:
 
 
 def frozen(value: Any) -> Any:
-    """A value of TOML with tuples for lists, at every depth."""
+    """Convert TOML lists to tuples, recursively."""
     if isinstance(value, dict):
         return {key: frozen(item) for key, item in value.items()}
     return tuple(map(frozen, value)) if isinstance(value, list) else value

@@ -1,6 +1,6 @@
-"""Templates: words of other libraries and of common speech that take several nodes of DALI.
+"""Templates: terms of other libraries that need several DALI nodes.
 
-They are data, ``templates.toml``; ``graph.snippets`` puts one into a graph.
+They are data in ``templates.toml``; ``graph.snippets`` inserts them into a graph.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from workbench.catalog.spec import Value
 from workbench.catalog.tables import read_tables
 
 PLACE = "in"
-"""What feeds a node of a template that is fed by what flows at the place."""
+"""Source of a node's input: the image at the insertion point."""
 SECOND = "second"
-"""What feeds a node that is fed by a second image."""
+"""Source of a node's input: a second image."""
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateNode:
-    """One node of a template; ``templates.toml`` says what the fields are."""
+    """One node of a template; the fields are documented in ``templates.toml``."""
 
     id: str
     op: str
     inputs: tuple[str, ...] = ()
-    """What feeds its positional inputs: ids of nodes before it, or ``PLACE``."""
+    """Sources of its positional inputs: ids of previous nodes, or ``PLACE``."""
     feeds: Mapping[str, str] = field(default_factory=dict)
-    """Argument -> what feeds it."""
+    """Argument -> its source."""
     args: Mapping[str, Value] = field(default_factory=dict)
     unsized: bool = False
-    """Only where the images that arrive may differ in size."""
+    """Only if the incoming images may differ in size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Nodes that take an image, or two, and give one: the first output of the last node."""
+    """Nodes with one or two image inputs and one output: the first output of the last node."""
 
     name: str
     label: str
@@ -43,13 +43,13 @@ class Template:
     synonyms: tuple[str, ...]
     nodes: tuple[TemplateNode, ...]
     probability: float | None = None
-    """Where they run for some samples only: they stand in an ``if`` that a coin flip decides."""
+    """Probability, if they run for some samples only: they are wrapped in a random ``if``."""
     first_for: tuple[str, ...] = ()
-    """What it is found for before an operator that is called so."""
+    """Search words for which it precedes an operator of that name."""
 
     @property
     def mixes(self) -> bool:
-        """Whether it takes a second image."""
+        """Whether it needs a second image."""
         return any(SECOND in node.inputs for node in self.nodes)
 
 

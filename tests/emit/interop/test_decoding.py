@@ -138,7 +138,7 @@ def test_every_mode_and_orientation_has_the_pixels_of_dali(
     [
         (tiff(DEEP.astype(np.int16), photometric="minisblack"), "signed"),
         (tiff(GREY.astype(np.int8), photometric="minisblack"), "signed"),
-        (tiff(DEEP.astype(np.uint32), photometric="minisblack"), "32 bits"),
+        (tiff(DEEP.astype(np.uint32), photometric="minisblack"), "32-bit"),
         (
             tiff(
                 np.moveaxis(COLOURS.astype(np.uint16), -1, 0),

@@ -1,4 +1,4 @@
-"""Operators that are not DALI's own: blocks, followers, functions, arithmetic, readers."""
+"""Operators that are not part of DALI: blocks, followers, functions, arithmetic, readers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from workbench.catalog.spec import OpSpec
 from workbench.catalog.tables import read_tables
 
 BLOCKS = read_operators("blocks.toml")
-"""Nodes that own bodies of other nodes: Python statements."""
+"""Nodes with bodies of other nodes: Python statements."""
 FOLLOWERS = read_operators("followers.toml")
-"""Nodes by which boxes, points, masks and labels follow an image."""
+"""Nodes that make boxes, points, masks and labels follow an image."""
 CARRIERS = read_operators("carriers.toml")
-"""Followers of images that pass blocks."""
+"""Followers of images through blocks."""
 BOX_FORMATS = FOLLOWERS["follow_boxes"].args["format"].choices
 """Left, top and width, height; left, top, right, bottom; or the centre and width, height."""
 STRUCTURE: Mapping[str, OpSpec] = {**BLOCKS, **OWN_CODE, **FOLLOWERS, **CARRIERS}
-"""The operators that DALI is not needed to know."""
+"""Operators that do not require DALI."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Arithmetic, ``nvidia.dali.math`` and indexing as operators of the catalogue.
 
-DALI runs each as one hidden operator (``ArithmeticGenericOp``, ``TensorSubscript``); a person
-writes ``images * 0.5``, ``math.sqrt(images)`` or ``images[:, 3:9]``.
+DALI runs each as one hidden operator (``ArithmeticGenericOp``, ``TensorSubscript``); users write
+``images * 0.5``, ``math.sqrt(images)`` or ``images[:, 3:9]``.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ CONSTANT_TYPES = (
     *("BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64"),
     *("FLOAT", "FLOAT64"),
 )
-"""Element types that DALI calculates with: not FLOAT16 (tried with DALI 2.4)."""
+"""Element types of DALI's arithmetic, without FLOAT16 (tested with DALI 2.4)."""
 _WHOLE = tuple(name for name in CONSTANT_TYPES if not name.startswith("FLOAT"))
 _NUMBERS = tuple(name for name in CONSTANT_TYPES if name != "BOOL")
 
 
 @dataclass(frozen=True, slots=True)
 class _Function:
-    """A row of ``arithmetic.toml``, which says what the fields are."""
+    """A row of ``arithmetic.toml``, which documents the fields."""
 
     name: str
     expression: str
@@ -101,7 +101,7 @@ def _binary(function: _Function, *, whole: bool) -> OpSpec:
     first: tuple[str, ...] = ("left", "data")
     second: tuple[str, ...] = ("right", "other", "data")
     group: tuple[str, ...] = ("right", "other", "left")
-    if function.gives == "BOOL":  # Python turns 1 < x round to x > 1
+    if function.gives == "BOOL":  # Python swaps 1 < x to x > 1
         del args["left"]
         first, second, group = ("data",), ("right", "other"), ("right", "other")
     return _operator(
@@ -171,7 +171,7 @@ def _subscript() -> OpSpec:
 
 
 def _shape() -> OpSpec:
-    summary = "The extents of an array, such as height, width and channels of an image."
+    summary = "The shape of an array, such as height, width and channels of an image."
     rule = OutputRule(dtype="INT64", layout="", shape=("extents",))
     return OpSpec(
         name="shape",
@@ -192,7 +192,7 @@ def _shape() -> OpSpec:
 
 
 class _Ends(NamedTuple):
-    """What a slider of constants has."""
+    """Slider settings of constants."""
 
     low: float
     high: float

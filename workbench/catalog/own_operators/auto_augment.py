@@ -1,8 +1,8 @@
-"""Automatic augmentation: functions of ``nvidia.dali.auto_aug``, each a node of its own.
+"""Automatic augmentation: functions of ``nvidia.dali.auto_aug``, each as one node.
 
-DALI writes them in Python, of operators and conditionals. They are placed, emitted and imported as
-one call. All draw: which augmentation a sample gets, how much of it, and in which direction. Their
-rows are in ``auto_augment.toml``.
+DALI implements them in Python with operators and conditionals. They are added, emitted and imported
+as one call. All are random: which augmentation a sample gets, its magnitude, and its direction.
+Their rows are in ``auto_augment.toml``.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ SUITE = (
 """The augmentations of ``rand_augment`` and ``trivial_augment_wide``, in DALI's order."""
 
 WARPS = SUITE[:5]
-"""Those that move the image: the only ones that take ``fill_value`` and ``interp_type``."""
+"""Augmentations that move pixels: only these accept ``fill_value`` and ``interp_type``."""
 
 POLICIES = ("image_net", "reduced_image_net", "svhn", "reduced_cifar10")
 WITHOUT_TRANSLATION = "reduced_image_net"
-"""The policy that moves nothing: it takes none of the arguments of translations."""
+"""The policy without translations: it accepts none of their arguments."""
 
 NAMED: Mapping[str, bool] = {
     **dict.fromkeys(SUITE, True),
     "solarize_add": True,
     **dict.fromkeys(("equalize", "auto_contrast", "identity", "invert"), False),
 }
-"""The augmentations that a policy of one's own may name -> whether they take a magnitude."""
+"""Augmentations allowed in a custom policy -> whether they have a magnitude."""
 
 OWN_POLICY = "apply_auto_augment"
-"""The function that takes a policy of one's own."""
+"""The function that accepts a custom policy."""
 
 POLICY_BINS = 11
-"""In how many steps the learnt policies give their magnitudes."""
+"""Number of magnitude bins of the learnt policies."""
 
 SubPolicies = tuple[tuple[tuple[str | float | int, ...], ...], ...]
-"""Sub-policies, of which each sample gets one, each of operations: a name, a probability and,
-where the augmentation takes one, a magnitude."""
+"""Sub-policies, one of which is applied to each sample; each consists of operations: a name, a
+probability and, for some augmentations, a magnitude."""
 
 AUTO_AUGMENT = read_operators("auto_augment.toml")
 """By name."""

@@ -1,4 +1,4 @@
-"""Operators of DALI that call a function of the user: the rows of ``own_code.toml``."""
+"""DALI operators that call a user function: the rows of ``own_code.toml``."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from workbench.catalog.own_operators.rows import read_operators
 
 MOST_OUTPUTS = 16
-"""As the rows have it: the arrays that a function may return."""
+"""Maximum number of arrays that a function may return, as in the rows."""
 OWN_CODE = read_operators("own_code.toml")
 PYTHON_FUNCTION = OWN_CODE["python_function"]
 TORCH_FUNCTION = OWN_CODE["torch_python_function"]
 NUMBA_FUNCTION = OWN_CODE["numba_function"]
 NUMBER_TYPES = NUMBA_FUNCTION.args["in_types"].members
-"""The types of arrays that numba takes from DALI."""
+"""Types of arrays that numba accepts from DALI."""
 PLUGINS: Mapping[str, str] = {
     TORCH_FUNCTION.name: "nvidia.dali.plugin.pytorch.fn",
     NUMBA_FUNCTION.name: "nvidia.dali.plugin.numba.fn",
 }
-"""The modules of those that are none of ``nvidia.dali.fn``."""
+"""Modules of those that are not in ``nvidia.dali.fn``."""

@@ -13,12 +13,12 @@ COST = "200 to 500 photos/s of 0.2 megapixels, however many threads there are"
 def decode_with_pillow(
     encoded: bytes, grey: bool = False, adjust_orientation: bool = True
 ) -> object:
-    """Decode the first picture of an image file to the pixels of DALI's CPU decoder.
+    """Decode the first frame of an image file to the pixels of DALI's CPU decoder.
 
-    Returns uint8 of shape (height, width, 3), or (height, width, 1) with ``grey``. The
-    EXIF orientation is applied, an alpha channel is dropped, and 16 bits and floats from
-    0 to 1 are scaled to 8 bits. Raises ValueError, OSError or SyntaxError for an image
-    that Pillow decodes differently or not at all.
+    Returns uint8 of shape (height, width, 3), or (height, width, 1) with ``grey``. The EXIF
+    orientation is applied, an alpha channel is dropped, and 16 bits and floats from 0 to 1 are
+    scaled to 8 bits. Raises ValueError, OSError or SyntaxError for an image that Pillow decodes
+    differently or not at all.
     """
     from io import BytesIO
 
@@ -28,7 +28,7 @@ def decode_with_pillow(
     with Image.open(BytesIO(encoded)) as image:
         kind, mode, tags = image.format, image.mode, getattr(image, "tag_v2", {})
         if 2 in tags.get(339, ()) or (mode == "I" and kind not in ("PNG", "PPM")):
-            raise ValueError("its pixels are signed, or whole numbers of 32 bits")
+            raise ValueError("its pixels are signed or 32-bit integers")
         if tags.get(284) == 2 and max(tags.get(258, (8,))) > 8:
             raise ValueError("a planar TIFF of more than 8 bits a channel")
         largest = tuple(image.tile[0].args or "")[-1] if kind == "PPM" else 255
@@ -40,10 +40,10 @@ def decode_with_pillow(
             if bits > 7 or b"colr\1\0\0\0\0\0\x12" in head:
                 raise ValueError("a JPEG 2000 of more than 8 bits or of YCC colours")
         for other in ("xmp", "XML:com.adobe.xmp", "Raw profile type exif"):
-            image.info.pop(other, None)  # DALI reads the orientation from EXIF alone
+            image.info.pop(other, None)  # DALI reads the orientation from EXIF only
         exif = image.getexif()
         if not adjust_orientation:
-            exif.pop(0x0112, None)  # before Pillow loads: it turns a TIFF by itself
+            exif.pop(0x0112, None)  # before Pillow loads: it rotates a TIFF by itself
         upright = ImageOps.exif_transpose(image)
     if upright.mode == "F":
         scaled = np.clip(np.nan_to_num(np.asarray(upright)), 0, 1) * 255
@@ -58,8 +58,8 @@ def decode_with_pillow(
 FUNCTION = decode_with_pillow.__name__
 SOURCE = inspect.getsource(decode_with_pillow)
 _SUMMARY = (
-    "Decodes GIF, AVIF, ICO, TGA, QOI and what else Pillow opens, the first picture of several, in "
-    f"Python: {COST}. For what DALI decodes take decoders.image."
+    "Decodes GIF, AVIF, ICO, TGA, QOI and other formats of Pillow (the first of several "
+    f"frames), in Python: {COST}. For formats that DALI decodes use decoders.image."
 )
 PILLOW_DECODER = OpSpec(
     name="decoders.pillow",
@@ -81,8 +81,8 @@ REQUEST = OpSpec(
     schema="",
     devices=("cpu",),
     outputs=(PortSpec("jpegs", "encoded", gives=OutputRule("UINT8", "", (None,))),),
-    doc="Encoded images that another program feeds, as clients of Triton do.",
-    summary="Encoded images that another program feeds, as clients of Triton do.",
+    doc="Encoded images sent by another program, such as clients of Triton.",
+    summary="Encoded images sent by another program, such as clients of Triton.",
     category="source",
     label="Request",
     synonyms=("external source", "Triton input", "inference request", "serving", "feed input"),

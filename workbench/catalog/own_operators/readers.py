@@ -1,6 +1,6 @@
-"""Readers that are no operators of DALI: of images in Python, and those of ``readers.toml``.
+"""Readers that are not DALI operators: of images in Python, and those of ``readers.toml``.
 
-``SourceKind.reader`` of the kind that reads with one is its code.
+Their code is ``SourceKind.reader`` of the kind that uses them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TARGET_READERS = frozenset(_ROWS)
 
 
 def target_readers(ops: Mapping[str, OpSpec]) -> dict[str, OpSpec]:
-    """By name. Their options are those of DALI's reader, but for what says where the data lie."""
+    """Readers by name, with the options of DALI's reader except those that locate the data."""
     made = {}
     for name, row in _ROWS.items():
         if (reader := ops.get(row["reader"])) is None:
@@ -45,9 +45,9 @@ def target_readers(ops: Mapping[str, OpSpec]) -> dict[str, OpSpec]:
 
 
 def python_reader(file_reader: OpSpec) -> OpSpec:
-    """The operator as a source: what it gives and takes is as of DALI's file reader."""
+    """The operator as a source, with the outputs and options of DALI's file reader."""
     options = load_source(kind_of_reader(PYTHON_READER)).options or frozenset()
-    summary = "Reads arrays, encoded bytes, PIL images and data sets that a Python function gives."
+    summary = "Reads arrays, encoded bytes, PIL images and datasets that a Python function returns."
     return replace(
         file_reader,
         name=PYTHON_READER,

@@ -52,7 +52,7 @@ def _named(key: str, row: Row, shared: Row) -> dict[str, Row]:
 
 
 def ports_of(tables: Mapping[str, Row]) -> tuple[PortSpec, ...]:
-    """The ports of these names and fields."""
+    """The ports with these names and fields."""
     ports = []
     for name, table in tables.items():
         rule = {key: _known(value) for key, value in table.get("gives", {}).items()}
@@ -61,7 +61,7 @@ def ports_of(tables: Mapping[str, Row]) -> tuple[PortSpec, ...]:
 
 
 def _known(value: Any) -> Any:
-    """A value with None for ``?``, or for each ``?`` in it."""
+    """A value with None in place of ``?``."""
     if isinstance(value, tuple):
         return tuple(map(_known, value))
     return None if value == "?" else value
