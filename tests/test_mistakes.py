@@ -60,7 +60,7 @@ MISTAKES = {
     # Wrong types
     'g.rotate(angle="left")': ("GraphFaultsError", "'left' is not a number"),
     "g.rotate(10)": ("GraphEditError", "Give arguments by name: rotate(angle=...)"),
-    "g.rotate(angle=np.random.uniform)": ("GraphEditError", "is no value of an argument"),
+    "g.rotate(angle=np.random.uniform)": ("GraphEditError", "is not a valid argument value"),
     "g.with_p(0.5, g.flip())": ("ArgumentError", "Give a function of the graph"),
     "g.with_p(0.5, lambda x: None)": ("GraphEditError", "An option gave None"),
     "g.flip(p=2)": ("GraphEditError", "Give a number from 0 to 1"),
@@ -74,7 +74,7 @@ MISTAKES = {
     'g.outputs["x"] = 3': ("UnsupportedUseError", "cannot be changed in place"),
     'g["rotate"].mute("yes")': ("ArgumentError", "Give True or False"),
     "g.with_settings(8)": ("ArgumentError", "too many positional arguments"),
-    "wb.outputs(images=5)": ("GraphEditError", "Give what a node gives"),
+    "wb.outputs(images=5)": ("GraphEditError", "Pass a node's output"),
     'wb.check_graph("photos")': ("ArgumentError", "Give a Graph"),
     "g.diff(5)": ("ArgumentError", "Give a Graph"),
     "g(5)": ("DataError", "Give a path, an array"),
@@ -100,7 +100,7 @@ MISTAKES = {
     # The wrong place
     'wb.read("photos").resize(size=(64, 64))': ("GraphFaultsError", ".decode()"),
     "g.decode()": ("GraphFaultsError", "it takes encoded"),
-    "g.labels.rotate(angle=5)": ("GraphFaultsError", "it takes image"),
+    "g.labels.rotate(angle=5)": ("GraphFaultsError", "it accepts image"),
     'wb.Workbench(wb.load_recipe("simclr"))': ("ArgumentError", "The graph names no data"),
     'wb.Workbench("photos", g, layout="wide")': ("ArgumentError", "give one of: side, stacked"),
     'wb.Workbench("photos", g, restor=True)': ("UnknownNameError", "Did you mean restore?"),

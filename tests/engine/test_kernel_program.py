@@ -33,7 +33,7 @@ def test_the_loader_gives_every_sample_once(graph: Graph, photos: Path) -> None:
 def test_a_loader_needs_no_workbench(graph: Graph) -> None:
     pytest.importorskip("torch")
     assert len(list(wb.loader(graph, epochs=2, batch_size=60))) == 4
-    with pytest.raises(DataError, match="nothing says what it reads"):
+    with pytest.raises(DataError, match="no data are set"):
         wb.loader(wb.load_recipe("simclr"))
 
 
@@ -129,7 +129,7 @@ def test_what_cannot_be_is_told_in_a_sentence(graph: Graph, tmp_path: Path) -> N
         make_loader(graph, data, "torch", epochs=0)
     with pytest.raises(DataError, match="There is no folder"):
         build_pipeline(graph, open_datasets(tmp_path / "nowhere"))
-    with pytest.raises(DataError, match="nothing says what it reads"):
+    with pytest.raises(DataError, match="no data are set"):
         build_pipeline(graph, {})
     with pytest.raises(GraphFaultsError):
         import_program(Graph(), "script", {})

@@ -1,4 +1,4 @@
-"""Stand-ins for code that the graph cannot hold: kept, shown, and refused wherever it would run."""
+"""Stand-ins for code that a graph cannot contain: kept, shown, and refused where it would run."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_catalogue_answers_and_does_not_list_them() -> None:
     for name in ("opaque.17", "opaque.-1", "opaque", "opaque.01", "opaque.x"):
         assert CATALOG.find(name) is None
         assert name not in CATALOG
-        with pytest.raises(CatalogError, match="is no operator"):
+        with pytest.raises(CatalogError, match="is not an operator"):
             CATALOG[name]
 
 
@@ -69,18 +69,18 @@ def test_they_cannot_be_placed() -> None:
         lambda: insert_node(graph, CATALOG, "opaque.1", "resize"),
         lambda: insert_on_edge(graph, CATALOG, "opaque.1", ":images"),
     ):
-        with pytest.raises(GraphEditError, match="code that the graph cannot hold"):
+        with pytest.raises(GraphEditError, match="code that the graph cannot contain"):
             place()
 
 
 def test_one_fault_each_says_what_it_is() -> None:
     (fault,) = check_graph(with_code(), CATALOG)
     assert str(fault) == (
-        "code: it stands for fn.python_function (train.py:12 in augment), which the graph cannot "
-        "hold: it runs Python code. Put operators of the graph in its place, or remove it."
+        "code: it represents fn.python_function (train.py:12 in augment), which the graph cannot "
+        "hold: it runs Python code. Replace it with operators of the graph, or remove it."
     )
     (bare,) = check_graph(with_code(replace(CODE, args={})), CATALOG)
-    assert "it stands for code, which the graph cannot hold. Put" in str(bare)
+    assert "it represents code, which the graph cannot contain. Put" in str(bare)
     long = replace(CODE, args={"call": "x" * 5000, "source": "\n" * 50, "why": "y " * 5000})
     (cut,) = check_graph(with_code(long), CATALOG)
     assert len(str(cut)) < 400

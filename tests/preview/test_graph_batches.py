@@ -121,7 +121,7 @@ def test_every_operator_has_a_chance(graph: Graph) -> None:
     assert not wb.check_graph(made)
     assert made["flip_chance"].probability == made["flip_chance_2"].probability == 0.3
     assert len(made.sources) == 1
-    with pytest.raises(wb.GraphEditError, match=r"p is 2\. Give a number from 0 to 1"):
+    with pytest.raises(wb.GraphEditError, match=r"p is 2\. Use a number from 0 to 1"):
         graph.flip(p=2)
 
 

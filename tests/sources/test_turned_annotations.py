@@ -1,4 +1,4 @@
-"""Annotations of images that EXIF turns or mirrors: DALI turns the pixels, and not the boxes."""
+"""Annotations of images that EXIF rotates or mirrors: DALI turns the pixels, and not the boxes."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def test_images_without_orientation_are_none(tmp_path: Path) -> None:
         ("stored", False, ""),
         ("upright", None, ""),
         ("upright", True, ""),
-        ("upright", False, "stay as stored, whose annotations are for the turned image"),
-        ("", None, "the data do not say whether annotations are for the image before or after"),
+        ("upright", False, "stay as stored, whose annotations are for the rotated image"),
+        ("", None, "the data do not show whether annotations are for the image before or after"),
         ("", True, ""),  # the user has decided
         ("", False, ""),
     ],
@@ -144,7 +144,7 @@ def test_turned_images_of_the_first_that_were_read_are_named_so(
     facts = data_facts(open_dataset(str(write_turned(tmp_path, "stored"))))
     assert facts.headers_read == 6
     (found,) = orientation_warnings(load_recipe("retinanet"), facts)
-    assert f"EXIF turns {facts.turned:,} of the first 6 images, whose annotations" in found
+    assert f"EXIF rotates {facts.turned:,} of the first 6 images, whose annotations" in found
 
 
 def test_the_program_names_the_warning_and_with_the_fix_boxes_are_on_their_pixels(
@@ -153,7 +153,7 @@ def test_the_program_names_the_warning_and_with_the_fix_boxes_are_on_their_pixel
     data = write_turned(tmp_path, "stored")
     graph = load_recipe("retinanet")
     warned = export(graph, "script", CATALOG, data=str(data)).main.text
-    assert "EXIF turns 7 images, whose annotations" in " ".join(warned.split())
+    assert "EXIF rotates 7 images, whose annotations" in " ".join(warned.split())
     fixed = set_arg(graph, CATALOG, "decoded", "adjust_orientation", False)
     made = export(fixed, "script", CATALOG, data=str(data)).main.text
     assert "EXIF" not in made
@@ -169,7 +169,7 @@ def test_the_program_names_the_warning_and_with_the_fix_boxes_are_on_their_pixel
 def test_a_check_says_that_the_sizes_are_exchanged(tmp_path: Path) -> None:
     found = check_folder(str(write_turned(tmp_path, "stored")), full=False)
     reasons = {file.file: file.reason for file in found.files}
-    assert "after EXIF turns it: set adjust_orientation to False" in reasons["6.png"]
+    assert "after EXIF rotates it: set adjust_orientation to False" in reasons["6.png"]
     assert "annotations" not in reasons["3.png"]
 
 

@@ -1,4 +1,7 @@
-"""What the user composed: frozen graphs, pure edits, checks, JSON and recipes. No DALI here."""
+"""Graphs composed by the user: frozen graphs, pure edits, checks, JSON and recipes.
+
+Without DALI.
+"""
 
 from workbench.graph.builder.data_node import DataNode
 from workbench.graph.builder.graph_methods import outputs

@@ -1,4 +1,4 @@
-"""A graph with what is known of it before it runs: devices, types, outputs, warnings."""
+"""A graph with its statically known properties: devices, types, outputs, warnings."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ from workbench.sources import DataFacts
 
 @dataclass(frozen=True)
 class ResolvedGraph(TypedGraph):
-    """A graph with all that is known of it before it runs. Each is found once.
+    """A graph with its statically known properties, each computed once.
 
-    ``resolve`` checks a graph; a caller of the constructor has checked it. ``facts`` are those of
-    the data by parameter, if they are known: warnings depend on them.
+    ``resolve`` checks a graph; callers of the constructor must have checked it. ``facts`` are
+    properties of the data by parameter, if known: warnings depend on them.
     """
 
     facts: Mapping[str, DataFacts] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)
-    """For each of ``data_constants`` what follows the program's own path, without ``.py``, in the
-    path of the data."""
+    """For each of ``data_constants`` the suffix appended to the program's path without ``.py`` to
+    get the data path."""
     file: str = ""
-    """The name of the program that it is exported to; empty: the usual one of the target."""
+    """The name of the exported program; empty: the target's default."""
     hints: bool = False
-    """Whether a comment says what names a bad file, where DALI's error quotes the program."""
+    """Whether a comment names the command that finds a bad file, next to the line that DALI's error
+    quotes."""
 
     @cached_property
     def outputs(self) -> Mapping[str, TensorType]:
-        """One sample of each output, in their order."""
+        """The type of one sample of each output, in order."""
         return {name: self.types[port] for name, port in self.graph.outputs.items()}
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes on a path to an output, in running order; blocks represent their bodies."""
+        """The nodes on a path to an output, in topological order; blocks represent their bodies."""
         wanted = ancestors(self.graph, list(self.graph.outputs.values()))
         return tuple(node for node in topological(self.graph)[0] if node.id in wanted)
 
@@ -55,12 +56,12 @@ class ResolvedGraph(TypedGraph):
 
     @cached_property
     def running(self) -> Self:
-        """What of the graph runs: without muted and loose nodes. It may have faults."""
+        """The running part of the graph: without muted and loose nodes. It may have faults."""
         return self.of(active_graph(self.graph, self.catalog))
 
     @cached_property
     def stopping_faults(self) -> tuple[Fault, ...]:
-        """The faults because of which the graph cannot run: not those of loose nodes."""
+        """The faults that prevent the graph from running: not those of loose nodes."""
         return checked_faults(self.running, self.graph)
 
     @cached_property
@@ -70,7 +71,7 @@ class ResolvedGraph(TypedGraph):
 
     @cached_property
     def loose_faults(self) -> tuple[Fault, ...]:
-        """The faults of nodes that no output depends on: they stop nothing."""
+        """The faults of nodes that no output depends on, which prevent nothing."""
         return tuple(fault for fault in self.faults if fault not in self.stopping_faults)
 
     @cached_property
@@ -86,7 +87,7 @@ class ResolvedGraph(TypedGraph):
         return self.of(replace(self.graph, settings=settings))
 
     def on_data(self, facts: Mapping[str, DataFacts]) -> Self:
-        """The same with these facts of the data; devices and types are not inferred again."""
+        """The same with these properties of the data; devices and types are not inferred again."""
         made = replace(self, facts=facts)
         vars(made)["whole"] = self.whole
         return made
@@ -94,12 +95,12 @@ class ResolvedGraph(TypedGraph):
     def variant(self, graph: Graph) -> Self:
         """Another graph on the same data, for example that for validation.
 
-        Raises GraphFaultsError where it cannot run.
+        Raises GraphFaultsError if it cannot run.
         """
         return self.of(graph).sound()
 
     def sound(self) -> Self:
-        """What of the graph runs. Raises GraphFaultsError where it cannot."""
+        """The running part of the graph. Raises GraphFaultsError if it cannot run."""
         if self.stopping_faults:
             raise GraphFaultsError(self.stopping_faults)
         return self.running

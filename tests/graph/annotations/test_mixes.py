@@ -171,11 +171,11 @@ def _blocked(graph: Graph, target: str) -> str:
 def test_what_is_not_well_defined_says_why(folder: Path) -> None:
     graph = _mixed(folder, "mixup")
     graph = with_args(graph, "reader", pixelwise_masks=True)
-    assert "a pixel would be of both their classes" in _blocked(graph, "masks")
+    assert "a pixel would belong to both classes" in _blocked(graph, "masks")
     follower = graph.node("follow_boxes")
     numbered = replace(follower, args={**follower.args, "places": True})
     (fault,) = _faults(graph.replace_node(numbered))
-    assert "no one numbering" in fault
+    assert "no common numbering" in fault
 
 
 def test_a_block_before_the_mix_is_followed_and_one_behind_says_why(folder: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_block_before_the_mix_is_followed_and_one_behind_says_why(folder: Path
     follower = graph.node("follow_boxes")
     moved = {**follower.inputs, "image": graph.outputs["images"]}
     (fault,) = _faults(graph.replace_node(replace(follower, inputs=moved)))
-    assert "Mix the images behind it" in fault
+    assert "Mix the images after it" in fault
 
 
 def test_other_sums_of_two_images_are_faults(folder: Path) -> None:

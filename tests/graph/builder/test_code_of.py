@@ -151,8 +151,8 @@ def test_every_recipe_is_written_or_says_why_not(name: str) -> None:
 @pytest.mark.parametrize(
     ("graph", "why"),
     [
-        (Graph(nodes=(wb.Node("a", "rotat"),)), "a fault: the graph gives nothing out"),
-        (Graph(), "a fault: the graph gives nothing out"),
+        (Graph(nodes=(wb.Node("a", "rotat"),)), "a fault: the graph has no outputs"),
+        (Graph(), "a fault: the graph has no outputs"),
         (
             with_nodes(a_graph(), wb.Node("b", "flip")),
             "a fault: b.data: nothing feeds it",

@@ -122,7 +122,7 @@ def test_blocks_nest_and_draw_apart(graph: Graph, catalog: Catalog) -> None:
         (lambda g: g.rotate(angl=3), "rotate has no argument 'angl'. Did you mean angle?"),
         (lambda g: g.rotate(angle="x"), "rotate.angle: 'x' is not a number"),
         (lambda g: g.rotate(angle=[1, 2, 3]), "is a list"),
-        (lambda g: g.rotate(angle=object()), "is no value of an argument"),
+        (lambda g: g.rotate(angle=object()), "is not a valid argument value"),
         (lambda g: g.rotate(3), "input 1 is 3 (int)"),
         (lambda g: g.rotate(), "rotate needs it"),
         (lambda g: g["rotat"], "There is no node 'rotat'"),
@@ -130,7 +130,7 @@ def test_blocks_nest_and_draw_apart(graph: Graph, catalog: Catalog) -> None:
         (lambda g: setattr(g["resize"], "size", 3), "graph['resize'].set(size=3)"),
         (lambda g: g["resize"].set(size="x"), "resize.size: 'x' is not a"),
         (lambda g: g["resize"].outputs and g["reader"].output, "reader gives jpegs, labels"),
-        (lambda g: g.with_p(2, lambda x: x), "p is 2. Give a number from 0 to 1"),
+        (lambda g: g.with_p(2, lambda x: x), "p is 2. Use a number from 0 to 1"),
         (lambda g: g.with_p("a", lambda x: x), "p is 'a'"),
         (lambda g: g.one_of(lambda x: x), "Give two or more"),
         (lambda g: g.one_of(lambda x: x, lambda x: x, weights=(1,)), "2 options and 1 weights"),
@@ -138,7 +138,7 @@ def test_blocks_nest_and_draw_apart(graph: Graph, catalog: Catalog) -> None:
         (lambda g: g.one_of(lambda x: x, lambda x: x, weights="a, b"), "weights is 'a, b' (str)"),
         (lambda g: g.one_of(lambda x: 3, lambda x: x), "An option gave 3 (int)"),
         (lambda g: g.with_p(0.5, lambda x: g), "An option gave another graph. Give what"),
-        (lambda g: g.with_p(0.5, g), "is given a graph. Give a function of the graph: lambda x"),
+        (lambda g: g.with_p(0.5, g), "received a graph. Use a function of the graph: lambda x"),
         (lambda g: g.some_of(0), "some_of has no options"),
         (lambda g: g.some_of(0, lambda x: x), "to apply 0 of 1 options"),
         (lambda g: g.some_of(3, lambda x: x), "3 of 1 options"),
@@ -149,13 +149,13 @@ def test_blocks_nest_and_draw_apart(graph: Graph, catalog: Catalog) -> None:
         (lambda g: g.peek_image_shape(), "it takes encoded and is fed image"),
         (lambda g: g.shape(), "shape gives number, no image"),
         (lambda g: g.images + "a", "cannot be combined"),
-        (lambda g: g.images["a"], "an index is made of whole numbers"),
+        (lambda g: g.images["a"], "an index consists of integers"),
         (lambda g: g.with_settings(batch=3), "Did you mean batch_size?"),
-        (lambda g: wb.outputs(), "outputs is given nothing"),
+        (lambda g: wb.outputs(), "outputs received nothing"),
         (lambda g: wb.outputs(images=3), "images is int"),
         (lambda g: wb.outputs(resize=g.images), "resize is a node of the graph"),
         (lambda g: wb.outputs(a=g.images, b=g.images.flip()).rotate(angle=1), "several images"),
-        (lambda g: wb.outputs(labels=g.labels).rotate(angle=1), "gives out no image"),
+        (lambda g: wb.outputs(labels=g.labels).rotate(angle=1), "outputs no image"),
         (lambda g: wb.fn.cat(1, 2), "cat: input 0 is 1"),
         (lambda g: wb.fn.rotate(angle=3), "nothing feeds it"),
         (lambda g: wb.read([]), "The list is empty"),
@@ -203,7 +203,7 @@ def test_what_is_made_inside_a_block_stays_there(graph: Graph) -> None:
 def test_values_are_no_truths_and_no_lists(graph: Graph) -> None:
     with pytest.raises(TypeError, match="Use if_else"):
         bool(graph.labels == 3)
-    with pytest.raises(TypeError, match="Take its parts by index"):
+    with pytest.raises(TypeError, match="Use an index"):
         list(graph.images)
 
 

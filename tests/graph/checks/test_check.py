@@ -62,8 +62,8 @@ def test_allowed_values_give_no_fault(graph: Graph) -> None:
         ("rotate", "angle", float("inf"), "inf is not finite"),
         ("rotate", "angle", True, "True is not a number"),
         ("rotate", "keep_size", 1, "1 is not true or false"),
-        ("rotate", "interp_type", "INTERP_CUBIK", "not among the choices"),
-        ("resize", "mode", "stretchy", "not among the choices"),
+        ("rotate", "interp_type", "INTERP_CUBIK", "not one of the choices"),
+        ("resize", "mode", "stretchy", "not one of the choices"),
         ("gaussian_blur", "window_size", 2**70, "does not fit into 64 bits"),
         ("paste", "fill_value", -1, "out of range"),
         ("paste", "fill_value", (0, 256, 0), "out of range"),
@@ -191,7 +191,7 @@ def test_ids_are_unique() -> None:
 def test_something_is_read_and_something_given_out() -> None:
     texts = [str(fault) for fault in check_graph(Graph(), CATALOG)]
     assert len(texts) == 2
-    assert "gives nothing out" in texts[0]
+    assert "has no outputs" in texts[0]
     assert "nothing reads images" in texts[1]
 
 
@@ -428,11 +428,11 @@ JITTER = load_recipe("rotate-jitter")
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ((0.5, 0.6), "the probabilities sum up to 1.1"),
-        ((0.0, 0.0), "the probabilities sum up to 0"),
+        ((0.5, 0.6), "the probabilities add up to 1.1"),
+        ((0.0, 0.0), "the probabilities add up to 0"),
         ((0.5, 0.3, 0.2), "it has 3 probabilities for 2 numbers to choose from"),
         ((-0.5, 1.5), "-0.5"),
-        (0.4, "the probabilities sum up to 0.8"),
+        (0.4, "the probabilities add up to 0.8"),
         ((10**400, 0), "1000000"),  # more than a float holds
     ],
 )

@@ -87,7 +87,7 @@ def test_an_anchor_and_a_shape_of_two_types_are_told_and_mended(
     (fault,) = check_graph(graph, CATALOG)
     assert str(fault) == (
         "it.shape_input: s.output gives INT32, and anchor is fed INT64: slice takes one type for "
-        "both. Put a cast to INT64 before it."
+        "both. Insert a cast to INT64 before it."
     )
     cast = next(fix for fix in fixes(ResolvedGraph(graph, CATALOG), fault) if "cast" in fix.label)
     assert dali_runs(cast.graph, photos, tmp_path)

@@ -184,8 +184,8 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
             replace(GRAPH.node("disturb"), args={**GRAPH.node("disturb").args, "shape": (3,)})
         ),
         "outer.condition",
-        "disturb.output gives an array of 1 axis, and one number decides",
-        "Take one of its numbers",
+        "disturb.output outputs an array of 1 axis, but one number per sample decides",
+        "Select one of its numbers",
     ),
     "a cycle inside": (
         lambda: outside("noise", Port("inner", "images")),

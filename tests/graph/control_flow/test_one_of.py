@@ -168,7 +168,7 @@ def test_an_option_is_added_and_removed() -> None:
     assert bodies(fewer)[0][-1] == "color"
     assert weights(fewer) == (0.3334, 0.6666)
     assert not check_graph(fewer, CATALOG)
-    with pytest.raises(GraphEditError, match="which is the least"):
+    with pytest.raises(GraphEditError, match="which is the minimum"):
         remove_option(fewer, CATALOG, BLOCK, "option_0")
     with pytest.raises(GraphEditError, match="has no body 'then'"):
         remove_option(graph, CATALOG, BLOCK, "then")
@@ -245,7 +245,7 @@ def test_options_of_two_kinds_are_refused() -> None:
         ({"population": 1}, "option_1 would never run", {"population": 2}),
         (
             {"population": 3, "p": (0.2, 0.6, 0.2)},
-            "draws one of 3 numbers, and it has 2 bodies",
+            "selects from 3 numbers, but it has 2 bodies",
             {"population": 2, "p": (0.25, 0.75)},
         ),
     ],
@@ -305,7 +305,7 @@ def test_the_draw_has_a_number_for_each_order(
 @pytest.mark.parametrize(
     ("graph", "words"),
     [
-        (of(4, 3), "4 bodies are to run, and it has 3"),
+        (of(4, 3), "4 bodies are to run, but it has 3"),
         (of(0, 3), "0"),
         (of(-1, 3), "-1"),
         (of(7, 7, shuffled=True), "5040 orders"),

@@ -36,7 +36,7 @@ def with_policy(policy: Value, **more: Value) -> Graph:
 @pytest.mark.parametrize(
     ("policy", "words"),
     [
-        ("image_net", "no list of sub-policies"),
+        ("image_net", "not a list of sub-policies"),
         ((), "it has 0 sub-policies. Give 1 to 100"),
         (((ONE,),) * (MOST_SUB_POLICIES + 1), "it has 101 sub-policies"),
         (((ONE,), ()), "sub-policy 2 has 0 operations"),
@@ -50,9 +50,9 @@ def with_policy(policy: Value, **more: Value) -> Graph:
             "the magnitude of rotate is 11. Give a whole number from 0 to 10",
         ),
         (((("rotate", 0.5, 2.5),),), "the magnitude of rotate is 2.5"),
-        (((("equalize", 0.5, 3),),), "equalize takes no magnitude, and 3 is given. Leave it out"),
-        ((("equalize", 0.5),), "it is no augmentation with its probability"),
-        ((3,), "sub-policy 1 is no list of operations"),
+        (((("equalize", 0.5, 3),),), "equalize has no magnitude, but 3 is set. Leave it out"),
+        ((("equalize", 0.5),), "it is not an augmentation with its probability"),
+        ((3,), "sub-policy 1 is not a list of operations"),
     ],
 )
 def test_each_fault_is_told_and_can_be_mended(policy: Value, words: str) -> None:

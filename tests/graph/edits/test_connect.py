@@ -358,7 +358,7 @@ def test_a_template_takes_and_gives_an_image() -> None:
         )
 
     assert reasons(Port("resize", "output")) == {}
-    assert reasons(Port("reader", "labels")) == {"gamma": "it takes image, not label"}
+    assert reasons(Port("reader", "labels")) == {"gamma": "it accepts image, not label"}
 
 
 def test_what_gives_bool_does_not_fit_where_fractions_are_taken() -> None:

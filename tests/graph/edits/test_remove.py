@@ -316,7 +316,7 @@ def test_text_that_is_no_graph_is_refused(text: str) -> None:
 
 
 def test_nothing_to_paste_is_said() -> None:
-    with pytest.raises(GraphFormatError, match="nothing to paste"):
+    with pytest.raises(GraphFormatError, match="contains no nodes"):
         paste_fragment(JITTER, copy_fragment(JITTER, []))
 
 
@@ -411,4 +411,4 @@ def test_what_a_generator_cannot_feed() -> None:
     assert draw_refusal(whole, ANGLE) == "angle takes FLOAT, and draw draws INT32"
     assert "random.uniform" in (draw_refusal(coin, ANGLE) or "")
     matrix = CATALOG["warp_affine"].args["matrix"]
-    assert draw_refusal(floats, matrix) == "matrix takes no random numbers"
+    assert draw_refusal(floats, matrix) == "matrix accepts no random numbers"

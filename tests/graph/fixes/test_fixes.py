@@ -380,7 +380,7 @@ def in_place(graph: Graph) -> Graph | None:
     """The graph that the remedy leads to, where there is that one."""
     (fault,) = (each for each in check_graph(graph, CATALOG) if each.code == "unusable_op")
     found = {fix.label: fix.graph for fix in fixes(ResolvedGraph(graph, CATALOG), fault)}
-    return found.get("Read your data in its place")
+    return found.get("Read your data instead")
 
 
 def test_data_in_the_place_of_what_feeds_an_imported_pipeline() -> None:

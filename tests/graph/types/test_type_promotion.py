@@ -223,7 +223,7 @@ def faults(graph: Graph) -> dict[str, str]:
         ("math.floordiv", {"right": 0, "constant_type": "INT32"}, "zero", "whole numbers (INT32)"),
         ("math.mod", {"right": 0, "constant_type": "UINT8"}, "zero", "mod.right: it is 0"),
         ("subscript", {"index": "300"}, "index", "index: 300 is beyond the 224 rows"),
-        ("subscript", {"index": ":, -225, 0"}, "index", "columns. Give a place from -224 to 223"),
+        ("subscript", {"index": ":, -225, 0"}, "index", "columns. Use an index from -224 to 223"),
         ("subscript", {"index": "0, 0, 3"}, "index", "3 is beyond the 3 channels"),
         (
             "subscript",
@@ -232,7 +232,7 @@ def faults(graph: Graph) -> dict[str, str]:
             "4 parts, and the data have 3 axes. Give 3",
         ),
         ("subscript", {"index": "..."}, "value", "write a : for each axis"),
-        ("subscript", {"index": "0); import os"}, "value", "no place or range"),
+        ("subscript", {"index": "0); import os"}, "value", "not an index or range"),
     ],
 )
 def test_constants_that_do_not_fit(op: str, args: dict[str, Value], code: str, words: str) -> None:
@@ -263,7 +263,7 @@ def test_places_along_axes_that_have_no_name_or_no_length() -> None:
     assert check_graph(set_arg(loose, CATALOG, node, "index", "9999"), CATALOG) == ()
     labels, node = place_node(chain_graph(), CATALOG, "subscript", Port("reader", "labels"))
     labels = set_arg(labels, CATALOG, node, "index", "2")
-    assert "2 is beyond axis 0, which has 1. Give a place from -1 to 0" in faults(labels)["index"]
+    assert "2 is beyond axis 0, which has 1. Use an index from -1 to 0" in faults(labels)["index"]
 
 
 def test_every_place_that_is_missing_is_told_at_once() -> None:

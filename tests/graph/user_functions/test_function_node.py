@@ -406,7 +406,7 @@ def test_what_sets_the_extents_stands_beside_the_function() -> None:
 
 @pytest.mark.parametrize("words", ["UINT8", "uint8 HWC", "FLOAT16 HWC", "UINT8 H C", ""])
 def test_what_is_no_type_and_layout_is_refused(words: str) -> None:
-    with pytest.raises(wb.GraphEditError, match="is no type and layout, such as UINT8 HWC"):
+    with pytest.raises(wb.GraphEditError, match="is not a type and layout, such as UINT8 HWC"):
         wb.numba_node(words)(invert.function)
 
 
@@ -437,7 +437,7 @@ def test_torch_and_cupy_run_on_the_gpu() -> None:
     text = emit_script(darker.after(load_recipe("rotate-jitter"), "resize"), catalog).text
     assert "fn.python_function(\n        images.gpu()," in text
     assert 'device="gpu"' in text
-    with pytest.raises(wb.GraphEditError, match="give numpy, cupy or torch"):
+    with pytest.raises(wb.GraphEditError, match="Use numpy, cupy or torch"):
         wb.node(library="jax")(lighter.function)  # type: ignore[arg-type]
 
 

@@ -218,7 +218,7 @@ def test_some_of_several_is_made_counted_and_shuffled(make: Make) -> None:
     assert screen.node("some_of")["title"] == "some_of 2 of 3, in any order"
     assert model.graph.node("choice").args == {"population": 6}
     edit(model, "set", node="some_of", arg="count", value=4)
-    assert "4 bodies are to run, and it has 3" in str(screen["bar", "faults"])
+    assert "4 bodies are to run, but it has 3" in str(screen["bar", "faults"])
     ask(model, "undo")
     before = model.graph.node("some_of").bodies["option_1"].nodes
     edit(model, "move_option", block="some_of", body="option_1", by=-1)
@@ -489,8 +489,8 @@ def test_each_kind_is_chosen_with_its_usual_values_and_undone(inspected_if: Read
         ({"kind": "size", "comparison": "=>"}, "no comparison"),
         ({"kind": "size", "value": "large"}, "no number"),
         ({"kind": "size", "value": -1}, "above 0"),
-        ({"kind": "size", "source": "color.output"}, "cannot ask this of"),
-        ({"kind": "size", "source": "nothing"}, "cannot ask this of"),
+        ({"kind": "size", "source": "color.output"}, "does not suit the condition"),
+        ({"kind": "size", "source": "nothing"}, "does not suit the condition"),
         ({"kind": "label", "classes": []}, "Choose 1 to 12"),
         ({"kind": "label", "classes": [0, "cat"]}, "'cat' is no class. Give numbers"),
         ({"kind": "label", "classes": [-1]}, "names class -1"),

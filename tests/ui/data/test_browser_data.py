@@ -184,7 +184,7 @@ def test_a_graph_that_comes_in_reads_the_data_that_are_open(
     expect(status).to_have_text("1 fault", timeout=PATIENCE)
     status.click()
     fix = part(host.page, "bar").locator("[data-wb=fix]")
-    fix.filter(has_text="Read your data in its place").click()
+    fix.filter(has_text="Read your data instead").click()
     await_python(host, _KINDS, lambda kinds: kinds == ["tfrecord"])
     await_python(host, _TILES, lambda tiles: tiles and all(t[0] == "" for t in tiles))
     expect(status).to_contain_text("ready", timeout=PATIENCE)

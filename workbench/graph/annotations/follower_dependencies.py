@@ -1,7 +1,7 @@
-"""What followers depend on: every geometric operator that their image came through.
+"""Dependencies of followers: every geometric operator applied to their image.
 
-They are further inputs of the follower's node, only in the graph that runs: a change of one of
-these operators then changes the follower too.
+They are additional inputs of the follower's node in the running graph only, so that a change of one
+of these operators also changes the follower.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _THROUGH = "through_"
 
 
 def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
-    """The graph in which each follower also takes in what tells how its target moves.
+    """The graph whose followers depend on everything that moves their annotations.
 
-    Where its image came through blocks, the target does so too: carriers before and in them bring
-    it to where the follower goes on.
+    If the image passes through blocks, so do the annotations: carriers before and inside the blocks
+    pass them to the follower.
     """
     followers = [node for node in graph.walk() if follows(node)]
     if not followers:
@@ -41,7 +41,7 @@ def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def without_dependencies(graph: Graph) -> Graph:
-    """The graph whose followers take in their own inputs alone, without those of dependencies."""
+    """The graph whose followers have only their own inputs, without dependencies."""
     for node in graph.nodes:
         if follows(node):
             graph = graph.replace_node(replace(node, inputs=_own_inputs(node)))
@@ -66,16 +66,16 @@ _STATES: Mapping[str, tuple[str, ...]] = {
     "follow_points": ("at", "seen"),
     "follow_masks": ("moved",),
 }
-"""Values of a follower that pass a block, as outputs of its carriers."""
+"""Follower state that passes through a block, as outputs of its carriers."""
 _WARPED = ("map",)
-"""The same of masks that go by one map at the end."""
+"""The same for masks that use a single map at the end."""
 _WARPED_AND_CUT = ("map", "seen")
 CARRIED_INPUTS = frozenset(name for state in (*_STATES.values(), _WARPED_AND_CUT) for name in state)
-"""Inputs of a follower whose image came through a block: what came through with it."""
+"""Inputs of a follower whose image passed through a block: the state that passed with it."""
 
 
 def through_blocks(graph: Graph, node: Node, path: GeometryPath | None) -> Graph:
-    """The graph in which what becomes of a follower's target goes through blocks on its path."""
+    """Route a follower's annotations through the blocks on its path."""
     scope = graph.scope_of(node.id)
     name = FOLLOWERS[node.op].inputs[0].name
     if path is None or path.blocked or name not in node.inputs:
@@ -103,7 +103,7 @@ class _Carried:
     def through(
         self, scope: str, path: GeometryPath, given: Mapping[str, Port], before: Port
     ) -> tuple[Mapping[str, Port], Port]:
-        """What is known of the target behind the last block of a path, and the image there."""
+        """The annotation state and the image after the last block of a path."""
         pending = given.keys() != set(self.state)
         for step in path.steps:
             if not step.bodies:
@@ -117,7 +117,7 @@ class _Carried:
     def carrier(
         self, name: str, scope: str, given: Mapping[str, Port], before: Port, image: Port
     ) -> Mapping[str, Port]:
-        """A node that carries it on from one image to another, in the same body."""
+        """A node that transfers the state from one image to another in the same body."""
         op = "carry_map" if self.state[0] == "map" else f"carry_{self.follower.op[7:]}"
         args = {n: v for n, v in self.follower.args.items() if n in CARRIERS[op].args}
         if op == "carry_map":
@@ -129,7 +129,7 @@ class _Carried:
         return {name: Port(node.id, name) for name in self.state}
 
     def block(self, step: GeometryStep, given: Mapping[str, Port]) -> Mapping[str, Port]:
-        """The same, through the bodies of a block."""
+        """The same through the bodies of a block."""
         names = {name: f"{self.follower.id}_{name}" for name in self.state}
         for body_name, path in step.bodies.items():
             scope = step.node.scope(body_name)

@@ -1,4 +1,4 @@
-"""Followers that an edit brings about, leads on, or leaves without anything to follow."""
+"""Add, update or remove followers after an edit."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from workbench.graph.types.typed_graph import TypedGraph
 
 
 def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
-    """``after`` an edit, with the followers that it brought about, or without those it left over.
+    """``after`` an edit, with added followers and without unneeded ones.
 
-    A target that a source gives out follows the image that is given out, from the moment on that
-    this image comes through a geometric operator, and goes on with it through further ones; with
-    the last of these the follower goes. Where a person removed a follower, there is none again.
+    Annotations that a source outputs follow the output image as soon as it passes through a
+    geometric operator, and through later ones; without any, the follower is removed. Followers that
+    the user removed are not added again.
     """
     if before.nodes == after.nodes or after.enclosing is not None:
         return after
@@ -42,7 +42,7 @@ def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
 
 
 def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> Graph:
-    """The graph with followers for the outputs of these names, where their image is moved."""
+    """The graph with followers for these outputs if their image is moved."""
     for image, output, port in unfollowed_targets(TypedGraph(graph, catalog)):
         if output in names:
             graph = _follow(graph, catalog, image, output, port)
@@ -50,9 +50,9 @@ def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> 
 
 
 def with_masks(graph: Graph, catalog: Catalog) -> Graph:
-    """The graph with the masks of its source as an output that follows the image.
+    """The graph with its source's masks as an output that follows the image.
 
-    Raises GraphEditError where no source has masks, or they are an output already.
+    Raises GraphEditError if no source has masks, or if they are an output already.
     """
     for source in graph.sources:
         spec = catalog[source.op]
@@ -62,8 +62,8 @@ def with_masks(graph: Graph, catalog: Catalog) -> Graph:
         taken = [each for each in spec.conflicts_with(masks.needs) if source.args.get(each) is True]
         if masks.needs and taken:
             raise GraphEditError(
-                f"{source.id} reads {' and '.join(taken)}, and DALI gives no masks beside them. "
-                f"Reset {' and '.join(taken)}."
+                f"{source.id} reads {' and '.join(taken)}, with which DALI outputs no "
+                f"masks. Reset {' and '.join(taken)}."
             )
         if any(port_kind(graph, catalog, port) == "mask" for port in graph.outputs.values()):
             raise GraphEditError("The masks are an output already.")
@@ -73,15 +73,15 @@ def with_masks(graph: Graph, catalog: Catalog) -> Graph:
         outputs = {**read.outputs, name: Port(source.id, masks.name)}
         return with_new_targets(replace(read, outputs=outputs), catalog, {name})
     raise GraphEditError(
-        "No reader of this graph has masks. Open COCO annotations with outlines, or a folder with "
-        "images/ and masks/."
+        "No reader of this graph has masks. Use COCO annotations with outlines, or a "
+        "folder with images/ and masks/."
     )
 
 
 def with_followed(graph: Graph, catalog: Catalog, output: str) -> Graph | None:
-    """The graph with a follower for the annotations that an output takes from its source.
+    """The graph with a follower for the annotations that an output gets from its source.
 
-    None where no follower can be placed, for example inside a block.
+    None if no follower can be added, for example inside a block.
     """
     port = graph.outputs[output]
     if graph.has(port.node) and follows(graph.node(port.node)):
@@ -104,7 +104,7 @@ def with_followed(graph: Graph, catalog: Catalog, output: str) -> Graph | None:
 
 
 def with_polygons(graph: Graph, follower: str) -> Graph:
-    """The graph in which a follower of boxes counts the boxes of their polygons anew."""
+    """The graph whose box follower renumbers the boxes of polygons."""
     node = graph.node(follower)
     rows = polygons_as_read(graph, node)
     if rows is None:
@@ -115,7 +115,7 @@ def with_polygons(graph: Graph, follower: str) -> Graph:
 
 
 def _with_polygons(graph: Graph, before: Graph | None = None) -> Graph:
-    """The same of all followers, but for those that a person left without before."""
+    """The same for all followers, except those without polygons before."""
     for node in graph.nodes:
         left = before and before.has(node.id) and polygons_as_read(before, before.node(node.id))
         graph = graph if left else with_polygons(graph, node.id)
@@ -123,9 +123,9 @@ def _with_polygons(graph: Graph, before: Graph | None = None) -> Graph:
 
 
 def with_class_count(before: Graph, after: Graph, count: int) -> Graph:
-    """``after`` an edit, with the number of classes of the data where followers of labels came.
+    """``after`` an edit, with the data's number of classes in new label followers.
 
-    ``count`` is 0 where it is not known.
+    ``count`` is 0 if unknown.
     """
     start = FOLLOWERS["follow_labels"].args["num_classes"].start
     for node in after.nodes if count else ():
@@ -136,7 +136,7 @@ def with_class_count(before: Graph, after: Graph, count: int) -> Graph:
 
 
 def _led_on(before: Graph, after: Graph, catalog: Catalog) -> Graph:
-    """With followers on what became of their image, where this was given out and no longer is."""
+    """Move followers to the new output image if their image is no longer an output."""
     graph, had, has = after, TypedGraph(before, catalog), TypedGraph(after, catalog)
     for name, old in before.outputs.items():
         new = after.outputs.get(name, old)
@@ -146,7 +146,7 @@ def _led_on(before: Graph, after: Graph, catalog: Catalog) -> Graph:
             continue
         frame = frame_of(had, old)
         if frame in _given_frames(has):
-            continue  # an image is still given out that the targets lie on
+            continue  # an output image still has these annotations
         for node in after.nodes:
             image = node.inputs.get("image") if follows(node) else None
             if image is None or not before.has(node.id) or node != before.node(node.id):
@@ -157,7 +157,7 @@ def _led_on(before: Graph, after: Graph, catalog: Catalog) -> Graph:
 
 
 def _led_to(graph: Graph, catalog: Catalog, node: Node, image: Port) -> Graph:
-    """With a follower on another image; where that is made from what it gives, with one more."""
+    """Move a follower to another image; add a new one if that image depends on its output."""
     if node.id not in ancestors(graph, [image]):
         return graph.replace_node(node.fed({"image": image}))
     taken = [output.name for output in catalog[node.op].outputs if output.name in node.inputs]
@@ -172,13 +172,13 @@ def _led_to(graph: Graph, catalog: Catalog, node: Node, image: Port) -> Graph:
 
 
 def _given_frames(typed: TypedGraph) -> set[Port]:
-    """The frames of the images that are given out."""
+    """Frames of the output images."""
     ports = typed.graph.outputs.values()
     return {frame_of(typed, port) for port in ports if typed.kind(port) == "image"}
 
 
 def _followed(graph: Graph, output: str) -> bool:
-    """Whether a follower gives an output."""
+    """Whether an output comes from a follower."""
     node = graph.outputs[output].node
     return graph.has(node) and follows(graph.node(node))
 
@@ -193,7 +193,7 @@ def _follow(graph: Graph, catalog: Catalog, image: Port, output: str, target: Po
     node = replace(node, inputs={spec.inputs[0].name: target, "image": image})
     outputs = {**graph.outputs, output: Port(node.id, spec.outputs[0].name)}
     if kind == "boxes":
-        # labels that stand beside the boxes of the same source are dropped with them
+        # labels stored with the boxes of the same source are dropped with them
         flows = typed.types
         for name, port in graph.outputs.items():
             one_each = flows[port].shape == (None,) if port in flows else False
@@ -204,7 +204,7 @@ def _follow(graph: Graph, catalog: Catalog, image: Port, output: str, target: Po
 
 
 def _without_idle(before: Graph, graph: Graph, catalog: Catalog) -> Graph:
-    """Without the followers whose image comes through nothing that moves pixels any more."""
+    """Remove followers whose image is no longer moved."""
     for node in graph.nodes:
         if not follows(node) or not before.has(node.id):
             continue
@@ -216,7 +216,7 @@ def _without_idle(before: Graph, graph: Graph, catalog: Catalog) -> Graph:
 
 
 def bypassed(graph: Graph, catalog: Catalog, node: Node) -> Graph:
-    """The graph without a follower: what it was fed stands in the place of what it gave."""
+    """The graph without a follower: its consumers use its input."""
     spec = catalog[node.op]
     passed = {
         Port(node.id, output.name): node.inputs[output.name]

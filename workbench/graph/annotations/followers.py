@@ -1,8 +1,8 @@
-"""Targets that follow images: which of them do, along which path, and what is in the way.
+"""Which annotations follow images, along which path, and what prevents it.
 
-A follower (``own_operators.FOLLOWERS``) is one node a target. It names the image that its target
-is to lie on. What it further depends on is in ``follower_dependencies``, which of them an edit
-brings about in ``follower_edits``.
+A follower (``own_operators.FOLLOWERS``) is one node per annotation output. It names the image that
+its annotation belongs to. Its other dependencies are in ``follower_dependencies``;
+``follower_edits`` determines which are added by an edit.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.typed_graph import TypedGraph
 
 _PLACES_MIXED = (
-    "it gives which of the boxes are left, and the boxes of two images have no one numbering. "
-    "Reset places"
+    "it outputs the indices of the remaining boxes, but the boxes of two images have no "
+    "common numbering. Reset places"
 )
 _POLYGONS_MIXED = (
-    "it counts the boxes of polygons anew, and the boxes of two images have no one numbering. "
-    "Give no polygons out"
+    "it renumbers the boxes of polygons, but the boxes of two images have no common "
+    "numbering. Do not output polygons"
 )
 
 
@@ -36,9 +36,9 @@ def follows(node: Node) -> bool:
 
 
 def path_of(typed: TypedGraph, follower: Node) -> GeometryPath | None:
-    """What the image of a follower came through; None where nothing feeds it.
+    """The geometric path of a follower's image; None if unconnected.
 
-    Of the classes of images only where these were mixed; what moved pixels leaves them.
+    For image classes, only mixes count; moved pixels do not change them.
     """
     image = follower.inputs.get("image")
     if image is None:
@@ -60,7 +60,7 @@ def path_of(typed: TypedGraph, follower: Node) -> GeometryPath | None:
 
 
 def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:
-    """Why a target cannot follow, at the operator that is in the way."""
+    """Why an annotation cannot follow, reported at the operator that prevents it."""
     graph = typed.graph
     path = path_of(typed, node)
     if path is not None and path.blocked:
@@ -68,19 +68,19 @@ def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:
         words = what if path.blocked == node.id else f"{node.id} cannot follow it: {what}"
         yield Fault(path.blocked, "", words, f"{remedy}.", "unfollowed", node.id)
     if node.op == "follow_boxes" and "boxes" in node.inputs and box_format(graph, node) is None:
-        words = f"how the boxes of {node.inputs['boxes']} are written is not known"
+        words = f"the format of the boxes {node.inputs['boxes']} is unknown"
         yield Fault(node.id, "format", words, "Choose a format.", "missing_arg")
     rows = polygons_as_read(graph, node)
     if rows is not None:
-        words = f"{rows} counts the boxes as they were read, of which {node.id} leaves some out"
-        remedy = "Feed them to its polygons and give out what it makes of them, or set places."
+        words = f"{rows} refers to the boxes as read, of which {node.id} drops some"
+        remedy = "Connect them to its polygons and output its result, or set places."
         yield Fault(node.id, "", words, remedy, "polygons", rows.node)
 
 
 def polygons_as_read(graph: Graph, node: Node) -> Port | None:
-    """The polygons that a graph gives out as they were read, though a follower drops their boxes.
+    """The polygons that a graph outputs as read, although a follower drops their boxes.
 
-    None where it gives out ``places``, which tell of each box that is left which it was.
+    None if it outputs ``places``, the original index of each remaining box.
     """
     boxes = node.inputs.get("boxes")
     if node.op != "follow_boxes" or boxes is None or "polygons" in node.inputs:
@@ -94,15 +94,15 @@ def polygons_as_read(graph: Graph, node: Node) -> Port | None:
 
 
 def unmoved_targets(typed: TypedGraph) -> dict[str, str]:
-    """Outputs whose annotations lie on an earlier image, and the node that moved the pixels.
+    """Outputs whose annotations belong to an earlier image, and the node that moved the pixels.
 
-    Empty where an image is an output that they still lie on, and for annotations that are an output
-    both as read and through a follower.
+    Excludes annotations that match another output image, and those that are outputs both as read
+    and through a follower.
     """
     graph = typed.graph
     images = [port for port in graph.outputs.values() if typed.kind(port) == "image"]
     if all(port in images or _is_read_label(graph, port) for port in graph.outputs.values()):
-        return {}  # as in classification: nothing has a place on an image
+        return {}  # as in classification: no position on an image
     paths = {port: geometry_path(typed, port) for port in images}
     found = {}
     if all(path.steps or path.blocked for path in paths.values()):
@@ -117,7 +117,7 @@ def unmoved_targets(typed: TypedGraph) -> dict[str, str]:
         original = replace(graph, outputs={**others, **read_at})
         for image, output, target in unfollowed_targets(typed.of(original)):
             if target_kind(typed, target) == "label":
-                continue  # a class has no place on the image
+                continue  # a class has no position on the image
             path = paths[image]
             if path.blocked or not _still_fits(typed, target, path):
                 found[output] = path.blocked or path.steps[0].node.id
@@ -127,7 +127,7 @@ def unmoved_targets(typed: TypedGraph) -> dict[str, str]:
         lies_on = node.inputs.get("image") if node and follows(node) else None
         if lies_on is not None and frame_of(typed, lies_on) not in frames:
             path = geometry_path(typed, images[0], lies_on)
-            if path.blocked or path.steps:  # else the image is the one that was decoded
+            if path.blocked or path.steps:  # else the decoded image
                 found[output] = path.blocked or path.steps[0].node.id
     return found
 
@@ -139,7 +139,7 @@ def _is_read_label(graph: Graph, port: Port) -> bool:
 
 
 def _followed_origins(graph: Graph) -> set[Port]:
-    """What the followers among the outputs were fed, and what that was made from, to the source."""
+    """Inputs of the followers among the outputs, traced back to the source."""
     found: set[Port] = set()
     given = (graph.node(port.node) for port in graph.outputs.values() if graph.has(port.node))
     waiting = [node for node in given if follows(node)]
@@ -152,7 +152,7 @@ def _followed_origins(graph: Graph) -> set[Port]:
 
 
 def unmoved_faults(typed: TypedGraph) -> Iterator[Fault]:
-    """Outputs whose annotations do not follow the image that is an output."""
+    """Outputs whose annotations do not follow the output image."""
     for output, moved in unmoved_targets(typed).items():
         node = typed.graph.outputs[output].node
         words = f"output {output!r} does not follow the image through {moved}"
@@ -167,7 +167,7 @@ _SAME_ROWS = frozenset(
     {"pad", "cast", "cast_like", "copy", "reshape", "reinterpret", "expand_dims", "squeeze"}
     | {"box_encoder", "math.clamp"}
 )
-"""Operators after which annotations still lie on the same image."""
+"""Operators that keep annotations on the same image."""
 
 
 def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
@@ -192,7 +192,7 @@ def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
             passed = [*node.inputs.values()][:1] if node.op in _SAME_ROWS else []
             if not passed and target_kind(typed, port) == "mask":
                 moved = geometry_path(typed, port)
-                if moved.steps or moved.blocked:  # moved by operators of its own
+                if moved.steps or moved.blocked:  # moved by its own operators
                     return None
                 return port
         if not passed:
@@ -202,7 +202,7 @@ def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
 
 
 def _still_fits(typed: TypedGraph, target: Port, path: GeometryPath) -> bool:
-    """Whether relative boxes and points are still right: at most the whole image was resized."""
+    """Whether relative boxes and points remain correct: the whole image was at most resized."""
     node = typed.graph.node(target.node)
     kind = target_kind(typed, target)
     relative = kind in ("boxes", "points") and bool(node.args.get("ratio"))
@@ -210,13 +210,13 @@ def _still_fits(typed: TypedGraph, target: Port, path: GeometryPath) -> bool:
 
 
 def unfollowed_targets(typed: TypedGraph) -> list[tuple[Port, str, Port]]:
-    """(image, output, target) for each output that gives a source's target unmoved."""
+    """(image, output, target) for each output with unmoved annotations of a source."""
     graph = typed.graph
     mixing = any(node.op == MIXING for node in graph.walk())
     kinds = {
         name: target_kind(typed, port)
         for name, port in graph.outputs.items()
-        if mixing or port.output != "labels"  # which nearly every graph has, and mixes alone lead
+        if mixing or port.output != "labels"  # which nearly every graph has; only mixes change them
     }
     if not any(kinds.values()):
         return []
@@ -243,7 +243,7 @@ def _is_mixed(typed: TypedGraph, image: Port) -> bool:
 
 
 def target_kind(typed: TypedGraph, port: Port) -> PortKind | None:
-    """What kind of target a port gives as it was read; None for others, also those that follow."""
+    """The annotation kind of a port as read; None for others, including followers."""
     graph = typed.graph
     if not graph.has(port.node):
         return None

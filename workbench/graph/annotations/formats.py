@@ -1,4 +1,4 @@
-"""The formats of boxes and points, as sources write them and operators read them."""
+"""Formats of boxes and points in sources and operators."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _CLIPPED = {
     "xyzXYZ": ("clip_volumes", 0),
     "xyzWHD": ("clip_sized_boxes", 3),
 }
-"""By ``bbox_layout`` the function of emitted source, and its ``axes``; 0 if it takes none."""
+"""By ``bbox_layout``: the function of emitted source, and its ``axes``; 0 if it has none."""
 CLIP_FUNCTIONS = frozenset(function for function, _ in _CLIPPED.values())
 
 
 def box_layout(node: Node) -> str:
-    """The layout of the boxes, ``xyXY``, of a node of ``random_bbox_crop``."""
+    """The ``xyXY`` box layout of a ``random_bbox_crop`` node."""
     default = "xyWH" if node.args.get("ltrb") is False else "xyXY"
     return str(node.args.get("bbox_layout") or default)
 
@@ -30,7 +30,7 @@ def clip_function(node: Node) -> tuple[str, int] | None:
 
 
 def box_format(graph: Graph, node: Node) -> str | None:
-    """How the boxes are written that a node gives or a follower takes, as far as it is told.
+    """The format of the boxes that a node outputs or a follower accepts, if known.
 
     One of ``BOX_FORMATS``.
     """
@@ -55,7 +55,7 @@ def box_format(graph: Graph, node: Node) -> str | None:
 
 
 def is_relative(graph: Graph, node: Node) -> bool:
-    """Whether points that a node gives or a follower takes are shares of the image's sides."""
+    """Whether the points of a node or follower are relative to the image size."""
     seen: set[str] = set()
     while "unit" not in node.args and (giver := _giver(graph, node.inputs.get("points"))):
         if giver.id in seen:
@@ -67,7 +67,7 @@ def is_relative(graph: Graph, node: Node) -> bool:
 
 
 def _giver(graph: Graph, port: Port | None) -> Node | None:
-    """The node that gives a port; of what a body takes in the one outside."""
+    """The node of a port; for an input of a body, the one outside."""
     graph = graph.whole
     seen: set[Port] = set()  # a faulty block may be fed from its own body
     while port is not None and not graph.has(port.node):
@@ -84,24 +84,24 @@ _SELECT = ("slice", "subscript")
 _KEEP_NUMBERS = frozenset(
     {"one_hot", "copy", "cast", "cast_like", "permute_batch", "reshape", "squeeze", "expand_dims"}
 ).union(_SELECT)
-"""Operators that keep the number of a class: as a value, or after ``one_hot`` as an index."""
+"""Operators that preserve class numbers, as values or (``one_hot``) as indices."""
 _NARROW = ("BOOL", "INT8", "UINT8", "FLOAT16")
-"""Element types that do not hold every class number."""
+"""Element types that cannot represent every class number."""
 
 
 def labels_source(graph: Graph, catalog: Catalog, port: Port) -> Port | None:
-    """The port of the source whose labels flow out of a port.
+    """The source port of the labels at a port.
 
-    None if an operator between them can change the numbers, for example by arithmetic.
+    None if an operator in between can change the numbers, for example by arithmetic.
     """
     selected = False
     while graph.has(port.node):
         node = graph.node(port.node)
         if isinstance(node, Source):
             return port
-        name = "labels" if port.output == "labels" else ""  # of boxes, beside them
+        name = "labels" if port.output == "labels" else ""  # labels of boxes
         selected |= node.op in _SELECT
-        if node.op == "one_hot" and selected:  # the index is counted from another place
+        if node.op == "one_hot" and selected:  # the index has another origin
             return None
         if node.op.startswith("cast") and node.args.get("dtype", _NARROW[0]) in _NARROW:
             return None

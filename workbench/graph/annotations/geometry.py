@@ -1,7 +1,7 @@
-"""Which geometric operators an image came through, and by which rule targets follow each.
+"""Geometric operators applied to an image, and the rules by which annotations follow.
 
-A *frame* is a system of coordinates: that of an image and of all that leave its pixels in their
-places. Targets lie in one frame; a follower carries them into another.
+A *frame* is a coordinate system: that of an image and of all images derived from it without moving
+pixels. Annotations belong to one frame; a follower transforms them to another.
 """
 
 from __future__ import annotations
@@ -20,43 +20,43 @@ from workbench.graph.types.typed_graph import TypedGraph
 
 @dataclass(frozen=True, slots=True)
 class GeometryStep:
-    """One operator that moves pixels, and the rule by which targets follow it; or a block.
+    """One operator that moves pixels, with its annotation rule, or a block.
 
-    The rule of a block says what any of its bodies does.
+    The rule of a block combines those of its bodies.
     """
 
     node: Node
     before: Port
-    """The image that it takes; of a decoder the encoded one."""
+    """Its input image; for a decoder, the encoded one."""
     after: Port
     rule: GeometryRule
     decodes: bool = False
     bodies: Mapping[str, GeometryPath] = field(default_factory=dict)
-    """Of a block: what moves pixels in each of its bodies."""
+    """For blocks: what moves pixels in each body."""
     mix: Mix | None = None
-    """Of a sum of two images of a batch: what tells how targets of both lie on it."""
+    """For a sum of two images of a batch: how the annotations of both are combined."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeometryPath:
-    """The way of an image from where it was decoded."""
+    """The geometric steps of an image since decoding."""
 
     root: Port
-    """The first image: what the targets lie on."""
+    """The first image, to which the annotations belong."""
     steps: tuple[GeometryStep, ...]
     blocked: str = ""
-    """The node at which targets cannot follow; empty where they can."""
+    """The node that prevents annotations from following; empty if they can."""
     reason: str = ""
-    """Why, and what to do about it, as two sentences."""
+    """The reason and a fix, as two sentences."""
 
     @property
     def frame(self) -> Port:
-        """The first image of those whose pixels have the places that they have at its end."""
+        """The first image with the pixel positions of the last one."""
         return self.steps[-1].after if self.steps else self.root
 
     @property
     def inputs(self) -> list[Port]:
-        """All that tells how targets move: images before and after, and what feeds arguments."""
+        """Everything that determines the movement: images before and after, and argument inputs."""
         found = [self.root]
         for step in self.steps:
             own = step.mix.ports if step.mix else step.node.inputs.values()
@@ -65,12 +65,12 @@ class GeometryPath:
 
     @property
     def start(self) -> Port:
-        """What the first step takes: of a decoder that crops the encoded image."""
+        """Input of the first step; for a cropping decoder, the encoded image."""
         crops = self.steps and self.steps[0].decodes
         return self.steps[0].before if crops else self.root
 
     def walk(self) -> Iterator[GeometryStep]:
-        """Every step, also those inside blocks."""
+        """Every step, including those inside blocks."""
         for step in self.steps:
             yield step
             for path in step.bodies.values():
@@ -78,17 +78,17 @@ class GeometryPath:
 
     @property
     def in_shares(self) -> bool:
-        """Whether the whole image is in the last one, mirrored at most.
+        """Whether the last image contains the whole first image, at most mirrored.
 
-        Places in shares of the sides stay or are mirrored, up to a quarter of a pixel.
+        Relative positions are then unchanged or mirrored, up to a quarter of a pixel.
         """
         resizes = [step.rule for step in self.steps if step.rule.flips == {} and step.rule.map]
-        grows = any(rule.rounds for rule in resizes[:-1])  # what the first of two was off
+        grows = any(rule.rounds for rule in resizes[:-1])  # the offset of the first of two
         return not grows and all(step.rule.flips is not None for step in self.steps)
 
     @property
     def resamplings(self) -> int:
-        """How often at most the image is read between its pixels."""
+        """Maximum number of interpolations of the image."""
         count = 0
         for step in self.steps:
             inner = [path.resamplings for path in step.bodies.values()]
@@ -100,22 +100,22 @@ class GeometryPath:
 
     @property
     def in_one_warp(self) -> bool:
-        """Whether masks go by one affine map at the end, that they may not be rounded each time."""
+        """Whether masks use a single affine map at the end, to avoid repeated rounding."""
         affine = not any(step.rule.homography or step.mix for step in self.walk())
         return affine and (self.uncalled or self.resamplings > 1)
 
     @property
     def uncalled(self) -> bool:
-        """Whether there is an operator that has no call for masks."""
+        """Whether an operator has no call for masks."""
         return any(call.op == "" for step in self.walk() for call in step.rule.calls or ())
 
     @property
     def brings_back(self) -> bool:
-        """Whether what an operator cut off has a place again in a later image."""
+        """Whether a region cropped by one operator is part of a later image again."""
         cut = False
         for step in self.steps:
             turns = [path.brings_back for path in step.bodies.values()]
-            again = step.bodies and step.rule.cuts and step.rule.reveals  # in another turn
+            again = step.bodies and step.rule.cuts and step.rule.reveals  # in another iteration
             if any(turns) or again or (cut and step.rule.reveals):
                 return True
             cut |= step.rule.cuts
@@ -130,11 +130,11 @@ def geometry_path(
     placeless: bool = False,
     frames: dict[Port, Port] | None = None,
 ) -> GeometryPath:
-    """The geometric operators between a decoder and an image, in running order.
+    """The geometric operators between a decoder and an image, in topological order.
 
-    ``first`` is where to begin in place of the decoder: an image that this one is made from. For
-    targets that are ``placeless``, as the class of an image is, no operator needs a rule. Images
-    whose frames were found on the way are put into ``frames``.
+    ``first`` replaces the decoder as the start: an image that this one derives from. For
+    ``placeless`` annotations, such as the class of an image, operators need no rule. Frames of
+    images on the way are added to ``frames``.
     """
     graph, frames = typed.graph, {} if frames is None else frames
     rules = geometry_rules()
@@ -169,7 +169,7 @@ def geometry_path(
                 steps.insert(0, GeometryStep(node, mix.source, image, _WHOLE, mix=mix))
                 source = mix.source
             elif not placeless:
-                for each in (source, *others):  # found once, however often sums stand in sums
+                for each in (source, *others):  # computed once, however deeply sums are nested
                     if each not in frames:
                         path = geometry_path(typed, each, first, frames=frames)
                         frames[each] = path.frame
@@ -185,12 +185,12 @@ def geometry_path(
 
 
 def frame_of(typed: TypedGraph, image: Port, first: Port | None = None) -> Port:
-    """The first image of those whose pixels have the places that they have in this one."""
+    """The first image with the pixel positions of this one."""
     return geometry_path(typed, image, first).frame
 
 
 def rule_of(node: Node, spec: OpSpec) -> GeometryRule | None:
-    """The first of an operator's rules that its arguments allow."""
+    """The first rule of an operator that its arguments match."""
     for rule in geometry_rules().rules.get(node.op, ()):
         given = {*node.args, *node.inputs}
         fits = given.issuperset(rule.given) and given.isdisjoint(rule.absent)
@@ -200,18 +200,18 @@ def rule_of(node: Node, spec: OpSpec) -> GeometryRule | None:
 
 
 def flips_of(node: Node, spec: OpSpec, rule: GeometryRule) -> dict[str, str]:
-    """The arguments by which an operator may mirror the whole image, by direction."""
+    """Arguments by which an operator may mirror the whole image, by direction."""
     flips = rule.flips or {}
     return {way: name for way, name in flips.items() if value_of(node, spec, name) != 0}
 
 
 def _moves_nothing(node: Node, spec: OpSpec, rule: GeometryRule) -> bool:
-    """Whether an operator that could mirror the image does not, and does nothing else to places."""
+    """Whether an operator that could mirror the image does not, and moves nothing else."""
     return bool(rule.flips) and not flips_of(node, spec, rule)
 
 
 def value_of(node: Node, spec: OpSpec, name: str) -> Value | None:
-    """An argument's fixed value or DALI's default; None where a link or nothing gives it."""
+    """An argument's fixed value or DALI's default; None if it is linked or unset."""
     if name in node.inputs:
         return None
     if name in node.args:
@@ -224,7 +224,7 @@ def _allows(node: Node, spec: OpSpec, name: str, known: Collection[Value]) -> bo
 
 
 def _image_input(typed: TypedGraph, node: Node, spec: OpSpec) -> Port | None:
-    """The image that a node works on first; where it has none, the mask or encoded image."""
+    """The first image input of a node; without one, the mask or encoded image."""
     given = [port for each in spec.inputs if (port := node.inputs.get(each.name)) is not None]
     kinds = {port: typed.kind(port) for port in reversed(given)}
     by_kind = {kind: port for port, kind in kinds.items()}
@@ -232,12 +232,12 @@ def _image_input(typed: TypedGraph, node: Node, spec: OpSpec) -> Port | None:
 
 
 def _others(typed: TypedGraph, node: Node, source: Port) -> list[Port]:
-    """The images that a node works on beside its first."""
+    """The other image inputs of a node."""
     return [port for port in node.inputs.values() if port != source and typed.kind(port) == "image"]
 
 
 def _through_block(typed: TypedGraph, block: Node, image: Port) -> GeometryStep | GeometryPath:
-    """A block as one step, without bodies where none moves pixels; or what is in the way."""
+    """A block as one step (without bodies if nothing moves pixels), or the obstacle."""
     paths: dict[str, GeometryPath] = {}
     found: set[str] = set()
     for name, body in block.bodies.items():
@@ -264,10 +264,10 @@ def _through_block(typed: TypedGraph, block: Node, image: Port) -> GeometryStep 
 
 
 def cut_before(typed: TypedGraph, image: Port) -> bool:
-    """Whether an operator may have cut off parts of an image on its way."""
+    """Whether an operator may have cropped parts of an image."""
     typed = typed.whole
     graph = typed.graph
-    if not graph.has(image.node):  # what a body takes in; of others in turn what another gave
+    if not graph.has(image.node):  # inputs of the body, or another body's output
         block = graph.node(block_of(image.node))
         given = Port(block.id, image.output)
         outer = given if typed.spec(block).consecutive else block.inputs[image.output]
@@ -278,29 +278,29 @@ def cut_before(typed: TypedGraph, image: Port) -> bool:
 
 
 _WHOLE = GeometryRule(exact=True, calls=())
-"""Pixels keep their places."""
+"""Pixels keep their positions."""
 _OTHER_IMAGE = (
-    "its bodies do not all give what becomes of one image. Take the targets from before it, or "
-    "give the same image to all of its bodies"
+    "its bodies do not all output a version of the same image. Use annotations from "
+    "before it, or pass the same image through all of its bodies"
 )
 _MIXED_INSIDE = (
-    "it mixes images of a part of the batch, inside a block. Mix the images outside of it"
+    "it mixes images of a part of the batch, inside a block. Mix the images outside the block"
 )
 
 
 def _mixes(frames: Collection[Port]) -> str:
     given = " and of ".join(port.node for port in frames)
     return (
-        f"it mixes images of {given}, whose pixels may have other places, and targets of each "
-        "would lie on what it gives. Take the targets from before it, or move all of them alike, "
-        "by one operator behind it"
+        f"it mixes images of {given}, whose pixels may be at different positions, so "
+        "annotations of each would be misplaced. Use annotations from before it, or move "
+        "all images alike, with one operator after it"
     )
 
 
 def _no_rule(node: Node, spec: OpSpec) -> str:
     return (
-        f"there is no rule by which targets follow {spec.name}. "
-        f"Remove or mute {node.id}, or take the targets from before it"
+        f"there is no rule by which annotations follow {spec.name}. Remove or mute "
+        f"{node.id}, or use annotations from before it"
     )
 
 
@@ -309,13 +309,14 @@ def _arguments(node: Node, spec: OpSpec) -> str:
     rules = geometry_rules().rules[node.op]
     nearest = min((_lacks(node, spec, rule) for rule in rules), key=len)
     return (
-        f"there is no rule by which targets follow {node.op} with these arguments ({given}), but "
-        f"one {' and '.join(nearest)}. Change these, remove or mute {node.id}"
+        f"there is no rule by which annotations follow {node.op} with these arguments "
+        f"({given}), but one {' and '.join(nearest)}. Change these, or remove or mute "
+        f"{node.id}"
     )
 
 
 def _lacks(node: Node, spec: OpSpec, rule: GeometryRule) -> list[str]:
-    """What a node's arguments would have to be for a rule to hold, each in words."""
+    """Requirements of a rule that a node's arguments do not meet, as text."""
     given = {*node.args, *node.inputs}
     found = [f"with {name}" for name in rule.given if name not in given]
     found += [f"without {name}" for name in rule.absent if name in given]

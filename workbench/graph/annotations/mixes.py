@@ -1,8 +1,8 @@
-"""Images of which each is mixed with another one of its batch: what tells how.
+"""Recognise images that are mixed with another image of their batch.
 
-Known are the two ways of the templates ``mixup`` and ``cutmix``, however they came into a graph:
-``image * share + other * (1 - share)``, and a window of each image that comes from the other one,
-where ``other`` is the same batch in another order.
+Supports the two forms of the templates ``mixup`` and ``cutmix``, whatever their origin: ``image *
+share + other * (1 - share)``, and a window of each image that comes from the other one, where
+``other`` is the same batch in another order.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ _WINDOW_ARGS = {"normalized": True, "axis_names": "HW", "fill_value": 0}
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """How each image and another one of its batch become one."""
+    """How each image is combined with another one of its batch."""
 
     source: Port
-    """The images before."""
+    """The images before mixing."""
     order: Port
-    """Which image of the batch is mixed into each."""
+    """Index of the image mixed into each one."""
     share: Port | None = None
-    """What of a blend is the image's own, from 0 to 1."""
+    """Weight of the image itself in a blend, from 0 to 1."""
     window: tuple[Port, Port] | None = None
-    """Start and extent (y, x) of what comes from the other image, as shares of the sides."""
+    """Start and extent (y, x) of the window from the other image, relative to the size."""
 
     @property
     def ports(self) -> list[Port]:
-        """All that tells how targets are mixed."""
+        """All ports that determine how annotations are mixed."""
         more = [self.share] if self.share else list(self.window or ())
         return [self.source, self.order, *more]
 
 
 MIXING = "permute_batch"
-"""The operator without which no images of a batch are mixed."""
+"""The operator required for mixing images of a batch."""
 
 
 def mix_of(graph: Graph, node: Node) -> Mix | None:
-    """The mix that a sum makes; None where it makes none that is known."""
+    """The mix that a sum computes; None if it is not a known one."""
     if node.op != "math.add" or len(node.inputs) != 2:
         return None
     parts = [_made(graph, port) for port in node.inputs.values()]
@@ -59,7 +59,7 @@ def mix_of(graph: Graph, node: Node) -> Mix | None:
 
 
 def _made(graph: Graph, port: Port | None) -> Node | None:
-    """The node that gives a port, before what changes its element type alone."""
+    """The node of a port, ignoring casts."""
     seen: set[Port] = set()  # casts may feed each other in a faulty graph
     while port is not None and port not in seen and graph.has(port.node):
         seen.add(port)
@@ -73,7 +73,7 @@ def _made(graph: Graph, port: Port | None) -> Node | None:
 def _blend(graph: Graph, own: Node, other: Node) -> Mix | None:
     parts = (own, other)
     if any(each.op != "math.mul" or len(each.inputs) != 2 for each in parts):
-        return None  # a number may stand on one side: images * 0.7
+        return None  # one operand may be a number: images * 0.7
     for image, share in permutations(own.inputs.values()):
         for mixed, rest in permutations(other.inputs.values()):
             order = _order(graph, mixed, image)
@@ -83,7 +83,7 @@ def _blend(graph: Graph, own: Node, other: Node) -> Mix | None:
 
 
 def _rests(graph: Graph, rest: Port, share: Port) -> bool:
-    """Whether one share is what another leaves of 1."""
+    """Whether one weight is 1 minus the other."""
     node = graph.node(rest.node) if graph.has(rest.node) else None
     given = node is not None and node.op == "math.sub" and node.args.get("left") == 1
     return given and node is not None and list(node.inputs.values()) == [share]
@@ -105,13 +105,13 @@ def _window(graph: Graph, own: Node, other: Node) -> Mix | None:
 
 
 def _args_of(node: Node) -> dict[str, object]:
-    """Arguments, those of one number as it; a default that says the same as if it were given."""
+    """Arguments, with one-element lists as numbers; explicit defaults count as set."""
     given = {"axis_names": "HW", "fill_value": 0, **node.args}
     return {n: v[0] if isinstance(v, tuple) and len(v) == 1 else v for n, v in given.items()}
 
 
 def _order(graph: Graph, mixed: Port, image: Port | None) -> Port | None:
-    """What the same batch is put in another order by."""
+    """The permutation of the same batch."""
     node = _made(graph, mixed)
     if node is None or node.op != MIXING or node.inputs.get("data") != image:
         return None
@@ -119,7 +119,7 @@ def _order(graph: Graph, mixed: Port, image: Port | None) -> Port | None:
 
 
 def why_not(path: GeometryPath, target: PortKind) -> tuple[str, str]:
-    """The node at which a target of a kind cannot follow, where rules allow it, and why not."""
+    """The node at which annotations of a kind cannot follow although rules allow it, and why."""
     mixed = False
     for step in path.steps:
         if step.bodies and mixed:
@@ -137,18 +137,17 @@ def why_not(path: GeometryPath, target: PortKind) -> tuple[str, str]:
 
 
 _MIXED_BEFORE = (
-    "images were mixed before it, and a block does not know of targets of two images. "
-    "Mix the images behind it"
+    "images were mixed before it, and a block does not support annotations of two "
+    "images. Mix the images after it"
 )
 _POINTS_MIXED = (
-    "it mixes two images, and which of them a point was on could no longer be told. "
-    "Take the points from before it"
+    "it mixes two images, after which the image of a point is unknown. Use points from before it"
 )
 _MASK_BLENDED = (
-    "it blends two images, and a pixel would be of both their classes. "
-    "Take the masks from before it, or let a window come from the other image, as CutMix does"
+    "it blends two images, so a pixel would belong to both classes. Use masks from "
+    "before it, or copy a window from the other image, as CutMix does"
 )
 _MASK_UNCALLED = (
-    "the decoder has cropped, and masks would have to go by one map that ends before the mix. "
-    "Decode whole images, and crop after it"
+    "the decoder has cropped, and masks would need a single map that ends before the "
+    "mix. Decode whole images, and crop after it"
 )

@@ -1,1 +1,1 @@
-"""The Python API: a graph built by method calls, and a graph written as method calls."""
+"""The Python API: build a graph with method calls, and write a graph as method calls."""

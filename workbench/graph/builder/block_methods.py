@@ -1,4 +1,4 @@
-"""Blocks round what a graph does to a sample: with p, if, one of, some of, repeat."""
+"""Blocks around operators: with p, if, one of, some of, repeat."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ Apply = Callable[[Graph], Graph | DataNode]
 def with_p(graph: Graph, p: float | DataNode, apply: Apply) -> Graph:
     """Apply something to each sample with a probability.
 
-    ``p`` is from 0 to 1, or a value of each sample that is true for those it is applied to.
-    ``apply`` takes a graph, as at this place, and gives the graph that goes on from it::
+    ``p`` is from 0 to 1, or a value per sample that is true for the samples it is applied to.
+    ``apply`` receives a graph at this point and returns the continued graph::
 
         graph.with_p(0.8, lambda x: x.color_twist(saturation=1.5))
 
-    Raises GraphEditError for another ``p``, ArgumentError for what is no function, and as the
-    operators do.
+    Raises GraphEditError for an invalid ``p``, ArgumentError if ``apply`` is not a function, and
+    the errors of the operators.
     """
     return applied_with_p(graph, p, apply)
 
 
 def applied_with_p(graph: Graph, p: object, apply: Apply, name: str = "") -> Graph:
-    """``with_p``, of which ``name`` is the beginning of the new ids: ``flip_chance``."""
+    """``with_p`` with ``name`` as the prefix of new ids: ``flip_chance``."""
     if isinstance(p, DataNode):
         return _block(graph, IF, [apply, None], p, name=name)
     if isinstance(p, bool) or not isinstance(p, int | float) or not 0 <= p <= 1:
-        raise GraphEditError(f"p is {p!r}. Give a number from 0 to 1.")
+        raise GraphEditError(f"p is {p!r}. Use a number from 0 to 1.")
     return _block(graph, IF, [apply, None], {"probability": p}, name=name)
 
 
@@ -67,17 +67,17 @@ def applied_with_p(graph: Graph, p: object, apply: Apply, name: str = "") -> Gra
 def if_else(
     graph: Graph, condition: DataNode, then: Apply, otherwise: Apply | None = None
 ) -> Graph:
-    """Apply one thing to the samples of which a value is true, and another to the rest.
+    """Apply one function to the samples for which a value is true, and another to the rest.
 
     ::
 
         graph.if_else(graph.labels[0] == 3, lambda x: x.rotate(angle=90))
 
-    Without ``otherwise`` the rest passes as it is. Raises as the operators do.
+    Without ``otherwise`` the rest is unchanged. Raises the errors of the operators.
     """
     if not isinstance(condition, DataNode):
         raise GraphEditError(
-            f"The condition is {condition!r}. Give a value of each sample, such as "
+            f"The condition is {condition!r}. Use a value per sample, such as "
             "graph.labels[0] == 3, or with_p for a probability."
         )
     return _block(graph, IF, [then, otherwise], condition)
@@ -85,14 +85,14 @@ def if_else(
 
 @checked(options=APPLY)
 def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None) -> Graph:
-    """Apply one of several things to each sample, by weights or all equally often.
+    """Apply one of several functions to each sample, with weights or equal probabilities.
 
     ::
 
         graph.one_of(lambda x: x.gaussian_blur(sigma=2), lambda x: x, weights=(2, 1))
 
-    Raises GraphEditError for fewer than two options, and weights that are not one for each, finite
-    and 0 or more, not all of them 0.
+    Raises GraphEditError for fewer than two options, and unless weights are one finite number per
+    option, 0 or more and not all 0.
     """
     if len(options) < 2:
         raise GraphEditError(f"one_of has {len(options)} options. Give two or more.")
@@ -107,7 +107,7 @@ def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None
 
 @checked(options=APPLY)
 def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -> Graph:
-    """Apply so many of several things to each sample, in order or in an order that is drawn.
+    """Apply ``count`` of several functions to each sample, in given or in random order.
 
     ::
 
@@ -136,13 +136,13 @@ def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -
 
 @checked(apply=APPLY)
 def repeat(graph: Graph, times: int | DataNode, apply: Apply, *, most: int | None = None) -> Graph:
-    """Apply something again and again; ``times`` may be drawn for each sample, up to ``most``.
+    """Apply a function repeatedly; ``times`` may be random per sample, up to ``most``.
 
     ::
 
         graph.repeat(3, lambda x: x.gaussian_blur(sigma=1))
 
-    Raises as the operators do.
+    Raises the errors of the operators.
     """
     given: dict[str, Any] = {} if most is None else {"most": most}
     if not isinstance(times, DataNode):
@@ -151,9 +151,9 @@ def repeat(graph: Graph, times: int | DataNode, apply: Apply, *, most: int | Non
 
 
 def block_method(kind: BlockKind) -> Callable[..., Graph]:
-    """A method of a graph that makes a block of a kind without a method of its own above.
+    """A graph method for a kind of block that has no method above.
 
-    It has a function for each body, and the arguments of the block by name.
+    It accepts one function per body, and the arguments of the block by name.
     """
 
     def make(graph: Graph, *options: Apply, **args: Any) -> Graph:
@@ -179,13 +179,13 @@ def _block(
     args: Mapping[str, Any] = MappingProxyType({}),
     name: str = "",
 ) -> Graph:
-    """The graph with a block along its image, a body for each option.
+    """The graph with a block along its image, with one body per option.
 
-    ``decides`` is the value that feeds its control, or the chances of the generator that does.
+    ``decides`` is the value of its control input, or the probabilities of a new generator for it.
     """
     for apply in options:
-        if isinstance(apply, Graph):  # it is callable, with an image
-            raise ArgumentError(f"{kind.op} is given a graph. Give {APPLY.words}.")
+        if isinstance(apply, Graph):  # a callable with an image
+            raise ArgumentError(f"{kind.op} received a graph. Use {APPLY.words}.")
     catalog = load_catalog()
     output, start = main_output(graph, catalog)
     spec = catalog[kind.op]
@@ -222,13 +222,14 @@ def _block(
 
 
 def _applied(graph: Graph, scope: str, taken: str, apply: Apply, catalog: Catalog) -> Graph:
-    """The whole graph with what an option makes in the body of that scope."""
+    """The whole graph after applying an option in the body of a scope."""
     inside = graph.whole.at_scope(scope)
     try:
         inspect.signature(apply).bind(inside)
     except TypeError as error:
         raise GraphEditError(
-            f"An option cannot be called with a graph: {error}. Give lambda x: x.rotate(angle=5)."
+            f"An option cannot be called with a graph: {error}. Use a function such as "
+            "lambda x: x.rotate(angle=5)."
         ) from None
     made = apply(inside)
     if isinstance(made, DataNode):
@@ -237,7 +238,6 @@ def _applied(graph: Graph, scope: str, taken: str, apply: Apply, catalog: Catalo
     if not isinstance(made, Graph) or made.scope != scope:
         gave = "another graph" if isinstance(made, Graph) else shown(made)
         raise GraphEditError(
-            f"An option gave {gave}. Give what it makes of the graph that it is called with: "
-            "lambda x: x.rotate(angle=5)."
+            f"An option returned {gave}. Return the continued graph: lambda x: x.rotate(angle=5)."
         )
     return made.whole

@@ -1,4 +1,4 @@
-"""The method calls that build a graph: written, read back without executing, and compared."""
+"""The method calls that build a graph: written, parsed without executing, and compared."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _MOST_ROUNDS = 8
 
 
 def code_of(graph: Graph, datasets: Datasets, data: Mapping[str, str]) -> str:
-    """Statements after which ``graph`` is this graph, but for the order of its nodes.
+    """Statements that build this graph, except for the order of its nodes.
 
-    ``data`` has for each parameter of ``datasets`` what ``workbench.read`` is given, as text. Ids
-    and seeds are written where they would be others by themselves. Raises NotWritableError, which
-    says why, where no calls give it, which includes every graph with a fault.
+    ``data`` has for each parameter of ``datasets`` the argument of ``workbench.read`` as text. Ids
+    and seeds are written if they differ from the defaults. Raises NotWritableError with the reason
+    if no calls build the graph, which includes every graph with a fault.
     """
     catalog, spelled = load_catalog(), Spelled()
     muted = [node for node in graph.walk() if node.muted]
@@ -69,12 +69,12 @@ def code_of(graph: Graph, datasets: Datasets, data: Mapping[str, str]) -> str:
     if apart or [*graph.outputs] != [*made.outputs]:
         one = apart[0] if apart else None
         where = f"{one.node} {one.what}".strip() if one else "the order of its outputs"
-        raise NotWritableError(f"calls would give another graph: {where}")
+        raise NotWritableError(f"calls would build another graph: {where}")
     return text
 
 
 def _built(text: str, graph: Graph, datasets: Datasets) -> Graph:
-    """The graph that calls build; their reader is given the data of the graph's own."""
+    """The graph that calls build; their reader receives the graph's own data."""
     name = graph.sources[0].dataset
 
     def read(_: object, **options: object) -> Graph:
@@ -85,7 +85,7 @@ def _built(text: str, graph: Graph, datasets: Datasets) -> Graph:
 
 
 def _pairs(wanted: Graph, made: Graph) -> Iterator[tuple[Node, Node]]:
-    """The nodes of both graphs that stand in the same place, from the outputs on."""
+    """Pairs of corresponding nodes in both graphs, starting at the outputs."""
     seen: set[str] = set()
     waiting = [
         (port, made.outputs[name]) for name, port in wanted.outputs.items() if name in made.outputs
@@ -107,7 +107,7 @@ def _pairs(wanted: Graph, made: Graph) -> Iterator[tuple[Node, Node]]:
 
 
 def _to_spell(wanted: Graph, made: Graph, every: bool) -> Spelled:
-    """Ids that came out otherwise, and the seed that did so first, or every one."""
+    """Ids that differ, and the first seed that differs, or every one."""
     pairs = list(_pairs(wanted, made))
     names = {one.id for one, two in pairs if one.id != two.id}
     place = {node.id: index for index, node in enumerate(made.walk())}
@@ -120,7 +120,7 @@ def _to_spell(wanted: Graph, made: Graph, every: bool) -> Spelled:
 
 
 def _fixes(wanted: Graph, made: Graph) -> Iterator[str]:
-    """What gives nodes their ids and seeds that cannot be given them where they are made."""
+    """Statements that set ids and seeds that cannot be set where nodes are created."""
     pairs = list(_pairs(wanted, made))
     taken = {node.id for node in made.walk()}
     waiting = {two.id: one.id for one, two in pairs if one.id != two.id}
@@ -135,7 +135,7 @@ def _fixes(wanted: Graph, made: Graph) -> Iterator[str]:
 
 
 def ordered(graph: Graph) -> Graph:
-    """The graph with the nodes of each body in an order of their ids."""
+    """The graph with the nodes of each body ordered by id."""
 
     def sort(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         return tuple(
@@ -165,17 +165,17 @@ _Scope = dict[str, Any]
 
 
 class UnknownSyntaxError(ValueError):
-    """Text that is no method call of a graph."""
+    """Text that is not a method call of a graph."""
 
 
 def read_calls(text: str, read: Callable[..., Graph]) -> Graph:
-    """The graph that is assigned to ``graph``; ``read`` is called for ``wb.read``.
+    """Parse text into the graph assigned to ``graph``; ``read`` replaces ``wb.read``.
 
-    The text is read from its syntax tree, and no Python is executed. Only the syntax that
-    ``method_calls`` writes is known: assignments, functions, lambdas, literals, arithmetic,
-    indices, and calls of the builder's own methods and of DALI's operators.
+    The syntax tree is interpreted, and no Python is executed. Only the syntax that ``method_calls``
+    writes is supported: assignments, functions, lambdas, literals, arithmetic, indices, and calls
+    of the builder's own methods and of DALI's operators.
 
-    Raises UnknownSyntaxError for any other syntax, and as the builder does.
+    Raises UnknownSyntaxError for any other syntax, and the errors of the builder.
     """
     names: _Scope = {
         "wb": SimpleNamespace(read=read, fn=fn, random=random, outputs=outputs),
@@ -194,7 +194,7 @@ class _Reader:
         self.methods = frozenset((*METHODS, *operators))
 
     def statements(self, body: Sequence[ast.stmt], names: _Scope) -> Any:
-        """Run statements; the value that is returned."""
+        """Run statements and return the value of ``return``."""
         for statement in body:
             match statement:
                 case ast.Assign(targets=[target], value=value):
@@ -301,9 +301,9 @@ class _Reader:
                     isinstance(owner, DataNode | Fn) or type(owner).__name__ == "OperatorGroup"
                 )
         if not known or name.startswith("_"):
-            raise UnknownSyntaxError(f"{name} is no method of a graph")
+            raise UnknownSyntaxError(f"{name} is not a method of a graph")
         return getattr(owner, name)
 
 
 def _unknown(node: ast.AST) -> UnknownSyntaxError:
-    return UnknownSyntaxError(f"{type(node).__name__} is no syntax of method calls")
+    return UnknownSyntaxError(f"{type(node).__name__} is not supported in method calls")

@@ -1,8 +1,8 @@
-"""What one node gives, as a value in code: DALI's operators, arithmetic and indexing make others.
+"""A node's output as a value in code: operators, arithmetic and indexing create others.
 
-As in DALI a ``DataNode`` stands for a batch that is not there yet. It holds the graph in which it
-is made, which never changes: each call gives a new one. Where values of two graphs meet, the nodes
-that both have are one node, so a coin that flips an image and its mask is tossed once.
+As in DALI, a ``DataNode`` represents a future batch. It refers to its graph, which is immutable:
+each call returns a new one. When values of two graphs are combined, nodes that both contain are
+merged, so a coin flip for an image and its mask is sampled once.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def _arithmetic(name: str, left: Any, right: Any) -> DataNode:
         right, "left", left)  # fmt: skip
     if not isinstance(number, Real):
         raise GraphEditError(
-            f"{node.port} and {shown(number)} cannot be combined. Give a number or what another "
-            "node gives."
+            f"{node.port} and {shown(number)} cannot be combined. Use a number or the "
+            "output of another node."
         )
     value = plain_value(number)
     kind = {bool: "BOOL", int: "INT32"}.get(type(value), "FLOAT")
@@ -53,12 +53,12 @@ def _arithmetic(name: str, left: Any, right: Any) -> DataNode:
 
 
 def _binary(name: str) -> Callable[[Any, Any], DataNode]:
-    """The method of an arithmetic sign, called on its left operand."""
+    """The method of an arithmetic operator on its left operand."""
     return lambda value, other: _arithmetic(name, value, other)
 
 
 def _reflected(name: str) -> Callable[[Any, Any], DataNode]:
-    """The method of a sign with a number on its left."""
+    """The method of an operator with a number on its left."""
     return lambda value, other: _arithmetic(name, other, value)
 
 
@@ -66,21 +66,21 @@ def _reflected(name: str) -> Callable[[Any, Any], DataNode]:
 class DataNode(Operators["DataNode"]):
     """One output of one node.
 
-    Every operator of DALI is a method, the value its first input: ``images.rotate(angle=5)``.
-    Numbers, lists and other values may stand on the other side of ``+ - * / // % ** & | ^ << >>``
-    and of comparisons, and ``images[:, 3:9]`` is a part. Shapes and element types follow DALI's
-    rules: of ``uint8`` and a whole number comes ``int32``, of a float ``float``.
+    Every DALI operator is a method whose first input is the value: ``images.rotate(angle=5)``.
+    Numbers, lists and other values may be the other operand of ``+ - * / // % ** & | ^ << >>`` and
+    of comparisons, and ``images[:, 3:9]`` is a slice. Shapes and element types follow DALI's rules:
+    ``uint8`` with an integer becomes ``int32``, with a float ``float``.
 
     Attributes
     ----------
     graph:
-        The graph in which it is made.
+        The graph that contains it.
     port:
         The node and its output.
 
-    Raises GraphEditError for what cannot be combined or is no index, UnknownNameError for what is
-    no operator, GraphFaultsError for what the operator cannot take, and UnsupportedUseError if it
-    is used as an array: asked for its truth or length, or iterated::
+    Raises GraphEditError for invalid operands or indices, UnknownNameError for an unknown operator,
+    GraphFaultsError for unsupported inputs, and UnsupportedUseError if it is used as an array: its
+    truth or length, or iteration::
 
         mixed = graph.images * 0.7 + graph.images.flip() * 0.3
         part = graph.images[0:100, :, 0]
@@ -95,19 +95,18 @@ class DataNode(Operators["DataNode"]):
 
     def __bool__(self) -> NoReturn:
         raise UnsupportedUseError(
-            f"{self.port} has a value for each sample, none for all. Use if_else in place of if."
+            f"{self.port} has one value per sample, so it has no single truth value. Use "
+            "if_else instead of if."
         )
 
     def __iter__(self) -> NoReturn:
-        raise UnsupportedUseError(
-            f"{self.port} cannot be iterated. Take its parts by index: [0], [:, 3:9]."
-        )
+        raise UnsupportedUseError(f"{self.port} cannot be iterated. Use an index: [0], [:, 3:9].")
 
-    __array_ufunc__ = None  # numpy's numbers leave arithmetic to this class
+    __array_ufunc__ = None  # NumPy numbers defer arithmetic to this class
 
     def _no_array(self, *_: object, **__: object) -> NoReturn:
         raise UnsupportedUseError(
-            f"{self.port} is no array: it stands for a batch that has not run. "
+            f"{self.port} is not an array: it represents a batch that has not run. "
             "graph.batch(0) has the arrays."
         )
 
@@ -119,8 +118,8 @@ class DataNode(Operators["DataNode"]):
             ends = (item.start, item.stop, item.step) if isinstance(item, slice) else (item,)
             if not all(end is None or isinstance(end, Integral) for end in ends):
                 raise GraphEditError(
-                    f"{self.port}[{item!r}]: an index is made of whole numbers and ranges of "
-                    "these. For a place that differs from sample to sample use slice."
+                    f"{self.port}[{item!r}]: an index consists of integers and ranges. "
+                    "For a position per sample use slice."
                 )
         return single(call_operator("subscript", (self,), {"index": index_text(items)}))
 
@@ -141,7 +140,7 @@ class DataNode(Operators["DataNode"]):
 
 
 def single(found: DataNode | tuple[DataNode, ...]) -> DataNode:
-    """The one output of an operator that has one."""
+    """The only output of an operator."""
     assert isinstance(found, DataNode)
     return found
 
@@ -149,26 +148,26 @@ def single(found: DataNode | tuple[DataNode, ...]) -> DataNode:
 def call_operator(
     op: str, inputs: Sequence[Any], arguments: Mapping[str, Any], onto: Graph | None = None
 ) -> DataNode | tuple[DataNode, ...]:
-    """One more node, in the graph of the first value, or behind ``onto``: what it gives.
+    """Add a node to the graph of the first value, or to ``onto``, and return its output.
 
-    ``arguments`` are DALI's, fixed or from nodes, with ``seed`` and ``device``, and ``name`` for
-    its id. Raises GraphEditError for what is no operator, argument or value, with the nearest name,
-    and GraphFaultsError for what the node cannot take.
+    ``arguments`` are DALI's, fixed or from nodes, plus ``seed`` and ``device``, and ``name`` for
+    its id. Raises GraphEditError for an unknown operator, argument or value, with the nearest name,
+    and GraphFaultsError for unsupported inputs.
     """
     catalog = load_catalog()
     spec = usable_spec(catalog, op)
     given = dict(arguments)
     name, seed, device = given.pop("name", None), given.pop("seed", None), given.pop("device", None)
     if name is not None and not (isinstance(name, str) and is_name(name)):
-        raise GraphEditError(f"{op}: name is {shown(name)}. Give a Python name, such as turned.")
+        raise GraphEditError(f"{op}: name is {shown(name)}. Use a Python name, such as turned.")
     if seed is not None and not WHOLE.fits(seed):
-        raise GraphEditError(f"{op}: seed is {shown(seed)}. Give a whole number, or none.")
+        raise GraphEditError(f"{op}: seed is {shown(seed)}. Use an integer, or omit it.")
     nodes = [_as_node(op, index, value, catalog) for index, value in enumerate(inputs)]
     fed = {spec.input(index).name: value for index, value in enumerate(nodes)}
     if len(nodes) > max(spec.max_inputs, len(spec.inputs)):
         raise GraphEditError(
-            f"{op} has {spec.max_inputs} inputs, and {len(nodes)} values were given. Give its "
-            f"arguments by name: {', '.join(spec.args)}."
+            f"{op} has {spec.max_inputs} inputs, but {len(nodes)} values were passed. "
+            f"Pass its arguments by name: {', '.join(spec.args)}."
         )
     ports = {port.name for port in spec.inputs}
     for key in [key for key in given if key in ports and key not in spec.args]:
@@ -200,15 +199,15 @@ def call_operator(
 
 
 def _common_graph(graphs: Sequence[Graph]) -> Graph:
-    """The first graph; where another one is a body inside it that is still being made, the body.
+    """The first graph; if another one is an unfinished body inside it, that body.
 
-    There the new node is to stand, in whatever order its inputs are given.
+    The new node is added there, whatever the order of its inputs.
     """
     inner = max(graphs, key=lambda each: each.scope.count("."), default=Graph())
     if inner.scope:
         others = [each for each in graphs if each.scope != inner.scope]
         if any(each.whole.has(block_of(inner.scope)) for each in others):
-            return graphs[0]  # the block is done, and gives what its bodies give
+            return graphs[0]  # the block is finished, and outputs those of its bodies
     return inner
 
 
@@ -239,9 +238,9 @@ _DEFERRED = ContextVar("deferred", default=False)
 
 @contextmanager
 def deferred_checks() -> Iterator[None]:
-    """Within it nodes are made unchecked; who makes them checks the whole graph in the end.
+    """Skip checks of single nodes; the caller checks the whole graph at the end.
 
-    A check of each node looks at the whole graph, which takes long where there are hundreds.
+    Checking a node processes the whole graph, which takes long with hundreds of nodes.
     """
     token = _DEFERRED.set(True)
     try:
@@ -251,7 +250,7 @@ def deferred_checks() -> Iterator[None]:
 
 
 def require_sound_node(graph: Graph, catalog: Catalog, node_id: str) -> None:
-    """Raise GraphFaultsError where a node that was just made cannot run as it is."""
+    """Raise GraphFaultsError if a new node cannot run."""
     if _DEFERRED.get():
         return
     faults = [fault for fault in check_graph(graph.whole, catalog) if fault.node == node_id]
@@ -260,7 +259,7 @@ def require_sound_node(graph: Graph, catalog: Catalog, node_id: str) -> None:
 
 
 def plain_value(value: Any) -> Value:
-    """A value as a graph holds it: of NumPy's numbers and arrays Python's, of enums the name."""
+    """A value as stored in a graph: NumPy numbers and arrays as Python's, enums as names."""
     if isinstance(value, bool | str):
         return value
     if hasattr(value, "tolist"):
@@ -275,42 +274,43 @@ def plain_value(value: Any) -> Value:
     if isinstance(name, str):
         return name
     raise GraphEditError(
-        f"{shown(value)} is no value of an argument. Give a number, a text, a list of these, a "
-        "member of nvidia.dali.types, or what a node gives."
+        f"{shown(value)} is not a valid argument value. Use a number, a text, a list of "
+        "these, a member of nvidia.dali.types, or a node's output."
     )
 
 
 def main_output(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:
-    """The output along which a graph goes on, by name: its image, or what is to be decoded.
+    """The output that a graph continues from, with its name: its image, or the encoded image.
 
-    Raises GraphEditError where there are several images, or none.
+    Raises GraphEditError if there are several images, or none.
     """
     names = list(TypedGraph(graph, catalog).images)
     if len(names) > 1:
         raise GraphEditError(
-            f"The graph gives out several images: {', '.join(names)}. Go on with one of them, "
-            f"for example graph.{names[0]}, and bring them together with workbench.outputs."
+            f"The graph outputs several images: {', '.join(names)}. Continue with one of "
+            f"them, for example graph.{names[0]}, and combine them with workbench.outputs."
         )
     if not names:
         names = [name for name, port in graph.outputs.items() if port.output == "jpegs"]
     if not names:
         known = ", ".join(graph.outputs) or "nothing"
-        raise GraphEditError(f"The graph gives out no image: it gives {known}.")
+        raise GraphEditError(f"The graph outputs no image, only {known}.")
     return names[0], DataNode(graph, graph.outputs[names[0]])
 
 
-# A value of one graph brought into another: the nodes that both have are one node. Two nodes are
-# the same where code made them in one call (``Graph.origins``) and what they do and depend on is
-# still the same. So a draw that feeds two calls is drawn once, and two calls that look alike draw
-# for themselves.
+# Merge a value of one graph into another, sharing the nodes that both contain.
+#
+# Two nodes are the same if one call created both (``Graph.origins``) and their operation and
+# dependencies are still equal. So a random value used in two calls is sampled once, and two similar
+# calls are sampled separately.
 
 
 def joined(graph: Graph, catalog: Catalog, given: DataNode, wanted: str = "") -> tuple[Graph, Port]:
-    """The graph with all that a value depends on, and the port there.
+    """The graph with everything a value depends on, and the port there.
 
-    A draw that is new to the graph and has no name of its own is called ``wanted``, after the
-    argument that it feeds; its seed stays where no other node has it. What stands around a block
-    is led into it. Raises GraphEditError for what is made inside another block.
+    A new generator without its own name is called ``wanted``, after the argument that it feeds; its
+    seed is kept unless another node has it. Values outside a block are routed into it. Raises
+    GraphEditError for values created inside another block.
     """
     if given.graph is graph:
         return graph, given.port
@@ -320,24 +320,24 @@ def joined(graph: Graph, catalog: Catalog, given: DataNode, wanted: str = "") ->
 
 
 class _Merger:
-    """Brings ports of one graph into another, which is ``whole``, with all that they depend on."""
+    """Merges ports of one graph, with their dependencies, into another, ``whole``."""
 
     def __init__(self, graph: Graph, catalog: Catalog, other: Graph) -> None:
         self.whole = graph.whole
         self._other = other.whole
         self._catalog = catalog
         self._ids: dict[str, str] = {}
-        """Nodes of the other graph, and which they are here; empty: none."""
+        "Nodes of the other graph, and their copies here; empty: none."
 
     def take(self, port: Port, scope: str, wanted: str = "") -> Port:
-        """The port here, as the body of that scope can read it."""
+        """The port here, as readable in the body of a scope."""
         if not self._other.has(port.node):
             if port.node == scope and port.output in self.whole.body_at(scope).inputs:
                 return port
             outer = self._other.feeding(port)
             if outer is None:
                 raise GraphEditError(
-                    f"{port} changes from turn to turn, and can be used there alone."
+                    f"{port} changes in each iteration, and can only be used there."
                 )
             return self.take(outer, scope)
         node = self._other.node(port.node)
@@ -348,7 +348,7 @@ class _Merger:
         return led
 
     def _found(self, node: Node) -> str:
-        """The id of the node here that is this one of the other graph, or an empty text."""
+        """The id of the copy here of a node of the other graph, or an empty text."""
         if node.id not in self._ids:
             made = origin(self._other, node.id)
             ids = [node.id, *self.whole.origins]
@@ -379,16 +379,16 @@ class _Merger:
         return True
 
     def _add(self, node: Node, scope: str, wanted: str) -> str:
-        """Add a node of the other graph with all that feeds it; gives its id here.
+        """Add a node of the other graph with its dependencies; returns its id here.
 
-        It goes to where it stands there; what reads nothing, to where it is used.
+        It is added to the same scope; nodes without inputs, to the scope of their use.
         """
         there = self._other.scope_of(node.id)
         place = there if self._other.sources else scope
         if not _encloses(self.whole, place, scope):
             raise GraphEditError(
-                f"{node.id} is inside {block_of(there)} and cannot be used outside. Use an "
-                "output of the block."
+                f"{node.id} is inside {block_of(there)} and cannot be used outside. Use "
+                "an output of the block."
             )
         spec = self._catalog.find(node.op)
         unnamed = node.id.rstrip("0123456789_") == usual_id(node.op)
@@ -397,7 +397,7 @@ class _Merger:
         free = node.seed not in {each.seed for each in self.whole.walk()}
         body, ids = add_nodes(self.whole.at_scope(place), Graph(nodes=(named,)))
         node_id = self._ids[node.id] = ids[named.id]
-        if free:  # as the caller may have given it
+        if free:  # as the caller may have set it
             body = body.replace_node(replace(body.node(node_id), seed=node.seed))
         origins = {**body.origins, node_id: origin(self._other, node.id)}
         self.whole = replace(body, origins=origins).whole
@@ -407,12 +407,12 @@ class _Merger:
 
 
 def origin(graph: Graph, node_id: str) -> Node:
-    """The node that code made, of which a node of this graph is a copy: itself, if it is none."""
+    """The originally created node of which a node is a copy; itself if it is not a copy."""
     return graph.origins.get(node_id, graph.node(node_id))
 
 
 def _encloses(graph: Graph, place: str, scope: str) -> bool:
-    """Whether the body ``place`` is the body ``scope`` or holds it, at any depth."""
+    """Whether the body ``place`` is the body ``scope`` or contains it, at any depth."""
     while scope != place and scope:
         scope = graph.scope_of(block_of(scope))
     return scope == place

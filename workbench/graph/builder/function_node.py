@@ -1,4 +1,4 @@
-"""A Python function as a node: ``@workbench.node`` takes its source, so that it can travel."""
+"""Python functions as nodes: ``@workbench.node`` stores their source in the graph."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from workbench.graph.user_functions.function_source import function_source, plac
 from workbench.graph.user_functions.own_code import source_problem, trust_source
 
 Library = Literal["numpy", "cupy", "torch", "numba"]
-"""What a function's arrays are."""
+"""Array library of a function."""
 
 
 @dataclass(frozen=True)
 class FunctionNode:
-    """A function that nodes can run, as ``node`` and ``numba_node`` make it. It can be called too.
+    """A function for nodes, created by ``node`` or ``numba_node``. It can also be called.
 
     Attributes
     ----------
     source:
-        Its text, with the imports that it uses inside it.
+        Its text, including the imports that it uses.
 
     ::
 
@@ -56,11 +56,11 @@ class FunctionNode:
     batch_processing: bool = False
     library: Library = "numpy"
     numba: tuple[tuple[str, Value], ...] = ()
-    """Of one that numba compiles: the arguments that it alone has."""
+    """Additional arguments of a numba function."""
     on_gpu: bool = False
 
     def __call__(self, *arrays: Any) -> Any:
-        """What the function gives; of a graph the graph that goes on from it, as in ``with_p``."""
+        """The function's result; for a graph, the continued graph, as in ``with_p``."""
         if len(arrays) == 1 and isinstance(arrays[0], Graph):
             return self._behind(arrays[0])
         return self.function(*arrays)
@@ -116,14 +116,14 @@ class FunctionNode:
         *,
         draws: Mapping[str, tuple[float, float]] = FrozenDict(),
     ) -> Graph:
-        """The graph with this behind an output of a node: all that it fed takes the first result.
+        """Add this after an output of a node: its consumers use the first result.
 
-        ``draws`` are further arguments that DALI draws evenly for each sample: their names, with
-        the lowest and the highest number of each. So the preview is exact, which a function that
-        draws by itself is not.
+        ``draws`` are additional arguments that DALI samples uniformly for each sample: their names,
+        with minimum and maximum. They keep the preview exact, unlike random numbers in the function
+        itself.
 
-        Raises GraphEditError where there is no such node or output, and for draws that are no two
-        numbers::
+        Raises GraphEditError if the node or output does not exist, and unless draws are two numbers
+        each::
 
             bright = wb.node(brighten).after(graph, "resize", draws={"by": (0, 50)})
         """
@@ -136,7 +136,7 @@ class FunctionNode:
         for name, ends in draws.items():
             if not (isinstance(ends, Sequence) and len(ends) == 2 and all(map(NUMBER.fits, ends))):
                 raise GraphEditError(
-                    f"draws: {name} is {shown(ends)}. Give the lowest and the highest number."
+                    f"draws: {name} is {shown(ends)}. Use the minimum and the maximum."
                 )
         scope = graph.scope_of(node_id)
         body = graph.at_scope(scope)
@@ -190,7 +190,7 @@ def node(
     batch_processing: bool = False,
     library: Library = "numpy",
 ) -> Any:
-    """Make a node of a function of NumPy arrays, one for each input, of one sample.
+    """Create a node from a function of NumPy arrays, one per input, of one sample.
 
     ::
 
@@ -200,30 +200,30 @@ def node(
 
         graph = invert.after(graph, "resize")
 
-    One that stands in a file is named: ``wb.node("augment.py:invert", layouts="HWC")``, or
+    A function in a file is named: ``wb.node("augment.py:invert", layouts="HWC")``, or
     ``"package.module:invert"``.
 
-    Its source travels with the graph, never an object: what it uses from outside must be modules
-    that it imports. ``outputs`` is how many arrays it returns, ``layouts`` theirs; inside blocks
-    DALI must be told. With ``batch_processing`` it is given lists of all samples of a batch.
-    ``library`` says what its arrays are: those of NumPy on the CPU; of CuPy or tensors of torch on
-    the GPU. For numba there is ``numba_node``.
+    Its source is stored with the graph, not an object: external names must be imported modules.
+    ``outputs`` is the number of returned arrays, ``layouts`` are theirs, which DALI requires inside
+    blocks. With ``batch_processing`` it receives lists of all samples of a batch. ``library``
+    selects its arrays: NumPy on the CPU; CuPy arrays or torch tensors on the GPU. For numba use
+    ``numba_node``.
 
-    It must give the same for the same input. Where it draws random numbers by itself, or keeps
-    something between calls, the preview cannot be exact and says so: let DALI draw, and take the
-    number as an argument (``draws`` of ``after``). It must not write into what it is given.
+    It must be deterministic. If it uses its own random numbers, or keeps state between calls, the
+    preview cannot be exact and says so: let DALI sample the number and accept it as an argument
+    (``draws`` of ``after``). It must not write to its inputs.
 
     Raises GraphEditError for a lambda, a closure, a method, a decorated function, a generator, an
-    async function, and a name from outside that is no import.
+    async function, and an external name that is not an import.
     """
 
     def make(given: Callable[..., Any], source: str) -> FunctionNode:
         names = (layouts,) if isinstance(layouts, str) else tuple(layouts)
         if not 1 <= outputs <= MOST_OUTPUTS:
-            raise GraphEditError(f"outputs is {outputs}; give 1 to {MOST_OUTPUTS}.")
+            raise GraphEditError(f"outputs is {outputs}. Use 1 to {MOST_OUTPUTS}.")
         if library not in ("numpy", "cupy", "torch"):
             raise GraphEditError(
-                f"library is {library!r}; give numpy, cupy or torch. For numba take numba_node."
+                f"library is {library!r}. Use numpy, cupy or torch; for numba use numba_node."
             )
         on_gpu = library != "numpy"
         return _trusted(
@@ -247,7 +247,7 @@ def numba_node(
     blocks: tuple[int, int, int] | None = None,
     threads_per_block: tuple[int, int, int] | None = None,
 ) -> Callable[[Callable[..., Any]], FunctionNode]:
-    """Make a node of a function that numba compiles: it is given what it writes and what it reads.
+    """Create a node from a function compiled by numba: its arguments are outputs, then inputs.
 
     ::
 
@@ -257,11 +257,11 @@ def numba_node(
 
         graph = invert.after(graph, "resize")
 
-    Each input and output is a type of DALI and a layout, or a number of dimensions where it has no
-    layout: ``"FLOAT 1"``. What it writes has the shape of what it reads. With ``blocks`` and
-    ``threads_per_block`` it runs on the GPU, as a kernel of ``numba.cuda``.
+    Each input and output is a DALI type and a layout, or the number of dimensions without a layout:
+    ``"FLOAT 1"``. Outputs have the shape of the inputs. With ``blocks`` and ``threads_per_block``
+    it runs on the GPU as a CUDA kernel of ``numba.cuda``.
 
-    Raises GraphEditError as ``node`` does, and for a type that numba does not take.
+    Raises GraphEditError as ``node``, and for a type that numba does not support.
     """
 
     def make(given: Callable[..., Any]) -> FunctionNode:
@@ -296,14 +296,14 @@ def numba_node(
 
 
 def _arrays(given: str | tuple[str, ...]) -> list[tuple[str, str]]:
-    """The type and the layout, or number of dimensions, of each."""
+    """Type and layout, or number of dimensions, of each."""
     found: list[tuple[str, str]] = []
     for each in given if isinstance(given, tuple | list) else (given,):
         kind, _, layout = str(each).partition(" ")
         if kind not in NUMBER_TYPES or not layout.isalnum():
             raise GraphEditError(
-                f"{each!r} is no type and layout, such as UINT8 HWC or FLOAT 1. The types are "
-                f"{', '.join(NUMBER_TYPES)}."
+                f"{each!r} is not a type and layout, such as UINT8 HWC or FLOAT 1. The "
+                f"types are {', '.join(NUMBER_TYPES)}."
             )
         found.append((kind, layout))
     return found
@@ -314,7 +314,7 @@ def _dimensions(layout: str) -> int:
 
 
 def _trusted(made: FunctionNode) -> FunctionNode:
-    """One that its user has just written. Raises GraphEditError where it cannot travel."""
+    """Trust a function that the user has just written. Raises GraphEditError if unsupported."""
     problem = source_problem(Node("function", made.op, made.args))
     if problem is not None:
         raise GraphEditError(f"{place_of(made.function)}: {problem[0]}. {problem[1]}")

@@ -1,4 +1,4 @@
-"""A graph as text and as SVG: what it is in a shell and in a notebook without the workbench."""
+"""A graph as text and as SVG: its display in shells and in notebooks without the workbench."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from workbench.names import shortened
 _WIDTH, _HEIGHT, _GAP, _PAD, _HEAD = 176, 38, 16, 12, 20
 """Pixels: of a box, between boxes, inside a frame, and of its title."""
 _MOST_NODES = 400
-"""That are drawn: a picture of more is none."""
+"""Maximum number of drawn nodes; a drawing of more is not useful."""
 _LONGEST = 26
-"""Characters of a line in a box."""
+"""Maximum characters per line in a box."""
 _ROLES = {
     "source": ("#7c6f9f", "#ebe9f0"), "decode": ("#4f7cac", "#e3ebf2"),
     "geometry": ("#3c8d6e", "#e0ede8"), "crop": ("#3c8d6e", "#e0ede8"),
     "colour": ("#b3702d", "#f3e8dd"), "arithmetic": ("#8a8a8a", "#ececec"),
     "block": ("#a05070", "#f0e3e8"), "random": ("#9a8c2e", "#efedde"),
 }  # fmt: skip
-"""Border and paper of a node by its role."""
+"""Border and fill of a node by its role."""
 _OTHER_ROLE = ("#707070", "#e8e8e8")
 _INK, _FAINT_INK, _LINE, _PAPER = "#1c2230", "#444c5c", "#8d95a3", "#ffffff"
-"""Notebooks show the drawing as an image: it knows nothing of their theme, so it has a paper."""
+"""Notebooks show the drawing as an image without access to the theme, so it has a background."""
 _LANE = 5
-"""Pixels between edges that pass nodes."""
+"""Pixels between edges that bypass nodes."""
 
 
 def graph_text(graph: Graph) -> str:
-    """The nodes in running order, a line each, those inside blocks further in."""
+    """The nodes in topological order, one per line, those inside blocks indented."""
     gives = ", ".join(f"{name} = {port}" for name, port in graph.outputs.items()) or "nothing"
     count = sum(1 for _ in graph.walk())
     lines = [f"{graph.name}: {count} nodes"]
@@ -51,7 +51,7 @@ def _text_lines(nodes: Sequence[Node], indent: str) -> list[str]:
         lines.append(f"{indent}{node.id} = {node.op}({shortened(', '.join(values), 160)}){muted}")
         for name, body in node.bodies.items():
             lines.append(f"{indent}  {body.title or name}:")
-            lines += _text_lines(body.nodes, f"{indent}    ") or [f"{indent}    as it is"]
+            lines += _text_lines(body.nodes, f"{indent}    ") or [f"{indent}    unchanged"]
     return lines
 
 
@@ -61,7 +61,7 @@ def _value(value: Value) -> str:
 
 @dataclass
 class _Box:
-    """A node with its place in pixels, or a frame around others."""
+    """A node with its position in pixels, or a frame around others."""
 
     node: Node
     x: float = 0
@@ -69,13 +69,13 @@ class _Box:
     width: float = _WIDTH
     height: float = _HEIGHT
     bodies: list[tuple[str, str, list[_Box], float, float]] = field(default_factory=list)
-    """Of a block: title, scope, boxes, and where the body begins and how wide it is."""
+    """For blocks: title, scope, boxes, x position and width of each body."""
 
 
 def graph_svg(graph: Graph) -> str:
-    """The graph downwards, coloured by role, blocks as frames.
+    """The graph from top to bottom, coloured by role, with blocks as frames.
 
-    Of more nodes than 400 it is a line that says so.
+    A single line of text if there are more than 400 nodes.
     """
     count = sum(1 for _ in graph.walk())
     if count > _MOST_NODES:
@@ -104,7 +104,7 @@ def graph_svg(graph: Graph) -> str:
 
 
 def _placed(nodes: Sequence[Node]) -> tuple[list[_Box], float, float]:
-    """Boxes row by row, a node below all that feeds it, draws just above what they feed."""
+    """Boxes in rows, each node below its inputs, generators just above their consumers."""
     ordered, cyclic = running_order(tuple(nodes))
     every = ordered + cyclic
     known = {node.id for node in every}
@@ -186,7 +186,7 @@ def _places(boxes: Sequence[_Box], dx: float, dy: float) -> dict[str, tuple[floa
 
 
 def _edges(nodes: Sequence[Node], places: Mapping[str, tuple[float, ...]]) -> tuple[list[str], int]:
-    """The edges between nodes of one body, and how many lanes at its left they take."""
+    """The edges between nodes of one body, and the number of lanes on its left."""
     drawn: list[str] = []
     lanes = 0
     pairs = [(port.node, node.id) for node in nodes for port in node.inputs.values()]

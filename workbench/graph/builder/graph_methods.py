@@ -1,6 +1,6 @@
-"""What a graph can do in code: operators, methods, nodes by id. Each method gives a new graph.
+"""Graph methods: operators, edits, nodes by id. Each returns a new graph.
 
-Those that make blocks are ``block_methods``.
+Methods that add blocks are in ``block_methods``.
 """
 
 from __future__ import annotations
@@ -56,27 +56,27 @@ from workbench.names import did_you_mean, shortened
 
 
 def decode(graph: Graph, **arguments: Any) -> Graph:
-    """Decode images as they were encoded: DALI's ``decoders.image``, with its arguments.
+    """Decode the encoded images: DALI's ``decoders.image``, with its arguments.
 
     ::
 
         wb.read("photos").decode(output_type="GRAY")
 
-    The graph then gives uint8 of the layout HWC, each image with a size of its own. Raises as the
-    operators do.
+    The graph then outputs uint8 images with layout HWC and individual sizes. Raises the errors of
+    the operators.
     """
     return _behind(graph, "decoders.image", (), arguments)
 
 
 @checked(name=TEXT, about=TEXT)
 def named(graph: Graph, name: str, about: str = "") -> Graph:
-    """The graph under another name, with what it is for.
+    """The graph with another name and description.
 
     ::
 
         graph.named("mine", "for photos of leaves")
 
-    Raises ArgumentError for what is no text.
+    Raises ArgumentError if they are not texts.
     """
     return replace(graph, name=name, about=about or graph.about)
 
@@ -85,12 +85,12 @@ def named(graph: Graph, name: str, about: str = "") -> Graph:
 def with_settings(graph: Graph, **settings: Any) -> Graph:
     """The graph with another ``batch_size``, ``num_threads``, ``seed``, ``device`` and so on.
 
-    ``device`` says where images are decoded: ``cpu`` or ``mixed``::
+    ``device`` is where images are decoded: ``cpu`` or ``mixed``::
 
         graph.with_settings(batch_size=16, device="mixed")
 
-    Raises GraphEditError for what is no setting, with the nearest name, and GraphFaultsError for a
-    value out of its range.
+    Raises GraphEditError for an unknown setting, with the nearest name, and GraphFaultsError for a
+    value out of range.
     """
     known = list(vars_of_settings())
     for name in settings:
@@ -116,7 +116,7 @@ vars(with_settings)["__signature__"] = Signature(
 
 
 def _plain_setting(value: Any) -> Any:
-    """NumPy's whole numbers as Python's: a file holds no others."""
+    """Convert NumPy integers to Python's, as files require."""
     return int(value) if WHOLE.fits(value) else value
 
 
@@ -127,30 +127,29 @@ def vars_of_settings() -> tuple[str, ...]:
 
 @checked()
 def outputs(**values: DataNode | Graph) -> Graph:
-    """A graph that gives out these values under these names; of a graph the image.
+    """A graph with these named outputs; a graph as a value stands for its image.
 
     ::
 
         flipped = graph.images.flip()
         two = wb.outputs(view_1=graph.images, view_2=flipped, labels=graph.labels)
 
-    Targets are given out as they are: that they do not lie on any image that is given out is a
-    UserWarning. Raises GraphEditError for what is no value of a graph, for names that Python does
-    not take, and without any.
+    Annotations are output unchanged; a UserWarning reports those that match no output image. Raises
+    GraphEditError for values that are not of a graph, for invalid Python names, and without values.
     """
     catalog = load_catalog()
     if not values:
-        raise GraphEditError("outputs is given nothing. Give values by name: images=graph.images.")
+        raise GraphEditError("outputs received nothing. Pass values by name: images=graph.images.")
     graph: Graph | None = None
     given: dict[str, Port] = {}
     for name, value in values.items():
         if not is_name(name):
-            raise GraphEditError(f"{name!r} is not a Python name. Name the output otherwise.")
+            raise GraphEditError(f"{name!r} is not a Python name. Use another output name.")
         if isinstance(value, Graph):
             value = main_output(value, catalog)[1]
         if not isinstance(value, DataNode):
             raise GraphEditError(
-                f"{name} is {type(value).__name__}. Give what a node gives, such as graph.images."
+                f"{name} is {type(value).__name__}. Pass a node's output, such as graph.images."
             )
         if graph is None:
             graph = value.graph
@@ -179,19 +178,19 @@ def _behind(graph: Graph, op: str, inputs: Sequence[Any], arguments: dict[str, A
     if isinstance(made, tuple):
         given = ", ".join(each.port.output for each in made)
         raise GraphEditError(
-            f"{op} gives several values: {given}. Call it on one: graph.{name}.{op}(...)."
+            f"{op} has several outputs: {given}. Call it on one: graph.{name}.{op}(...)."
         )
     kind = port_kind(made.graph, catalog, made.port)
     if kind not in ("image", "mask"):
         raise GraphEditError(
-            f"{op} gives {kind}, no image. Call it on a value: graph.{name}.{op}(...)."
+            f"{op} outputs {kind}, not an image. Call it on a value: graph.{name}.{op}(...)."
         )
     moved = replace(made.graph, outputs=_led_on(graph, name, made))
     return with_followers(graph, moved, catalog)
 
 
 def _led_on(graph: Graph, name: str, made: DataNode) -> dict[str, Port]:
-    """The outputs of the graph, the one of that name from what was made."""
+    """The outputs of the graph, with one of them replaced."""
     given = dict(graph.outputs)
     if given[name].output != "jpegs" or name not in ("jpegs", "encoded"):
         return {**given, name: made.port}
@@ -201,9 +200,9 @@ def _led_on(graph: Graph, name: str, made: DataNode) -> dict[str, Port]:
 
 @checked(path=PATH)
 def save(graph: Graph, path: str | Path) -> Path:
-    """Write the graph as a file of JSON, which ``wb.read_graph`` reads. Returns where it is.
+    """Write the graph as a JSON file, which ``wb.read_graph`` reads. Returns its path.
 
-    A file of that name is replaced. The data are not part of it. Raises SaveError.
+    An existing file is replaced. The data are not included. Raises SaveError.
 
     ::
 
@@ -215,10 +214,10 @@ def save(graph: Graph, path: str | Path) -> Path:
 
 @checked()
 def diff(graph: Graph, other: Graph) -> GraphDifferences:
-    """What leads from this graph to another: nodes, arguments, edges and settings.
+    """Differences between this graph and another: nodes, arguments, edges and settings.
 
-    Empty if they are equal. Pictures of both are those of ``wb.compare``. Raises ArgumentError for
-    what is no graph.
+    Empty if they are equal. ``wb.compare`` shows images of both. Raises ArgumentError if ``other``
+    is not a graph.
 
     ::
 
@@ -247,7 +246,7 @@ _ELSEWHERE = {
 
 
 def later_method(name: str, beside: str = "") -> Callable[..., Any]:
-    """A method of a module that is imported only now; ``beside``: of the module of that method."""
+    """A method of a module that is imported on demand, relative to ``beside``'s module."""
     module = import_module(f"workbench.{workbench.GRAPH_METHODS[beside or name]}")
     method: Callable[..., Any] = getattr(module, name)
     return method
@@ -322,9 +321,9 @@ class _Methods:
 def _with_chance(
     owner: Graph | DataNode, op: str, inputs: Sequence[Any], arguments: dict[str, Any]
 ) -> Any:
-    """An operator that is applied to each sample with the probability ``p``: ``with_p`` around it.
+    """Apply an operator to each sample with the probability ``p``, using ``with_p``.
 
-    Of a value the value, of a graph the graph.
+    Returns a value for a value, a graph for a graph.
     """
     p, rest = arguments["p"], {name: value for name, value in arguments.items() if name != "p"}
     name = usual_id(op)
@@ -341,7 +340,7 @@ def _with_chance(
 
 
 def _nested(members: Mapping[str, Callable[[], Any]]) -> dict[str, Callable[[], Any]]:
-    """Members with groups for those whose names have a point in them: ``experimental.readers``."""
+    """Members, with groups for names that contain a dot: ``experimental.readers``."""
     flat = {name: make for name, make in members.items() if "." not in name}
     for stem in {name.partition(".")[0] for name in members if "." in name}:
         start = f"{stem}."
@@ -369,7 +368,7 @@ def _operator(owner: Any, op: str, catalog: Catalog) -> Callable[..., Any]:
 
 
 def _unbound(found: Any) -> Any:
-    """An operator, or a group of them, as a function that takes the graph or value first."""
+    """An operator, or a group of them, as a function whose first argument is the graph or value."""
     if isinstance(found, OperatorGroup):
         members = {name: partial(_unbound, getattr(found, name)) for name in dir(found)}
         return OperatorGroup(members, repr(found))
@@ -380,7 +379,7 @@ def _unbound(found: Any) -> Any:
         if not isinstance(owner, Graph | DataNode):
             raise GraphEditError(
                 f"{spec.name} is called on {shown(owner)}. Call it on a graph: "
-                f"graph.{spec.name}(...), or give the graph first."
+                f"graph.{spec.name}(...), or pass the graph first."
             )
         return _operator(owner, spec.name, load_catalog())(*others, **arguments)
 
@@ -389,7 +388,7 @@ def _unbound(found: Any) -> Any:
 
 @cache
 def _method(name: str) -> Callable[..., Any]:
-    """A method of graphs with the signature that ``help`` and completion show."""
+    """A graph method with the signature that ``help`` and completion show."""
     method = METHODS[name]
     if name != "decode":
         return method
@@ -408,11 +407,11 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 class Fn(Operators[DataNode]):
-    """Every operator of DALI as a function, for what begins with nothing or takes several values.
+    """All DALI operators as functions, for those without inputs or with several values.
 
-    ``wb.random`` has those whose names begin so, the draws: a value for each sample. Raises
-    AttributeError for what is no operator, with the nearest name, GraphEditError for an argument
-    that it has not, and GraphFaultsError for a value that it cannot take::
+    ``wb.random`` has the random generators: one value per sample. Raises AttributeError for an
+    unknown operator, with the nearest name, GraphEditError for an unknown argument, and
+    GraphFaultsError for an unsupported value::
 
         both = wb.fn.cat(graph.images, graph.images.flip(), axis=1)
         assert not wb.check_graph(wb.outputs(images=both, labels=graph.labels))

@@ -1,7 +1,7 @@
-"""A graph as the method calls that a person would write: ``wb.read("photos").decode().flip()``.
+"""Write a graph as method calls like a person would: ``wb.read("photos").decode().flip()``.
 
-What goes along the image is a chain of calls; what is used twice, or stands inside a block, gets a
-name first. ``code_of`` reads the text back and compares the graph that it builds.
+The image path is a chain of calls; values that are used twice, or inside a block, are named first.
+``code_of`` parses the text and compares the resulting graph.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ _SIGNS = {
 }  # fmt: skip
 _ONE_IMAGE = "x"
 _LONGEST = 80
-"""Letters of a value that stands where it is used."""
+"""Maximum length of a value written inline."""
 _ENCODED = ("jpegs", "encoded")
 
 
 class NotWritableError(Exception):
-    """Why a graph cannot be written so."""
+    """Why a graph cannot be written as calls."""
 
 
 @dataclass(frozen=True)
 class Spelled:
-    """What is written because it would come out otherwise by itself: ids and seeds of nodes."""
+    """Ids and seeds of nodes to write because they differ from the defaults."""
 
     names: frozenset[str] = frozenset()
     seeds: frozenset[str] = frozenset()
 
 
 def write_calls(graph: Graph, catalog: Catalog, data: Mapping[str, str], spelled: Spelled) -> str:
-    """Statements after which ``graph`` is this graph, but for what ``Spelled`` cannot say.
+    """Statements that build ``graph``, except for what ``Spelled`` cannot express.
 
-    ``data`` has for each parameter what ``read`` is given, as text. Raises NotWritableError.
+    ``data`` has the argument of ``read`` for each parameter, as text. Raises NotWritableError.
     """
     _require_names(graph.outputs)
     for node in graph.walk():
@@ -59,14 +59,14 @@ def write_calls(graph: Graph, catalog: Catalog, data: Mapping[str, str], spelled
 
 
 def named_in_calls(node: Node) -> bool:
-    """Whether an id and a seed can be given where a node is made."""
+    """Whether an id and a seed can be set where a node is created."""
     signs = node.op in ("subscript", "math.neg") or _has_sign(node)
     return not (node.bodies or signs or isinstance(node, Source))
 
 
 @dataclass
 class _Block:
-    """One body: its statements, and what its values are called in them."""
+    """One body: its statements, and the names of its values."""
 
     graph: Graph
     catalog: Catalog
@@ -75,7 +75,7 @@ class _Block:
     data: Mapping[str, str]
     outer: _Block | None = None
     given: str = ""
-    """What the graph is called that the body is given."""
+    """Name of the graph that the body receives."""
     lines: list[str] = field(default_factory=list)
     names: dict[Port, str] = field(default_factory=dict)
 
@@ -94,7 +94,7 @@ class _Block:
     # Values
 
     def value(self, port: Port) -> str:
-        """A value as text; what is used more than once is made, and named, before."""
+        """A value as text; values used more than once are assigned to a name first."""
         if port in self.names:
             return self.names[port]
         if port.node == self.scope:
@@ -115,9 +115,9 @@ class _Block:
         return self.names[port]
 
     def call(self, node: Node) -> str:
-        """A node as a method of its first input, or as a function where it has none."""
+        """A node as a method of its first input, or as a function without inputs."""
         if isinstance(node, Source):
-            raise NotWritableError(f"{node.id} reads beside another reader")
+            raise NotWritableError(f"{node.id} reads in addition to another reader")
         if node.op == "subscript":
             index = index_text(parse_index(str(node.args["index"])))
             return f"{self.operand(node.inputs['data'])}[{index}]"
@@ -139,18 +139,18 @@ class _Block:
         return self.operand(node.inputs[first]) + method_call(node.op, self.arguments(node, others))
 
     def operand(self, port: Port) -> str:
-        """A value beside a sign, or before a point."""
+        """A value as an operand, or before a dot."""
         text = self.value(port)
         node = self.nodes.get(port.node)
         signed = node is not None and (node.op == "math.neg" or _has_sign(node))
         return f"({text})" if signed and port not in self.names else text
 
     def arguments(self, node: Node, places: Sequence[str]) -> list[str]:
-        """What stands between the brackets, ``places`` by position."""
+        """Text between the parentheses, ``places`` by position."""
         spec = self.catalog[node.op]
         written = [self.value(node.inputs[name]) for name in places]
         written += [f"{name}={literal(value)}" for name, value in node.args.items()]
-        order = list(self.nodes)  # the draws are made in the order in which they stand
+        order = list(self.nodes)  # generators are created in the order in which they appear
         linked = sorted(
             (name for name in node.inputs if name in spec.args),
             key=lambda name: order.index(fed) if (fed := node.inputs[name].node) in order else -1,
@@ -181,7 +181,7 @@ class _Block:
         return method_call(method, self.arguments(node, others))
 
     def is_step(self, node: Node) -> bool:
-        """Whether a method of a graph makes it: what gives one image."""
+        """Whether a graph method creates it: it outputs one image."""
         ports = output_ports(node, self.catalog[node.op])
         if len(ports) != 1 or not (node.bodies or named_in_calls(node)):
             return False
@@ -189,7 +189,7 @@ class _Block:
         return port_kind(within, self.catalog, ports[0]) in ("image", "mask")
 
     def chain(self, start: Port, ends: Sequence[Port]) -> list[Node]:
-        """The nodes from ``start`` on that every end has come through, as far as methods go."""
+        """The nodes after ``start`` common to all ends, as far as methods exist."""
         ways = []
         for port in ends:
             way: list[Node] = []
@@ -210,7 +210,7 @@ class _Block:
         return common
 
     def run(self, head: str, flow: str, start: Port, nodes: Sequence[Node], last: str) -> str:
-        """The text of the chain; a part that is used elsewhere too is named after its node."""
+        """The text of the chain; parts that are also used elsewhere are named after their node."""
         calls: list[str] = []
         at, more = start, self.uses[start] - (1 if nodes else 0)
         for index, node in enumerate([*nodes, None]):
@@ -239,7 +239,7 @@ class _Block:
         if len(graph.sources) != 1 or not graph.sources[0].kind:
             count = len(graph.sources)
             raise NotWritableError(
-                f"{graph.sources[0].id} is told its data by its own arguments"
+                f"{graph.sources[0].id} names its data in its own arguments"
                 if count == 1
                 else f"it has {count} readers"
             )
@@ -286,7 +286,7 @@ class _Block:
         return self.lines
 
     def option(self, block: Node, name: str) -> str:
-        """A body of a block as a function: a lambda, or one with statements before."""
+        """A body of a block as a function: a lambda, or one with preceding statements."""
         scope, taken = block.scope(name), _taken(block)
         depth = scope_depth(self.graph, scope)
         head = _ONE_IMAGE if depth == 1 else f"{_ONE_IMAGE}{depth}"
@@ -294,9 +294,7 @@ class _Block:
         inner = _Block(self.graph, self.catalog, scope, self.spelled, self.data, self, head)
         inner.names[start] = f"{head}.{taken}"
         if set(inner.body.outputs) != {taken} or inner.body.title:
-            raise NotWritableError(
-                f"{block.id} gives more than one value, or its bodies have titles"
-            )
+            raise NotWritableError(f"{block.id} has more than one output, or titled bodies")
         end = inner.body.outputs[taken]
         nodes = inner.chain(start, [end])
         through = nodes and output_ports(nodes[-1], self.catalog[nodes[-1].op])[0] == end
@@ -315,12 +313,14 @@ class _Block:
         """A block as a method of the graph."""
         options = {name: self.option(node, name) for name in node.bodies}
         if node.op not in KINDS:
-            raise NotWritableError(f"{node.id} is {node.op}, which no method makes")
+            raise NotWritableError(f"{node.id} is {node.op}, which no method creates")
         kind = KINDS[node.op]
         control = node.inputs.get(kind.control)
         made = kind.call(node, self.own_generator(kind, node, control) if control else None)
         if made is None:
-            raise NotWritableError(f"{node.id} is decided by {control}, not by a draw of its own")
+            raise NotWritableError(
+                f"{node.id} is decided by {control}, not by a generator of its own"
+            )
         first = [
             self.value(each) if isinstance(each, Port) else literal(each) for each in made.first
         ]
@@ -329,14 +329,14 @@ class _Block:
         return method_call(made.method, [*first, *bodies, *more])
 
     def own_generator(self, kind: BlockKind, block: Node, port: Port) -> Mapping[str, Value] | None:
-        """The arguments of the generator that decides, if the method makes such a one itself."""
+        """The arguments of the deciding generator, if the method creates such a one itself."""
         node = self.nodes.get(port.node)
         if node is None or node.op != kind.random_op or node.inputs or self.uses[port] > 1:
             return None
         if node.device:
             return None
         if kind is IF and {node.id} & {*self.spelled.names, *self.spelled.seeds}:
-            return None  # if_else takes a generator with any id and seed
+            return None  # if_else accepts a generator with any id and seed
         start = new_node(Graph(), self.catalog, node.op).args
         return node.args if node.args == {**start, **kind.random_args(block, node.args)} else None
 
@@ -354,28 +354,28 @@ def scope_depth(graph: Graph, scope: str) -> int:
 
 
 def _require_plain(node: Node, catalog: Catalog) -> None:
-    """Raise NotWritableError for what no call makes; all that is written is a name or a literal."""
+    """Raise NotWritableError for what no call creates; only names and literals are written."""
     spec = catalog.find(node.op)
     if spec is None or (spec.unusable and not spec.bodies):
-        raise NotWritableError(f"{node.id} is {node.op}, which no method makes")
+        raise NotWritableError(f"{node.id} is {node.op}, which no method creates")
     known = {*spec.args, *node.inputs} if spec.bodies else {*spec.args}
     if not known >= {*node.args}:
-        raise NotWritableError(f"{node.id} has an argument that {node.op} does not take")
+        raise NotWritableError(f"{node.id} has an argument that {node.op} does not have")
     given = (name for body in node.bodies.values() for name in body.outputs)
     functions = (f"{node.id}_{name}" for name in node.bodies)  # a body may be called ``else``
     _require_names([node.id, *node.args, *node.inputs, *functions, *given])
     if not isinstance(node.seed, int | None):
-        raise NotWritableError(f"{node.id} has a seed that is no number")
+        raise NotWritableError(f"{node.id} has a seed that is not a number")
 
 
 def _require_names(names: Iterable[str]) -> None:
     odd = [name for name in names if not is_name(name)]
     if odd:
-        raise NotWritableError(f"{odd[0]!r} is no name that code can give")
+        raise NotWritableError(f"{odd[0]!r} is not a valid name in code")
 
 
 def _has_sign(node: Node) -> bool:
-    """Whether a node is what Python's arithmetic of values and numbers makes."""
+    """Whether a node comes from Python arithmetic of values and numbers."""
     if node.op.removeprefix("math.") not in _SIGNS or "data" not in node.inputs:
         return False
     if {"data", "other"} == {*node.inputs}:
@@ -388,7 +388,7 @@ def _has_sign(node: Node) -> bool:
 
 
 def _own_inputs(node: Node, spec: OpSpec) -> tuple[str, ...]:
-    """The ports that a block itself reads: its control input and its image."""
+    """Ports that a block itself reads: its control input and its image."""
     return (*(port.name for port in spec.inputs), *spec.args, _taken(node))
 
 
@@ -397,30 +397,32 @@ def _taken(node: Node) -> str:
     first = next(iter(node.bodies.values()))
     given = list(first.outputs)
     if len(given) != 1 or given[0] not in node.inputs:
-        raise NotWritableError(f"{node.id} does not give one value that it takes in")
+        raise NotWritableError(
+            f"{node.id} does not output exactly one value that it also has as an input"
+        )
     return given[0]
 
 
 def _places(node: Node, spec: OpSpec) -> list[str]:
-    """The inputs of a node that are given by position, in order."""
+    """The inputs of a node that are passed by position, in order."""
     named = [spec.input(index).name for index in range(len(node.inputs))]
     found = [name for name in named if name in node.inputs and name not in spec.args]
     if {*found} != {name for name in node.inputs if name not in spec.args}:
-        raise NotWritableError(f"{node.id} is fed in a way that no call has")
+        raise NotWritableError(f"{node.id} has inputs that no call can have")
     return found
 
 
 def order_of(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Nodes in an order that is the same for any order that they stand in."""
+    """A canonical order of nodes."""
     return running_order(tuple(sorted(nodes, key=lambda node: node.id)))[0]
 
 
 WIDTH = 96
-"""Letters of a line; a call's own is shorter, for it may stand indented."""
+"""Maximum line length; that of calls is shorter because of indentation."""
 
 
 def literal(value: Value) -> str:
-    """A value of an argument as Python writes it."""
+    """An argument value as Python source."""
     if isinstance(value, float) and not math.isfinite(value):
         return f"float({str(value)!r})"
     if isinstance(value, tuple):
@@ -431,7 +433,7 @@ def literal(value: Value) -> str:
 
 
 def whole_weights(p: Value) -> str:
-    """Small whole numbers that give these shares, where there are some."""
+    """Small integers in these proportions, if possible."""
     if not isinstance(p, tuple):
         return literal(p)
     numbers = [float(share) for share in p if isinstance(share, int | float)]
@@ -444,7 +446,7 @@ def whole_weights(p: Value) -> str:
 
 
 def method_call(name: str, arguments: Sequence[str]) -> str:
-    """``.name(arguments)``, an argument a line where it is long."""
+    """``.name(arguments)``, with one argument per line if it is long."""
     text = f".{name}({', '.join(arguments)})"
     if len(text) <= WIDTH - 8 and "\n" not in text:
         return text
@@ -452,7 +454,7 @@ def method_call(name: str, arguments: Sequence[str]) -> str:
 
 
 def statement(name: str, head: str, calls: Sequence[str]) -> str:
-    """``name = head.call().call()``, a call a line where it is long."""
+    """``name = head.call().call()``, with one call per line if it is long."""
     line = f"{name} = {head}{''.join(calls)}"
     if len(calls) < 2 or (len(line) <= WIDTH and len(calls) < 4 and "\n" not in line):
         return line
@@ -460,7 +462,7 @@ def statement(name: str, head: str, calls: Sequence[str]) -> str:
 
 
 def settings_calls(graph: Graph) -> list[str]:
-    """Name and settings, as far as they are not those of any graph."""
+    """Calls for name and settings that differ from the defaults."""
     calls = []
     if graph.name != Graph().name or graph.about:
         about = [pformat(graph.about, WIDTH)] if graph.about else []

@@ -24,8 +24,8 @@ from workbench.graph.model.ports import output_ports
 class NodeHandle:
     """A node of a graph by its id: ``graph["rotate"]``.
 
-    Its arguments are attributes: values, or the node that draws them. Changes give a new graph.
-    ``graph["rotat"]`` raises GraphEditError, an unknown argument AttributeError::
+    Its arguments are attributes: values, or the node that generates them. Changes return a new
+    graph. ``graph["rotat"]`` raises GraphEditError, an unknown argument AttributeError::
 
         assert graph["rotate"].angle == 5
         turned = graph["rotate"].set(angle=wb.random.uniform(range=(-10, 10)))
@@ -60,7 +60,7 @@ class NodeHandle:
 
     @property
     def output(self) -> DataNode:
-        """What it gives. Raises GraphEditError where that is not one value.
+        """Its output. Raises GraphEditError if there is not exactly one.
 
         ::
 
@@ -69,13 +69,13 @@ class NodeHandle:
         given = self.outputs
         if len(given) != 1:
             raise GraphEditError(
-                f"{self._id} gives {', '.join(given) or 'nothing'}. Take one: outputs[name]."
+                f"{self._id} outputs {', '.join(given) or 'nothing'}. Select one: outputs[name]."
             )
         return next(iter(given.values()))
 
     @property
     def outputs(self) -> dict[str, DataNode]:
-        """What it gives, by name.
+        """Its outputs by name.
 
         ::
 
@@ -87,10 +87,10 @@ class NodeHandle:
 
     @checked()
     def set(self, **arguments: Any) -> Graph:
-        """The graph with other arguments of this node: values, or what a node gives.
+        """The graph with other arguments of this node: values, or outputs of nodes.
 
-        Of one that draws ``seed`` is one of them. Raises GraphEditError for an argument that it has
-        not, with the nearest name, and GraphFaultsError for a value that it cannot take.
+        Random nodes also have ``seed``. Raises GraphEditError for an unknown argument, with the
+        nearest name, and GraphFaultsError for an unsupported value.
 
         ::
 
@@ -105,13 +105,13 @@ class NodeHandle:
                 graph = set_arg(graph, catalog, self._id, name, plain_value(value))
                 continue
             if name not in catalog[self.node.op].args:
-                graph = set_arg(graph, catalog, self._id, name, 0)  # tells the nearest name
+                graph = set_arg(graph, catalog, self._id, name, 0)  # raises with the nearest name
             inside = graph.at_scope(graph.scope_of(self._id))
             inside, port = joined(inside, catalog, value, name)
             is_new = not graph.whole.has(port.node)
             graph = connect(_before(inside, self._id, port), catalog, port, self._id, name).whole
             named = port.node.rstrip("_0123456789") == name
-            if is_new and named and free_id(graph, name) == name:  # the draw before is gone
+            if is_new and named and free_id(graph, name) == name:  # the former generator is gone
                 graph = rename_node(graph, port.node, name)
         faults = [f for f in check_graph(graph.whole, catalog) if f.node == self._id]
         if faults:
@@ -119,9 +119,9 @@ class NodeHandle:
         return graph
 
     def reset(self, *names: str) -> Graph:
-        """The graph with these arguments, or all, as a new node has them.
+        """The graph with these arguments, or all, reset to those of a new node.
 
-        Raises GraphEditError for an argument that it has not.
+        Raises GraphEditError for an unknown argument.
 
         ::
 
@@ -129,13 +129,13 @@ class NodeHandle:
         """
         graph, catalog = self._graph, load_catalog()
         if unknown := [name for name in names if name not in catalog[self.node.op].args]:
-            set_arg(graph, catalog, self._id, unknown[0], 0)  # tells the nearest name
+            set_arg(graph, catalog, self._id, unknown[0], 0)  # raises with the nearest name
         for name in names or tuple(self.node.args):
             graph = reset_arg(graph, catalog, self._id, name)
         return graph
 
     def remove(self) -> Graph:
-        """The graph without this node: what fed it feeds what it fed.
+        """The graph without this node: its consumers use its input.
 
         ::
 
@@ -147,7 +147,7 @@ class NodeHandle:
 
     @checked(muted=FLAG)
     def mute(self, muted: bool = True) -> Graph:
-        """The graph in which this node is left out of what runs, or is not any more.
+        """The graph with this node muted (excluded from runs), or unmuted.
 
         ::
 
@@ -157,7 +157,7 @@ class NodeHandle:
 
     @checked(new_id=TEXT)
     def rename(self, new_id: str) -> Graph:
-        """The graph in which this node has another id. Raises GraphEditError for a taken one.
+        """The graph with another id of this node. Raises GraphEditError if the id is taken.
 
         ::
 
@@ -186,7 +186,7 @@ class NodeHandle:
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_"):
             raise GraphEditError(
-                f"A graph stays as it is. Take the one that set gives: "
+                "A graph is immutable. Use the result of set: "
                 f"graph[{self._id!r}].set({name}={value!r})."
             )
         super().__setattr__(name, value)
@@ -206,11 +206,13 @@ def _text(value: Value) -> str:
 
 
 def _before(graph: Graph, node_id: str, port: Port) -> Graph:
-    """The graph in which what gives a port stands before a node, as a person would write it."""
+    """The graph with the node of a port before another node, as a person would write it."""
     if not graph.has(port.node) or graph.scope_of(port.node) != graph.scope_of(node_id):
         return graph
     if port.node == node_id:
-        raise GraphEditError(f"{node_id} cannot be fed by itself. Give what an earlier node gives.")
+        raise GraphEditError(
+            f"{node_id} cannot be its own input. Use an output of an earlier node."
+        )
     order = [node.id for node in graph.nodes]
     if order.index(port.node) < order.index(node_id):
         return graph

@@ -1,6 +1,6 @@
-"""Writes ``operators.pyi``: every operator as a typed method, so that editors and mypy know them.
+"""Writes ``operators.pyi``: all operators as typed methods for editors and mypy.
 
-``python -m workbench.graph.builder.operator_stubs`` writes it from the installed DALI.
+``python -m workbench.graph.builder.operator_stubs`` generates it from the installed DALI.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def stub_text(catalog: Catalog) -> str:
         if not spec.unusable:
             group, _, last = name.rpartition(".")
             groups.setdefault(group, {})[last] = spec
-    for group in list(groups):  # of experimental.readers also experimental
+    for group in list(groups):  # for experimental.readers also experimental
         while group:
             group = group.rpartition(".")[0]
             groups.setdefault(group, {})
@@ -117,7 +117,7 @@ def _settings_lines() -> Iterator[str]:
 
 
 def _reader_lines(catalog: Catalog) -> Iterator[str]:
-    """What ``workbench.read`` passes on: the arguments of every reader, with all their types."""
+    """Arguments of all readers, which ``workbench.read`` passes on, with all their types."""
     known: dict[str, dict[str, None]] = {"seed": {"int": None}}
     for name, spec in sorted(catalog.items()):
         if is_reader(name) and not spec.unusable:
@@ -129,7 +129,7 @@ def _reader_lines(catalog: Catalog) -> Iterator[str]:
 
 
 def _aliases(catalog: Catalog) -> Iterator[str]:
-    """``Literal`` types of DALI's enumerations, as far as arguments accept their members."""
+    """``Literal`` types of DALI's enumerations, limited to members that arguments accept."""
     found = {
         _alias(arg): arg.members
         for spec in catalog.values()
@@ -148,11 +148,11 @@ def _alias(arg: ArgSpec) -> str:
 
 
 _MOST_MEMBERS = {"DataType": 12, "InterpType": 6, "ImageType": 5}
-"""Sets of all members have the enumeration's name, smaller ones their size in it too."""
+"""The set of all members has the enumeration's name; smaller sets have their size appended."""
 
 
 def _type_of(arg: ArgSpec) -> str:
-    """The type of an argument; of one that accepts certain names only, these."""
+    """The type of an argument; a Literal if it accepts certain names only."""
     names = accepted_values(arg)
     if not names:
         return type_text(arg)
@@ -200,7 +200,7 @@ def _method_lines(name: str, spec: OpSpec, result: str = "") -> Iterator[str]:
 
 
 def main() -> None:
-    """Write the stub beside ``operators.py``."""
+    """Write the stub next to ``operators.py``."""
     PATH.write_text(stub_text(load_catalog()), encoding="utf-8")
 
 

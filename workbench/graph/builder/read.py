@@ -1,4 +1,4 @@
-"""A graph that reads: where one in code begins."""
+"""Graphs that read data: the start of a graph in code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ A draw that is used twice is drawn once; two calls draw apart. Raises as ``fn`` 
 fn = Fn()
 """Every operator of DALI as a function: ``fn.cat(a, b, axis=0)``, ``fn.readers.file()``."""
 random: RandomOperators[DataNode] = Fn("random", _RANDOM)  # type: ignore[assignment]  # its group's
-"""The draws among them: ``random.uniform(range=(-10, 10))``."""
+"""The random generators: ``random.uniform(range=(-10, 10))``."""
 
 
 @checked()
@@ -51,15 +51,15 @@ def read(
     label: str | None = None,
     **options: Unpack[ReaderOptions],
 ) -> Graph:
-    """A graph that reads data and gives out what their reader has: images still encoded, labels.
+    """A graph that reads data and outputs those of its reader: encoded images, labels.
 
     Parameters
     ----------
     data:
-        What ``Workbench`` takes: a folder, a file of samples, a list, a frame.
+        Any argument of ``Workbench``: a folder, a file of samples, a list, a data frame.
     path, label:
-        Of a frame or table the columns of the paths or images, and of the labels; ``label=""``:
-        there are none. By default they are found by their names.
+        Columns of a data frame or table with paths or images, and with labels; ``label=""``: no
+        labels. By default they are found by name.
     options:
         Arguments of DALI's reader, such as ``random_shuffle=True``.
 
@@ -67,14 +67,14 @@ def read(
 
         graph = wb.read("photos").decode().resize(size=(224, 224))
 
-    The graph remembers the data for ``Workbench(graph)``; a file of it does not. Raises DataError
-    for what is no data or not there, and GraphEditError for what is no option.
+    The graph remembers the data for ``Workbench(graph)``; a saved file does not. Raises DataError
+    for invalid or missing data, and GraphEditError for an unknown option.
     """
     if path is not None or label is not None:
         data = choose_columns(data, path, label)
     datasets = open_datasets(data)
     if not datasets:
-        raise DataError("read is given no data. Give a folder: wb.read('photos').")
+        raise DataError("read received no data. Pass a folder: wb.read('photos').")
     for each in datasets.values():
         require_dataset(each)
         require_files(each)
@@ -82,7 +82,7 @@ def read(
 
 
 def reading(datasets: Datasets, options: Mapping[str, Any]) -> Graph:
-    """A graph that reads the first of some data, which need not be there."""
+    """A graph that reads the first of some datasets, which need not exist."""
     catalog = load_catalog()
     name, dataset = next(iter(datasets.items()))
     kind = load_source(dataset.kind)

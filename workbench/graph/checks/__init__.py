@@ -1,1 +1,1 @@
-"""Faults and warnings: everything that is wrong with a graph, found without running it."""
+"""Faults and warnings of a graph, found without running it."""

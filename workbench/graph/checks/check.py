@@ -42,12 +42,12 @@ __all__ = [
 
 @checked(graph=GRAPH, catalog=CATALOG)
 def check_graph(graph: Graph, catalog: Catalog | None = None) -> Faults:
-    """Every fault of the graph, those of the whole first, then in the order of the nodes.
+    """Every fault of the graph: those of the whole graph first, then in node order.
 
-    A muted node has none; what muting it brings about elsewhere names it. ``catalog`` is that of
-    the installed DALI by default. The tuple that it gives shows itself as a table in a notebook.
-    ``check_warnings`` returns what does not stop a run but may not be meant. Raises ArgumentError
-    for what is no graph::
+    Muted nodes have none; faults caused elsewhere by muting name the muted node. ``catalog``
+    defaults to that of the installed DALI. The result is a tuple that a notebook shows as a table.
+    ``check_warnings`` returns issues that do not prevent a run. Raises ArgumentError if ``graph``
+    is not a graph::
 
         assert not wb.check_graph(graph)
     """
@@ -56,19 +56,19 @@ def check_graph(graph: Graph, catalog: Catalog | None = None) -> Faults:
 
 
 def all_faults(typed: TypedGraph) -> tuple[Fault, ...]:
-    """What ``check_graph`` returns, of a graph of which types and devices may be known."""
+    """``check_graph`` for a graph whose types and devices may be known already."""
     return checked_faults(typed.of(without_muted(typed.graph, typed.catalog)), typed.graph)
 
 
 def stopping_faults(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
-    """The faults because of which a graph cannot run: not those of nodes that are loose."""
+    """The faults that prevent a graph from running: not those of loose nodes."""
     return checked_faults(TypedGraph(active_graph(graph, catalog), catalog), graph)
 
 
 def checked_faults(part: TypedGraph, graph: Graph) -> tuple[Fault, ...]:
-    """The faults of what is left of a graph without its muted nodes.
+    """The faults of a graph without its muted nodes.
 
-    Those that muting has brought about are in other words.
+    Faults caused by muting are reworded.
     """
     faults = _faults_of(part)
     muted = muted_nodes(graph)
@@ -79,7 +79,7 @@ def checked_faults(part: TypedGraph, graph: Graph) -> tuple[Fault, ...]:
 
 
 def _by_muting(fault: Fault, graph: Graph) -> Fault:
-    """A fault that is there because a node is muted: one before its node, else the first."""
+    """A fault caused by a muted node: one before its node, else the first."""
     muted = muted_nodes(graph)
     ports = [Port(fault.node, "")]
     if fault.code == "output_source" and fault.about in graph.outputs:
@@ -116,19 +116,19 @@ def _faults_of(typed: TypedGraph) -> tuple[Fault, ...]:
         faults += input_faults(typed, node, spec)
         faults += type_faults(node, spec, devices, flows)
         if node.op == NORMALIZES:
-            # Inserted with constants for three channels, also behind grey images.
+            # Inserted with constants for three channels, even after grey images.
             inserted = {name for name, arg in spec.args.items() if node.args.get(name) == arg.start}
             found = per_channel_faults(node, spec, flows)
             faults += [fault for fault in found if fault.arg not in inserted]
         if spec.follows:
             faults += follower_faults(typed.at_scope(graph.scope_of(node.id)), node)
-    if not faults:  # geometry needs a graph whose nodes and edges are sound
+    if not faults:  # geometry requires valid nodes and edges
         faults += unmoved_faults(typed)
     return tuple(faults)
 
 
 def require_sound(graph: Graph, catalog: Catalog) -> None:
-    """Raise GraphFaultsError with every fault that stops the graph, if there is one."""
+    """Raise GraphFaultsError with all faults that prevent a run, if there are any."""
     faults = stopping_faults(graph, catalog)
     if faults:
         raise GraphFaultsError(faults)
@@ -144,14 +144,14 @@ def _unusable(node: Node, spec: OpSpec) -> Fault:
     return Fault(
         node.id,
         "",
-        f"it stands for {call or 'code'}{where}, which the graph cannot hold{reason}",
-        "Put operators of the graph in its place, or remove it.",
+        f"it represents {call or 'code'}{where}, which the graph cannot contain{reason}",
+        "Replace it with operators of the graph, or remove it.",
         "unusable_op",
     )
 
 
 def _line(value: Value | None) -> str:
-    """The first line of a text, short, without a full stop."""
+    """The first line of a text, shortened, without a full stop."""
     text = next(iter(str(value or "").strip().splitlines()), "").rstrip(" .")
     return shortened(text, 100)
 
@@ -179,7 +179,7 @@ def _whole(typed: TypedGraph) -> Iterator[Fault]:
             words = "the id is not a Python name"
             yield Fault(node_id, "", words, "Use letters, digits and '_' only.", "bad_id")
     yield from _outputs(typed)
-    # An opaque node may stand for what reads, and has a fault of its own.
+    # An opaque node may represent a reader, and has a fault of its own.
     if not graph.sources and not any(node.op in OPAQUE for node in graph.nodes):
         yield Fault(
             "", "", "nothing reads images", "Add a reader, for example readers.file.", "no_reader"
@@ -200,9 +200,7 @@ def _whole(typed: TypedGraph) -> Iterator[Fault]:
 def _outputs(typed: TypedGraph) -> Iterator[Fault]:
     graph = typed.graph
     if not graph.outputs:
-        yield Fault(
-            "", "", "the graph gives nothing out", "Name at least one output.", "no_outputs"
-        )
+        yield Fault("", "", "the graph has no outputs", "Add at least one output.", "no_outputs")
     for name, port in graph.outputs.items():
         if not is_name(name):
             words = f"the output name {name!r} is not a Python name"

@@ -1,4 +1,4 @@
-"""Faults of blocks: what their bodies take in and give, and whether that goes together."""
+"""Faults of blocks: inputs and outputs of their bodies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.graph.types.tensor_type import TensorType
 from workbench.graph.types.typed_graph import TypedGraph
 
 COLOURS = {1: "GRAY", 3: "RGB"}
-"""Channels -> what images of so many are taken for."""
+"""Channels -> colour space assumed for such images."""
 
 
 def block_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]:
@@ -64,13 +64,13 @@ def _too_many_turns(node: Node, graph: Graph) -> Iterator[Fault]:
 
 
 def _control(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """What decides must be one number for each sample, of any type: all but 0 count as true."""
+    """A condition must be one number per sample, of any type: all but 0 count as true."""
     source = node.inputs.get(name)
     found = types.get(source) if source is not None else None
     if found is not None and found.shape:
         axes = f"{len(found.shape)} axes" if len(found.shape) > 1 else "1 axis"
-        words = f"{source} gives an array of {axes}, and one number decides for each sample"
-        remedy = "Take one of its numbers with subscript, or make one of them with reductions."
+        words = f"{source} outputs an array of {axes}, but one number per sample decides"
+        remedy = "Select one of its numbers with subscript, or reduce it to one with reductions."
         yield Fault(node.id, name, words, remedy, "control")
 
 
@@ -80,7 +80,7 @@ def _body(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iterator[Fa
     for taken in body.inputs:
         if taken in controls or taken not in node.inputs:
             words = "decides what runs" if taken in controls else "is fed by nothing"
-            remedy = f"Connect a node to {taken} of {node.id}, or take it out of {scope}."
+            remedy = f"Connect a node to {taken} of {node.id}, or remove it from {scope}."
             words = f"{scope} takes in {taken}, which {words}"
             yield Fault(node.id, taken, words, remedy, "unfed", scope)
         if not is_name(taken):
@@ -90,7 +90,7 @@ def _body(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iterator[Fa
     for inner in body.nodes:
         if (found := typed.catalog.find(inner.op)) and found.reads:
             words = f"it is a reader inside {scope}: DALI reads whole batches only"
-            remedy = "Take it out of the block and connect its outputs to the block."
+            remedy = "Move it out of the block and connect its outputs to the block."
             yield Fault(inner.id, "", words, remedy, "bodies")
     for output, port in body.outputs.items():
         problem = port_problem(typed, port, scope)
@@ -107,27 +107,27 @@ def _body(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iterator[Fa
 
 
 def _outputs(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """What the bodies give by one name: DALI merges it into one batch."""
+    """Outputs of the bodies with one name, which DALI merges into one batch."""
     given = dict.fromkeys(name for body in node.bodies.values() for name in body.outputs)
     if not given:
         yield Fault(
-            node.id, "", "its bodies give nothing out", "Name an output in each.", "no_outputs"
+            node.id, "", "its bodies have no outputs", "Add an output to each.", "no_outputs"
         )
     for output in given:
         lacking = [name for name, body in node.bodies.items() if output not in body.outputs]
         others = "the other body does" if len(node.bodies) == 2 else "another body does"
         for scope in map(node.scope, lacking):
-            words = f"{scope} does not give {output}, and {others}"
-            remedy = f"Add {output} to the outputs of every body; an input of {scope} will do."
+            words = f"{scope} has no output {output}, and {others}"
+            remedy = f"Add {output} to the outputs of every body; an input of {scope} is enough."
             yield Fault(node.id, output, words, remedy, "bodies", scope)
         if not (
             spec.consecutive and kind_of(node).may_skip(node)
-        ):  # else each is compared with what stays
+        ):  # else each is compared with the unchanged input
             yield from _unlike(node, output, types)
 
 
 def _unlike(node: Node, output: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """The bodies whose output is not as that of most; of two, not as what the block takes in."""
+    """Bodies whose output differs from most; for two bodies, from the block's input."""
     found = {
         name: given
         for name, body in node.bodies.items()
@@ -177,10 +177,10 @@ def _passed_on(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> It
 def _difference(
     one: TensorType | None, other: TensorType | None
 ) -> tuple[tuple[str, str], str] | None:
-    """What DALI does not merge: other element types, layouts or numbers of axes; and channels.
+    """What DALI cannot merge: element types, layouts or numbers of axes; and channels.
 
-    Of each what it has, and what mends the other. DALI merges images of other numbers of channels,
-    into a batch that nothing which follows takes as one.
+    Returns the value of each, and a fix for the other. DALI merges images with different channel
+    counts, into a batch that later nodes do not accept.
     """
     if one is None or other is None:
         return None

@@ -30,7 +30,7 @@ _DECODE = "Decode it first: put decoders.image between them, or call .decode() i
 
 
 def port_problem(typed: TypedGraph, port: Port, scope: str = "") -> tuple[str, str] | None:
-    """What is wrong with a source that feeds something in ``scope``, and the remedy, or None."""
+    """Why a source cannot feed something in ``scope``, with a fix, or None."""
     graph = typed.graph
     if not graph.has(port.node):
         return _body_input_problem(port, graph, scope)
@@ -57,14 +57,14 @@ def _body_input_problem(port: Port, graph: Graph, scope: str) -> tuple[str, str]
             words = f"which only the nodes of {port.node} have"
         return words, "Connect it to a node that stands beside it."
     block, _, name = scope.rpartition(".")
-    taken = graph.node(block).bodies.get(name, Body()).inputs  # none where two have one id
+    taken = graph.node(block).bodies.get(name, Body()).inputs  # none if two have the same id
     if port.output not in taken:
         return f"but {scope} takes in {', '.join(taken) or 'nothing'}", "Choose one of these."
     return None
 
 
 def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
-    """What is wrong with values, with what goes with what, and with the seed."""
+    """Faults of values, combinations of arguments, and the seed."""
     for name, value in node.args.items():
         if name not in spec.args:
             near = nearest_arguments(name, spec.args)
@@ -73,7 +73,11 @@ def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
             continue
         if name in node.inputs:
             yield Fault(
-                node.id, name, "it has a value and a link", "Keep one of them.", "value_and_link"
+                node.id,
+                name,
+                ("it has both a value and a link"),
+                "Keep one of them.",
+                "value_and_link",
             )
         found = value_fault(spec.args[name], value)
         if found:
@@ -141,7 +145,7 @@ _EXTENTS = {
 
 
 def _constants(node: Node, spec: OpSpec) -> Iterator[Fault]:
-    """Constants of arithmetic that do not fit into their element type."""
+    """Constants of arithmetic that exceed their element type."""
     arg = spec.args.get("constant_type")
     dtype = node.args.get("constant_type", arg.default) if arg else None
     if arg is None or dtype not in arg.members or str(dtype).startswith("FLOAT"):
@@ -154,7 +158,7 @@ def _constants(node: Node, spec: OpSpec) -> Iterator[Fault]:
         if value != int(value) or not low <= value <= high:
             words = f"{value} is no {dtype}"
             remedy = (
-                f"Give a whole number from {low} to {high}, or choose another type of the "
+                f"Use an integer from {low} to {high}, or choose another type of the "
                 "constant, for example FLOAT."
             )
             yield Fault(node.id, name, words, remedy, "constant", str(dtype))
@@ -167,15 +171,15 @@ def _seed(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
         yield Fault(
             node.id,
             "seed",
-            f"{node.op} draws, and its seed is {node.seed}",
-            f"Give it one from 0 to {LARGEST_SEED} that no other node has, for example "
+            f"{node.op} is random, and its seed is {node.seed}",
+            f"Use one from 0 to {LARGEST_SEED} that no other node has, for example "
             f"{free_seed(graph)}.",
             "seed",
         )
 
 
 def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]:
-    """What is wrong with the edges that lead into a node, and which are lacking."""
+    """Faults of the edges into a node, and missing edges."""
     ports = positional_ports(node, spec)
     scope = typed.graph.scope_of(node.id)
     for name, source in node.inputs.items():
@@ -208,13 +212,13 @@ def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
 
 
 _TOLERANCE = 1e-4
-"""How far from 1 DALI lets probabilities sum up."""
+"""Deviation from 1 that DALI allows for the sum of probabilities."""
 _MOST_REPEATED = 10**9
-"""A population of which the sum of probabilities is still a number."""
+"""Population size up to which the sum of probabilities is still a number."""
 
 
 def weight_faults(node: Node) -> Iterator[Fault]:
-    """Another number of probabilities than of numbers to choose from, or a sum that is not 1."""
+    """Probabilities whose number does not match the population, or whose sum is not 1."""
     given, population = node.args.get("p"), node.args.get("population")
     if node.op != "random.choice" or given is None or "p" in node.inputs:
         return
@@ -230,20 +234,20 @@ def weight_faults(node: Node) -> Iterator[Fault]:
         words = f"it has {len(numbers)} probabilities for {population} numbers to choose from"
         yield Fault(node.id, "p", words, f"Give {population}.", "value")
     elif not abs(total - 1) < _TOLERANCE:
-        words = f"the probabilities sum up to {total:.6g}"
-        yield Fault(node.id, "p", words, "Give some that sum up to 1.", "value")
+        words = f"the probabilities add up to {total:.6g}"
+        yield Fault(node.id, "p", words, "Use probabilities that add up to 1.", "value")
 
 
-# Faults of automatic augmentation: arguments that do not go together.
+# Faults of automatic augmentation: incompatible arguments.
 
 _MADE_TWICE = {"brightness", "contrast"}
-"""Augmentations that DALI 2.4 cannot build beside each other on the GPU from fixed magnitudes."""
+"""Augmentations that DALI 2.4 cannot build together on the GPU from fixed magnitudes."""
 
 
 def auto_augment_faults(node: Node, spec: OpSpec, on_gpu: bool) -> Iterator[Fault]:
-    """What DALI would refuse of one call, beyond what each argument takes by itself.
+    """What DALI would reject in one call, beyond the range of each argument.
 
-    ``on_gpu`` says whether its images are there.
+    ``on_gpu`` is whether its images are on the GPU.
     """
     yield from _magnitude(node, spec)
     yield from _left_out(node)
@@ -279,7 +283,7 @@ def _magnitude(node: Node, spec: OpSpec) -> Iterator[Fault]:
 
 def _left_out(node: Node) -> Iterator[Fault]:
     excluded = node.args.get("excluded")
-    if isinstance(excluded, str):  # DALI would take its letters
+    if isinstance(excluded, str):  # DALI would iterate over its letters
         found = f"{excluded[:40]!r} is a text, not a list of texts"
         yield Fault(node.id, "excluded", found, "Give a list of names.", "value")
     names = excluded if isinstance(excluded, tuple) else ()
@@ -298,7 +302,7 @@ def _left_out(node: Node) -> Iterator[Fault]:
 
 
 def _fixed_magnitudes(node: Node) -> Iterator[Fault]:
-    """``OpSpec's input "__Split[1]" not found``, says DALI; on the CPU it builds them."""
+    """DALI says ``OpSpec's input "__Split[1]" not found``; it builds them on the CPU."""
     excluded = node.args.get("excluded") or ()
     left_out = set(excluded) if isinstance(excluded, tuple) else set()
     if node.args.get("monotonic_mag") is False and not _MADE_TWICE & left_out:

@@ -1,4 +1,4 @@
-"""Faults of what flows into a node: the side it lies on, its layout, channels and element type."""
+"""Faults of a node's inputs: device, layout, channels and element type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workbench.graph.types.tensor_type import (
 
 _ORDER = "output_layout"
 NORMALIZES = "crop_mirror_normalize"
-"""The operator with numbers of which each is for a channel."""
+"""The operator with per-channel numbers."""
 
 
 def type_faults(
@@ -77,15 +77,15 @@ def _elements(node: Node, arg: ArgSpec, source: Port, flow: TensorType) -> Itera
     if arg.dtypes and flow.dtype is not None and flow.dtype not in arg.dtypes:
         wanted = _usual(arg.dtypes)
         words = (
-            f"it takes {_noun(wanted)} ({' or '.join(arg.dtypes)}) and {source} gives "
-            f"{_noun(flow.dtype)} ({flow.dtype})"
+            f"it accepts {_noun(wanted)} ({' or '.join(arg.dtypes)}), but {source} "
+            f"outputs {_noun(flow.dtype)} ({flow.dtype})"
         )
-        remedy = f"Put a cast to {wanted} between them."
+        remedy = f"Insert a cast to {wanted} between them."
         yield Fault(node.id, arg.name, words, remedy, "arg_dtype", wanted)
 
 
 def _usual(dtypes: Sequence[str]) -> str:
-    """The type to cast to, where several will do."""
+    """The type to cast to, if several are accepted."""
     return next((dtype for dtype in ("FLOAT", "INT32") if dtype in dtypes), dtypes[0])
 
 
@@ -104,19 +104,19 @@ def _input(node: Node, spec: OpSpec, name: str, flow: TensorType) -> Iterator[Fa
     if port.dtypes and flow.dtype is not None and flow.dtype not in port.dtypes:
         wanted = _usual(port.dtypes)
         words = f"it takes numbers of type {' or '.join(port.dtypes)} and is fed {flow.dtype}"
-        yield Fault(node.id, name, words, f"Put a cast to {wanted} before it.", "dtype", wanted)
+        yield Fault(node.id, name, words, f"Insert a cast to {wanted} before it.", "dtype", wanted)
     if port.layouts and flow.layout is not None:
         yield from _layout(node, name, port.layouts, flow)
 
 
 def _first(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> TensorType:
-    """What flows into the first input; nothing is known of it where nothing feeds that."""
+    """Type of the first input; unknown if unconnected."""
     source = node.inputs.get(spec.inputs[0].name) if spec.inputs else None
     return flows.get(source, TensorType()) if source is not None else TensorType()
 
 
 def _same_dtype(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Inputs of one group that are fed different element types."""
+    """Inputs of one group with different element types."""
     further = [name for name in node.inputs if name not in spec.args]
     further = further[len(spec.inputs) :] if spec.max_inputs > len(spec.inputs) else []
     for group in spec.same_dtype:
@@ -131,12 +131,12 @@ def _same_dtype(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> I
                     f"{fed[name]} gives {dtype}, and {first} is fed {wanted}: {node.op} takes one "
                     "type for both"
                 )
-                remedy = f"Put a cast to {wanted} before it."
+                remedy = f"Insert a cast to {wanted} before it."
                 yield Fault(node.id, name, words, remedy, "same_dtype", wanted)
 
 
 def _volumes(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Lists with an element for each axis of a volume, where pictures flow in, or the reverse."""
+    """Lists sized for volumes used with images, or the reverse."""
     layout = _first(node, spec, flows).layout
     for arg in spec.args.values() if layout else ():
         value = node.args.get(arg.name)
@@ -185,13 +185,13 @@ def _axes(layout: str) -> str:
 
 
 def _relayout(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """An order of axes that are not those of the input."""
+    """A transposition that does not match the input's axes."""
     found = _first(node, spec, flows).layout
     wanted = node.args.get(_ORDER, spec.args[_ORDER].default)
     if not found or not isinstance(wanted, str) or sorted(found) == sorted(wanted):
         return
     if not any(_matches(found, layout) for layout in spec.inputs[0].layouts):
-        return  # it is told already that it cannot take this
+        return  # its layout fault is already reported
     words = f"{wanted} ({_axes(wanted)}) is no order of {found} ({_axes(found)}), which it is fed"
     yield Fault(node.id, _ORDER, words, f"Choose an order of {_axes(found)}.", "relayout", found)
 
@@ -210,10 +210,11 @@ def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
 def per_channel_faults(
     node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]
 ) -> Iterator[Fault]:
-    """Of ``NORMALIZES``: a mean or deviation with neither one element nor one for each channel.
+    """For ``NORMALIZES``: a mean or deviation with neither one element nor one per channel.
 
-    Not of ``type_faults``: the operator is inserted with values for three, also behind grey images.
-    Where channels are padded, DALI (2.4) takes some such numbers: there it decides.
+    Separate from ``type_faults``: the operator is inserted with values for three channels, even
+    after grey images. If channels are padded, DALI (2.4) accepts some other lengths and decides
+    itself.
     """
     found = _first(node, spec, flows).channels
     if found is None or "pad_output" in node.inputs or node.args.get("pad_output"):
@@ -231,19 +232,19 @@ def per_channel_faults(
 
 
 def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Operands of arithmetic that DALI cannot calculate with, or not together."""
+    """Operands of arithmetic that DALI does not support, or not together."""
     fed = {name: flows.get(source, TensorType()) for name, source in node.inputs.items()}
     call = TypedCall(node, spec, fed)
     found = [flow for flow in operand_types(call) if spec.outputs[0].gives.dtype]
     if spec.name in _NO_TRUTH and all(flow.dtype == "BOOL" for flow in found):
         words = f"{node.op} does not calculate with truth values alone"
-        yield Fault(node.id, "data", words, "Put a cast to UINT8 before it.", "dtype", "UINT8")
+        yield Fault(node.id, "data", words, "Insert a cast to UINT8 before it.", "dtype", "UINT8")
     allowed = spec.inputs[0].dtypes
     for name, flow in fed.items():
         if name in spec.args and flow.dtype is not None and flow.dtype not in allowed:
             wanted = "FLOAT" if "FLOAT" in allowed else "INT32"
             words = f"DALI does not calculate {node.op} with {flow.dtype}"
-            remedy = f"Put a cast to {wanted} between them."
+            remedy = f"Insert a cast to {wanted} between them."
             yield Fault(node.id, name, words, remedy, "arg_dtype", wanted)
     kind = result_type([flow.dtype for flow in found], floating=False)
     if spec.name in _DIVIDES and node.args.get("right") == 0 and kind and "FLOAT" not in kind:
@@ -253,18 +254,18 @@ def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
     try:
         broadcast([flow.shape for flow in found])
     except ValueError as error:
-        words = f"the operands' shapes do not go together: {error}"
-        remedy = "Give them one shape, or 1 along an axis that is to be stretched."
+        words = f"the operands' shapes do not match: {error}"
+        remedy = "Use one shape, or 1 along an axis that is to be broadcast."
         yield Fault(node.id, "", words, remedy, "shapes")
 
 
 def _index(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Places that the data have not got, as far as their shape is known. Ranges are cut there."""
+    """Indices out of range, if the shape is known. Ranges are clipped."""
     flow = _first(node, spec, flows)
     try:
         index = parse_index(str(node.args.get("index", spec.args["index"].default)))
     except ValueError:
-        return  # a fault of its own
+        return  # reported as another fault
     if flow.shape is None:
         return
     if len(index) > len(flow.shape):
@@ -282,7 +283,7 @@ def _index(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterat
                 node.id,
                 "index",
                 f"{item} is beyond {f'the {extent} {named}' if named else there}",
-                f"Give a place from {-extent} to {extent - 1}.",
+                f"Use an index from {-extent} to {extent - 1}.",
                 "index",
                 index_text((*index[:axis], last, *index[axis + 1 :])),
             )
@@ -296,7 +297,7 @@ _NO_TRUTH = frozenset(
         "clamp",
     )
 )
-"""What DALI refuses where every operand is BOOL (tried with DALI 2.4)."""
+"""What DALI rejects if every operand is BOOL (tested with DALI 2.4)."""
 
 
 def _list(devices: tuple[Device, ...]) -> str:

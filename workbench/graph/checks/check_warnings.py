@@ -59,7 +59,7 @@ def check_warnings(
 
 
 def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults:
-    """``check_warnings`` of the part of a graph that runs."""
+    """``check_warnings`` for the running part of a graph."""
     active = typed.graph
     return Faults(
         (
@@ -164,7 +164,7 @@ def _factor(node: Node, top: float) -> float | None:
 
 
 def _range(typed: TypedGraph, port: Port, known: dict[Port, float | None]) -> float | None:
-    """The largest value that pixels of a port can have: 255, 1, or None where it is not known."""
+    """The maximum value of a port's pixels: 255, 1, or None if unknown."""
     if port in known:
         return known[port]
     known[port] = None  # for cycles
@@ -228,7 +228,7 @@ def _rescales(node: Node) -> bool:
 
 
 def _unequal_sizes(typed: TypedGraph) -> Iterator[Fault]:
-    """Arithmetic of two images whose sizes are not known, and which were cut or resized unlike."""
+    """Arithmetic of two images of unknown size that were cropped or resized differently."""
     for node in typed.graph.walk():
         spec = typed.catalog.find(node.op)
         if spec is None or spec.category != "arithmetic":
@@ -247,12 +247,12 @@ def _unequal_sizes(typed: TypedGraph) -> Iterator[Fault]:
 
 
 def _size_of(typed: TypedGraph, port: Port) -> str | None:
-    """What decides the size of an image, the same text for the same size; None if not known."""
+    """What determines the size of an image, with equal texts for equal sizes; None if unknown."""
     graph = typed.graph
     node = graph.node(port.node) if graph.has(port.node) else None
     spec = typed.catalog.find(node.op) if node is not None else None
     if node is None or spec is None or node.bodies or node.op in OWN_CODE or not node.inputs:
-        return None  # a body takes it in, or it is not told
+        return None  # an input of a body, or unknown
     before = next(iter(node.inputs.values()))
     words = spec.outputs[0].gives.shape or ()
     if decodes(spec) and words == ("decoded",):
@@ -274,13 +274,13 @@ def _size_of(typed: TypedGraph, port: Port) -> str | None:
 
 
 _SAME_SIZE = {"input", "recolour", "pad_channels"}
-"""What operators do to the shape that keep an image's height and width."""
+"""Shape effects that keep an image's height and width."""
 _OTHER_SIZE = {"crop", "resize", "resize_axes", "canvas", "pad", "slice", "paste"}
-"""What those do that may change them."""
+"""Shape effects that may change them."""
 
 
 def swapped_side(name: str) -> str:
-    """The name with left and right exchanged; the same name where it has no side."""
+    """The name with left and right swapped; unchanged without a side."""
     other = {"left": "right", "right": "left", "l": "r", "r": "l"}
     return _SIDE.sub(lambda found: other[found[0]], _words(name))
 
@@ -369,10 +369,10 @@ def shuffle_buffer(source: Source) -> int | None:
 
 
 def class_share(labels: Sequence[int], batch_size: int, fill: int) -> float:
-    """Expected classes in a batch, relative to a batch of the same labels in random order.
+    """Expected number of classes in a batch, relative to the same labels in random order.
 
-    Averaged over batches from the beginning to the end; a batch samples the ``fill`` labels around
-    its place.
+    Averaged over batches from the start to the end; a batch samples from the ``fill`` labels around
+    its position.
     """
     usual = _expected(labels, batch_size)
     size = min(max(fill, batch_size), len(labels))
@@ -400,7 +400,7 @@ def enough_fill(labels: Sequence[int], batch_size: int) -> int:
 
 
 def _orientation(graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
-    """Nodes that turn images as EXIF says, or do not, unlike what their annotations are for."""
+    """Nodes that apply or ignore EXIF orientation, unlike what their annotations require."""
     read = used_ports(graph)
     for source in graph.sources:
         found = facts_of(source, facts)
@@ -416,16 +416,16 @@ def _orientation(graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts])
                 continue
             turns = bool(node.args.get("adjust_orientation", True))
             if found.annotated == "stored" and turns:
-                message = f"EXIF turns {number}, whose annotations are for the image as stored"
+                message = f"EXIF rotates {number}, whose annotations are for the image as stored"
                 remedy = "Set adjust_orientation to False."
             elif found.annotated == "upright" and not turns:
                 stay = f"stay{'s' * (found.turned == 1)}"
-                message = f"{number} {stay} as stored, whose annotations are for the turned image"
+                message = f"{number} {stay} as stored, whose annotations are for the rotated image"
                 remedy = "Set adjust_orientation to True."
             elif not found.annotated and "adjust_orientation" not in node.args:
                 message = (
-                    f"EXIF turns or mirrors {number}, and the data do not say whether annotations "
-                    "are for the image before or after that"
+                    f"EXIF rotates or mirrors {number}, and the data do not show whether "
+                    "annotations are for the image before or after that"
                 )
                 remedy = "Look at the preview, and set adjust_orientation to True or False."
             else:
@@ -468,7 +468,7 @@ def _silent(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
 
 
 def _random_functions(graph: Graph) -> Iterator[Fault]:
-    """Functions of the user whose results differ between calls."""
+    """User functions whose results differ between calls."""
     for node in graph.walk():
         if node.op not in OWN_CODE:
             continue
@@ -486,7 +486,7 @@ _LAYOUTS = {"xywh": "xyWH", "ltrb": "xyXY"}
 
 
 def facts_of(source: Node, facts: Mapping[str, DataFacts]) -> DataFacts:
-    """The facts of the data that a source reads; without any for a node that is none."""
+    """Properties of the data that a source reads; empty for other nodes."""
     name = parameter_of(source) if isinstance(source, Source) else None
     return facts.get(name or "", NO_FACTS)
 
@@ -564,7 +564,7 @@ def _layout(graph: Graph, node: Node, port: Port) -> Iterator[Fault]:
 
 
 def _of_headers(facts: DataFacts, count: int, noun: str) -> str:
-    """So many files, of those whose headers were read: ``7 images``."""
+    """Count of files among those whose headers were read: ``7 images``."""
     if facts.headers_read:
         return f"{count:,} of the first {facts.headers_read:,} {noun}s"
     return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -1,7 +1,7 @@
-"""What an ``if`` asks of each sample: a draw, its label, its size, or how a number compares.
+"""Conditions of an ``if`` per sample: random, by label, by size, or a comparison.
 
-A condition is the nodes that a person would write: ``labels[0] == 3`` is a ``subscript`` and a
-``math.eq``. It is read off them here, and ``set_condition`` exchanges them.
+A condition consists of the nodes that a user would write: ``labels[0] == 3`` is a ``subscript`` and
+a ``math.eq``. It is recognised here, and ``set_condition`` replaces these nodes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from workbench.graph.types.shapes import TensorType, infer_types
 from workbench.graph.types.typed_graph import TypedGraph
 
 MOST_CLASSES = 12
-"""Of one condition: each is written out."""
+"""Maximum classes per condition, because each is written out."""
 LARGEST_CLASS = 2**31 - 1
 """Labels are compared as INT32."""
 Comparison = Literal["<", "<=", ">", ">=", "==", "!="]
@@ -39,7 +39,7 @@ COMPARISONS: Mapping[str, str] = {
 }
 _SIGNS = {op: sign for sign, op in COMPARISONS.items()}
 SIDES = {"longer side": "math.max", "shorter side": "math.min", "aspect": "math.truediv"}
-"""The operator that makes one number of two sides; the aspect is width over height."""
+"""The operator that reduces two sides to one number; the aspect is width over height."""
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 
@@ -59,7 +59,7 @@ class LabelIs:
 
 @dataclass(frozen=True, slots=True)
 class SizeIs:
-    """How the size of an image, in pixels, compares; the aspect is width over height."""
+    """Comparison of an image size in pixels; the aspect is width over height."""
 
     measure: Measure = "longer side"
     comparison: Comparison = ">"
@@ -68,7 +68,7 @@ class SizeIs:
 
 @dataclass(frozen=True, slots=True)
 class NumberIs:
-    """How a number of each sample compares with a value."""
+    """Comparison of a number per sample with a value."""
 
     comparison: Comparison = ">"
     value: float = 0.5
@@ -85,9 +85,9 @@ KINDS: Mapping[Kind, type[Condition]] = {
 
 
 def condition_of(typed: TypedGraph, block: Node) -> tuple[Condition, Port | None] | None:
-    """What an ``if`` asks, and of which port of its body; None where that is something else.
+    """The condition of an ``if``, and the port of its body that it uses; None if unknown.
 
-    ``typed`` is the body in which the block stands.
+    ``typed`` is the body that contains the block.
     """
     graph = typed.graph
     if block.op != IF.op:
@@ -124,12 +124,12 @@ UNKNOWN = TensorType()
 
 
 def maker_of(graph: Graph, port: Port | None) -> Node | None:
-    """The node that gives a port; None for what a body takes in."""
+    """The node of a port; None for an input of a body."""
     return graph.node(port.node) if port is not None and graph.has(port.node) else None
 
 
 def _classes(typed: TypedGraph, node: Node) -> list[tuple[int, Port]] | None:
-    """The numbers that a label may have, each with the port of the labels, which is the same."""
+    """The class numbers of a condition, each with the label port, which is the same for all."""
     if node.op == "math.bitor":
         sides = [maker_of(typed.graph, node.inputs.get(name)) for name in ("data", "other")]
         found: list[tuple[int, Port]] = []
@@ -151,7 +151,7 @@ def _classes(typed: TypedGraph, node: Node) -> list[tuple[int, Port]] | None:
 
 
 def _size(graph: Graph, port: Port) -> tuple[Measure, Port] | None:
-    """Which measure of which image a port gives."""
+    """The size measure of a port, and its image."""
     node = maker_of(graph, port)
     if node is None:
         return None
@@ -178,7 +178,7 @@ def _side(graph: Graph, port: Port | None) -> tuple[Measure, Port] | None:
 
 
 def condition_nodes(typed: TypedGraph, block: Node) -> set[str]:
-    """Ids of the nodes of which a condition is made, and that nothing else reads."""
+    """Ids of the nodes of a condition that nothing else reads."""
     body = typed.graph
     given = {port.node for port in body.outputs.values()}
     gone = {block.id}
@@ -199,7 +199,7 @@ def condition_nodes(typed: TypedGraph, block: Node) -> set[str]:
 
 
 def require_sound(block: str, condition: Condition) -> None:
-    """Raise GraphEditError for a condition of ``block`` that no sample can meet or miss."""
+    """Raise GraphEditError for a condition that is always true or always false."""
     match condition:
         case Chance(probability) if not 0 <= probability <= 1:
             raise GraphEditError(
@@ -235,7 +235,7 @@ def require_sound(block: str, condition: Condition) -> None:
             )
 
 
-# Edits: another condition, what it may be asked of, and an ``elif``.
+# Edits: set a condition, list its possible sources, add an ``elif``.
 
 _WHOLE = frozenset(
     ("UINT8", "INT8", "UINT16", "INT16", "UINT32", "INT32", "UINT64", "INT64", "BOOL")
@@ -245,11 +245,11 @@ _WHOLE = frozenset(
 def set_condition(
     graph: Graph, catalog: Catalog, block: str, condition: Condition, source: Port | None = None
 ) -> Graph:
-    """Let an ``if`` ask something else; the nodes of what it asked go, if nothing reads them.
+    """Set the condition of an ``if``; nodes of the old condition are removed if unused.
 
-    ``source`` is the port of which it is asked; None: the one it was, else the usual one of
-    ``condition_sources``. Raises GraphEditError for a node that is no ``if``, for values that no
-    sample can have, and where there is nothing to ask it of.
+    ``source`` is the port that it uses; None: the current one, else the first of
+    ``condition_sources``. Raises GraphEditError if the node is not an ``if``, for impossible
+    values, and if there is no suitable port.
     """
     graph = graph.whole
     node = graph.node(block)
@@ -273,7 +273,7 @@ def set_condition(
             return body.replace_node(coin.with_args(chance)).whole
     old = condition_nodes(TypedGraph(body, catalog), node)
     kept = replace(body, nodes=tuple(each for each in body.nodes if each.id not in old))
-    # ids of nodes that go are free again, so that a changed value renames nothing
+    # ids of removed nodes are free again, so that a changed value renames nothing
     made = _made(kept, catalog, condition, source)
     fed = node.fed({CONDITION: Port(made[-1].id, "output")})
     kept = kept.put(block, *made, fed)
@@ -299,7 +299,9 @@ def _source_for(
         if source in found or source == old:
             return source
         names = ", ".join(map(str, found)) or "nothing"
-        raise GraphEditError(f"{block} cannot ask this of {source}. It can of: {names}.")
+        raise GraphEditError(
+            f"{source} does not suit the condition of {block}. Use one of: {names}."
+        )
     if not found:
         what = {"label": "labels", "size": "an image", "comparison": "one number for each sample"}
         raise GraphEditError(f"No output before {block} has {what[kind]} that can decide.")
@@ -335,7 +337,7 @@ def _made(
 
 
 class _Maker(NewNodes):
-    """The nodes of a condition."""
+    """Creates the nodes of a condition."""
 
     def measured(self, measure: Measure, image: Port) -> Port:
         if op := SIDES.get(measure):
@@ -350,7 +352,7 @@ class _Maker(NewNodes):
         return self.add("subscript", {"index": index}, {"data": shape}, name)
 
     def compared(self, number: Port, comparison: Comparison, value: float, whole: bool) -> Port:
-        """Whole numbers are compared with a whole one, others as fractions."""
+        """Integers are compared with an integer, others as floats."""
         whole = whole and float(value).is_integer() and abs(value) < 2**31
         right: Value = int(value) if whole else float(value)
         kind = "INT32" if whole else "FLOAT"
@@ -359,7 +361,7 @@ class _Maker(NewNodes):
 
 
 def _without_unread_inputs(graph: Graph, catalog: Catalog, scope: str) -> Graph:
-    """Without what a body, and those around it, take in and nothing inside reads."""
+    """Without inputs of a body, and of those around it, that nothing inside reads."""
     while scope:
         body, block = graph.body_at(scope), graph.node(block_of(scope))
         name = scope.rpartition(".")[2]
@@ -377,10 +379,10 @@ def _without_unread_inputs(graph: Graph, catalog: Catalog, scope: str) -> Graph:
 
 
 def condition_sources(typed: TypedGraph, block: str) -> dict[Kind, list[Port]]:
-    """For each kind of condition the ports of which an ``if`` may ask it, the usual one first.
+    """For each kind of condition the ports that an ``if`` may use, best first.
 
-    Those around the body in which it stands, too: from there they are led in. Of what a body takes
-    in from outside, the port outside.
+    Includes ports outside the body, from which they are routed in. For an input of a body, the port
+    outside.
     """
     typed = typed.whole
     whole, flows = typed.graph, typed.types
@@ -401,7 +403,7 @@ def condition_sources(typed: TypedGraph, block: str) -> dict[Kind, list[Port]]:
                 found["size"].append(port)
         elif flow.shape in ((), (1,)) and device_of(typed.devices, port) == "cpu":
             found["comparison"].append(port)
-    # A size that is the same for all samples decides nothing.
+    # A size that is equal for all samples decides nothing.
     found["size"].sort(key=lambda port: _is_fixed(flows.get(port, UNKNOWN)))
     return found
 
@@ -411,7 +413,7 @@ def _is_fixed(flow: TensorType) -> bool:
 
 
 def _ports_before(typed: TypedGraph, block: str) -> Iterator[Port]:
-    """What does not wait for a block, from its own body outwards, what is nearest first."""
+    """Ports independent of a block, from its own body outwards, nearest first."""
     graph = typed.graph
     scope = graph.scope_of(block)
     while True:
@@ -434,12 +436,11 @@ ELSE = "else"
 
 
 def add_elif(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
-    """Ask a second condition where the first one does not hold: a coin flip, to be changed.
+    """Add a second condition for when the first is false: a coin flip, to be changed.
 
-    It stands behind those of an ``elif`` that is there. Where it holds nothing is changed yet, and
-    otherwise runs what ran so far. Returns the whole graph and the id of the new ``if``. Raises
-    GraphEditError for a node that is no ``if``, and for an output in whose place nothing of its
-    kind could pass.
+    It is added after existing ``elif`` branches. If it is true, nothing is changed yet; otherwise
+    the former ``else`` runs. Returns the whole graph and the id of the new ``if``. Raises
+    GraphEditError if the node is not an ``if``, or if an output has no input to pass instead.
     """
     graph = graph.whole
     node = graph.node(block)
@@ -477,7 +478,7 @@ def add_elif(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
 
 
 def elif_of(block: Node) -> Node | None:
-    """The ``if`` that is all of what an ``if`` does otherwise: its ``elif``; None without one."""
+    """The ``if`` that is the whole ``else`` of another, its ``elif``; None without one."""
     body = block.bodies.get(ELSE)
     inner = [node for node in body.nodes if node.bodies] if body is not None else []
     if body is None or len(inner) != 1 or inner[0].op != IF.op:

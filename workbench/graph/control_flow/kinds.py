@@ -1,8 +1,8 @@
-"""The kinds of blocks (if, one of, some of, repeat): an object for each, and look-ups of them.
+"""The kinds of blocks (if, one of, some of, repeat): one object each, and their look-up.
 
-The name, arguments, bodies and texts of a kind are a row of ``own_operators/blocks.toml``, and
-its Python source is written by a function of ``emit.blocks``. All other differences between kinds
-are methods of its ``BlockKind``. Code that handles blocks queries ``kind_of(block)`` and does not
+The name, arguments, bodies and texts of a kind are a row of ``own_operators/blocks.toml``, and its
+Python source is written by a function of ``emit.blocks``. All other differences between kinds are
+methods of its ``BlockKind``. Code that handles blocks queries ``kind_of(block)`` and does not
 compare names.
 """
 
@@ -24,7 +24,7 @@ from workbench.graph.model.faults import Fault
 CONDITION, CHOICE, TIMES = "condition", "choice", "times"
 """The inputs that decide in an if, in one of and some of, and in a repeat."""
 MOST_OPTIONS = 32
-"""Bodies of a block that may have any number of them: as many frames as a person can tell apart."""
+"""Maximum number of bodies of a block with options: as many frames as a person can distinguish."""
 MOST_ORDERS = 1000
 """Orders of the bodies of ``some_of``. The code lists them in a table."""
 _DIGITS, _MOST_DIGITS = 4, 16
@@ -59,17 +59,17 @@ class BlockKind:
     """Whether arithmetic that only decides is written in the statement, not in a variable."""
 
     def start_args(self, bodies: int) -> Mapping[str, Value]:
-        """Arguments of a new block with this number of bodies, where they differ from usual."""
+        """Arguments of a new block with this number of bodies, if they differ from the defaults."""
         return {}
 
     def fitting_args(self, block: Node) -> Mapping[str, Value]:
-        """The arguments of a block of which a body was removed."""
+        """The arguments of a block after a body was removed."""
         return block.args
 
     # The random value that decides
 
     def random_args(self, block: Node, given: Mapping[str, Value]) -> Mapping[str, Value]:
-        """Arguments of the generator that fit the block, with the chances that ``given`` has."""
+        """Arguments of the generator that fit the block, keeping the probabilities in ``given``."""
         return {}
 
     def new_generator(
@@ -82,7 +82,7 @@ class BlockKind:
         return replace(fresh, args={**fresh.args, **self.random_args(block, given or {})})
 
     def generator_of(self, graph: Graph, block: Node) -> Node | None:
-        """The generator that decides in a block by arguments that are written; None if none does.
+        """The generator that decides in a block through known arguments; None if none does.
 
         ``graph`` is the body in which the block is.
         """
@@ -91,21 +91,21 @@ class BlockKind:
         return node if node and node.op == self.random_op and not node.inputs else None
 
     def probability(self, graph: Graph, block: Node) -> float | None:
-        """The probability of the first of two bodies, where it is written."""
+        """The probability of the first of two bodies, if known."""
         return None
 
     def weights(self, graph: Graph, block: Node) -> tuple[float, ...] | None:
-        """The weights of the bodies as probabilities, where they are written."""
+        """The weights of the bodies as probabilities, if known."""
         return None
 
     # What runs
 
     def shares(self, graph: Graph, block: Node) -> tuple[float, ...] | None:
-        """The probability that each body runs for a sample; None where it is not written."""
+        """The probability that each body runs for a sample; None if unknown."""
         return None
 
     def repetitions(self, block: Node) -> int | None:
-        """How many times at most each body runs for a sample; None: its bodies do not repeat."""
+        """Maximum repetitions of each body per sample; None: its bodies do not repeat."""
         return None
 
     def iterations(self, block: Node) -> int:
@@ -119,7 +119,7 @@ class BlockKind:
     # Texts
 
     def summary(self, block: Node) -> str:
-        """What the arguments decide, in a few words; empty where an input decides alone."""
+        """Summary of the deciding arguments; empty if only an input decides."""
         return ""
 
     def faults(self, graph: Graph, block: Node) -> Iterator[Fault]:
@@ -127,9 +127,9 @@ class BlockKind:
         yield from ()
 
     def call(self, block: Node, random: Mapping[str, Value] | None) -> BlockCall | None:
-        """The method call that makes the block; None where no call does.
+        """The method call that creates the block; None if no call does.
 
-        ``random`` are the arguments of the generator, if it is one that the method makes itself.
+        ``random`` are the arguments of the generator, if the method creates it itself.
         """
         if self.control and random is None:
             return None
@@ -195,14 +195,14 @@ class OneOf(BlockKind):
         return self.weights(graph, block)
 
     def faults(self, graph: Graph, block: Node) -> Iterator[Fault]:
-        """A random value of more numbers than there are bodies, or fewer."""
+        """A random value with more or fewer numbers than bodies."""
         draw = self.generator_of(graph, block)
         numbers = None if draw is None else draw.args.get("population")
         count, names = len(block.bodies), list(block.bodies)
         if draw is None or not count or not isinstance(numbers, int) or numbers == count:
             return
         idle = ", ".join(names[max(numbers, 0) :])
-        words = f"{draw.id} draws one of {numbers} numbers, and it has {count} bodies: " + (
+        words = f"{draw.id} selects from {numbers} numbers, but it has {count} bodies:" + (
             f"{idle} would never run" if idle else f"{names[-1]} would run for all the others"
         )
         yield Fault(block.id, CHOICE, words, f"Set {draw.id}.population to {count}.", "draw")
@@ -235,7 +235,7 @@ class SomeOf(BlockKind):
         return {"population": number} if 0 < number <= MOST_ORDERS else {}
 
     def count(self, block: Node) -> int:
-        """How many of the bodies run; 0 where that is not a number."""
+        """How many of the bodies run; 0 if that is not a number."""
         count = block.args.get("count")
         return count if type(count) is int else 0
 
@@ -255,7 +255,7 @@ class SomeOf(BlockKind):
         return perm(options, count) if self.is_shuffled(block) else comb(options, count)
 
     def orders(self, block: Node) -> tuple[tuple[int, ...], ...]:
-        """For each random number the numbers of the bodies that run, one after another."""
+        """For each random number the indices of the bodies that run, in order."""
         arranged = permutations if self.is_shuffled(block) else combinations
         found = arranged(range(len(block.bodies)), self.count(block))
         return tuple(islice(found, MOST_ORDERS))
@@ -279,12 +279,12 @@ class SomeOf(BlockKind):
         return f"{self.count(block)} of {len(block.bodies)}{order}"
 
     def faults(self, graph: Graph, block: Node) -> Iterator[Fault]:
-        """More bodies to run than there are, too many orders, or a random value of other ones."""
+        """More bodies to run than there are, too many orders, or another range of random values."""
         options, count, number = len(block.bodies), self.count(block), self.order_count(block)
         draw = self.generator_of(graph, block)
         found = None if draw is None else draw.args.get("population")
         if count > options:
-            words = f"{count} bodies are to run, and it has {options}"
+            words = f"{count} bodies are to run, but it has {options}"
             yield Fault(block.id, "count", words, f"Give 1 to {options}, or add options.", "value")
         elif number > MOST_ORDERS:
             yield Fault(
@@ -295,7 +295,7 @@ class SomeOf(BlockKind):
                 "value",
             )
         elif number > 0 and draw is not None and found != number:
-            words = f"{draw.id} draws one of {found} numbers, and there are {number} orders"
+            words = f"{draw.id} selects from {found} numbers, but there are {number} orders"
             yield Fault(block.id, CHOICE, words, f"Set {draw.id}.population to {number}.", "draw")
 
     def call(self, block: Node, random: Mapping[str, Value] | None) -> BlockCall | None:
@@ -306,7 +306,7 @@ class SomeOf(BlockKind):
 
 
 class Repeat(BlockKind):
-    """Its body again and again."""
+    """A body that runs repeatedly."""
 
     op = "repeat"
     control = TIMES
@@ -337,7 +337,7 @@ _UNKNOWN = BlockKind()
 
 
 def kind_of(block: Node) -> BlockKind:
-    """The kind of a node with bodies; of any other node one with the defaults."""
+    """The kind of a node with bodies; a default kind for other nodes."""
     return KINDS.get(block.op, _UNKNOWN)
 
 
@@ -347,16 +347,16 @@ def even(count: int) -> tuple[float, ...]:
 
 
 def weight_args(weights: Sequence[float]) -> Mapping[str, Value]:
-    """Weights as an argument of ``random.choice``, which has none where all are equal.
+    """Weights as an argument of ``random.choice``, which has none if all are equal.
 
-    Raises GraphEditError as ``probabilities`` does.
+    Raises GraphEditError as ``probabilities``.
     """
     found = probabilities(weights)
     return {"p": found} if len(set(weights)) > 1 else {}
 
 
 def probabilities(weights: Sequence[float]) -> tuple[float, ...]:
-    """Weights as probabilities that sum to 1. Raises GraphEditError where they cannot."""
+    """Weights as probabilities that sum to 1. Raises GraphEditError for invalid weights."""
     numbers = all(isinstance(weight, Real) for weight in weights)
     finite = numbers and all(0 <= weight < float("inf") for weight in weights)
     if not finite or not sum(weights) > 0:
@@ -367,7 +367,7 @@ def probabilities(weights: Sequence[float]) -> tuple[float, ...]:
         )
     exact = [weight / max(weights) for weight in weights]
     exact = [weight / sum(exact) for weight in exact]
-    for digits in range(_DIGITS, _MOST_DIGITS):  # a weight above 0 must stay above 0
+    for digits in range(_DIGITS, _MOST_DIGITS):  # a positive weight must stay above 0
         rounded = [round(share, digits) for share in exact]
         if all(rounded[index] for index, share in enumerate(exact) if share):
             break

@@ -1,4 +1,4 @@
-"""Edits of the bodies of a block: how often they run, how many there are, what they are called."""
+"""Edits of a block's bodies: their probabilities, number and titles."""
 
 from __future__ import annotations
 
@@ -25,18 +25,17 @@ from workbench.graph.model import TITLE_WORDS, Body, Graph, Node, Port, is_title
 
 @scoped("block")
 def set_probability(graph: Graph, block: str, probability: float) -> Graph:
-    """Let the first body of an ``if`` run with a probability.
+    """Set the probability of the first body of an ``if``.
 
-    Raises GraphEditError for a probability outside 0 to 1, and where something else than a coin
-    flip decides.
+    Raises GraphEditError for a probability outside 0 to 1, and if a coin flip does not decide.
     """
     node = graph.node(block)
     coin = IF.generator_of(graph, node)
     if coin is None:
         source = node.inputs.get(CONDITION)
         raise GraphEditError(
-            f"{source or 'Nothing'} decides in {block}. Feed {CONDITION} from {IF.random_op} for "
-            "a probability."
+            f"{source or 'Nothing'} decides in {block}. Connect {IF.random_op} to "
+            f"{CONDITION} for a probability."
         )
     if not 0 <= probability <= 1:
         raise GraphEditError(
@@ -47,9 +46,9 @@ def set_probability(graph: Graph, block: str, probability: float) -> Graph:
 
 @scoped("block")
 def fit_generator(graph: Graph, block: str) -> Graph:
-    """Set the range of the generator that decides in a block to what the block has.
+    """Fit the range of a block's deciding generator to the block.
 
-    Nothing changes if something else decides, or if the block has no or too many orders.
+    Unchanged if something else decides, or if the block has no or too many orders.
     """
     node = graph.node(block)
     draw = kind_of(node).generator_of(graph, node)
@@ -57,7 +56,7 @@ def fit_generator(graph: Graph, block: str) -> Graph:
 
 
 def _fitted(block: Node, draw: Node, chances: Mapping[str, Value]) -> Node:
-    """The generator with a range that fits the block, and these chances if they fit too."""
+    """The generator with a range that fits the block, and these probabilities if they fit too."""
     fitting = kind_of(block).random_args(block, chances)
     if not fitting:
         return draw
@@ -67,10 +66,10 @@ def _fitted(block: Node, draw: Node, chances: Mapping[str, Value]) -> Node:
 
 @scoped("block")
 def set_weights(graph: Graph, block: str, weights: Sequence[float]) -> Graph:
-    """Let each body run with a probability in the proportion of its weight.
+    """Set the probabilities of bodies in proportion to weights.
 
-    Raises GraphEditError for another number of weights than of bodies, for weights below 0 or all
-    of them 0, and where something else than a draw decides.
+    Raises GraphEditError unless there is one weight per body, 0 or more and not all 0, and if a
+    generator does not decide.
     """
     node, draw = _weighed(graph, block)
     if not kind_of(node).weighted:
@@ -85,7 +84,7 @@ def set_weights(graph: Graph, block: str, weights: Sequence[float]) -> Graph:
 
 @scoped("block")
 def add_option(graph: Graph, catalog: Catalog, block: str) -> Graph:
-    """Add a body that passes on what the first one changes; it runs as often as the others do."""
+    """Add a body that passes its input on, with the average probability of the others."""
     node, draw = _weighed(graph, block)
     if len(node.bodies) >= MOST_OPTIONS:
         raise GraphEditError(f"{block} has {MOST_OPTIONS} bodies, which is the most.")
@@ -104,16 +103,18 @@ def add_option(graph: Graph, catalog: Catalog, block: str) -> Graph:
 
 @scoped("block")
 def remove_option(graph: Graph, catalog: Catalog, block: str, body: str) -> Graph:
-    """Remove a body; the others keep the proportions of their weights, and move up.
+    """Remove a body; the others keep the proportions of their weights, and are renumbered.
 
-    Raises GraphEditError where two are left, for they are the least.
+    Raises GraphEditError if only two are left, which is the minimum.
     """
     node, draw = _weighed(graph, block)
     names = catalog[node.op].body_names(len(node.bodies))
     if body not in node.bodies:
         raise GraphEditError(f"{block} has no body {body!r}. It has: {', '.join(names)}.")
     if len(names) == 2:
-        raise GraphEditError(f"{block} has two bodies, which is the least. Keep only one of them.")
+        raise GraphEditError(
+            f"{block} has two bodies, which is the minimum. Replace it by one of them instead."
+        )
     left = [name for name in names if name != body]
     before = kind_of(node).weights(graph, node) or even(len(names))
     kept = [before[names.index(name)] for name in left]
@@ -127,9 +128,9 @@ def remove_option(graph: Graph, catalog: Catalog, block: str, body: str) -> Grap
 
 @scoped("block")
 def move_option(graph: Graph, block: str, body: str, by: int) -> Graph:
-    """Let a body change places with the one before (-1) or behind it (1), with its weight.
+    """Swap a body with the previous (-1) or next one (1), with its weight.
 
-    Raises GraphEditError where there is none.
+    Raises GraphEditError if there is none.
     """
     node = graph.node(block)
     names = list(node.bodies)
@@ -150,7 +151,7 @@ def move_option(graph: Graph, block: str, body: str, by: int) -> Graph:
 
 
 def _moved(block: Node, old: str, new: str) -> Body:
-    """A body under another name, which is that of its scope too."""
+    """A body under another name, which also changes its scope."""
     return block.bodies[old].renamed(block.scope(old), block.scope(new))
 
 
@@ -159,28 +160,28 @@ def _weighed(graph: Graph, block: str) -> tuple[Node, Node]:
     node = graph.node(block)
     spec = BLOCKS.get(node.op)
     if spec is None or not spec.numbered_bodies:
-        raise GraphEditError(f"{block} is {node.op}, and only {ONE_OF.op} has options.")
+        raise GraphEditError(f"{block} is {node.op}, but only {ONE_OF.op} has options.")
     names = spec.body_names(len(node.bodies))
     if {*names} != {*node.bodies}:
         raise GraphEditError(
-            f"{block} has the bodies {', '.join(node.bodies)}, and {node.op} has "
+            f"{block} has the bodies {', '.join(node.bodies)}, but {node.op} has "
             f"{', '.join(names)}. Copy their nodes into a new block."
         )
     draw = kind_of(node).generator_of(graph, node)
     if draw is None:
         source = node.inputs.get(CHOICE)
         raise GraphEditError(
-            f"{source or 'Nothing'} decides in {block}. Feed {CHOICE} from {ONE_OF.random_op} for "
-            "weights."
+            f"{source or 'Nothing'} decides in {block}. Connect {ONE_OF.random_op} to "
+            f"{CHOICE} for weights."
         )
     return node, draw
 
 
 @scoped("block")
 def set_body_title(graph: Graph, block: str, body: str, title: str) -> Graph:
-    """Call a body by a name, or by an empty one no longer.
+    """Set the title of a body, or remove it with an empty one.
 
-    Raises GraphEditError where there is no such body, and for a name of more than one line.
+    Raises GraphEditError if the body does not exist, and for a title of more than one line.
     """
     node = graph.node(block)
     if body not in node.bodies:

@@ -1,4 +1,4 @@
-"""Put nodes into a new block, and replace a block by the nodes of one of its bodies."""
+"""Wrap nodes in a new block, and replace a block by the nodes of one of its bodies."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def wrap_in_block(
     op: str = "if",
     passing: Mapping[Port, Port] | None = None,
 ) -> tuple[Graph, str]:
-    """Put nodes of one body into the first body of a new block; the others change nothing.
+    """Move nodes of one body into the first body of a new block; other bodies change nothing.
 
-    Generators that feed only these nodes come along. Where the block has an input that decides, a
-    new generator with equal chances feeds it. ``passing`` maps each output of the block to the
-    input that passes in its place; without it the block gives what is used around the nodes, and
-    in its place passes what that is made of. Returns the graph and the block's id.
+    Generators that feed only these nodes are moved too. If the block has a deciding input, a new
+    generator with equal probabilities feeds it. ``passing`` maps each output of the block to the
+    input that passes in its place; by default the outputs are those used outside the nodes, and
+    they are replaced by the inputs they derive from. Returns the graph and the block's id.
 
-    Raises GraphEditError where the nodes stand in several bodies, read, are not connected to what
-    is around them, have other nodes between them, or give something of which nothing of the same
-    kind is taken in.
+    Raises GraphEditError if the nodes are in several bodies, include readers, are not connected to
+    their surroundings, have other nodes between them, or have an output without an input of the
+    same kind.
     """
     body = graph.at_scope(common_scope(graph, nodes))
     chosen = with_own_generators(body, nodes)
@@ -42,7 +42,7 @@ def wrap_in_block(
     _require_no_source(inside)
     _require_nothing_between(body, inside)
     controls = [port.name for port in catalog[op].inputs]
-    # an input of the name of an argument would be that argument
+    # an input with the name of an argument would be that argument
     taken = _taken(body, catalog, inside, {*controls, *catalog[op].args})
     if passing is None:
         given = _given(body, catalog, inside, taken)
@@ -67,9 +67,9 @@ def wrap_in_block(
 
 
 def _with_block(graph: Graph, catalog: Catalog, block: Node, moved: Mapping[Port, Port]) -> Graph:
-    """The graph with a block in place of the nodes in it, and a generator that decides in it.
+    """The graph with a block in place of the nodes in it, and a deciding generator.
 
-    ``moved`` maps what these nodes gave to what the block gives.
+    ``moved`` maps outputs of these nodes to outputs of the block.
     """
     kind = KINDS[block.op]
     generator = kind.new_generator(graph, catalog, block)
@@ -89,19 +89,19 @@ def _require_no_source(nodes: Iterable[Node]) -> None:
     for node in nodes:
         if isinstance(node, Source):
             raise GraphEditError(
-                f"{node.id} reads, and DALI reads whole batches only. Choose what comes after it."
+                f"{node.id} is a reader, and DALI reads whole batches only. Select nodes after it."
             )
 
 
 def wrap_as_options(
     graph: Graph, catalog: Catalog, nodes: Collection[str], op: str = "one_of"
 ) -> tuple[Graph, str]:
-    """Put nodes of a chain side by side into a new block: each is a body, which is an option.
+    """Turn a chain of nodes into a new block in which each node is an option.
 
     A single node gets a second option that changes nothing. Generators that feed only one of the
-    nodes come along. A new generator decides with equal chances. Returns the graph and the block's
-    id. Raises GraphEditError if the nodes are no chain in which each node is fed by the one before,
-    and for more than ``MOST_OPTIONS``.
+    nodes are moved too. A new generator decides with equal probabilities. Returns the graph and the
+    block's id. Raises GraphEditError if the nodes are not a chain in which each feeds the next, and
+    for more than ``MOST_OPTIONS``.
     """
     body = graph.at_scope(common_scope(graph, nodes))
     chosen = [
@@ -109,7 +109,7 @@ def wrap_as_options(
     ]
     if len(chosen) > MOST_OPTIONS:
         raise GraphEditError(
-            f"{len(chosen)} nodes are selected. There may be {MOST_OPTIONS} options."
+            f"{len(chosen)} nodes are selected, more than the limit of {MOST_OPTIONS} options."
         )
     links = _chain(body, catalog, chosen)
     start, end = links[0][0], links[-1][1]
@@ -140,12 +140,12 @@ def _draws(node: Node) -> bool:
 
 
 def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[Port, Port, str]]:
-    """For each node what feeds it, what it gives, and through which input.
+    """For each node its source, its output, and the input between.
 
-    Raises GraphEditError where they are no chain.
+    Raises GraphEditError if they are not a chain.
     """
     if not nodes:
-        raise GraphEditError("No node is selected. Select those of which one is to run.")
+        raise GraphEditError("No node is selected. Select the nodes of which one is to run.")
     _require_no_source(nodes)
     links: list[tuple[Port, Port, str]] = []
     for node in nodes:
@@ -153,13 +153,13 @@ def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[
         before = links[-1][1] if links else None
         if len(used) != 1:
             raise GraphEditError(
-                f"{node.id} gives {len(used)} outputs that are used, and an option gives one."
+                f"{node.id} has {len(used)} outputs in use, but an option has one."
             )
         kind = port_kind(graph, catalog, used[0])
         if links and kind != (first := port_kind(graph, catalog, links[0][1])):
             raise GraphEditError(
-                f"{node.id} gives {kind}, and {nodes[0].id} {first}: options give the same. "
-                "Select nodes that do."
+                f"{node.id} outputs {kind}, and {nodes[0].id} {first}: options need equal "
+                "outputs. Select nodes with the same output."
             )
         through = [
             (into, port)
@@ -167,9 +167,9 @@ def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[
             if port == before or (before is None and port_kind(graph, catalog, port) == kind)
         ]
         if not through:
-            wanted = f"what {nodes[len(links) - 1].id} gives" if links else f"{kind} as it gives"
+            wanted = f"what {nodes[len(links) - 1].id} gives" if links else f"{kind} as its output"
             raise GraphEditError(
-                f"{node.id} does not take in {wanted}. Select nodes that follow each other."
+                f"{node.id} has no input of kind {wanted}. Select nodes that feed each other."
             )
         into, port = through[0]
         links.append((port, used[0], into))
@@ -177,8 +177,9 @@ def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[
         others = [e.target for e in graph.consumers(node.id) if e.target != follower.id]
         if others or given in graph.outputs.values():
             raise GraphEditError(
-                f"{others[0] if others else 'An output'} takes what {node.id} gives, and not every "
-                "sample will come there. Take it from before or behind the selected nodes."
+                f"{others[0] if others else 'An output'} uses the output of {node.id}, "
+                "which not every sample will reach. Use an output before or after the "
+                "selected nodes."
             )
     return links
 
@@ -192,7 +193,7 @@ def _taken_in(
     inputs: dict[str, Port],
     reserved: Collection[str],
 ) -> tuple[list[Node], list[str]]:
-    """The nodes of an option, fed from what its body takes in; ``inputs`` gets what is new."""
+    """The nodes of an option, connected to the body's inputs; adds new ones to ``inputs``."""
     ids, taken = {each.id for each in inside}, [name]
     fed: list[Node] = []
     for each in inside:
@@ -219,9 +220,11 @@ def _input_name(inputs: dict[str, Port], wanted: str, port: Port, reserved: Coll
 
 
 def _require_nothing_between(graph: Graph, inside: Collection[Node]) -> None:
-    """Raise GraphEditError for a node that is fed by some of the nodes and feeds others."""
+    """Raise GraphEditError for a node between the selected ones."""
     if not inside:
-        raise GraphEditError("No node is selected. Select those that are to run for some samples.")
+        raise GraphEditError(
+            "No node is selected. Select the nodes that are to run for some samples."
+        )
     ids = {node.id for node in inside}
     behind = descendants(graph, ids)
     for node in inside:
@@ -235,7 +238,7 @@ def _require_nothing_between(graph: Graph, inside: Collection[Node]) -> None:
 def _taken(
     graph: Graph, catalog: Catalog, inside: Iterable[Node], reserved: Collection[str]
 ) -> dict[Port, str]:
-    """Each port around the nodes that feeds them, and the name under which it is taken in.
+    """Each outer port that feeds the nodes, and the name of the input for it.
 
     ``reserved`` are names that mean something else to the block.
     """
@@ -255,7 +258,7 @@ def _taken(
 def _given(
     graph: Graph, catalog: Catalog, inside: Iterable[Node], taken: Mapping[Port, str]
 ) -> dict[str, tuple[Port, Port]]:
-    """By name each port of the nodes that is used around them, and what passes in its place."""
+    """Used outputs of the nodes by name, and the input that passes in place of each."""
     inside = list(inside)
     ids = {node.id for node in inside}
     used = dict.fromkeys(edge.source for edge in graph.edges if edge.target not in ids)
@@ -269,19 +272,19 @@ def _given(
             alike = [other for other in taken if port_kind(graph, catalog, other) == kind]
             if not alike:
                 raise GraphEditError(
-                    f"{port} gives {kind}, and the selected nodes take in no {kind} that could "
-                    "pass in its place. Select nodes that change it."
+                    f"{port} has the kind {kind}, and the selected nodes have no input of "
+                    f"kind {kind} to pass instead. Select nodes that change it."
                 )
             origin = _origin(graph, catalog, port, taken)
             passes = origin if origin in alike else alike[0]
             given[free_name(taken[passes], given)] = port, passes
     if not given:
-        raise GraphEditError("The selected nodes feed nothing: there is nothing to decide.")
+        raise GraphEditError("The selected nodes feed nothing, so there is nothing to decide.")
     return given
 
 
 def _origin(graph: Graph, catalog: Catalog, port: Port, taken: Mapping[Port, str]) -> Port | None:
-    """What a port is made of: its node's first input, and so on until one that is taken in."""
+    """The input that a port derives from, through the first inputs of nodes."""
     seen: set[Port] = set()
     while port not in taken and port not in seen and graph.has(port.node):
         seen.add(port)
@@ -294,7 +297,7 @@ def _origin(graph: Graph, catalog: Catalog, port: Port, taken: Mapping[Port, str
 
 
 def passing_input(graph: Graph, catalog: Catalog, block: Node, output: str) -> str:
-    """The input of a block that can pass in place of an output: of its name, else of its kind.
+    """The block input that can pass in place of an output: of its name, else of its kind.
 
     ``graph`` is the body in which the block is, or the whole. Raises GraphEditError if there is
     none.
@@ -314,10 +317,10 @@ def passing_input(graph: Graph, catalog: Catalog, block: Node, output: str) -> s
 def unwrap_block(
     graph: Graph, catalog: Catalog, block: str, body: str
 ) -> tuple[Graph, tuple[str, ...]]:
-    """Replace a block by the nodes of one of its bodies. A draw that only decided goes too.
+    """Replace a block by the nodes of one of its bodies, and remove its deciding generator.
 
-    Returns the graph and the ids of these nodes. Raises GraphEditError for what is no block, has
-    no such body, or whose body lacks an output that is used.
+    Returns the graph and the ids of these nodes. Raises GraphEditError if it is not a block, has no
+    such body, or if the body lacks an output that is used.
     """
     node = graph.node(block)
     inner = node.bodies.get(body)

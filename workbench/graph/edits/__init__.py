@@ -1,1 +1,1 @@
-"""Pure edits: each takes a graph and returns a new one."""
+"""Pure edits: functions from a graph to a new one."""

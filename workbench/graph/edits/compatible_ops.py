@@ -1,4 +1,4 @@
-"""Which operators fit a place of the graph, and why the others do not."""
+"""Operators that fit a place of the graph, and why others do not."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from workbench.graph.model.ports import positional_ports
 from workbench.graph.types.devices import device_of
 from workbench.graph.types.typed_graph import TypedGraph
 
-NEEDS_SOURCE = "there is nothing yet for it to work on: begin with a source"
+NEEDS_SOURCE = "it needs an input: start with a source"
 _GPU_ONLY = "runs on the GPU only: decode on the GPU (mixed)"
 
 Place = Port | str | None
-"""A port to follow, the id of an edge to go into, or None for a node on its own."""
+"""A port to follow, the id of an edge to insert into, or None for an unconnected node."""
 
 
 @dataclass(frozen=True)
 class _Facts:
-    """The type that arrives at a place of the graph, and the type that is needed there."""
+    """The type available at a place of the graph, and the type required there."""
 
     kind: PortKind | None = None
     """None for a node that is added without an edge."""
     wanted: PortKind | None = None
     elements: tuple[str, ...] = ()
-    """Element types that are asked for; empty for any."""
+    """Required element types; empty for any."""
     into: str = ""
-    """The input that needs it, in words."""
+    """The input that requires it, as text."""
     device: Device = "cpu"
     gpu: bool = True
     """Whether a GPU part may begin here."""
@@ -40,9 +40,9 @@ class _Facts:
 
 
 def incompatible_ops(typed: TypedGraph, place: Place) -> tuple[str, dict[str, str]]:
-    """What flows at a place, and why operators do not fit there; those that fit are left out.
+    """What flows at a place, and why operators do not fit there; fitting ones are omitted.
 
-    In an empty graph only what needs nothing fits; an empty body has what it takes in.
+    In an empty graph only operators without inputs fit; an empty body has its inputs.
 
     Raises GraphEditError for a place that the graph does not have.
     """
@@ -56,7 +56,7 @@ def incompatible_ops(typed: TypedGraph, place: Place) -> tuple[str, dict[str, st
 def incompatible_templates(
     typed: TypedGraph, templates: Iterable[Template], place: Place
 ) -> dict[str, str]:
-    """The same of templates, by name. Raises GraphEditError as above."""
+    """The same for templates, by name. Raises GraphEditError as above."""
     facts = _facts(typed, place)
     reasons = {each.name: _template_refusal(typed, each, facts) for each in templates}
     return {name: reason for name, reason in reasons.items() if reason}
@@ -66,13 +66,13 @@ def _template_refusal(typed: TypedGraph, template: Template, facts: _Facts) -> s
     if facts.empty:
         return NEEDS_SOURCE
     if facts.kind not in (None, "image"):
-        return f"it takes image, not {facts.kind}"
+        return f"it accepts image, not {facts.kind}"
     if facts.wanted and not kind_fits(facts.wanted, "image"):
-        return f"it gives image, and {facts.into} takes {facts.wanted}"
+        return f"it outputs image, but {facts.into} accepts {facts.wanted}"
     for node in template.nodes:
         spec = typed.catalog.find(node.op)
         if spec is None or spec.unusable:
-            return f"this DALI has no {node.op}"
+            return f"this DALI version has no {node.op}"
         if spec.devices == ("gpu",) and not facts.gpu:
             return f"{node.op} {_GPU_ONLY}"
     return None
@@ -115,15 +115,15 @@ def _incompatibility(spec: OpSpec, facts: _Facts) -> str | None:
         return "it has no input: add it on its own"
     takes = [port.kind for port in spec.inputs]
     if not any(kind_fits(taken, kind) for taken in takes):
-        return f"it takes {' and '.join(dict.fromkeys(takes))}, not {kind}"
+        return f"it accepts {' and '.join(dict.fromkeys(takes))}, not {kind}"
     works_on = spec.inputs[0].device in ("operator", "either")
     if facts.device != "cpu" and "gpu" not in spec.devices and works_on:
         return "it runs on the CPU only, and this place is on the GPU"
     gives = [kind if port.follows else port.kind for port in spec.outputs]
     if wanted and not any(kind_fits(wanted, given) for given in gives[:1]):
-        return f"it gives {gives[0] if gives else 'nothing'}, and {into} takes {wanted}"
+        return f"it outputs {gives[0] if gives else 'nothing'}, but {into} accepts {wanted}"
     rule = spec.outputs[0].gives if spec.outputs else None
     given = rule.dtype if rule and "dtype" not in spec.args else None
     if facts.elements and given and given.isupper() and given not in facts.elements:
-        return f"it gives {given}, and {into} takes {' or '.join(facts.elements)}"
+        return f"it outputs {given}, but {into} accepts {' or '.join(facts.elements)}"
     return None

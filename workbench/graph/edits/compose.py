@@ -1,4 +1,4 @@
-"""Nodes added at the end, on an edge or on their own, led into bodies, and taken out."""
+"""Add nodes at the end, on an edge or unconnected; route them into bodies; remove them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def edge_id(target: str, into: str) -> str:
 
 
 def find_edge(graph: Graph, edge: str) -> Edge:
-    """The edge of that id, or GraphEditError."""
+    """The edge with an id, or GraphEditError."""
     target, _, into = edge.partition(":")
     ports = graph.node(target).inputs if target else graph.outputs
     if into not in ports:
@@ -43,10 +43,10 @@ def find_edge(graph: Graph, edge: str) -> Edge:
 def place_node(
     graph: Graph, catalog: Catalog, op: str, source: Port | None = None
 ) -> tuple[Graph, str]:
-    """Add a node, fed by ``source`` at its first port that takes it, or by nothing yet.
+    """Add a node, connected to ``source`` at its first suitable port, or unconnected.
 
-    No other edge changes. Returns the graph and the node's id. Raises GraphEditError where no
-    port takes ``source``.
+    No other edge changes. Returns the graph and the node's id. Raises GraphEditError if no port
+    accepts ``source``.
     """
     spec = usable_spec(catalog, op)
     node = new_node(graph, catalog, op)
@@ -69,9 +69,9 @@ def _port_for(graph: Graph, catalog: Catalog, source: Port, node: Node, spec: Op
 
 
 def append_node(graph: Graph, catalog: Catalog, op: str) -> tuple[Graph, str]:
-    """Add a node at the end of the picture's way, or where nothing is to follow, on its own.
+    """Add a node at the end of the image path, or unconnected if it cannot follow.
 
-    What the graph does not give out yet, images and a reader's labels, it gives out from now on.
+    Images and a reader's labels that are not outputs yet become outputs.
     """
     spec = usable_spec(catalog, op)
     if spec.inputs:
@@ -89,7 +89,7 @@ def append_node(graph: Graph, catalog: Catalog, op: str) -> tuple[Graph, str]:
 
 
 def with_outputs(graph: Graph, catalog: Catalog, added: str) -> Graph:
-    """Give out a node's image and labels, where the graph gives out none so far."""
+    """Add a node's image and labels to the outputs if there are none so far."""
     given = {port_kind(graph, catalog, port) for port in graph.outputs.values()}
     node = graph.node(added)
     for output in outputs_of(node, catalog[node.op]):
@@ -99,13 +99,13 @@ def with_outputs(graph: Graph, catalog: Catalog, added: str) -> Graph:
 
 
 def _images_first(graph: Graph) -> Graph:
-    """Outputs in the order in which a training loop takes them."""
+    """Outputs in the order that a training loop expects."""
     ordered = sorted(graph.outputs.items(), key=lambda item: item[0] != "images")
     return replace(graph, outputs=dict(ordered))
 
 
 def insert_on_edge(graph: Graph, catalog: Catalog, op: str, edge: str) -> tuple[Graph, str]:
-    """Put a new node into one edge. Raises GraphEditError where it does not fit there."""
+    """Insert a new node into an edge. Raises GraphEditError if it does not fit there."""
     source, target, into = find_edge(graph, edge)
     spec = usable_spec(catalog, op)
     node = new_node(graph, catalog, op)
@@ -116,9 +116,9 @@ def insert_on_edge(graph: Graph, catalog: Catalog, op: str, edge: str) -> tuple[
 def insert_before(
     graph: Graph, catalog: Catalog, op: str, target: str, into: str
 ) -> tuple[Graph, str]:
-    """Add a node that feeds an input or argument; an edge that is there is led through it.
+    """Add a node that feeds an input or argument; an existing edge is routed through it.
 
-    Returns the graph and the node's id. Raises GraphEditError where no output of it fits.
+    Returns the graph and the node's id. Raises GraphEditError if none of its outputs fits.
     """
     spec = usable_spec(catalog, op)
     node = new_node(graph, catalog, op)
@@ -137,14 +137,14 @@ def insert_before(
 
 @scoped("node_id")
 def splice_node(graph: Graph, catalog: Catalog, node_id: str, edge: str) -> Graph:
-    """Take a node out of where it stands, heal the place, and put it into an edge.
+    """Move a node into another edge, reconnecting its former neighbours.
 
-    Raises GraphEditError where it does not fit there, and for a block.
+    Raises GraphEditError if it does not fit there, and for a block.
     """
     node = graph.node(node_id)
     if node.bodies:
         raise GraphEditError(
-            f"{node_id} is a block, which may have several inputs: connect its ports one by one."
+            f"{node_id} is a block, which may have several inputs. Connect its ports one by one."
         )
     spec = usable_spec(catalog, node.op)
     source, target, _ = find_edge(graph, edge)
@@ -158,9 +158,9 @@ def splice_node(graph: Graph, catalog: Catalog, node_id: str, edge: str) -> Grap
 
 
 def _through(graph: Graph, catalog: Catalog, edge: Edge, node: Node, spec: OpSpec) -> Graph:
-    """Lead an edge through a node that stands apart."""
+    """Route an edge through an unconnected node."""
     if not spec.outputs:
-        raise GraphEditError(f"{spec.name} has no output: nothing could follow it.")
+        raise GraphEditError(f"{spec.name} has no output, so nothing can follow it.")
     into = _port_for(graph, catalog, edge.source, node, spec)
     graph = connect(graph, catalog, edge.source, node.id, into)
     out = Port(node.id, spec.outputs[0].name)
@@ -175,30 +175,30 @@ def _after(graph: Graph, before: str, node: Node) -> tuple[Node, ...]:
 
 
 def add_output(graph: Graph, catalog: Catalog, port: Port, name: str = "") -> Graph:
-    """Make a node's output an output of the graph, named after its kind where no name is given."""
+    """Add a node's output to the graph's outputs, named after its kind by default."""
     usual = kind_name(port_kind(graph, catalog, port))
     return set_output(graph, name or free_id(graph, usual), port)
 
 
 def kind_name(kind: PortKind) -> str:
-    """What a batch of a kind is called: ``images``."""
+    """Name of a batch of a kind: ``images``."""
     plural = {"image": "images", "label": "labels", "mask": "masks", "number": "numbers"}
     return "values" if kind == "any" else plural.get(kind, kind)
 
 
-# An output led into a body, through the inputs of the blocks around it.
+# Route an outer output into a nested body by adding inputs to the enclosing blocks.
 
 
 def scope_of_port(graph: Graph, port: Port) -> str:
-    """The scope in which a port can be read: of what a body takes in, that body's."""
+    """The scope in which a port can be read; for an input of a body, that body's."""
     return graph.whole.scope_of(port.node) if graph.whole.has(port.node) else port.node
 
 
 def origin_of(graph: Graph, catalog: Catalog, port: Port, *, through_changes: bool = False) -> Port:
-    """Of what a body takes in, the port outside of which it comes; others as they are.
+    """The outer port behind an input of a body; other ports unchanged.
 
-    Where bodies run one after another, what one takes in is what another has changed: that is not
-    followed further, unless ``through_changes``.
+    For consecutive bodies, an input is the output of another body, which is not traced further
+    unless ``through_changes``.
     """
     graph = graph.whole
     seen: set[Port] = set()  # a faulty block may be fed from its own body
@@ -217,10 +217,10 @@ def origin_of(graph: Graph, catalog: Catalog, port: Port, *, through_changes: bo
 
 
 def route_into_body(graph: Graph, catalog: Catalog, port: Port, scope: str) -> tuple[Graph, Port]:
-    """The whole graph with a port taken into the body ``scope``, and the port there.
+    """The whole graph with a port routed into the body ``scope``, and the port there.
 
-    What is taken in already is taken as it is. Raises GraphEditError for a port that stands in
-    another body, and for one that waits for the block.
+    Existing inputs are reused. Raises GraphEditError for a port in another body, and for one that
+    depends on the block.
     """
     graph = graph.whole
     if scope_of_port(graph, port) == scope:
@@ -247,18 +247,18 @@ def route_into_body(graph: Graph, catalog: Catalog, port: Port, scope: str) -> t
     return graph.replace_node(fed), Port(scope, taken)
 
 
-# Nodes taken out, with the chain healed
+# Remove nodes and reconnect their neighbours
 
 
 def remove_nodes(graph: Graph, catalog: Catalog, ids: Collection[str]) -> Graph:
-    """Take nodes out and join what fed them to what they fed, where that is no new fault.
+    """Remove nodes and connect their inputs to their consumers, unless that adds a fault.
 
-    Generators that fed only them go too. An output that nothing can give any more goes as well.
-    Raises GraphEditError for an id that the graph does not have.
+    Generators that fed only these nodes, and outputs without a replacement, are removed too. Raises
+    GraphEditError for an unknown id.
     """
     nodes = [graph.node(node_id) for node_id in ids]
     for node_id in (node.id for node in nodes):
-        if graph.whole.has(node_id):  # else a generator that went with its node
+        if graph.whole.has(node_id):  # or a generator removed with its node
             graph = _removed(graph, catalog, node_id)
     return graph
 
@@ -272,7 +272,7 @@ def _removed(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
 
 
 def bypass_node(graph: Graph, catalog: Catalog, node: Node) -> Graph:
-    """The graph in which ``node`` feeds nothing: what it fed is fed by what feeds it."""
+    """The graph in which the consumers of ``node`` use its input instead."""
     feeding = _feeding(graph, catalog, node)
     for edge in graph.consumers(node.id):
         graph = _joined(graph, catalog, edge, _passing_first(node, edge.source.output, feeding))
@@ -288,7 +288,7 @@ def bypass_node(graph: Graph, catalog: Catalog, node: Node) -> Graph:
 
 
 def _feeding(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
-    """By input what a node works on: not what feeds an argument, or decides in a block."""
+    """Data inputs of a node: excludes arguments and deciding inputs of blocks."""
     spec = catalog.find(node.op)
     others = {*spec.args, *(port.name for port in spec.inputs if node.bodies)} if spec else set()
     return {
@@ -297,7 +297,7 @@ def _feeding(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
 
 
 def _passing_first(node: Node, output: str, feeding: Mapping[str, Port]) -> list[Port]:
-    """What feeds a node, first that which a body of a block passes on as this output."""
+    """A node's sources, starting with the one that a block's body passes on as this output."""
     passed = [
         port.output
         for name, body in node.bodies.items()
@@ -316,7 +316,7 @@ def _joined(graph: Graph, catalog: Catalog, edge: Edge, feeding: Sequence[Port])
     cut = graph.replace_node(replace(target, inputs=others))
     typed = TypedGraph(cut, catalog)
     for port in feeding:
-        # an edge that was refused already stays so: what fed it gets no better by another node
+        # an edge that was invalid before stays so: another node does not fix its consumer
         same = not argument and port_kind(graph, catalog, port) == given
         if spec is None or same or connection_refusal(typed, port, target.id, edge.input) is None:
             return graph.replace_node(target.fed({edge.input: port}))
@@ -326,7 +326,7 @@ def _joined(graph: Graph, catalog: Catalog, edge: Edge, feeding: Sequence[Port])
 def _replacement(
     graph: Graph, catalog: Catalog, gone: Port, feeding: Sequence[Port]
 ) -> Port | None:
-    """What can stand in an output's place: a port of its kind, else an image, which is seen."""
+    """Replacement of an output: a port of its kind, else an image, which is visible."""
     wanted = port_kind(graph, catalog, gone)
     kinds = {port: port_kind(graph, catalog, port) for port in feeding}
     fitting = [port for port, kind in kinds.items() if kind_fits(wanted, kind)]

@@ -1,4 +1,4 @@
-"""Edits of the edges: what may feed what, and why not."""
+"""Edits of edges: which connections are allowed, and why not others."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from workbench.graph.types.typed_graph import TypedGraph
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What a refusal needs to know of the port that is to feed another, found once."""
+    """Properties of a source port that connection checks need, computed once."""
 
     port: Port
     drawn: Node | None
     """Its node, if that is a generator."""
     kind: PortKind
     dtype: str | None
-    """Its element type, if that can be told."""
+    """Its element type, if known."""
     device: Device
     upstream: frozenset[str]
 
@@ -53,23 +53,23 @@ def _source(typed: TypedGraph, port: Port) -> _Source:
 
 
 def narrowed_kind(kind: PortKind, flow: TensorType) -> PortKind:
-    """What flows there, an image only where it can be one: the mean of an image is a number."""
+    """The kind of data at a port, image only if it can be one: the mean of an image is a number."""
     flat = flow.shape is not None and len(flow.shape) < 2
     return "number" if kind == "image" and flat else kind
 
 
 def connection_refusal(typed: TypedGraph, source: Port, target: str, into: str) -> str | None:
-    """Why the output ``source`` cannot feed the port or argument ``into``, or None where it can.
+    """Why the output ``source`` cannot feed the port or argument ``into``, or None if it can.
 
-    Whether that port is fed already is not asked: see ``port_taken_reason``.
+    Does not check whether the port is connected already: see ``port_taken_reason``.
     """
     return _refusal(typed, _source(typed, source), typed.graph.node(target), into)
 
 
 def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str | None:
-    """Why a port is not free for ``source``, or None where it is.
+    """Why a port is not free for ``source``, or None if it is.
 
-    An argument's value gives way, and so does a generator that feeds nothing else.
+    Values of arguments, and generators that feed nothing else, may be replaced.
     """
     fed = graph.node(target).inputs.get(into)
     if fed is None:
@@ -79,13 +79,13 @@ def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str
     drawn = graph.has(fed.node) and graph.node(fed.node).op.startswith("random.")
     if drawn and len(graph.consumers(fed.node)) == 1:
         return None
-    return f"{into} is taken by {fed}: cut that edge first, or drag its end away"
+    return f"{into} is connected to {fed}: remove that edge first, or drag its end away"
 
 
 def connect_targets(typed: TypedGraph, source: Port) -> dict[tuple[str, str], str]:
-    """Every port and argument that ``source`` could be drawn to -> why not, or an empty text.
+    """Every port and argument that ``source`` could be connected to -> why not, or empty.
 
-    Arguments are listed for a source of numbers only: for others each would say the same.
+    Arguments are listed for numeric sources only, because others would all have the same reason.
     """
     facts = _source(typed, source)
     found: dict[tuple[str, str], str] = {}
@@ -102,9 +102,9 @@ def connect_targets(typed: TypedGraph, source: Port) -> dict[tuple[str, str], st
 
 
 def possible_feeders(typed: TypedGraph, target: str) -> dict[str, list[Port]]:
-    """Every argument of a node that takes a tensor -> the outputs that may feed it.
+    """Every argument of a node that accepts a tensor -> the outputs that may feed it.
 
-    Of labels, boxes and points a person rarely makes an argument: they can be drawn to it only.
+    Labels, boxes and points are rarely used as arguments: they are omitted, but can be connected.
     """
     node = typed.graph.node(target)
     spec = typed.catalog.find(node.op)
@@ -140,7 +140,7 @@ def _refusal(typed: TypedGraph, source: _Source, node: Node, into: str) -> str |
         return f"{node.id} feeds {source.port.node}: the nodes would wait for each other"
     spec = typed.catalog.find(node.op)
     if spec is None:
-        return f"{node.op} is no operator of this DALI"
+        return f"{node.op} is not an operator of this DALI version"
     if into in spec.args:
         return _argument_refusal(source, spec, into)
     ports = _ports_with_a_free_one(node, spec)
@@ -148,33 +148,33 @@ def _refusal(typed: TypedGraph, source: _Source, node: Node, into: str) -> str |
         return f"{node.op} has no input {into!r}"
     want = ports[into]
     if not kind_fits(want, source.kind):
-        return f"{into} takes {want}, and {source.port} gives {source.kind}"
+        return f"{into} accepts {want}, but {source.port} outputs {source.kind}"
     works_on = port_device(spec, into) in ("operator", "either") and node.device is None
     if source.device != "cpu" and "gpu" not in spec.devices and works_on:
-        return f"{node.op} runs on the CPU only, and {source.port.node} gives its output on the GPU"
+        return f"{node.op} runs on the CPU only, but {source.port.node} outputs on the GPU"
     return None
 
 
 def _argument_refusal(source: _Source, spec: OpSpec, into: str) -> str | None:
     arg = spec.args[into]
     if not arg.tensor:
-        return f"{into} takes one value for all samples: it cannot be fed by a node"
+        return f"{into} has one value for all samples, so it cannot be fed by a node"
     if element_for(arg) is None:
-        return f"{into} takes no numbers, and no operator gives what it takes"
+        return f"{into} accepts no numbers, and no operator outputs what it accepts"
     if not kind_fits("number", source.kind):
-        return f"{into} takes numbers, and {source.port} gives {source.kind}"
+        return f"{into} accepts numbers, but {source.port} outputs {source.kind}"
     if source.device != "cpu":
-        return f"{into} must come from the CPU, and {source.port.node} runs on the GPU"
+        return f"{into} must come from the CPU, but {source.port.node} runs on the GPU"
     if source.drawn is not None:
         return draw_refusal(source.drawn, arg)
     if arg.dtypes and source.dtype is not None and source.dtype not in arg.dtypes:
-        return f"{into} takes {' or '.join(arg.dtypes)}, and {source.port} gives {source.dtype}"
+        return f"{into} accepts {' or '.join(arg.dtypes)}, but {source.port} outputs {source.dtype}"
     return None
 
 
 @scoped("target")
 def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str) -> Graph:
-    """Feed a port or an argument; what fed it before feeds it no more, and a generator goes.
+    """Connect a port or an argument; removes its former edge and an unused generator.
 
     Raises GraphEditError with the reason of ``connection_refusal``.
     """
@@ -191,7 +191,7 @@ def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str
 
 @scoped("target")
 def disconnect(graph: Graph, target: str, into: str) -> Graph:
-    """Cut the edge that leads into a port or argument."""
+    """Remove the edge into a port or argument."""
     node = graph.node(target)
     if into not in node.inputs:
         raise GraphEditError(f"Nothing feeds {target}.{into}.")
@@ -200,15 +200,15 @@ def disconnect(graph: Graph, target: str, into: str) -> Graph:
 
 
 def require_given(graph: Graph, port: Port) -> None:
-    """Raise GraphEditError where nothing that stands in this body gives a port."""
+    """Raise GraphEditError if no node of this body, or input of it, has a port."""
     if graph.gives(port):
         return
     graph.whole.node(port.node)
-    raise GraphEditError(f"{port} is inside another body. Lead it through a block's inputs.")
+    raise GraphEditError(f"{port} is inside another body. Route it through the block's inputs.")
 
 
 def set_output(graph: Graph, name: str, port: Port | None) -> Graph:
-    """Give an output of a node out under a name, or with None remove it from the outputs."""
+    """Set an output of the graph by name, or with None remove it."""
     outputs = {key: value for key, value in graph.outputs.items() if key != name}
     if port is not None:
         if not is_name(name):
@@ -219,7 +219,7 @@ def set_output(graph: Graph, name: str, port: Port | None) -> Graph:
 
 
 def _ports_with_a_free_one(node: Node, spec: OpSpec) -> dict[str, PortKind]:
-    """Positional ports by name, and one more where the operator takes any number."""
+    """Positional ports by name, plus one if the operator accepts any number."""
     ports = dict(positional_ports(node, spec))
     if len(ports) < spec.max_inputs:
         free = spec.input(len(ports))

@@ -1,7 +1,7 @@
-"""Pure edits: each takes a graph and gives a new one.
+"""Pure edits: functions from a graph to a new one.
 
-An edit that names something that is not there raises GraphEditError and changes nothing. Edits may
-lead to a graph that cannot run: ``check_graph`` says why.
+An edit that refers to something missing raises GraphEditError and changes nothing. The resulting
+graph may not run: ``check_graph`` says why.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ T = TypeVar("T")
 
 
 def scoped(parameter: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """For an edit of a graph: ``parameter`` names the node around which it works.
+    """Decorator of an edit: ``parameter`` names the node that determines the body to edit.
 
-    The edit gets the body that the node stands in as a graph of its own, and its graph, or the
-    first of what it returns, is put back.
+    The edit receives that node's body as a graph of its own, and the graph that it returns (alone
+    or first) is put back.
     """
 
     def decorate(edit: Callable[P, T]) -> Callable[P, T]:
@@ -66,7 +66,7 @@ def _put_back(result: Any) -> Any:
 
 
 def free_id(graph: Graph, wanted: str, also: Iterable[str] = ()) -> str:
-    """``wanted``, or with the smallest number behind it that makes it unique, ``also`` there."""
+    """``wanted``, or with the smallest suffix that makes it unique in the graph and ``also``."""
     wanted = wanted.replace(".", "_")
     if not is_name(wanted):
         wanted = "node"
@@ -83,7 +83,7 @@ def usable_spec(catalog: Catalog, op: str) -> OpSpec:
 
 
 def new_node(graph: Graph, catalog: Catalog, op: str, wanted_id: str | None = None) -> Node:
-    """A node of the operator with its start values, not yet part of the graph."""
+    """A node of the operator with its initial values, not yet part of the graph."""
     spec = catalog[op]
     return Node(
         id=free_id(graph, wanted_id or usual_id(op)),
@@ -94,11 +94,11 @@ def new_node(graph: Graph, catalog: Catalog, op: str, wanted_id: str | None = No
 
 
 class NewNodes:
-    """New nodes for a body, added one after another, each with a free id and a free seed."""
+    """Adds nodes to a body, each with a free id and a free seed."""
 
     def __init__(self, body: Graph, catalog: Catalog) -> None:
         self.body = body
-        """The body with the new nodes at its end."""
+        "The body with the new nodes at its end."
         self.catalog = catalog
         self.nodes: list[Node] = []
 
@@ -118,15 +118,15 @@ class NewNodes:
 
 
 def usual_id(op: str) -> str:
-    """The variable that a person would write: ``reader`` and ``decode``, else the last word."""
+    """The variable name that a person would use: ``reader`` and ``decode``, else the last word."""
     module, _, word = op.rpartition(".")
-    if word == "if":  # no variable can be called so
+    if word == "if":  # not a valid variable name
         return "branch"
     return {"readers": "reader", "decoders": "decode"}.get(module, word)
 
 
 def start_graph(catalog: Catalog, name: str = "untitled") -> Graph:
-    """The least graph: a folder read and decoded."""
+    """The minimal graph: a folder read and decoded."""
     graph = Graph(name=name)
     reader = new_node(graph, catalog, "readers.file", "reader")
     graph = replace(graph, nodes=(reader,))
@@ -142,19 +142,19 @@ def start_graph(catalog: Catalog, name: str = "untitled") -> Graph:
 
 
 def chain(graph: Graph, catalog: Catalog) -> list[Node]:
-    """The nodes in running order without the generators: what the list and the steps show."""
+    """The nodes in topological order without generators, as the list and the steps show them."""
     ordered, cyclic = topological(graph)
     return [n for n in ordered + cyclic if n.op not in catalog or not is_generator(catalog[n.op])]
 
 
 @scoped("after")
 def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Graph, str]:
-    """Put a new node of ``op`` behind the node ``after``: it takes all that left that node's port.
+    """Insert a node of ``op`` after the node ``after``: it takes over all consumers of that port.
 
-    Inside a block ``after`` may be the body's scope: behind what the body takes in.
+    Inside a block ``after`` may be the body's scope: after its inputs.
 
     Returns the graph and the new node's id. Raises CatalogError for an unknown operator and
-    GraphEditError where the operator does not fit there.
+    GraphEditError if the operator does not fit there.
     """
     spec = usable_spec(catalog, op)
     port = _port_to_follow(graph, catalog, after, spec)
@@ -170,17 +170,19 @@ def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Gr
 def _port_to_follow(graph: Graph, catalog: Catalog, after: str, spec: OpSpec) -> Port:
     ports = ports_at(graph, catalog, after)
     if not spec.inputs or not spec.outputs:
-        raise GraphEditError(f"{spec.name} has no input and output to stand in a chain with.")
+        raise GraphEditError(f"{spec.name} has no input and output to be part of a chain.")
     want = spec.inputs[0].kind
     for port in ports:
         if kind_fits(want, port_kind(graph, catalog, port)):
             return port
     gives = ", ".join(port_kind(graph, catalog, port) for port in ports) or "nothing"
-    raise GraphEditError(f"{spec.name} takes {want}, and {after} gives {gives}. Add it later on.")
+    raise GraphEditError(
+        f"{spec.name} accepts {want}, but {after} outputs {gives}. Add it later in the chain."
+    )
 
 
 def ports_at(graph: Graph, catalog: Catalog, place: str) -> list[Port]:
-    """What a node gives, or by its scope what the body at hand takes in."""
+    """Outputs of a node, or for a scope the inputs of the current body."""
     if place and place == graph.scope:
         return [Port(place, name) for name in graph.whole.body_at(place).inputs]
     node = graph.node(place)
@@ -188,7 +190,7 @@ def ports_at(graph: Graph, catalog: Catalog, place: str) -> list[Port]:
 
 
 def is_movable(node: Node, catalog: Catalog) -> bool:
-    """Whether a node may change places with a neighbour: a reader, decoder or block may not."""
+    """Whether a node may be swapped with a neighbour: not a reader, decoder or block."""
     if node.bodies:
         return False
     if node.op not in catalog:
@@ -197,7 +199,7 @@ def is_movable(node: Node, catalog: Catalog) -> bool:
 
 
 def without_idle_generators(graph: Graph, catalog: Catalog, gone: Node) -> Graph:
-    """Without the generators that fed ``gone`` and now feed nothing."""
+    """Remove the generators that fed ``gone`` and now feed nothing."""
     feeding = {port.node for port in graph.body.used}
     idle = {
         port.node
@@ -212,7 +214,7 @@ def without_idle_generators(graph: Graph, catalog: Catalog, gone: Node) -> Graph
 
 @scoped("node_id")
 def move_node(graph: Graph, catalog: Catalog, node_id: str, by: int) -> Graph:
-    """Exchange a node with its neighbour in the chain: ``by`` is -1 (earlier) or 1 (later)."""
+    """Swap a node with its neighbour in the chain: ``by`` is -1 (earlier) or 1 (later)."""
     node = graph.node(node_id)
     if by not in (-1, 1):
         raise GraphEditError(f"A node moves by -1 or 1, not {by}.")
@@ -220,18 +222,19 @@ def move_node(graph: Graph, catalog: Catalog, node_id: str, by: int) -> Graph:
         followers = [e.target for e in graph.consumers(node_id)]
         if len(set(followers)) != 1:
             raise GraphEditError(
-                f"{node_id} has {len(set(followers))} followers: no one place to go."
+                f"{node_id} has {len(set(followers))} consumers, so it has no unique "
+                "place to move to."
             )
         return move_node(graph, catalog, followers[0], -1)
     name, source = _image_input(node, catalog)
     if source.node == graph.scope:
-        raise GraphEditError(f"{node_id} stands first in its body: it cannot move earlier.")
+        raise GraphEditError(f"{node_id} is first in its body, so it cannot move earlier.")
     earlier = graph.node(source.node)
     if not is_movable(node, catalog) or not is_movable(earlier, catalog):
         raise GraphEditError(f"{node_id} cannot move before {earlier.id} ({earlier.op}).")
     if len(graph.consumers(earlier.id)) != 1:
         raise GraphEditError(
-            f"{earlier.id} feeds more than one port: {node_id} cannot move before it."
+            f"{earlier.id} feeds several ports, so {node_id} cannot move before it."
         )
     earlier_name, earlier_source = _image_input(earlier, catalog)
     node_out = next(iter(catalog[node.op].outputs)).name
@@ -258,9 +261,9 @@ def _image_input(node: Node, catalog: Catalog) -> tuple[str, Port]:
 
 @scoped("node_id")
 def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value) -> Graph:
-    """Give an argument a fixed value.
+    """Set an argument to a fixed value.
 
-    A link that fed it is cut, and arguments that DALI does not take beside it are left out.
+    Its link is removed, and arguments that DALI does not allow with it are unset.
     """
     node = graph.node(node_id)
     if node.op in catalog and arg not in catalog[node.op].args:
@@ -268,7 +271,7 @@ def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value
         hint = f" Did you mean {near[0]}?" if near else ""
         raise UnknownNameError(f"{node_id} ({node.op}) has no argument {arg!r}.{hint}")
     cleared = _without(node, catalog, arg)
-    # a value that was there keeps its place, so that code and inspector stay still
+    # an existing value keeps its position, so that code and inspector stay stable
     kept = {name: v for name, v in node.args.items() if name in cleared.args or name == arg}
     changed = replace(cleared, args={**kept, arg: value})
     return without_idle_generators(graph.replace_node(changed), catalog, node)
@@ -276,7 +279,7 @@ def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value
 
 @scoped("node_id")
 def reset_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
-    """Back to the start value (or DALI's default): no own value, no link."""
+    """Reset an argument to its initial value (or DALI's default), without a link."""
     node = graph.node(node_id)
     cleared = node.without({arg})
     if node.op in catalog and arg in catalog[node.op].args:
@@ -290,7 +293,7 @@ def reset_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
 
 
 def _without(node: Node, catalog: Catalog, arg: str) -> Node:
-    """The node without an argument's value and link, and without those of its rivals."""
+    """The node without an argument's value and link, and without those that exclude it."""
     gone = {arg} | (catalog[node.op].conflicts_with(arg) if node.op in catalog else frozenset())
     return node.without(gone)
 
@@ -304,19 +307,19 @@ def randomise_arg(
     op: str = "random.uniform",
     args: Mapping[str, Value] | None = None,
 ) -> Graph:
-    """Feed an argument from a generator, with ``args`` in place of those that it starts with.
+    """Feed an argument from a generator, with ``args`` overriding its initial ones.
 
-    A generator that fed it becomes the new one in its place, also for what else it feeds.
+    An existing generator is replaced by the new one, also for its other consumers.
     """
     node = graph.node(node_id)
     spec = catalog[node.op].args.get(arg)
     if spec is None or not spec.tensor:
         raise GraphEditError(
-            f"{node_id}.{arg} takes one value for all samples: it cannot be random."
+            f"{node_id}.{arg} has one value for all samples, so it cannot be random."
         )
     if op not in generators_for(spec):
         allowed = ", ".join(generators_for(spec)) or "no random numbers"
-        raise GraphEditError(f"{node_id}.{arg} cannot come from {op}. It takes {allowed}.")
+        raise GraphEditError(f"{node_id}.{arg} cannot come from {op}. It accepts {allowed}.")
     old = generator_of(graph, catalog, node_id, arg)
     fresh = new_node(graph, catalog, op, arg)
     drawn = draw_args(op, spec, node.args.get(arg, spec.start), old.args if old else {})
@@ -335,25 +338,25 @@ _OF_A_POLICY = ("policy", "policy_name", "num_magnitude_bins", "magnitudes")
 
 @scoped("node_id")
 def own_policy(graph: Graph, node_id: str, name: str = "") -> Graph:
-    """A learnt policy as one's own: the same pictures of the same draws, and every number free.
+    """Convert a learnt policy to an editable one with the same results for the same seeds.
 
-    The node is one of ``auto_augment``, or of ``apply_auto_augment``, whose policy is exchanged.
-    ``name`` is one of the learnt ones; empty: the one that the node names. Raises GraphEditError.
+    The node is ``auto_augment``, or ``apply_auto_augment``, whose policy is replaced. ``name`` is a
+    learnt policy; empty: the one that the node names. Raises GraphEditError.
     """
     node = graph.node(node_id)
     if node.op not in ("auto_augment", OWN_POLICY):
-        raise GraphEditError(f"{node_id} ({node.op}) has no policy. Give a node of auto_augment.")
+        raise GraphEditError(f"{node_id} ({node.op}) has no policy. Use a node of auto_augment.")
     name = name or str(node.args.get("policy_name", "image_net"))
     known = learnt_policies()
     if name not in known:
-        raise GraphEditError(f"{name[:40]!r} is no policy. Give one of {', '.join(known)}.")
+        raise GraphEditError(f"{name[:40]!r} is not a policy. Use one of {', '.join(known)}.")
     kept = {key: value for key, value in node.args.items() if key not in _OF_A_POLICY}
     args: dict[str, Value] = {"policy": known[name], "magnitudes": "learnt", **kept}
     return graph.replace_node(replace(node, op=OWN_POLICY, args=args))
 
 
 def generator_of(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Node | None:
-    """The generator that feeds an argument, or None where none does."""
+    """The generator that feeds an argument, or None."""
     port = graph.node(node_id).inputs.get(arg)
     if port is None or not graph.has(port.node):
         return None
@@ -363,7 +366,7 @@ def generator_of(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Node
 
 @scoped("node_id")
 def own_generator(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
-    """Give an argument a copy of the generator that it shares, with draws of its own."""
+    """Give an argument its own copy of a shared generator, with independent random values."""
     shared = generator_of(graph, catalog, node_id, arg)
     if shared is None:
         raise GraphEditError(f"{node_id}.{arg} is not random.")
@@ -383,34 +386,34 @@ def _given(node: Node, catalog: Catalog, arg: str, value: Value) -> Node:
 
 
 def _exchanged(graph: Graph, catalog: Catalog, generator: Node) -> Graph:
-    """The graph with a generator in place of that of its id, if all that it feeds can take it."""
+    """Replace the generator with the same id, if all of its consumers accept the new one."""
     for edge in graph.consumers(generator.id):
         spec = catalog.find(graph.node(edge.target).op)
         arg = spec.args.get(edge.input) if spec else None
         reason = draw_refusal(generator, arg) if arg else None
         if reason:
             raise GraphEditError(
-                f"{generator.id} feeds {edge.target}.{edge.input} too: {reason}. "
-                "Make it its own first."
+                f"{generator.id} also feeds {edge.target}.{edge.input}: {reason}. Give "
+                "this argument its own generator first."
             )
     return graph.replace_node(generator)
 
 
 def set_setting(graph: Graph, **settings: Any) -> Graph:
-    """Change batch size, threads, seed, device, prefetch depth, pipelines or executor.
+    """Set batch size, threads, seed, device, prefetch depth, pipelines or executor.
 
-    Raises GraphEditError for a number that no graph file can hold.
+    Raises GraphEditError for a number that a graph file cannot store.
     """
     for name, value in settings.items():
         if isinstance(value, int) and abs(value) > sys.float_info.max:
-            raise GraphEditError(f"{name}: {str(value)[:20]}... is too large a number.")
+            raise GraphEditError(f"{name}: {str(value)[:20]}... is too large.")
     return replace(graph, settings=replace(graph.settings, **settings))
 
 
 def free_seed(graph: Graph) -> int:
-    """A seed that no node has: one above the largest in use.
+    """An unused seed: one above the largest in use.
 
-    Those that DALI gave out, in a graph that was imported, are passed over.
+    Ignores large seeds that DALI assigned in an imported graph.
     """
     taken = {node.seed for node in graph.whole.walk() if node.seed is not None}
     usual = (seed for seed in taken if 0 <= seed < USUAL_SEEDS)
@@ -418,14 +421,14 @@ def free_seed(graph: Graph) -> int:
     return next(seed for seed in count(above) if seed not in taken and seed <= LARGEST_SEED)
 
 
-# Other ids
+# Renaming
 
 LONGEST = 80
 
 
 @scoped("old")
 def rename_node(graph: Graph, old: str, new: str) -> Graph:
-    """Give a node another id. Raises GraphEditError for one that is taken or no Python name."""
+    """Rename a node. Raises GraphEditError if the id is taken or not a Python name."""
     graph.node(old)
     _require_free(graph, new)
     nodes = renamed_nodes(graph.nodes, {old: new})
@@ -433,7 +436,7 @@ def rename_node(graph: Graph, old: str, new: str) -> Graph:
 
 
 def renamed_nodes(nodes: Sequence[Node], names: Mapping[str, str]) -> tuple[Node, ...]:
-    """Nodes with other ids, old -> new, also those inside blocks and wherever ids are named."""
+    """Nodes with other ids, old -> new, including nested nodes and all references."""
     return tuple(
         replace(
             node,
@@ -463,7 +466,7 @@ def renamed_ports(ports: Mapping[str, Port], names: Mapping[str, str]) -> dict[s
 
 
 def rename_output(graph: Graph, old: str, new: str) -> Graph:
-    """Give an output of the graph another name, in the same place."""
+    """Rename an output of the graph, keeping its position."""
     if old not in graph.outputs:
         raise GraphEditError(f"The graph has no output {old!r}.")
     _require_free(graph, new)
@@ -473,10 +476,12 @@ def rename_output(graph: Graph, old: str, new: str) -> Graph:
 
 def _require_free(graph: Graph, name: str) -> None:
     if len(name) > LONGEST:
-        raise GraphEditError(f"A name of {len(name)} characters is too long; {LONGEST} will do.")
+        raise GraphEditError(
+            f"A name of {len(name)} characters is too long; the limit is {LONGEST}."
+        )
     if not is_name(name):
         raise GraphEditError(
             f"{name[:60]!r} is not a Python name. Use letters, digits and '_', no digit first."
         )
     if graph.whole.has(name) or name in graph.outputs:
-        raise GraphEditError(f"{name!r} is taken. Names of nodes and outputs are used once.")
+        raise GraphEditError(f"{name!r} is taken. Names of nodes and outputs must be unique.")

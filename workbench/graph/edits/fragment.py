@@ -1,4 +1,4 @@
-"""Part of a graph as text: cut out, copied, pasted into the same or another notebook.
+"""Part of a graph as text: cut, copied, pasted into the same or another notebook.
 
 The text is a graph file, so a whole graph can be pasted too. Pasting runs nothing.
 """
@@ -44,32 +44,32 @@ def with_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
 
 
 def with_own_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
-    """The nodes, and the generators that feed only them and are not given out: these can move."""
+    """The nodes, and the generators that feed only them and are not outputs: these can move."""
     given = {port.node for port in graph.outputs.values()} - set(nodes)
     return with_generators(graph, nodes) - given
 
 
 def paste_fragment(graph: Graph, text: str, scope: str = "") -> tuple[Graph, tuple[str, ...]]:
-    """Add the nodes of a text under free ids and with draws of their own, into the body ``scope``.
+    """Paste the nodes of a text into the body ``scope``, with free ids and new seeds.
 
-    Into a graph that gives nothing out, the outputs come along. Returns the graph and the new ids.
-    Operators that this DALI lacks come along as they are. Raises GraphFormatError for a text that
-    is no graph.
+    If the graph has no outputs, the outputs are pasted too. Returns the graph and the new ids.
+    Operators that this DALI version lacks are pasted unchanged. Raises GraphFormatError if the text
+    is not a graph.
     """
     part = load_graph(text)
     if not part.nodes:
-        raise GraphFormatError("The text holds no nodes: there is nothing to paste.")
+        raise GraphFormatError("The text contains no nodes. Copy some nodes first.")
     if scope and part.sources:
         raise GraphEditError(
-            f"{part.sources[0].id} is a reader, and readers are outside all blocks. Paste it next "
-            f"to {block_of(scope)}, and connect its outputs to the block."
+            f"{part.sources[0].id} is a reader, which cannot be inside a block. Paste it "
+            f"next to {block_of(scope)}, and connect its outputs to the block."
         )
     graph, renamed = add_nodes(graph.at_scope(scope), part)
     return graph.whole, tuple(renamed.values())
 
 
 def add_nodes(graph: Graph, part: Graph) -> tuple[Graph, dict[str, str]]:
-    """The graph with another's nodes, under free ids and with free seeds, and each new id."""
+    """The graph with another's nodes, with free ids and seeds, and the new ids."""
     keep_outputs = not graph.outputs
     taken = graph
     renamed: dict[str, str] = {}
@@ -113,20 +113,20 @@ def _reseeded(nodes: Sequence[Node], seeds: Mapping[str, int]) -> tuple[Node, ..
 
 
 def common_scope(graph: Graph, nodes: Collection[str]) -> str:
-    """The scope in which the nodes stand. Raises GraphEditError where they stand in several."""
+    """The scope of the nodes. Raises GraphEditError if they are in several."""
     scopes = {graph.scope_of(node) for node in nodes} or {""}
     if len(scopes) > 1:
-        raise GraphEditError("These nodes stand in several bodies. Choose nodes of one.")
+        raise GraphEditError("These nodes are in several bodies. Select nodes of one.")
     return scopes.pop()
 
 
 def duplicate(
     graph: Graph, catalog: Catalog, nodes: Collection[str]
 ) -> tuple[Graph, tuple[str, ...]]:
-    """Copies of the nodes, behind the originals where those lead from one image to one image.
+    """Duplicate nodes; copies follow the originals if those map one image to one image.
 
-    Their other inputs are those of the originals. Copies of anything else are fed by what feeds the
-    originals. Returns the graph and the new ids.
+    Other inputs are those of the originals, and so are all inputs of other copies. Returns the
+    graph and the new ids.
     """
     part = load_graph(copy_fragment(graph, nodes))
     graph = graph.at_scope(common_scope(graph, nodes))
@@ -144,7 +144,7 @@ def duplicate(
 
 
 def _ends(graph: Graph, catalog: Catalog, nodes: Collection[str]) -> tuple[Port, Port] | None:
-    """What enters some nodes and what leaves them, if that is one port each, of one kind."""
+    """The input and the output port of some nodes, if there is one each, of equal kind."""
     entering, leaving = set(), {port for port in graph.outputs.values() if port.node in nodes}
     for edge in graph.edges:
         inside = edge.source.node in nodes, edge.target in nodes
@@ -161,7 +161,7 @@ def _ends(graph: Graph, catalog: Catalog, nodes: Collection[str]) -> tuple[Port,
 
 
 def _led_through(graph: Graph, given: Port, renamed: Mapping[str, str]) -> Graph:
-    """Feed the consumers of a port from its copy; copies follow the original in running order."""
+    """Route the consumers of a port through its copy; copies follow the originals in order."""
     twin = Port(renamed[given.node], given.output)
     own = {*renamed, *renamed.values()}
     nodes = [

@@ -1,4 +1,4 @@
-"""Random draws: which generators can feed an argument, and what they start with."""
+"""Random values: suitable generators for an argument, and their initial arguments."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _GENERATORS: dict[str | None, tuple[str, ...]] = {
     "BOOL": ("random.coin_flip",),
 }
 _UNSAID = {"random.coin_flip": "INT32"}
-"""What a generator gives without ``dtype``, where that is not FLOAT."""
+"""Default element type of a generator, if it is not FLOAT."""
 
 
 def element_for(arg: ArgSpec) -> str | None:
-    """The element type to draw for an argument: DALI 2.4.0 converts few.
+    """The element type to sample for an argument: DALI 2.4.0 converts few.
 
-    None where no generator gives what it takes: names, texts, Python objects.
+    None if no generator can feed it: names, texts, Python objects.
     """
     usual = _DRAWN.get(arg.kind.removesuffix("_list"))
     if usual is None or not arg.dtypes or usual in arg.dtypes:
@@ -29,9 +29,9 @@ def element_for(arg: ArgSpec) -> str | None:
 
 
 def generators_for(arg: ArgSpec) -> tuple[str, ...]:
-    """The operators that can draw values for an argument, the usual one first.
+    """Generators for an argument, the default one first.
 
-    None for a range, whose ends would cross, and for a matrix, which ``transforms.*`` make.
+    Empty for a range, whose ends could cross, and for a matrix, which ``transforms.*`` create.
     """
     if not arg.tensor or arg.form in ("range", "matrix"):
         return ()
@@ -42,20 +42,20 @@ def generators_for(arg: ArgSpec) -> tuple[str, ...]:
 
 
 def element_of(generator: Node) -> str:
-    """The element type that a generator gives."""
+    """The element type of a generator's output."""
     return str(generator.args.get("dtype", _UNSAID.get(generator.op, "FLOAT")))
 
 
 def draw_refusal(generator: Node, arg: ArgSpec) -> str | None:
-    """Why a generator cannot feed an argument, or None where it can."""
+    """Why a generator cannot feed an argument, or None if it can."""
     allowed = generators_for(arg)
     if not allowed:
-        return f"{arg.name} takes no random numbers"
+        return f"{arg.name} accepts no random numbers"
     if generator.op not in allowed:
         return f"{arg.name} takes {', '.join(allowed)}, not {generator.op}"
     if arg.dtypes and element_of(generator) not in arg.dtypes:
         return (
-            f"{arg.name} takes {' or '.join(arg.dtypes)}, and {generator.id} draws "
+            f"{arg.name} accepts {' or '.join(arg.dtypes)}, but {generator.id} outputs "
             f"{element_of(generator)}"
         )
     return None
@@ -64,10 +64,10 @@ def draw_refusal(generator: Node, arg: ArgSpec) -> str | None:
 def draw_args(
     op: str, arg: ArgSpec, value: Value | None, before: Mapping[str, Value]
 ) -> dict[str, Value]:
-    """What a generator starts with to suit an argument.
+    """Initial arguments of a generator for an argument.
 
-    ``value`` is what the argument has; ``before`` are the arguments of the generator that fed it
-    until now, if one did: the new one draws from about the same range.
+    ``value`` is the argument's value; ``before`` are the arguments of its former generator, if any:
+    the new one keeps approximately the same range.
     """
     low, high = drawn_range(before) or _usual_range(arg, value)
     element = element_for(arg)
@@ -75,7 +75,7 @@ def draw_args(
     if op == "random.uniform":
         args["range"] = (low, high)
     elif op == "random.normal":
-        # Nineteen of twenty draws lie within two deviations of the mean.
+        # 95 % of the values are within two standard deviations of the mean.
         args |= {"mean": _tidy((low + high) / 2), "stddev": _tidy((high - low) / 4)}
     if element is not None and element != _UNSAID.get(op, "FLOAT"):
         args["dtype"] = element
@@ -103,10 +103,10 @@ def drawn_range(args: Mapping[str, Value]) -> tuple[float, float] | None:
 
 
 def _usual_range(arg: ArgSpec, value: Value | None) -> tuple[float, float]:
-    """A range as wide as usual with the present value as its centre.
+    """A range of the default width around the current value.
 
-    Near a limit it is narrower, and at a limit one-sided. A usual range that covers all values,
-    such as a position's 0 to 1, has no centre to keep.
+    Narrower near a limit, and one-sided at a limit. A default range that covers all values, such as
+    0 to 1 for a position, is used unchanged.
     """
     items = value if isinstance(value, tuple) else (value,)
     numbers = {item for item in items if isinstance(item, int | float)}
@@ -120,7 +120,7 @@ def _usual_range(arg: ArgSpec, value: Value | None) -> tuple[float, float]:
         span = (arg.high - arg.low) / 8
     if arg.kind.startswith("int"):
         span = max(1, round(span))
-    # A value may be outside the usual limits: these then do not count.
+    # A value outside the default limits disables them.
     below = [end for end in (arg.low, arg.minimum) if end is not None and end <= middle]
     above = [end for end in (arg.high, arg.maximum) if end is not None and end >= middle]
     room = [abs(end - middle) for end in (*below, *above) if end != middle]

@@ -1,1 +1,1 @@
-"""The part of a graph that runs, and its data: active nodes, data sets, several pipelines."""
+"""The running part of a graph, and its data: active nodes, datasets, several pipelines."""

@@ -1,8 +1,7 @@
-"""What of a graph runs: muted nodes are bypassed, loose ones left out.
+"""The running part of a graph: muted nodes are bypassed, loose ones removed.
 
-A muted node stands in the file and on the canvas; what runs is the graph from which it was removed,
-as ``remove_nodes`` removes. A loose node is one that no output of the graph depends on, or no
-output of the body in which it stands.
+A muted node stays in the file and on the canvas; the running graph is the one without it, as after
+``remove_nodes``. A loose node is one that no output of the graph, or of its body, depends on.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ from workbench.graph.types.typed_graph import TypedGraph
 
 
 def active_graph(graph: Graph, catalog: Catalog) -> Graph:
-    """The part of a graph that runs, is emitted and measured; the graph itself where that is all.
+    """The part of a graph that runs, is exported and measured; the same graph if that is all.
 
-    Where nothing can stand in for what a muted node gave, the part has a fault: an output without
-    a source, or an input that nothing feeds.
+    If nothing can replace the output of a muted node, the part has a fault: an output without a
+    source, or an unconnected input.
     """
     return with_dependencies(without_loose(without_muted(graph, catalog)), catalog)
 
 
 def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
-    """What of a graph runs, with each target of a follower on every image that this came through.
+    """The running part, with the annotations of followers on every image of their path.
 
-    No output depends on what is added. Not behind blocks: what comes out of one would be made
-    another time for it.
+    No output depends on the added nodes. None are added after blocks, whose results would be
+    computed again.
     """
     graph = without_loose(without_muted(graph, catalog))
     for node in graph.nodes:
@@ -53,7 +52,7 @@ def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def without_muted(graph: Graph, catalog: Catalog) -> Graph:
-    """The graph with its muted nodes removed; outputs that nothing gives any more stay named."""
+    """The graph without muted nodes; outputs that lose their source stay listed."""
     muted = muted_nodes(graph)
     if not muted:
         return graph
@@ -62,7 +61,7 @@ def without_muted(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def without_loose(graph: Graph) -> Graph:
-    """The graph without its loose nodes. Where no output depends on a source, all of these stay."""
+    """The graph without loose nodes. If no output depends on a source, all sources stay."""
     nodes = _reached(graph.nodes, graph.outputs.values())
     if graph.sources and not any(isinstance(node, Source) for node in nodes):
         nodes = (*graph.sources, *nodes)
@@ -70,12 +69,12 @@ def without_loose(graph: Graph) -> Graph:
 
 
 def muted_nodes(graph: Graph) -> tuple[str, ...]:
-    """Ids of the muted nodes, wherever they stand."""
+    """Ids of the muted nodes, also inside blocks."""
     return tuple(node.id for node in graph.walk() if node.muted)
 
 
 def loose_nodes(graph: Graph) -> frozenset[str]:
-    """Ids of the nodes that no output depends on; what stands inside one is not named."""
+    """Ids of the nodes that no output depends on, without the nodes inside them."""
     left = without_loose(graph)
     if left is graph:
         return frozenset()
@@ -91,10 +90,10 @@ def loose_nodes(graph: Graph) -> frozenset[str]:
 def with_loose_outputs(
     active: Graph, graph: Graph, catalog: Catalog, faulty: Collection[str]
 ) -> Graph:
-    """What of a graph runs, and its loose nodes, each with an output of its own.
+    """The running part plus its loose nodes, each with an output of its own.
 
-    Views of single nodes show these too. Readers, muted and ``faulty`` nodes are left out, and what
-    they feed. ``active`` is what runs of ``graph``, and returned where nothing is added.
+    For views of single nodes. Readers, muted and ``faulty`` nodes and their consumers are excluded.
+    ``active`` is the running part of ``graph``, and is returned if nothing is added.
     """
     for node in topological(graph)[0]:
         spec = catalog.find(node.op)
@@ -110,7 +109,7 @@ def with_loose_outputs(
 
 
 def set_muted(graph: Graph, nodes: Collection[str], muted: bool) -> Graph:
-    """Mute nodes, or let them run again. Raises GraphEditError for an id that is not there."""
+    """Mute or unmute nodes. Raises GraphEditError for an unknown id."""
     for node_id in nodes:
         graph = graph.replace_node(replace(graph.node(node_id), muted=muted))
     return graph
@@ -122,7 +121,7 @@ def _has_body(graph: Graph, scope: str) -> bool:
 
 
 def _reached(nodes: tuple[Node, ...], outputs: Collection[Port]) -> tuple[Node, ...]:
-    """The nodes that some outputs depend on, with those inside them; all where none are reached."""
+    """Nodes that some outputs depend on, including nested ones; all if none are."""
     by_id = {node.id: node for node in nodes}
     found: set[str] = set()
     waiting = [port.node for port in outputs]
@@ -131,13 +130,13 @@ def _reached(nodes: tuple[Node, ...], outputs: Collection[Port]) -> tuple[Node, 
         if node_id in by_id and node_id not in found:
             found.add(node_id)
             waiting += [port.node for port in by_id[node_id].inputs.values()]
-    if not found:  # nothing is given out, which is a fault of its own
+    if not found:  # no outputs, which is a fault of its own
         found = set(by_id) if not _passes(nodes, outputs) else found
     return tuple(_reached_inside(node) for node in nodes if node.id in found)
 
 
 def _passes(nodes: Collection[Node], outputs: Collection[Port]) -> bool:
-    """Whether outputs come from what a body takes in, so that none of its nodes is needed."""
+    """Whether outputs are inputs of the body, so that none of its nodes is needed."""
     return bool(outputs) and all("." in port.node for port in outputs)
 
 
@@ -152,7 +151,7 @@ def _reached_inside(node: Node) -> Node:
 
 
 def _with_lost_outputs(graph: Graph, bypassed: Graph) -> Graph:
-    """With the outputs that removing took away, which name what is not there."""
+    """Restore the outputs lost by removing nodes, which then refer to missing ports."""
     for scope, body in graph.bodies():
         if not _has_body(bypassed, scope):
             continue

@@ -1,4 +1,4 @@
-"""The sources of a graph: which nodes read, and which data each is given."""
+"""The sources of a graph: which nodes read, and the data of each."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _TAKEN = frozenset(
         *("augment", "trainer", "lightning", "pipeline_def", "time", "types"),
         *("kwargs", "num_workers", "seed_transforms", "seed_worker", "torch", "transform"),
         *("decode_with_pillow", "read_photo"),
-        "dict",  # with blocks AutoGraph writes a call of it for **
+        "dict",  # in blocks, AutoGraph replaces ** by a call of it
     }
 )
-"""Names that an exported program uses otherwise, besides those in capitals and in sources."""
+"""Reserved names in an exported program, besides names in capitals and those in sources."""
 
 
 def parameter_faults(graph: Graph) -> Iterator[Fault]:
-    """Parameters that a program cannot have, and those that two sources read in two ways."""
+    """Invalid parameter names, and those that two sources read in different ways."""
     taken = _TAKEN | {load_source(kind).find.__name__ for kind in source_kinds()}
     kinds: dict[str, Source] = {}
     for source in graph.sources:
@@ -50,8 +50,8 @@ def parameter_faults(graph: Graph) -> Iterator[Fault]:
             continue
         if not is_name(name) or name in taken or name.isupper():
             words = (
-                f"its data cannot be called {name!r}: that is no Python name in small letters, or "
-                "one that the program uses otherwise"
+                f"{name!r} is not a valid name for its data: it is not a lower-case "
+                "Python name, or is reserved in the program"
             )
             yield Fault(source.id, "", words, "Choose another, for example others.", "parameter")
         first = kinds.setdefault(name, source)
@@ -67,7 +67,7 @@ def parameter_faults(graph: Graph) -> Iterator[Fault]:
 
 
 def decoder_faults(graph: Graph) -> Iterator[Fault]:
-    """Decoders of DALI that are fed images of formats which DALI does not decode."""
+    """DALI decoders whose images have formats that DALI does not decode."""
     needed = {
         source.id: load_source(source.kind).decoder for source in graph.sources if source.kind
     }
@@ -76,21 +76,23 @@ def decoder_faults(graph: Graph) -> Iterator[Fault]:
             decoder = needed.get(port.node, "")
             reads = node.op.startswith("decoders.") or node.op == "peek_image_shape"
             if decoder and reads and node.op != decoder:
-                words = f"{node.op} does not decode GIF, AVIF and what else {port.node} reads"
-                remedy = f"Put {decoder} in its place, with a crop behind it where it cropped."
+                words = (
+                    f"{node.op} does not decode GIF, AVIF and other formats that {port.node} reads"
+                )
+                remedy = f"Replace it by {decoder}, followed by a crop if it cropped."
                 yield Fault(node.id, name, words, remedy)
 
 
 def parameter_of(source: Source) -> str | None:
-    """The parameter of the program that says what a source reads.
+    """The program's data parameter of a source.
 
-    None for one that names its data itself.
+    None if the source names its data itself.
     """
     return source.dataset if source.finds_data else None
 
 
 def reader_name(node: Node) -> str:
-    """The function of the program that reads, where that is not DALI's reader; else empty."""
+    """The program's function that reads, if it is not DALI's reader; else empty."""
     if not isinstance(node, Source) or parameter_of(node) is None:
         return ""
     reader = load_source(node.kind).reader
@@ -98,37 +100,37 @@ def reader_name(node: Node) -> str:
 
 
 def found_by_source(node: Node) -> frozenset[str]:
-    """The arguments of a reader that the program finds by the data that it is given."""
+    """The reader arguments that the program derives from its data."""
     if not isinstance(node, Source) or parameter_of(node) is None:
         return frozenset()
     return load_source(node.kind).located_by
 
 
 def parameters(nodes: Iterable[Node]) -> dict[str, SourceKind]:
-    """The parameters of a program of these nodes that name data, and what each is.
+    """Data parameters of a program of these nodes, and the kind of each.
 
-    Data that lie beside the program are no parameter: see ``data_constants``.
+    Data next to the program are not parameters: see ``data_constants``.
     """
     return {name: kind for name, kind in _named_data(nodes).items() if not name.isupper()}
 
 
 def data_constants(nodes: Iterable[Node]) -> dict[str, SourceKind]:
-    """The constants of a program of these nodes that name data, and what each is."""
+    """Data constants of a program of these nodes, and the kind of each."""
     return {name: kind for name, kind in _named_data(nodes).items() if name.isupper()}
 
 
 def data_constant(parameter: str) -> str:
-    """The constant in the place of a parameter: ``GOOD_DATA`` for ``data``."""
+    """The constant that replaces a parameter: ``GOOD_DATA`` for ``data``."""
     return f"GOOD_{parameter}".upper()
 
 
 def given_parameter(name: str) -> str:
-    """The parameter of a name that a program has for data: ``data`` for ``GOOD_DATA``."""
+    """The parameter for a constant's name: ``data`` for ``GOOD_DATA``."""
     return name.removeprefix("GOOD_").lower() if name.isupper() else name
 
 
 def with_data_constants(graph: Graph, names: Mapping[str, str]) -> Graph:
-    """The graph with constants in the place of parameters: ``names`` has them by parameter."""
+    """The graph with constants in place of parameters: ``names`` maps them by parameter."""
     for source in graph.sources:
         if (name := parameter_of(source)) in names:
             graph = graph.replace_node(replace(source, dataset=names[str(name)]))
@@ -144,36 +146,36 @@ def _named_data(nodes: Iterable[Node]) -> dict[str, SourceKind]:
 
 
 def sequence_length(graph: Graph) -> int:
-    """How many frames a sample of a graph that reads sequences has; 0 for one of images."""
+    """Number of frames per sample of a graph that reads sequences; 0 for images."""
     found = (source.args.get("sequence_length") for source in graph.sources)
     return next((count for count in found if isinstance(count, int)), 0)
 
 
 def require_datasets(graph: Graph, data: Datasets) -> None:
-    """Raise DataError where a source that an output depends on is given no data."""
+    """Raise DataError if a used source has no data."""
     loose = loose_nodes(graph)
     for source in graph.sources:
         name = parameter_of(source)
         if source.id not in loose and name is not None and name not in data:
             raise DataError(
-                f"{source.id}: nothing says what it reads. Give data for {name!r}: a folder of "
+                f"{source.id}: no data are set. Pass data for {name!r}: a folder of "
                 "images, or a list of files."
             )
 
 
 def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
-    """The ports of a source that are used, and that a source of another kind does not have."""
+    """Used ports of a source that a source of another kind does not have."""
     if kind == source.kind or kind in load_source(source.kind).takes:
-        return []  # it has those that its options add, too
+        return []  # including those that its options add
     graph = swap_source(graph, source, kind)
     names = dict.fromkeys(port.output for port in used_ports(graph) if port.node == source.id)
     return [name for name in names if name not in load_source(kind).outputs]
 
 
 def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
-    """The kind that a source becomes for data: where its targets are used, one that gives them.
+    """The kind of a source for data: one with annotations, if they are used.
 
-    Raises DataError where the data have none.
+    Raises DataError if the data have none.
     """
     richer = load_source(dataset.kind).with_targets
     if source.kind in (dataset.kind, *richer) or not missing_ports(graph, source, dataset.kind):
@@ -193,26 +195,26 @@ def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
 
 
 def with_datasets(graph: Graph, data: Datasets) -> Graph:
-    """The graph with each source of the kind of the data that it is given.
+    """The graph with each source converted to the kind of its data.
 
-    A source in another's place keeps its ports and its options, or is swapped (``swap_source``);
-    where DALI does not decode its images, another decoder takes the place of ``decoders.image``.
-    Raises DataError where a source is given no data, or data that its reader cannot read.
+    A source keeps its ports and options, or is replaced (``swap_source``); if DALI does not decode
+    its images, ``decoders.image`` is replaced by another decoder. Raises DataError if a source has
+    no data, or data that its reader cannot read.
     """
     require_datasets(graph, data)
     for node in graph.sources:
         name = parameter_of(node)
         if name is None or name not in data:
-            continue  # a loose one: ``require_datasets`` asks of the others
+            continue  # a loose one: ``require_datasets`` checks the others
         kind = kind_for(graph, node, data[name])
         if data[name].kind in load_source(node.kind).takes:
             continue
         if missing := missing_ports(graph, node, kind):
             given = load_source(kind)
             raise DataError(
-                f"{node.id}: the graph uses {' and '.join(missing)} of its source, and "
-                f"{data[name]}, read as {given.about}, has none: {given.op} gives "
-                f"{' and '.join(given.outputs)}. Unlink these, or give "
+                f"{node.id}: the graph uses {' and '.join(missing)} of its source, but "
+                f"{data[name]}, read as {given.about}, has only "
+                f"{' and '.join(given.outputs)} ({given.op}). Unlink these, or use "
                 f"{load_source(node.kind).about}. {load_source(node.kind).remedy}"
             )
         graph = swap_source(graph, node, kind, data[name])
@@ -220,10 +222,9 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
 
 
 def read_as(graph: Graph, data: Datasets) -> Datasets:
-    """The data as the graph's sources read them: of the kinds with the targets, and their options.
+    """The data as the graph's sources read them: with annotations, and with their options.
 
-    So a sample whose targets are at fault is one that cannot be used. ``graph`` as of
-    ``with_datasets``.
+    A sample with faulty annotations then counts as unusable. ``graph`` is as for ``with_datasets``.
     """
     return {name: _read_as(graph, name, each) for name, each in data.items()}
 
@@ -240,7 +241,7 @@ def _read_as(graph: Graph, name: str, data: Dataset) -> Dataset:
 
 
 def _with_decoders(graph: Graph) -> Graph:
-    """The graph with the decoder in the place of DALI's whose sources need another."""
+    """Replace DALI's decoders of sources that need another decoder."""
     decoders = {
         source.id: load_source(source.kind).decoder for source in graph.sources if source.kind
     }
@@ -254,26 +255,25 @@ def _with_decoders(graph: Graph) -> Graph:
     return replace(graph, nodes=tuple(nodes)) if changed else graph
 
 
-# A source in another's place, where one gives encoded images and the other gives pixels.
+# Replace a source by another kind, even if one outputs encoded images and the other pixels.
 
 _DECODER = "decoders.image"
 _ORDERS = {"HWC": "FHWC", "CHW": "FCHW"}
-"""The order of axes of a picture, and of a sequence of these."""
+"""The axis order of an image, and of a sequence."""
 
 
 def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = None) -> Graph:
-    """The graph with a source of another kind, that reads these data where they are known.
+    """Replace a source by another kind, for these data if known.
 
-    What was decoded is fed with the pixels that a source gives, and its decoder goes; behind a
-    source that gives none a decoder comes, the one that it wants. Decoders that do more, such as
-    one that crops, stay.
-    Options that mean nothing to the new reader go. Where sequences come in the place of pictures,
-    or the reverse, the order of axes that an operator gives is theirs.
+    If the new source outputs pixels, decoders are removed and their consumers connected to it;
+    otherwise its decoder is added. Decoders that do more, such as cropping, stay. Options unknown
+    to the new reader are removed. When switching between sequences and images, axis orders in
+    arguments are adapted.
     """
     old, new = load_source(source.kind), load_source(kind)
     if kind == source.kind:
         return graph
-    same = old.op == new.op  # with options of one reader, which stay as they are
+    same = old.op == new.op  # with options of one reader, which are unchanged
     gone = set() if same else old.begins.keys() - new.begins.keys() - _needed(graph, source, new)
     begins = {} if same else new.begins
     known = source.args.keys() if new.options is None else new.options
@@ -311,14 +311,14 @@ def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = 
 
 
 def _needed(graph: Graph, source: Source, kind: SourceKind) -> set[str]:
-    """Options without which a reader of the kind does not give what the graph reads."""
+    """Options required so that a reader of the kind outputs what the graph reads."""
     read = {port.output for port in used_ports(graph) if port.node == source.id}
     outputs = load_catalog()[kind.op].outputs
     return {port.needs for port in outputs if port.needs and port.name in read}
 
 
 def _in_order(node: Node, *, frames: bool) -> Node:
-    """The node with the order of axes that it gives, of sequences or of pictures."""
+    """The node with its output axis order for sequences or images."""
     orders = _ORDERS if frames else {several: one for one, several in _ORDERS.items()}
     given = node.args.get("output_layout")
     if not isinstance(given, str) or given not in orders:

@@ -1,8 +1,8 @@
-"""Several pipelines of one graph side by side in one process, taking turns.
+"""Several parallel pipelines of one graph in one process, alternating by batch.
 
-Batch k of the whole is batch ``k // n`` of pipeline ``k % n``. Each pipeline reads a shard of its
-own and draws from a seed of its own, so that every sample comes once an epoch. One pipeline leaves
-a fifth to a third of a GPU's JPEG engines idle; several fill them more.
+Batch k of the whole is batch ``k // n`` of pipeline ``k % n``. Each pipeline reads its own shard
+and has its own seed, so that every sample occurs once per epoch. One pipeline leaves a fifth to a
+third of a GPU's JPEG engines idle; several use more of them.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from workbench.graph.types.devices import device_of
 from workbench.graph.types.typed_graph import TypedGraph
 
 SHARD_SEED = 100_000
-"""By how much the seeds of two shards differ, so that they draw apart."""
+"""Seed difference between shards, which makes them independent."""
 _WHOLE = {"shard_id": 0, "num_shards": 1}
-"""What a reader reads that names no shard."""
+"""Shard arguments of a reader of the whole data."""
 _EPOCH_SEED = "shuffle_after_epoch_seed"
 
 
 def single_pipelines(graph: Graph) -> tuple[Graph, ...]:
-    """For each of the pipelines the graph that runs as it alone; the graph itself where it is one.
+    """For each pipeline the graph that runs as it alone; the same graph if there is one.
 
-    A reader that reads a shard already divides that.
+    A reader's own shard is divided further.
     """
     count = graph.settings.pipelines
     if count == 1:
@@ -35,13 +35,13 @@ def single_pipelines(graph: Graph) -> tuple[Graph, ...]:
 
 
 def pipeline_of_batch(graph: Graph, batch: int) -> tuple[Graph, int]:
-    """The graph of the one pipeline that gives a batch of the whole, and which of its own it is."""
+    """The graph of the pipeline of a batch, and the batch number in it."""
     pipelines = single_pipelines(graph)
     return pipelines[batch % len(pipelines)], batch // len(pipelines)
 
 
 def side_by_side(first: Graph, count: int) -> Graph:
-    """The graph of so many pipelines of which the first runs as ``first``, which has shard 0."""
+    """The graph of ``count`` pipelines whose first, on shard 0, runs as ``first``."""
     if count == 1:
         return first
     shards = {"shard_id": 0, "num_shards": count, "pad_last_batch": True}
@@ -56,9 +56,9 @@ def side_by_side(first: Graph, count: int) -> Graph:
 
 
 def without_shard(graph: Graph, told: Collection[str]) -> Graph:
-    """The graph that reads all, of one that reads the only shard.
+    """The graph without arguments of a reader of the only shard.
 
-    ``told`` are the arguments of readers that are the program's that it came from, not the graph's.
+    ``told`` are the reader arguments set by the original program, not by the graph.
     """
     only: Mapping[str, Value] = {**_WHOLE, "pad_last_batch": True}
     nodes = []
@@ -71,7 +71,7 @@ def without_shard(graph: Graph, told: Collection[str]) -> Graph:
 
 
 def pipeline_faults(typed: TypedGraph) -> Iterator[Fault]:
-    """Why the pipelines of a graph cannot run side by side."""
+    """Why the pipelines of a graph cannot run in parallel."""
     graph = typed.graph
     count = graph.settings.pipelines
     if not isinstance(count, int) or count < 2:  # another type is a fault of the setting
@@ -82,14 +82,14 @@ def pipeline_faults(typed: TypedGraph) -> Iterator[Fault]:
             yield Fault(
                 source.id,
                 "",
-                f"{source.op} cannot read a shard of its data, and of {count} pipelines each "
-                "reads one",
+                f"{source.op} cannot read a shard of its data, as each of {count} "
+                "pipelines needs to",
                 "Set pipelines to 1.",
             )
 
 
 def executor_faults(typed: TypedGraph) -> Iterator[Fault]:
-    """What only DALI's dynamic executor can run: nodes on the CPU behind the GPU."""
+    """Graphs that only DALI's dynamic executor can run: CPU nodes after the GPU."""
     graph, devices = typed.graph, typed.devices
     if graph.settings.executor == "dynamic":
         return
@@ -97,8 +97,8 @@ def executor_faults(typed: TypedGraph) -> Iterator[Fault]:
         behind = next((p for p in node.inputs.values() if device_of(devices, p) != "cpu"), None)
         if behind is not None and devices[node.id] == "cpu":
             words = (
-                f"it runs on the CPU behind {behind.node}, which runs on the GPU: the "
-                f"{graph.settings.executor} executor cannot do that"
+                f"it runs on the CPU after {behind.node}, which runs on the GPU: the "
+                f"{graph.settings.executor} executor does not support that"
             )
             yield Fault(node.id, "", words, "Set the executor to dynamic.", "setting", "executor")
 
@@ -117,7 +117,7 @@ def _on_shard(graph: Graph, shard: int, shards: int) -> Graph:
 
 
 def _reading(source: Source, shard: int, shards: int, seed: int) -> Source:
-    """A reader of one shard of what it reads, padded as in the exported code."""
+    """A reader of one shard of its data, padded as in the exported code."""
     own, all_own = (source.args.get(name, usual) for name, usual in _WHOLE.items())
     assert isinstance(own, int)
     assert isinstance(all_own, int)

@@ -1,4 +1,4 @@
-"""Remedies at a click: graphs in which a fault is gone."""
+"""Fixes by one click: graphs without a fault."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from workbench.names import shortened
 __all__ = ["Fix", "fixes"]
 
 _REGISTERED = (argument_fixes, flow_fixes, graph_fixes)
-"""The modules whose remedies are registered when they are imported."""
+"""Modules whose fixes are registered when they are imported."""
 
 _LONGEST = 80
-"""Characters on a button."""
+"""Maximum characters on a button."""
 
 
 def fixes(resolved: ResolvedGraph, fault: Fault) -> tuple[Fix, ...]:
-    """What can be done at a click about one fault of a graph, as ``check_graph`` found it.
+    """One-click fixes for a fault of a graph found by ``check_graph``.
 
-    In every graph offered the fault is gone; those that leave the fewest others come first.
-    Labels differ. Empty for a fault that only the person can mend, or that the graph has not.
+    Each offered graph is without the fault; those with the fewest other faults come first. Labels
+    differ. Empty if only the user can fix the fault, or if the graph does not have it.
     """
     known = fault.code in WARNINGS or fault in resolved.faults
     if fault.code not in REMEDIES or not known:
         return ()
     if fault.code != "duplicate_id":
-        # Whose fault it is cannot be told while nodes share the id, or blocks around them do.
+        # While nodes, or blocks around them, share an id, the faulty one is ambiguous.
         for shared in _shared_ids(resolved.graph, fault.node):
             duplicate = Case(resolved, replace(fault, node=shared))
             apart = _tried(duplicate, graph_fixes.fix_duplicate_id, fault)
             if apart:
                 return apart
             resolved = resolved.of(graph_fixes.with_own_ids(resolved.graph, shared))
-    # What stands inside a block is mended in its body.
+    # Nodes inside a block are fixed in their body.
     graph = resolved.graph
     body = resolved.at_scope(graph.scope_of(fault.node) if graph.has(fault.node) else "")
     found = _tried(Case(body, fault), REMEDIES[fault.code])
@@ -51,7 +51,7 @@ def fixes(resolved: ResolvedGraph, fault: Fault) -> tuple[Fix, ...]:
 
 
 def _shared_ids(graph: Graph, node_id: str) -> Iterator[str]:
-    """Of a node and the blocks around it the ids that several nodes have, the node's own first."""
+    """Duplicate ids among a node and its enclosing blocks, the node's own first."""
     counts = Counter(node.id for node in graph.walk())
     while node_id:
         if counts[node_id] > 1:
@@ -60,7 +60,7 @@ def _shared_ids(graph: Graph, node_id: str) -> Iterator[str]:
 
 
 def _tried(case: Case, remedies: Remedies, fault: Fault | None = None) -> tuple[Fix, ...]:
-    """The remedies after which the fault, that of the case by default, is gone."""
+    """The fixes that remove the fault, by default that of the case."""
     fault = fault or case.fault
     found: dict[str, tuple[int, Fix]] = {}
     for words, make in _offers(case, remedies):
@@ -69,7 +69,7 @@ def _tried(case: Case, remedies: Remedies, fault: Fault | None = None) -> tuple[
             continue
         try:
             made = make()
-        except GraphEditError:  # an edit that does not fit here is no remedy here
+        except GraphEditError:  # an edit that is not possible here is not a fix
             continue
         mended = made.whole if made is not None else None
         left = check_graph(mended, case.catalog) if mended is not None else (fault,)

@@ -1,4 +1,4 @@
-"""Remedies for faults of values, combinations of arguments, and seeds, and for warnings."""
+"""Fixes for values, combinations of arguments, seeds, and warnings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from workbench.names import shortened
 
 @remedy("unknown_arg")
 def fix_unknown_arg(case: Case) -> Iterator[FixCandidate]:
-    """The argument of the nearest name, or none."""
+    """The argument with the nearest name, or none."""
     node = case.node
     for near in get_close_matches(case.arg, case.spec.args, n=1):
         if near not in node.args and near not in node.inputs:
@@ -35,7 +35,7 @@ def fix_unknown_arg(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("value_and_link")
 def fix_value_and_link(case: Case) -> Iterator[FixCandidate]:
-    """Either of the two."""
+    """Keep the value or the link."""
     node = case.node
     value = node.args[case.arg]
     yield f"Keep {short_value_text(value)}", case.set(case.arg, value)
@@ -45,7 +45,7 @@ def fix_value_and_link(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("value")
 def fix_value(case: Case) -> Iterator[FixCandidate]:
-    """The nearest value that is allowed, then the usual one."""
+    """The nearest allowed value, then the default one."""
     node = case.node
     arg = case.spec.args[case.arg]
     if arg.kind == "policy":
@@ -64,7 +64,7 @@ def fix_value(case: Case) -> Iterator[FixCandidate]:
 
 
 def _near_values(arg: ArgSpec, found: Value) -> list[Value]:
-    """What may have been meant, to be checked by ``value_fault``."""
+    """Candidates for the intended value, to be checked by ``value_fault``."""
     items = found if isinstance(found, tuple) else (found,)
     mended = tuple(_near_value(arg, item) for item in items)
     near: list[Value] = []
@@ -116,14 +116,14 @@ def _number(item: Value) -> float | int | None:
 
 @remedy("conflict")
 def fix_conflict(case: Case) -> Iterator[FixCandidate]:
-    """Either of the two is left out."""
+    """Remove one of the two."""
     for name in (case.arg, case.about):
         yield f"Leave {name} out", case.without(name)
 
 
 @remedy("apart")
 def fix_incomplete_group(case: Case) -> Iterator[FixCandidate]:
-    """The missing one gets the same value, or none of them is given."""
+    """Set the missing one to the same value, or reset all."""
     node = case.node
     if case.arg in node.args and case.about in case.spec.args:
         same = node.args[case.arg]
@@ -136,10 +136,10 @@ def fix_incomplete_group(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("missing_arg")
 def fix_missing_arg(case: Case) -> Iterator[FixCandidate]:
-    """The usual value, or the node that can give it."""
+    """Set the default value, or add the node that can feed it."""
     node = case.node
     spec = case.spec
-    arg = spec.args.get(case.arg)  # none where an operand is missing
+    arg = spec.args.get(case.arg)  # none if an operand is missing
     usual = None if arg is None else arg.start if arg.start is not None else arg.default
     if usual is not None:
         label = f"Set it to {short_value_text(usual)}"
@@ -167,21 +167,21 @@ def fix_constant(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("zero")
 def fix_zero_divisor(case: Case) -> Iterator[FixCandidate]:
-    """A divisor that does."""
+    """A divisor other than 0."""
     yield "Set it to 1", case.set(case.arg, 1)
     yield "Make it FLOAT", case.set("constant_type", "FLOAT")
 
 
 @remedy("index")
 def fix_subscript_index(case: Case) -> Iterator[FixCandidate]:
-    """The nearest index that the data have."""
+    """The nearest index in range."""
     if case.about:
         yield f"Set it to {case.about}", case.set(case.arg, case.about)
 
 
 @remedy("relayout")
 def fix_axis_order(case: Case) -> Iterator[FixCandidate]:
-    """Each order that has the axes of what flows in."""
+    """Each permutation of the input's axes."""
     for choice in case.spec.args[case.arg].choices:
         if sorted(str(choice)) == sorted(case.about):
             yield f"Set it to {choice}", case.set(case.arg, choice)
@@ -189,7 +189,7 @@ def fix_axis_order(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("seed")
 def fix_seed(case: Case) -> Iterator[FixCandidate]:
-    """A number that no other node has, or none where nothing is drawn."""
+    """A number that no other node has, or none if nothing is random."""
     if not case.spec.seeded:
         yield "Remove the seed", case.change(seed=None)
         return
@@ -199,7 +199,7 @@ def fix_seed(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("fixed_arg")
 def unlink_fixed_arg(case: Case) -> Iterator[FixCandidate]:
-    """A value in place of the link."""
+    """Replace the link by a value."""
     yield "Cut the link", case.reset()
 
 
@@ -232,13 +232,13 @@ def _scaled(value: Value, factor: float) -> Value:
 
 @remedy("unshuffled")
 def fix_unshuffled(case: Case) -> Iterator[FixCandidate]:
-    """Let the source shuffle."""
+    """Shuffle in the source."""
     yield "Turn on random_shuffle", case.set("random_shuffle", True)
 
 
 @remedy("buffer")
 def fix_buffer(case: Case) -> Iterator[FixCandidate]:
-    """Give the source a shuffle buffer in which the classes mix."""
+    """Increase the shuffle buffer of the source until the classes mix."""
     fill = int(case.about)
     label = f"Set initial_fill to {fill:,}"
     yield label, case.set("initial_fill", fill)
@@ -246,7 +246,7 @@ def fix_buffer(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("box_layout")
 def fix_box_layout(case: Case) -> Iterator[FixCandidate]:
-    """Let an operator read boxes as the source writes them."""
+    """Read boxes in the source's format."""
     name, value = case.about.split("=")
     if name == "ratio":
         other = Case(case.typed, replace(case.fault, node=value))
@@ -257,13 +257,13 @@ def fix_box_layout(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("silent")
 def fix_silent(case: Case) -> Iterator[FixCandidate]:
-    """Let the decoder output floats."""
+    """Output floats from the decoder."""
     yield "Set dtype to FLOAT", case.set("dtype", "FLOAT")
 
 
 @remedy("orientation")
 def fix_orientation(case: Case) -> Iterator[FixCandidate]:
-    """Let an operator turn images as their annotations are."""
+    """Apply EXIF orientation as the annotations require."""
     yield (
         f"Set adjust_orientation to {case.about}",
         case.set("adjust_orientation", case.about == "True"),

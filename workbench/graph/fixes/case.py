@@ -1,4 +1,4 @@
-"""What remedies are made from: a fault with the graph that has it, and the graphs offered."""
+"""Data of fixes: a fault with its graph, and the offered graphs."""
 
 from __future__ import annotations
 
@@ -20,53 +20,53 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A remedy: what a button says, and the graph it leads to."""
+    """A fix: the label of its button, and the resulting graph."""
 
     label: str
     graph: Graph
 
 
 Make = Callable[[], Graph | None]
-"""Makes the graph of a remedy; returns None where the remedy turns out not to be possible."""
+"""Creates the graph of a fix; returns None if the fix is not possible after all."""
 FixCandidate = tuple[str, Make]
-"""A label, and what makes the graph."""
+"""A label, and a function that creates the graph."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A fault, and the body of the graph in which its node is."""
+    """A fault, and the body of the graph that contains its node."""
 
     typed: TypedGraph
     fault: Fault
 
     @property
     def graph(self) -> Graph:
-        """The body in which its node is."""
+        """The body that contains its node."""
         return self.typed.graph
 
     @property
     def catalog(self) -> Catalog:
-        """The operators that there are."""
+        """The available operators."""
         return self.typed.catalog
 
     @property
     def node_id(self) -> str:
-        """Id of the node at fault; empty for a fault of the graph."""
+        """Id of the faulty node; empty for a fault of the graph."""
         return self.fault.node
 
     @property
     def node(self) -> Node:
-        """The node at fault."""
+        """The faulty node."""
         return self.graph.node(self.fault.node)
 
     @property
     def spec(self) -> OpSpec:
-        """The operator of the node at fault."""
+        """The operator of the faulty node."""
         return self.catalog[self.node.op]
 
     @property
     def arg(self) -> str:
-        """The argument or input at fault."""
+        """The faulty argument or input."""
         return self.fault.arg
 
     @property
@@ -74,7 +74,7 @@ class Case:
         """What else the fault names."""
         return self.fault.about
 
-    # What makes graphs
+    # Creation of graphs
 
     def edit(
         self,
@@ -86,24 +86,24 @@ class Case:
         return partial(function, self.graph, self.catalog, *args, **options)
 
     def change(self, **fields: Any) -> Make:
-        """Replace fields of the node at fault."""
+        """Replace fields of the faulty node."""
         return partial(self.graph.replace_node, replace(self.node, **fields))
 
     def set(self, name: str, value: Value) -> Make:
-        """Set an argument to a fixed value, in place of whatever it had."""
+        """Set an argument to a fixed value, replacing a value or link."""
         args = {**self.node.args, name: value}
         return self.change(args=args, inputs=self.node.without({name}).inputs)
 
     def reset(self) -> Make:
-        """Reset the argument at fault."""
+        """Reset the faulty argument."""
         return self.edit(reset_arg, self.node_id, self.arg)
 
     def without(self, *names: str) -> Make:
-        """Drop values and links of arguments and inputs."""
+        """Remove values and links of arguments and inputs."""
         return partial(self.graph.replace_node, self.node.without(names))
 
     def insert(self, op: str, wanted_id: str | None = None, **fields: Any) -> Make:
-        """Put a new node on the edge into the input at fault."""
+        """Insert a new node into the edge of the faulty input."""
         spec, node = self.catalog[op], self.node
         new = new_node(self.graph, self.catalog, op, wanted_id)
         new = replace(new, inputs={spec.inputs[0].name: node.inputs[self.arg]}, **fields)
@@ -111,22 +111,22 @@ class Case:
         return partial(self.graph.put, node.id, new, fed)
 
     def removal(self, node_id: str | None = None) -> FixCandidate:
-        """Take a node out, that at fault by default, and join what fed it to what it fed."""
+        """Remove a node, by default the faulty one, and reconnect its neighbours."""
         node = node_id or self.node_id
         return f"Remove {node}", self.edit(remove_nodes, [node])
 
 
 Remedies = Callable[[Case], Iterator[FixCandidate]]
 REMEDIES: dict[FaultCode, Remedies] = {}
-"""By the code of a fault: what offers remedies for it."""
+"""Functions that offer fixes, by fault code."""
 
 
 def remedy(*codes: FaultCode) -> Callable[[Remedies], Remedies]:
-    """Register a function that offers remedies for faults of these codes."""
+    """Register a function that offers fixes for faults with these codes."""
 
     def register(function: Remedies) -> Remedies:
         if twice := REMEDIES.keys() & codes:
-            raise RuntimeError(f"Two functions offer remedies for {', '.join(sorted(twice))}.")
+            raise RuntimeError(f"Two functions offer fixes for {', '.join(sorted(twice))}.")
         REMEDIES.update(dict.fromkeys(codes, function))
         return function
 

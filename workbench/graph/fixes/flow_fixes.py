@@ -1,4 +1,4 @@
-"""Remedies for faults of edges: where they come from, what flows along them, on which device."""
+"""Fixes for edges: their sources, types and devices."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from workbench.graph.types.typed_graph import TypedGraph
 
 _DECODER = "decoders.image"
 _OFFERED = 2
-"""How many of the nearest outputs are offered."""
+"""Number of nearest outputs offered."""
 
 
 @remedy("source")
 def fix_missing_source(case: Case) -> Iterator[FixCandidate]:
-    """An output that there is, or none."""
+    """An existing output, or none."""
     node = case.node
     gone = node.inputs.get(case.arg)
-    if gone is None:  # a body gives it, not the node
+    if gone is None:  # the body has it, not the node
         yield from fix_block(case)
         return
     spec = case.spec
@@ -44,9 +44,9 @@ def fix_missing_source(case: Case) -> Iterator[FixCandidate]:
             yield f"Connect {port}", case.edit(feed_input, port, node.id, case.arg)
     yield from _nearest(case)
     if case.arg in spec.args:
-        yield "Cut the link", case.reset()
+        yield "Remove the link", case.reset()
     else:
-        yield "Cut the edge", case.without(case.arg)
+        yield "Remove the edge", case.without(case.arg)
 
 
 def _nearest(case: Case) -> Iterator[FixCandidate]:
@@ -56,7 +56,7 @@ def _nearest(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("unknown_input")
 def fix_unknown_input(case: Case) -> Iterator[FixCandidate]:
-    """A port that is free, or none."""
+    """A free port, or none."""
     node = case.node
     port = node.inputs[case.arg]
     kind = case.typed.kind(port)
@@ -64,19 +64,19 @@ def fix_unknown_input(case: Case) -> Iterator[FixCandidate]:
     for free in case.spec.inputs:
         if free.name not in node.inputs and kind_fits(free.kind, kind):
             yield f"Feed {free.name} instead", cut.edit(feed_input, port, node.id, free.name)
-    yield "Cut the edge", case.without(case.arg)
+    yield "Remove the edge", case.without(case.arg)
 
 
 @remedy("kind")
 def fix_port_kind(case: Case) -> Iterator[FixCandidate]:
     """Something of the right kind, or none."""
     yield from fix_unfed(case)
-    yield "Cut the edge", case.without(case.arg)
+    yield "Remove the edge", case.without(case.arg)
 
 
 @remedy("unfed")
 def fix_unfed(case: Case) -> Iterator[FixCandidate]:
-    """A decoder, a node of the kind that the catalogue names, the nearest outputs, or no node."""
+    """A decoder, a node that the catalogue suggests, the nearest outputs, or remove the node."""
     yield from _decoder(case)
     feed = feed_of(case.spec, case.arg)
     if feed is not None:
@@ -86,7 +86,7 @@ def fix_unfed(case: Case) -> Iterator[FixCandidate]:
 
 
 def _decoder(case: Case) -> Iterator[FixCandidate]:
-    """In a graph that decodes nothing: a decoder for every image that is missing."""
+    """In a graph without decoders: a decoder for every missing image."""
     inputs = case.spec.inputs
     wants = any(port.name == case.arg and port.kind == "image" for port in inputs)
     found = ((node.id, case.catalog.find(node.op)) for node in case.graph.nodes)
@@ -100,7 +100,7 @@ def _decoder(case: Case) -> Iterator[FixCandidate]:
 
 
 def _with_decoder(graph: Graph, catalog: Catalog, source: Port) -> Graph:
-    """With the source decoded for every input that takes images and has none."""
+    """Decode the source for every unconnected image input."""
     new = new_node(graph, catalog, _DECODER)
     decode = replace(new, inputs={catalog[_DECODER].inputs[0].name: source})
     image = Port(decode.id, catalog[_DECODER].outputs[0].name)
@@ -118,7 +118,7 @@ def _with_decoder(graph: Graph, catalog: Catalog, source: Port) -> Graph:
 
 @remedy("arg_dtype")
 def fix_arg_dtype(case: Case) -> Iterator[FixCandidate]:
-    """Draws of the right type, or a cast."""
+    """Random values of the right type, or a cast."""
     node, wanted = case.node, case.about
     port = node.inputs[case.arg]
     drawn = case.graph.node(port.node)
@@ -127,12 +127,12 @@ def fix_arg_dtype(case: Case) -> Iterator[FixCandidate]:
     if is_generator(spec) and arg is not None and value_fault(arg, wanted) is None:
         yield f"Let {drawn.id} draw {wanted}", case.edit(set_arg, drawn.id, "dtype", wanted)
     yield from _cast(case)
-    yield "Cut the link", case.reset()
+    yield "Remove the link", case.reset()
 
 
 @remedy("dtype")
 def fix_dtype(case: Case) -> Iterator[FixCandidate]:
-    """A cast, another place, or no node."""
+    """A cast, another place, or remove the node."""
     flows = case.typed.types
     allowed = next(p.dtypes for p in case.spec.inputs if p.name == case.arg)
 
@@ -146,9 +146,9 @@ def fix_dtype(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("same_dtype")
 def fix_same_dtype(case: Case) -> Iterator[FixCandidate]:
-    """A cast to what the other input is fed, or no edge."""
+    """A cast to the type of the other input, or remove the edge."""
     yield from _cast(case)
-    yield "Cut the edge", case.without(case.arg)
+    yield "Remove the edge", case.without(case.arg)
 
 
 def _cast(case: Case) -> Iterator[FixCandidate]:
@@ -160,7 +160,7 @@ def _cast(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("layout")
 def fix_layout(case: Case) -> Iterator[FixCandidate]:
-    """Another place, the axes in another order, or what the catalogue names."""
+    """Another place, a transpose, or what the catalogue suggests."""
     node, wanted = case.node, case.about
     flows = case.typed.types
     allowed = next(p.layouts for p in case.spec.inputs if p.name == case.arg)
@@ -181,7 +181,7 @@ def fix_layout(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("channels")
 def fix_channels(case: Case) -> Iterator[FixCandidate]:
-    """Other colours from the decoder, or no node."""
+    """Other colours from the decoder, or remove the node."""
     node = case.node
     need = case.spec.needs_channels
     source = node.inputs[case.spec.inputs[0].name]
@@ -202,7 +202,7 @@ def fix_channels(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("device")
 def fix_device(case: Case) -> Iterator[FixCandidate]:
-    """Where its input is, or a side that it can run on."""
+    """The device of its input, or a supported device."""
     yield "Let it follow its input", case.change(device=None)
     for side in case.spec.devices:
         words = {"cpu": "on the CPU", "gpu": "on the GPU", "mixed": "mixed"}[side]
@@ -227,14 +227,14 @@ def fix_cpu_after_gpu(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("gpu_only")
 def fix_gpu_only(case: Case) -> Iterator[FixCandidate]:
-    """A GPU part from the decoder on, a transfer, or no node."""
+    """A GPU part from the decoder on, a transfer, or remove the node."""
     yield "Decode on the GPU (mixed)", case.edit(_decoded_on, "mixed")
     yield "Copy to the GPU first", case.change(device="gpu")
     yield case.removal()
 
 
 def _decoded_on(graph: Graph, catalog: Catalog, side: str) -> Graph:
-    """With the graph's setting for every decoder."""
+    """The graph with its setting for every decoder."""
     nodes = tuple(
         replace(node, device=None) if node.op in catalog and is_decoder(catalog[node.op]) else node
         for node in graph.nodes
@@ -256,7 +256,7 @@ def fix_arg_on_gpu(case: Case) -> Iterator[FixCandidate]:
 
 
 def _move_up(case: Case, into: str, fits: Callable[[Port], bool]) -> Iterator[FixCandidate]:
-    """``Move NODE before NODE``: to the last place of its chain where ``fits`` says yes.
+    """``Move NODE before NODE``: to the last place of its chain where ``fits`` is true.
 
     The chain is that of first inputs.
     """
@@ -280,7 +280,7 @@ def _move_up(case: Case, into: str, fits: Callable[[Port], bool]) -> Iterator[Fi
 
 
 def _suits(typed: TypedGraph, spec: OpSpec, into: str, before: OpSpec, port: Port) -> bool:
-    """Whether the node takes what flows there, and the next one what the node gives."""
+    """Whether the node accepts the data there, and the next one the node's output."""
     kind = typed.kind(port)
     takes = next((p.kind for p in spec.inputs if p.name == into), None)
     gives = kind if spec.outputs[0].follows else spec.outputs[0].kind
@@ -288,7 +288,7 @@ def _suits(typed: TypedGraph, spec: OpSpec, into: str, before: OpSpec, port: Por
 
 
 def _before(graph: Graph, node: Node, into: str, output: str, before: Node, entry: str) -> Graph:
-    """Take the node out of its place, join that, and put it in front of ``before``."""
+    """Move the node in front of ``before``, reconnecting its former neighbours."""
     old, out = node.inputs[into], Port(node.id, output)
     moved = node.fed({into: before.inputs[entry]})
     joined = graph.rewire({out: old})

@@ -1,4 +1,4 @@
-"""Remedies for faults of the whole graph: ids, outputs, settings, cycles, unknown operators."""
+"""Fixes for faults of the whole graph: ids, outputs, settings, cycles, unknown operators."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ from workbench.names import shortened
 
 @remedy("duplicate_id")
 def fix_duplicate_id(case: Case) -> Iterator[FixCandidate]:
-    """All but the first get ids of their own; edges stay with the first of their body."""
+    """Rename all but the first; edges stay with the first of their body."""
     count = sum(node.id == case.node_id for node in case.graph.whole.walk()) - 1
     words = f"Rename the other{'s' if count > 1 else ''}"
     yield words, partial(with_own_ids, case.graph, case.node_id)
 
 
 def with_own_ids(graph: Graph, shared: str) -> Graph:
-    """With free ids for all nodes of that id but the first, wherever they stand."""
+    """Give all nodes with this id but the first free ids, at any depth."""
     whole = graph.whole
     given: list[str] = []
 
@@ -79,7 +79,7 @@ def with_own_ids(graph: Graph, shared: str) -> Graph:
 
 
 def _with_id(node: Node, new: str) -> Node:
-    """The node of another id, whose bodies take in by it."""
+    """The node with another id, also in the inputs of its bodies."""
     bodies = {
         name: body.renamed(node.scope(name), f"{new}.{name}") for name, body in node.bodies.items()
     }
@@ -88,7 +88,7 @@ def _with_id(node: Node, new: str) -> Node:
 
 @remedy("bad_id")
 def fix_bad_id(case: Case) -> Iterator[FixCandidate]:
-    """A name made of the letters that can stay."""
+    """A name made of the valid characters."""
     new = free_id(case.graph, _as_name(case.node_id, "node"))
 
     def renamed() -> Graph:
@@ -110,11 +110,11 @@ def _as_name(text: str, usual: str) -> str:
 
 @remedy("no_outputs")
 def fix_no_outputs(case: Case) -> Iterator[FixCandidate]:
-    """The last image, else whatever comes out last; where nothing does, the least graph instead."""
+    """The last image, else the last output; without any, a minimal graph instead."""
     ports = _last_ports(case.typed)
     if not ports and not case.node_id:
         least = start_graph(case.catalog, case.graph.name)
-        label = f"Begin anew with {' and '.join(node.op for node in least.nodes)}"
+        label = f"Start with {' and '.join(node.op for node in least.nodes)}"
         yield label, lambda: replace(case.graph, nodes=least.nodes, outputs=least.outputs)
     if ports:
         kind = case.typed.kind(ports[0])
@@ -123,7 +123,7 @@ def fix_no_outputs(case: Case) -> Iterator[FixCandidate]:
 
 
 def _last_ports(typed: TypedGraph) -> list[Port]:
-    """Every output, images first, those that come last in the running order before others."""
+    """All outputs, images first, later nodes before earlier ones."""
     found = []
     for node in reversed(topological(typed.graph)[0]):
         found += output_ports(node, typed.catalog.find(node.op))
@@ -133,7 +133,7 @@ def _last_ports(typed: TypedGraph) -> list[Port]:
 
 @remedy("output_name")
 def fix_output_name(case: Case) -> Iterator[FixCandidate]:
-    """A name made of the letters that can stay, in the same place."""
+    """A name made of the valid characters, in the same position."""
     new = free_id(case.graph, _as_name(case.about, "output"))
     outputs = {new if name == case.about else name: p for name, p in case.graph.outputs.items()}
     yield f"Rename it to {new}", lambda: replace(case.graph, outputs=outputs)
@@ -147,30 +147,30 @@ def fix_output_source(case: Case) -> Iterator[FixCandidate]:
     ports = _last_ports(case.typed)
     for port in [*(p for p in ports if p.node == gone.node), *ports[:1]]:
         outputs = {**case.graph.outputs, case.about: port}
-        yield f"Give out {port} instead", partial(replace, case.graph, outputs=outputs)
+        yield f"Output {port} instead", partial(replace, case.graph, outputs=outputs)
     yield _drop(case.graph, case.fault)
 
 
 def _drop(graph: Graph, fault: Fault) -> FixCandidate:
-    label = f"Drop the output {shortened(fault.about, 30)}"
+    label = f"Remove the output {shortened(fault.about, 30)}"
     return label, lambda: set_output(graph, fault.about, None)
 
 
 @remedy("parameter")
 def fix_parameter(case: Case) -> Iterator[FixCandidate]:
-    """Data of its own for the source, under a name that is free, or no such source."""
+    """Separate data for the source, under a free name, or remove the source."""
     node = case.node
     if isinstance(node, Source):
         known = {source.dataset for source in case.graph.sources}
         names = ("others", *(f"others_{number}" for number in range(2, len(known) + 2)))
         name = next(name for name in names if name not in known)
-        yield f"Call its data {name}", case.change(dataset=name)
+        yield f"Name its data {name}", case.change(dataset=name)
     yield case.removal()
 
 
 @remedy("no_reader")
 def fix_no_reader(case: Case) -> Iterator[FixCandidate]:
-    """A reader of files; decoders that nothing feeds get what it reads."""
+    """Add a file reader, and connect it to unconnected decoders."""
     if "readers.file" not in case.catalog:
         return
 
@@ -191,7 +191,7 @@ def fix_no_reader(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("cycle")
 def fix_cycle(case: Case) -> Iterator[FixCandidate]:
-    """The edges that lead back, as the nodes stand in the graph."""
+    """Remove the edges that point back in node order."""
     cut: list[Edge] = []
     opened = case.graph
     while edge := _edge_back(opened):
@@ -204,9 +204,9 @@ def fix_cycle(case: Case) -> Iterator[FixCandidate]:
 
 
 def _edge_back(graph: Graph) -> Edge | None:
-    """An edge of a cycle, the one that comes from furthest down the list; None without cycle."""
+    """An edge of a cycle, the one from furthest down the list; None without a cycle."""
     waiting = {node.id: node for node in topological(graph)[1]}
-    while True:  # take away what only lies behind a cycle
+    while True:  # drop what is only behind a cycle
         feeding = {port.node for node in waiting.values() for port in node.inputs.values()}
         kept = {node_id: node for node_id, node in waiting.items() if node_id in feeding}
         if len(kept) == len(waiting):
@@ -224,7 +224,7 @@ def _edge_back(graph: Graph) -> Edge | None:
 
 @remedy("setting")
 def fix_setting(case: Case) -> Iterator[FixCandidate]:
-    """The nearest value that is allowed, and the usual one."""
+    """The nearest allowed value, and the default one."""
     usual = getattr(Settings(), case.about)
     values = [usual]
     if case.about in SETTINGS:
@@ -236,7 +236,7 @@ def fix_setting(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("unknown_op")
 def fix_unknown_op(case: Case) -> Iterator[FixCandidate]:
-    """The operator of the nearest name, or none."""
+    """The operator with the nearest name, or none."""
     node = case.node
     usable = [name for name, spec in case.catalog.items() if not spec.unusable]
     for near in get_close_matches(node.op, usable, n=1):
@@ -246,7 +246,7 @@ def fix_unknown_op(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("unequal")
 def fix_unequal(case: Case) -> Iterator[FixCandidate]:
-    """A resize to one size on each edge with an image."""
+    """Resize on each image edge to one size."""
     yield "Resize both images to one size", case.edit(_with_one_size, case.node_id)
 
 
@@ -259,7 +259,7 @@ def _with_one_size(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
 
 @remedy("unusable_op", "shapes", "unfollowed")
 def fix_unusable_op(case: Case) -> Iterator[FixCandidate]:
-    """The data in the place of what reads; else there is nothing for it but to do without."""
+    """Replace a reader by the data; otherwise remove the node."""
     yield from fix_unreadable_source(case)
     yield case.removal()
 
@@ -268,7 +268,7 @@ def fix_unusable_op(case: Case) -> Iterator[FixCandidate]:
 def fix_unmoved(case: Case) -> Iterator[FixCandidate]:
     """Add a follower for the annotations of an output, or remove the output."""
     output = case.about
-    yield f"Let {output} follow the image", lambda: with_followed(case.graph, case.catalog, output)
+    yield f"Make {output} follow the image", lambda: with_followed(case.graph, case.catalog, output)
     left = {name: port for name, port in case.graph.outputs.items() if name != output}
     yield f"Remove the output {output}", lambda: replace(case.graph, outputs=left)
     yield case.removal(unmoved_targets(case.typed)[output])
@@ -276,33 +276,33 @@ def fix_unmoved(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("polygons")
 def fix_polygons(case: Case) -> Iterator[FixCandidate]:
-    """Let the polygons count the boxes that are left."""
-    yield "Let the polygons follow the boxes", lambda: with_polygons(case.graph, case.node_id)
+    """Renumber the polygons by the remaining boxes."""
+    yield "Make the polygons follow the boxes", lambda: with_polygons(case.graph, case.node_id)
 
 
 @remedy("muted")
 def fix_muted(case: Case) -> Iterator[FixCandidate]:
-    """Let the muted node run again."""
+    """Unmute the node."""
     yield f"Unmute {case.about}", lambda: set_muted(case.graph.whole, [case.about], False)
 
 
 @remedy("untrusted")
 def fix_untrusted(case: Case) -> Iterator[FixCandidate]:
-    """Do without the code, which is read and stays where it is."""
+    """Remove the code, which otherwise stays readable."""
     yield f"Mute {case.node_id}", lambda: set_muted(case.graph.whole, [case.node_id], True)
 
 
 def fix_unreadable_source(case: Case) -> Iterator[FixCandidate]:
-    """A reader of the data, where the node reads nothing itself and gives images."""
+    """Replace a node without readable source by a reader of the data."""
     node = case.node
     if node.op in OPAQUE and not node.inputs:
-        yield "Read your data in its place", case.edit(_read_in_place, node)
+        yield "Read your data instead", case.edit(_read_in_place, node)
 
 
 def _read_in_place(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
-    """With ``readers.file`` and a decoder, of which the image and a label are taken.
+    """Replace it by ``readers.file`` and a decoder, for an image and a label.
 
-    None where more is asked of it, or it stands in a block.
+    None if other outputs are used, or if it is in a block.
     """
     if node not in graph.nodes:
         return None
@@ -337,7 +337,7 @@ def _is_decoded(graph: Graph, catalog: Catalog, port: Port) -> bool:
 
 @remedy("control", "bodies", "branches")
 def fix_block(case: Case) -> Iterator[FixCandidate]:
-    """A conversion at the end of a body that differs, one of the bodies alone, or nothing."""
+    """Convert the output of a differing body, keep one body, or remove the block."""
     node = case.node
     if case.fault.code == "branches" and {"cast", "color_space_conversion"} <= {*case.catalog}:
         yield from _conversions(case)
@@ -348,14 +348,14 @@ def fix_block(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("draw")
 def fix_draw(case: Case) -> Iterator[FixCandidate]:
-    """A number for each body, or for each order; what has a probability keeps it in proportion."""
+    """A number for each body or order, keeping the proportions of probabilities."""
     block = case.node
     kind = kind_of(block)
     draw = kind.generator_of(case.graph, block)
     if draw is None:
         return
     count = kind.random_args(block, {}).get("population")
-    label = f"Let {draw.id} draw one of {count} numbers"
+    label = f"Let {draw.id} select from {count} numbers"
     if kind.weighted:
         count = len(block.bodies)
         given = draw.args.get("p")
@@ -390,7 +390,7 @@ def _conversions(case: Case) -> Iterator[FixCandidate]:
 
 
 def _ended(graph: Graph, scope: str, output: str, node: Node) -> Graph:
-    """With one more node at the end of a body."""
+    """Add a node at the end of a body."""
     body = graph.whole.at_scope(scope)
     made = replace(node, id=free_id(body, node.id), inputs={"data": body.outputs[output]})
     outputs = {**body.outputs, output: Port(made.id, "output")}
@@ -402,7 +402,7 @@ def _unwrapped(graph: Graph, catalog: Catalog, block: str, body: str) -> Graph:
 
 
 def fix_by_removal(case: Case) -> Iterator[FixCandidate]:
-    """Without the node, or without one of the blocks around it, the innermost first."""
+    """Remove the node, or one of the blocks around it, innermost first."""
     node, whole = case.node_id, case.graph.whole
     while whole.has(node):
         yield replace(case, typed=case.typed.of(whole)).removal(node)

@@ -1,4 +1,4 @@
-"""Sources for inputs that nothing feeds: the nearest output that fits, or a new node."""
+"""Sources for unconnected inputs: the nearest suitable output, or a new node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.graph.types.devices import port_kind
 
 
 def unfed(node: Node, spec: OpSpec) -> list[str]:
-    """The inputs and arguments that a node needs and does not have."""
+    """The inputs and arguments that a node requires and lacks."""
     ports = [p.name for p in spec.inputs if not p.optional and p.name not in node.inputs]
     given = node.args.keys() | node.inputs.keys() | found_by_source(node)
     return ports + [a.name for a in spec.args.values() if a.required and a.name not in given]
@@ -23,7 +23,7 @@ def unfed(node: Node, spec: OpSpec) -> list[str]:
 
 @scoped("node_id")
 def feed_node(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
-    """Feed whatever a node needs: from a new node where the catalogue names one, else the nearest.
+    """Connect required inputs: from a new node if the catalogue suggests one, else the nearest.
 
     Inputs for which neither works stay unconnected.
     """
@@ -42,16 +42,16 @@ def _fed(graph: Graph, catalog: Catalog, node_id: str, beside: Node) -> Graph:
 
 
 def feed_of(spec: OpSpec, into: str) -> Feed | None:
-    """What the catalogue names to feed an input or argument, or None."""
+    """The node that the catalogue suggests for an input or argument, or None."""
     if into in spec.args:
         return spec.args[into].feed
     return next((port.feed for port in spec.inputs if port.name == into), None)
 
 
 def feed_from_new(graph: Graph, catalog: Catalog, node_id: str, into: str) -> Graph | None:
-    """Feed an input from the node that the catalogue names for it, and that one in turn.
+    """Feed an input from the node that the catalogue suggests, and that one in turn.
 
-    None where the catalogue names none.
+    None if the catalogue suggests none.
     """
     node = graph.node(node_id)
     feed = feed_of(catalog[node.op], into)
@@ -67,9 +67,9 @@ def feed_from_new(graph: Graph, catalog: Catalog, node_id: str, into: str) -> Gr
 def fitting_ports(
     graph: Graph, catalog: Catalog, node_id: str, into: str, beside: Node | None = None
 ) -> Iterator[Port]:
-    """The outputs that may feed an input, the nearest first; none for an argument.
+    """The outputs that may feed an input, nearest first; none for an argument.
 
-    What feeds ``beside`` (by default the node itself) already goes before the others.
+    Sources of ``beside`` (by default the node itself) come first.
     """
     node = graph.node(node_id)
     spec = catalog[node.op]
@@ -93,7 +93,7 @@ def fitting_ports(
 
 
 def _sensible(want: PortKind, graph: Graph, catalog: Catalog, port: Port) -> bool:
-    """Whether to offer it unasked: what takes anything is not meant for encoded files."""
+    """Whether to offer it: an input that accepts anything is not meant for encoded files."""
     return want == "encoded" or port_kind(graph, catalog, port) != "encoded"
 
 

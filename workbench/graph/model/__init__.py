@@ -1,4 +1,4 @@
-"""The graph itself: frozen nodes, ports and bodies, their order, and look-ups on them."""
+"""The graph model: frozen nodes, ports and bodies, their order, and look-ups."""
 
 from workbench.graph.model.graph import (
     CHOICES,

@@ -24,7 +24,7 @@ FaultCode = Literal[
     "random", "without_area", "box_layout", "silent", "orientation",
     "unequal",
 ]  # fmt: skip
-"""What kind of fault it is: ``graph/fixes`` has remedies for each."""
+"""The kind of fault, which determines the fixes in ``graph/fixes``."""
 
 WARNINGS: frozenset[FaultCode] = frozenset(
     {
@@ -32,24 +32,24 @@ WARNINGS: frozenset[FaultCode] = frozenset(
         *("without_area", "box_layout", "silent", "orientation", "unequal"),
     }
 )
-"""Those that do not stop a run: ``check_warnings`` finds them."""
+"""Those that do not prevent a run, from ``check_warnings``."""
 DATA_WARNINGS: frozenset[FaultCode] = frozenset(
     {
         *("sides", "unshuffled", "buffer", "overhang", "unusable", "without_area", "silent"),
         "orientation",
     }
 )
-"""Those of them that depend on the data."""
+"""Those that depend on the data."""
 
 _MOST_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One reason. ``node`` and ``arg`` are empty where it is not theirs.
+    """One reason. ``node`` and ``arg`` are empty if they do not apply.
 
-    ``message`` and ``remedy`` are for a person; ``code`` and ``about`` for ``fixes``: what it is
-    about beside node and argument, such as the name of the output or setting.
+    ``message`` and ``remedy`` are for the user; ``code`` and ``about`` for ``fixes``: what it
+    concerns besides node and argument, such as the name of the output or setting.
 
     ::
 
@@ -66,7 +66,7 @@ class Fault:
 
     @property
     def words(self) -> str:
-        """What is wrong and what to do, without the place."""
+        """The problem and the fix, without the location."""
         return f"{self.message.removesuffix('.')}. {self.remedy}".rstrip()
 
     def __str__(self) -> str:
@@ -75,7 +75,7 @@ class Fault:
 
 
 class Faults(tuple[Fault, ...]):
-    """Faults as ``check_graph`` gives them, a line each; of none it says so.
+    """Faults returned by ``check_graph``, printed one per line.
 
     ::
 
@@ -85,13 +85,13 @@ class Faults(tuple[Fault, ...]):
     __slots__ = ()
 
     def to_frame(self) -> Any:
-        """A pandas frame: a row a fault with its node, argument, what is wrong and what to do.
+        """A pandas data frame with one row per fault: node, argument, problem, fix.
 
         ::
 
             print(wb.check_graph(graph["rotate"].remove()).to_frame())
 
-        Raises ImportError where pandas is not installed.
+        Raises ImportError if pandas is not installed.
         """
         import pandas
 
@@ -99,7 +99,7 @@ class Faults(tuple[Fault, ...]):
         return pandas.DataFrame(rows, columns=["node", "argument", "message", "remedy"])
 
     def plot(self) -> Figure:
-        """A figure of matplotlib: how many faults each node has.
+        """A matplotlib figure of the number of faults per node.
 
         ::
 

@@ -1,17 +1,16 @@
-"""The graph a person composes: frozen nodes, joined by named ports.
+"""The graph composed by the user: frozen nodes, connected by named ports.
 
-A graph is a value, frozen to the bottom. Edits (``graph.edits``) return a new one and share what
-did not change, so undo is a list of graphs.
+A graph is an immutable value. Edits (``graph.edits``) return a new one and share what did not
+change, so undo is a list of graphs.
 
-    Graph     sources and other nodes, what they give out by name, and how to run them
-    Source    a node that reads: which kind of data, under which parameter
-    Node      one call of one operator; a block where it owns bodies
-    Body      the nodes inside a block, the ports it takes in, the outputs it gives
+    Graph     sources and other nodes, named outputs, and settings
+    Source    a node that reads: the kind of data, and the parameter
+    Node      one call of one operator; a block if it has bodies
+    Body      the nodes inside a block, its inputs and outputs
 
-Ids are unique over the whole graph, whatever stands inside what. A *scope* names a body:
-``if.then`` is the body ``then`` of the block ``if``, and the empty scope the graph itself. Nodes
-of a body take from each other and from what the body takes in, ``Port("if.then", "images")``, and
-from nothing outside.
+Ids are unique in the whole graph, at any depth. A *scope* names a body: ``if.then`` is the body
+``then`` of the block ``if``, and the empty scope is the graph itself. Nodes of a body may use each
+other and the inputs of the body, ``Port("if.then", "images")``, and nothing outside.
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ Executor = Literal["static", "dynamic", "separate"]
 
 
 def is_name(text: str) -> bool:
-    """Whether a text is a Python name, and read as it stands.
+    """Whether a text is a Python name that Python reads unchanged.
 
-    Python folds some letters into others (NFKC, PEP 3131): two ids could become one variable.
+    Python normalises some letters (NFKC, PEP 3131): two ids could become one variable.
     """
     folded = unicodedata.normalize("NFKC", text)
     return text.isidentifier() and folded == text and not keyword.iskeyword(text)
 
 
 def is_text(text: str) -> bool:
-    """Whether a file can hold a text: UTF-8 has no place for half of a surrogate pair."""
+    """Whether a file can hold a text: UTF-8 cannot encode lone surrogates."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -57,20 +56,20 @@ TITLE_WORDS = f"one line of at most {LONGEST_TITLE} printable characters"
 
 
 def is_title(text: str) -> bool:
-    """Whether a text can name a body: it stands in a comment of the code, so on one line."""
+    """Whether a text is a valid body title: one line, because it becomes a comment in the code."""
     return len(text) <= LONGEST_TITLE and text.isprintable() and text == text.strip()
 
 
 class FrozenDict(dict[K, V]):
-    """A dict that refuses every change in place; copies, pickles and becomes JSON as a dict does.
+    """An immutable dict that is copied, pickled and written as JSON like a dict.
 
-    ``types.MappingProxyType`` can neither be copied nor pickled nor written as JSON.
+    ``types.MappingProxyType`` supports none of these.
     """
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise UnsupportedUseError(
-            "A graph cannot be changed in place. Edits give a new one: "
-            'graph["rotate"].set(angle=5), or wb.outputs for what it gives out.'
+            "A graph cannot be changed in place. Edits return a new one: "
+            'graph["rotate"].set(angle=5), or wb.outputs for its outputs.'
         )
 
     __setitem__ = _refuse
@@ -87,7 +86,7 @@ class FrozenDict(dict[K, V]):
 
 
 def frozen(mapping: Mapping[K, V]) -> FrozenDict[K, V]:
-    """The mapping frozen; lists among its values become tuples, at every depth."""
+    """The mapping frozen; lists among its values become tuples, recursively."""
     if type(mapping) is FrozenDict:
         return mapping
     require_kind("A mapping of a graph", mapping, MAPPING)
@@ -101,13 +100,14 @@ def _frozen_value(value: Any) -> Any:
 
 
 def fixed(kind: type[T]) -> type[T]:
-    """Let a frozen dataclass raise UnsupportedUseError, with the remedy, if it is changed."""
+    """Decorator: changing the frozen dataclass raises UnsupportedUseError with a fix."""
 
     def refuse(self: T, name: str, value: object = None) -> NoReturn:
         use = f"graph.with_settings({name}=...)" if kind.__name__ == "Settings" else ""
         use = use or ("graph.named(...)" if name == "name" else 'graph["rotate"].set(angle=5)')
         raise UnsupportedUseError(
-            f"{kind.__name__}.{name} cannot be set: a graph never changes. Use another one: {use}."
+            f"{kind.__name__}.{name} cannot be set, because a graph is immutable. Create "
+            f"another one: {use}."
         )
 
     kind.__setattr__ = kind.__delattr__ = refuse  # type: ignore[method-assign,assignment]
@@ -115,7 +115,7 @@ def fixed(kind: type[T]) -> type[T]:
 
 
 class Port(NamedTuple):
-    """One output of one node, or what a body takes in. ``str()`` gives ``node.output``.
+    """One output of one node, or an input of a body. ``str()`` returns ``node.output``.
 
     ``node`` is a node's id, or a scope such as ``if.then``.
 
@@ -151,13 +151,13 @@ class Body:
     Parameters
     ----------
     nodes:
-        In any order; blocks among them own bodies of their own.
+        In any order; blocks among them have bodies of their own.
     outputs:
-        What the body gives by name, each from one of its nodes or from what it takes in.
+        Outputs by name, each from one of its nodes or from its inputs.
     inputs:
-        Names of what it takes in: those of the block's inputs that it uses.
+        Names of its inputs: those of the block's inputs that it uses.
     title:
-        What a person calls it; empty: no more than its name. It identifies nothing.
+        Display name; empty: only the body's name is shown. Not an identifier.
     """
 
     nodes: tuple[Node, ...] = ()
@@ -170,17 +170,17 @@ class Body:
 
     @property
     def used(self) -> KeysView[Port]:
-        """The ports that its nodes and outputs take, each once."""
+        """The ports that its nodes and outputs use, each once."""
         taken = (port for node in self.nodes for port in node.inputs.values())
         return dict.fromkeys((*taken, *self.outputs.values())).keys()
 
     def rewire(self, ports: Mapping[Port, Port]) -> Body:
-        """The body whose nodes and outputs take from other ports: each key becomes its value."""
+        """Replace ports in the body's nodes and outputs: each key becomes its value."""
         nodes = tuple(node.rewire(ports) for node in self.nodes)
         return replace(self, nodes=nodes, outputs=_rewired(self.outputs, ports))
 
     def renamed(self, old: str, new: str, names: Mapping[str, str] | None = None) -> Body:
-        """The body with the ports of a node, or of the body's own scope, under a new id.
+        """Rename a node, or the body's own scope, in its ports.
 
         ``names`` are other names of these ports, and of the inputs of the body.
         """
@@ -204,21 +204,21 @@ class Node:
     id:
         Unique in the graph, a Python identifier: it may become a variable in the exported code.
     op:
-        DALI's name, for example ``random_resized_crop``; of a block its kind, for example ``if``.
+        DALI's name, for example ``random_resized_crop``; for a block its kind, for example ``if``.
     args:
         Fixed values by argument name. An argument that is neither here nor in ``inputs`` has
         DALI's default.
     inputs:
-        What feeds a positional input port or, where it names an argument, that argument.
+        Source of each positional input port or, by argument name, of an argument.
     device:
         Where it runs; None follows its inputs (and the graph's setting for a decoder).
     seed:
-        For operators that draw: added to the graph's seed. Kept for life, so that adding or
-        removing another node does not change what this one draws.
+        For random operators: added to the graph's seed. It never changes, so that adding or
+        removing another node does not affect this one's random values.
     bodies:
-        Of a block, by name; they give outputs of the same names, which are the block's.
+        For blocks, by name; they have the same outputs, which are the block's.
     muted:
-        Whether it is left out of what runs, as if it were removed (``graph.execution.active``).
+        Whether it is excluded from runs, as if it were removed (``graph.execution.active``).
 
     ::
 
@@ -240,11 +240,11 @@ class Node:
             object.__setattr__(self, name, frozen(getattr(self, name)))
 
     def with_args(self, args: Mapping[str, Value]) -> Self:
-        """The node with these values of arguments; others stay."""
+        """The node with these argument values; others are unchanged."""
         return replace(self, args={**self.args, **args})
 
     def fed(self, ports: Mapping[str, Port]) -> Self:
-        """The node with these inputs fed from these ports; others stay."""
+        """The node with these inputs connected to these ports; others are unchanged."""
         return replace(self, inputs={**self.inputs, **ports})
 
     def without(self, names: Collection[str]) -> Self:
@@ -254,7 +254,7 @@ class Node:
         return replace(self, args=args, inputs=inputs)
 
     def rewire(self, ports: Mapping[Port, Port]) -> Node:
-        """The node fed from other ports: each key becomes its value."""
+        """Replace ports in the node's inputs: each key becomes its value."""
         if ports.keys().isdisjoint(self.inputs.values()):
             return self
         return replace(self, inputs=_rewired(self.inputs, ports))
@@ -271,11 +271,10 @@ class Source(Node):
     Parameters
     ----------
     kind:
-        The module of ``workbench.sources`` that knows what it reads; empty for a reader of DALI
-        that is told its data by its own arguments.
+        The module of ``workbench.sources`` for its data; empty for a DALI reader that names its
+        data in its own arguments.
     dataset:
-        The parameter of the exported program that says where the data lie. Sources with one name
-        read the same data.
+        The data parameter of the exported program. Sources with equal names read the same data.
     """
 
     kind: str = ""
@@ -283,20 +282,20 @@ class Source(Node):
 
     @property
     def finds_data(self) -> bool:
-        """Whether the exported program finds its data; False where it names them itself."""
+        """Whether the exported program finds its data; False if the node names them itself."""
         located_by = load_source(self.kind).located_by if self.kind else frozenset()
         return bool(self.kind) and not located_by & (self.args.keys() | self.inputs.keys())
 
     @property
     def decodes(self) -> bool:
-        """Whether it gives pixels: on the side of the setting, as a decoder."""
+        """Whether it outputs pixels, on the device of the setting, like a decoder."""
         return self.finds_data and load_source(self.kind).pixels != ""
 
 
 @fixed
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the pipeline runs. ``Graph.with_settings`` gives a graph with others.
+    """Pipeline settings. ``Graph.with_settings`` returns a graph with others.
 
     ::
 
@@ -308,39 +307,39 @@ class Settings:
     num_threads: int = 4
     seed: int = 42
     device: DecodeDevice = "cpu"
-    """Where images are decoded; what follows a mixed decoder runs on the GPU."""
+    """Where images are decoded; operators after a mixed decoder run on the GPU."""
     prefetch_queue_depth: int = 2
     pipelines: int = 1
-    """How many run side by side in one process, each on a shard of its own (``graph.pipelines``):
-    ``num_threads`` and ``prefetch_queue_depth`` are those of each."""
+    """Number of parallel pipelines in one process, each on its own shard (``graph.pipelines``):
+    ``num_threads`` and ``prefetch_queue_depth`` are per pipeline."""
     executor: Executor = "dynamic"
-    """``static``: DALI's ``exec_dynamic=False``. ``separate``: two queues besides, the device's as
-    deep as ``prefetch_queue_depth``, that of what lies ready on the host twice as deep."""
+    """``static``: DALI's ``exec_dynamic=False``. ``separate``: also with two queues, of depth
+    ``prefetch_queue_depth`` on the device and twice that on the host."""
 
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "device": get_args(DecodeDevice),
     "executor": get_args(Executor),
 }
-"""The settings that are no numbers, and the values of each."""
+"""The non-numeric settings, and the values of each."""
 
 
 @fixed
 @dataclass(frozen=True, repr=False)
 class Graph(GraphMethods):
-    """Nodes, what they give out by name, and how to run them.
+    """Nodes, named outputs, and settings.
 
-    The sources stand first; a node of one of DALI's readers becomes a ``Source`` by itself.
+    Sources come first; a node with a DALI reader is converted to a ``Source``.
 
-    ``enclosing`` is set where this is one body of another graph, taken out to be edited
-    (``at_scope``): that graph, and the scope. ``datasets`` are the data that code gave to
-    ``workbench.read``, and ``origins`` the nodes that code made, of those that were copied since
-    (``graph.builder.data_node``). All three are no part of what is kept or compared.
+    ``enclosing`` is set for a body taken out of another graph for editing (``at_scope``): that
+    graph, and the scope. ``datasets`` are the data passed to ``workbench.read``, and ``origins``
+    the original nodes of copies (``graph.builder.data_node``). These three are neither stored nor
+    compared.
 
-    DALI's operators are its methods: each goes on along the image and gives another graph. Outputs
-    are attributes, nodes items. Raises AttributeError for another name, GraphEditError for an
-    argument or node that is not there, with the nearest name, and GraphFaultsError for a value that
-    an operator cannot take::
+    DALI's operators are its methods: each continues along the image and returns another graph.
+    Outputs are attributes, nodes items. Raises AttributeError for another name, GraphEditError for
+    an unknown argument or node, with the nearest name, and GraphFaultsError for an unsupported
+    value::
 
         turned = graph.rotate(angle=wb.random.uniform(range=(-10, 10)))
         dark = wb.outputs(images=turned.images * 0.5, labels=turned.labels)
@@ -368,7 +367,7 @@ class Graph(GraphMethods):
 
     @cached_property
     def _places(self) -> Mapping[str, tuple[Node, str]]:
-        """Every node with its scope, by id; of two with one id, the first is meant."""
+        """Every node with its scope, by id; for duplicate ids the first."""
         places: dict[str, tuple[Node, str]] = {}
         for scope, body in self.bodies():
             for node in body.nodes:
@@ -391,7 +390,7 @@ class Graph(GraphMethods):
         return Body(self.nodes, self.outputs)
 
     def bodies(self) -> Iterator[tuple[str, Body]]:
-        """Every body with its scope, from the outside in, the graph's own first."""
+        """Every body with its scope, outer ones first, starting with the graph's own."""
         waiting = [("", self.body)]
         while waiting:
             scope, body = waiting.pop(0)
@@ -403,7 +402,7 @@ class Graph(GraphMethods):
             ]
 
     def walk(self) -> Iterator[Node]:
-        """Every node, also those inside blocks.
+        """Every node, including those inside blocks.
 
         ::
 
@@ -413,7 +412,7 @@ class Graph(GraphMethods):
             yield from body.nodes
 
     def node(self, node_id: str) -> Node:
-        """The node of that id, wherever it stands. Raises GraphEditError where there is none.
+        """The node with an id, at any depth. Raises GraphEditError if there is none.
 
         ::
 
@@ -427,7 +426,7 @@ class Graph(GraphMethods):
         raise GraphEditError(f"There is no node {node_id!r}. The graph has: {known}.")
 
     def has(self, node_id: str) -> bool:
-        """Whether there is such a node, wherever it stands.
+        """Whether a node exists, at any depth.
 
         ::
 
@@ -436,7 +435,7 @@ class Graph(GraphMethods):
         return node_id in self._places
 
     def gives(self, port: Port) -> bool:
-        """Whether a port is that of a node beside which it can be used, or of what is taken in."""
+        """Whether a port belongs to a node of this body, or is an input of it."""
         if self.enclosing is not None:
             outer, scope = self.enclosing
             if port.node == scope:
@@ -450,23 +449,23 @@ class Graph(GraphMethods):
 
     @property
     def scope(self) -> str:
-        """Of a body that was taken out its scope; empty for a whole graph."""
+        """The scope of a body that was taken out; empty for a whole graph."""
         return self.enclosing[1] if self.enclosing is not None else ""
 
     def scope_of(self, node_id: str) -> str:
-        """The scope in which a node stands. Raises GraphEditError where there is none."""
+        """The scope of a node. Raises GraphEditError if the node does not exist."""
         self.node(node_id)
         return self._places[node_id][1]
 
     def outermost(self, node_id: str) -> str:
-        """The id of the graph's own node in which a node stands: itself, where it is in none."""
+        """The id of the graph's own node that contains a node, or the node itself."""
         while (scope := self.scope_of(node_id)) != "":
             node_id = block_of(scope)
         return node_id
 
     @property
     def edges(self) -> Iterator[Edge]:
-        """Every edge outside the blocks, in the order of the nodes they lead to."""
+        """Every edge outside the blocks, in the order of their target nodes."""
         return edges_of(self.nodes)
 
     def consumers(self, node_id: str) -> list[Edge]:
@@ -474,7 +473,7 @@ class Graph(GraphMethods):
         return [edge for edge in self.edges if edge.source.node == node_id]
 
     def replace_node(self, node: Node) -> Graph:
-        """The graph with the node of the same id exchanged, wherever it stands."""
+        """The graph with the node of the same id replaced, at any depth."""
         scope = self.scope_of(node.id)
         nodes = _exchanged(self.nodes if not scope else self.body_at(scope).nodes, node)
         if not scope:
@@ -482,20 +481,20 @@ class Graph(GraphMethods):
         return self.replace_body(scope, replace(self.body_at(scope), nodes=nodes))
 
     def put(self, node_id: str, *nodes: Node) -> Graph:
-        """The graph with nodes in the place of one."""
+        """The graph with a node replaced by others."""
         at = self.nodes.index(self.node(node_id))
         return replace(self, nodes=(*self.nodes[:at], *nodes, *self.nodes[at + 1 :]))
 
     def rewire(self, ports: Mapping[Port, Port]) -> Graph:
-        """The graph whose nodes and outputs take from other ports: each key becomes its value.
+        """Replace ports in nodes and outputs: each key becomes its value.
 
-        What is inside blocks is left as it is.
+        The inside of blocks is unchanged.
         """
         body = self.body.rewire(ports)
         return replace(self, nodes=body.nodes, outputs=body.outputs)
 
     def body_at(self, scope: str) -> Body:
-        """The body of that scope. Raises GraphEditError where there is none."""
+        """The body with a scope. Raises GraphEditError if there is none."""
         if not scope:
             return self.body
         block, _, name = scope.rpartition(".")
@@ -505,7 +504,7 @@ class Graph(GraphMethods):
         return found
 
     def replace_body(self, scope: str, body: Body) -> Graph:
-        """The graph with one body exchanged."""
+        """The graph with one body replaced."""
         if not scope:
             return replace(self, nodes=body.nodes, outputs=body.outputs)
         block, _, name = scope.rpartition(".")
@@ -513,19 +512,17 @@ class Graph(GraphMethods):
         return self.replace_node(replace(owner, bodies={**owner.bodies, name: body}))
 
     def at_scope(self, scope: str) -> Graph:
-        """One body as a graph of its own, for the edits; ``whole`` puts it back."""
+        """One body as a graph of its own, for edits; ``whole`` puts it back."""
         if not scope:
             return self
         body = self.body_at(scope)
         taken = replace(self, nodes=body.nodes, outputs=body.outputs, enclosing=(self, scope))
-        vars(taken)["whole"] = (
-            self.whole
-        )  # the very graph, so that what was inferred of it still holds
+        vars(taken)["whole"] = self.whole  # the same object, so that inferred types remain valid
         return taken
 
     @cached_property
     def whole(self) -> Graph:
-        """The graph that this body was taken out of, with the body as it is now."""
+        """The graph that this body was taken from, with the body in its current state."""
         if self.enclosing is None:
             return self
         outer, scope = self.enclosing
@@ -542,7 +539,7 @@ def _rewired(given: Mapping[str, Port], ports: Mapping[Port, Port]) -> dict[str,
 
 
 def _reads(node: Node) -> bool:
-    """Whether a plain node is one of DALI's readers, which are sources and own no bodies."""
+    """Whether a plain node is one of DALI's readers, which are sources without bodies."""
     return is_reader(node.op) and not isinstance(node, Source) and not node.bodies
 
 
@@ -554,19 +551,19 @@ def _as_source(node: Node) -> Node:
 
 
 def block_of(scope: str) -> str:
-    """The id of the block that a scope names a body of."""
+    """The id of the block that a scope belongs to."""
     return scope.rpartition(".")[0]
 
 
 def edges_of(nodes: Sequence[Node]) -> Iterator[Edge]:
-    """The edges that lead into some nodes."""
+    """The edges into some nodes."""
     for node in nodes:
         for name, source in node.inputs.items():
             yield Edge(source, node.id, name)
 
 
 def used_ports(graph: Graph) -> KeysView[Port]:
-    """The ports that nodes, outputs and what is inside blocks take, each once."""
+    """The ports that nodes, outputs and the inside of blocks use, each once."""
     return dict.fromkeys(port for _, body in graph.bodies() for port in body.used).keys()
 
 

@@ -1,4 +1,4 @@
-"""In which order nodes run, and what they depend on."""
+"""Execution order and dependencies of nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.graph.model import Graph, Node, Port, block_of
 
 
 def topological(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
-    """The graph's own nodes with every source before its consumers, and those on a cycle.
+    """The graph's own nodes in topological order, and those on a cycle.
 
     See ``running_order``.
     """
@@ -17,10 +17,9 @@ def topological(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
 
 
 def running_order(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
-    """Nodes with every source before its consumers, and the nodes that lie on or behind a cycle.
+    """Nodes in topological order, and the nodes on or behind a cycle.
 
-    Where the edges leave a choice, the order of ``nodes`` decides. Edges from nodes that are not
-    among them are passed over.
+    Ties are broken by the order of ``nodes``. Edges from other nodes are ignored.
     """
     known = {node.id for node in nodes}
     if _is_topologically_sorted(nodes, known):
@@ -44,7 +43,7 @@ def running_order(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Node
 
 
 def _is_topologically_sorted(nodes: tuple[Node, ...], known: set[str]) -> bool:
-    """Whether every source stands before its consumers, as in most graphs."""
+    """Whether every source precedes its consumers, as in most graphs."""
     ahead = set(known)
     for node in nodes:
         if not ahead.isdisjoint(port.node for port in node.inputs.values()):
@@ -56,7 +55,7 @@ def _is_topologically_sorted(nodes: tuple[Node, ...], known: set[str]) -> bool:
 def ancestors(graph: Graph, ports: list[Port]) -> set[str]:
     """Ids of the nodes that the given outputs depend on, themselves included.
 
-    For an output inside a block those inside that it depends on, and the block with all that
+    For an output inside a block: the inner nodes it depends on, and the block with everything that
     feeds it.
     """
     found: set[str] = set()

@@ -1,7 +1,7 @@
-"""DALI's operators as methods: of graphs, of what their nodes give, and of ``workbench.fn``.
+"""DALI's operators as methods of graphs, of their values, and of ``workbench.fn``.
 
-``graph.rotate(angle=5)`` and ``graph.noise.gaussian(stddev=20)`` are found in the catalogue when
-they are called, so that nothing here names an operator. ``operators.pyi`` has their signatures.
+``graph.rotate(angle=5)`` and ``graph.noise.gaussian(stddev=20)`` are looked up in the catalogue
+when called, so that no operator is named here. ``operators.pyi`` has their signatures.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from workbench.errors import UnknownNameError, UnsupportedUseError
 from workbench.names import did_you_mean
 
 R = TypeVar("R")
-"""What a method gives: of a graph a graph, of a value a value."""
+"""Result type of a method: a graph for a graph, a value for a value."""
 
 
 class Calls(Protocol):
-    """What makes methods of operators, as far as it is used here."""
+    """The factory of operator methods, as far as it is used here."""
 
     def attribute(self, owner: Any, name: str) -> Any:
-        """The output, method or group of methods of a name. Raises AttributeError."""
+        """The output, method or group of methods with a name. Raises AttributeError."""
 
     def unbound(self, owner: type, name: str) -> Any:
-        """A method of a class, which takes the instance first. Raises AttributeError."""
+        """A method of a class, whose first argument is the instance. Raises AttributeError."""
 
     def names(self, owner: Any) -> list[str]:
-        """All that ``attribute`` finds."""
+        """All names that ``attribute`` accepts."""
 
     def item(self, graph: Any, node_id: str) -> Any:
         """A node of a graph by its id. Raises GraphEditError."""
@@ -37,19 +37,19 @@ class Calls(Protocol):
         """The graph applied to one image."""
 
     def shown(self, graph: Any) -> dict[str, str]:
-        """A graph by MIME type, as a notebook shows it."""
+        """A graph by MIME type, as a notebook displays it."""
 
 
 _calls: list[Calls] = []
 
 
 def register(calls: Calls) -> None:
-    """Say what makes the methods: a module above this one, which knows graphs and catalogue."""
+    """Set the factory of the methods: a higher-level module that knows graphs and catalogue."""
     _calls[:] = [calls]
 
 
 class _OperatorsType(type):
-    """Lets ``help(workbench.Graph.rotate)`` find what instances have."""
+    """Lets ``help(workbench.Graph.rotate)`` find methods of instances."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("_") or not _calls:
@@ -70,15 +70,16 @@ class Operators(Generic[R], metaclass=_OperatorsType):
 
 
 class GraphMethods(Operators[Any]):
-    """What a graph has besides: nodes by id, and a drawing of itself."""
+    """Additional methods of a graph: nodes by id, and its drawing."""
 
     def __getitem__(self, node_id: str) -> Any:
         return _calls[0].item(self, node_id)
 
     def _no_arithmetic(self, _: object) -> NoReturn:
         raise UnsupportedUseError(
-            "A graph has several outputs, so no arithmetic. Use one, graph.images * 0.5, and "
-            "workbench.outputs(images=...) for a graph again."
+            "A graph has several outputs, so it does not support arithmetic. Use one "
+            "output, graph.images * 0.5, and workbench.outputs(images=...) to get a "
+            "graph again."
         )
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _no_arithmetic
@@ -98,7 +99,7 @@ class GraphMethods(Operators[Any]):
 
 
 def operator_function(call: Callable[..., Any], spec: OpSpec, name: str = "") -> Callable[..., Any]:
-    """One operator as a function with its signature and documentation, also for ``help``."""
+    """An operator as a function with its signature and documentation, also for ``help``."""
 
     def operator(*inputs: Any, **arguments: Any) -> Any:
         return call(inputs, arguments)
@@ -111,7 +112,7 @@ def operator_function(call: Callable[..., Any], spec: OpSpec, name: str = "") ->
 
 
 class OperatorGroup:
-    """Operators whose names begin alike: ``noise.gaussian``, ``noise.shot``."""
+    """Operators with a common prefix: ``noise.gaussian``, ``noise.shot``."""
 
     def __init__(self, members: Mapping[str, Callable[[], Any]], name: str) -> None:
         self._members = dict(members)

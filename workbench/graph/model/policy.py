@@ -1,13 +1,13 @@
-"""Policies of one's own for automatic augmentation: what a graph holds of them, and what is wrong.
+"""Custom policies for automatic augmentation: their representation in a graph, and faults.
 
-A policy is a list of sub-policies, of which each sample gets one; a sub-policy is a list of
-operations, one after another::
+A policy is a list of sub-policies, one of which is applied to each sample; a sub-policy is a list
+of operations, applied in order::
 
     [[["rotate", 0.7, 6], ["equalize", 0.5]],
      [["color", 0.8, 8]]]
 
 An operation is the name of an augmentation of ``nvidia.dali.auto_aug.augmentations``, the
-probability that it is applied and, where the augmentation takes one, its magnitude: a step from 0.
+probability that it is applied and, if the augmentation has one, its magnitude bin from 0.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workbench.names import did_you_mean, shortened
 
 MOST_SUB_POLICIES = 100
 MOST_OPERATIONS = 8
-"""In a sub-policy. DALI builds every augmentation anew for each place in a sub-policy."""
+"""Maximum per sub-policy. DALI builds every augmentation again for each position."""
 
 
 class Operation(NamedTuple):
@@ -34,14 +34,14 @@ class Operation(NamedTuple):
     name: str
     probability: float
     magnitude: int | None
-    """None where the augmentation takes none."""
+    """None if the augmentation has none."""
 
 
 SubPolicy = tuple[Operation, ...]
 
 
 def operations_of(policy: Value) -> tuple[SubPolicy, ...]:
-    """The operations of a policy without faults."""
+    """The operations of a valid policy."""
     assert isinstance(policy, tuple)
     return tuple(tuple(map(_operation, sub)) for sub in policy if isinstance(sub, tuple))
 
@@ -55,18 +55,18 @@ def _operation(value: Value) -> Operation:
 
 
 def policy_fault(policy: Value, bins: int = 0) -> tuple[str, str] | None:
-    """Why a value is no policy and what is one, or None where it is.
+    """Why a value is not a policy and what is one, or None if it is.
 
-    ``bins`` is the number of magnitudes, 0 where any is allowed.
+    ``bins`` is the number of magnitudes, 0 for no limit.
     """
     if not isinstance(policy, tuple):
-        return f"it is {_short(policy)}, no list of sub-policies", _EXAMPLE
+        return f"it is {_short(policy)}, not a list of sub-policies", _EXAMPLE
     if not 1 <= len(policy) <= MOST_SUB_POLICIES:
         found = f"it has {len(policy)} sub-policies"
         return found, f"Give 1 to {MOST_SUB_POLICIES}."
     for place, sub_policy in enumerate(policy, 1):
         if not isinstance(sub_policy, tuple):
-            return f"sub-policy {place} is no list of operations", _EXAMPLE
+            return f"sub-policy {place} is not a list of operations", _EXAMPLE
         if not 1 <= len(sub_policy) <= MOST_OPERATIONS:
             return (
                 f"sub-policy {place} has {len(sub_policy)} operations",
@@ -84,17 +84,17 @@ _EXAMPLE = 'For example [[["rotate", 0.7, 6], ["equalize", 0.5]], [["color", 0.8
 
 def _operation_fault(operation: Value, bins: int) -> tuple[str, str] | None:
     if not isinstance(operation, tuple) or len(operation) not in (2, 3):
-        return "it is no augmentation with its probability and magnitude", _EXAMPLE
+        return "it is not an augmentation with its probability and magnitude", _EXAMPLE
     name, probability, *magnitude = operation
     if not isinstance(name, str) or name not in NAMED:
         hint = did_you_mean(str(name), NAMED)
         known = f"{hint} There are: {', '.join(NAMED)}.".lstrip()
-        return f"{str(name)[:40]!r} is no augmentation", known
+        return f"{str(name)[:40]!r} is not an augmentation", known
     share = _number(probability)
     if share is None or not 0 <= share <= 1:
         return f"the probability of {name} is {_short(probability)}", "Give 0 to 1."
     if not NAMED[name]:
-        found = f"{name} takes no magnitude, and {_short(magnitude[0])} is" if magnitude else ""
+        found = f"{name} has no magnitude, but {_short(magnitude[0])} is set" if magnitude else ""
         return (f"{found} given", "Leave it out.") if magnitude else None
     most = f"Give a whole number from 0{f' to {bins - 1}' if bins else ''}."
     if not magnitude:
@@ -106,7 +106,7 @@ def _operation_fault(operation: Value, bins: int) -> tuple[str, str] | None:
 
 
 def _number(value: Value | None) -> float | None:
-    """A finite number, or None for what is none."""
+    """A finite number, or None for other values."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if abs(value) < 2**63 else None
@@ -123,7 +123,7 @@ def policy_text(policy: Value) -> str:
 
 
 def policy_change(before: Value, after: Value) -> str:
-    """What leads from one policy to another: ``sub-policy 2``, ``add a sub-policy``."""
+    """The change from one policy to another: ``sub-policy 2``, ``add a sub-policy``."""
     if not isinstance(before, tuple) or not isinstance(after, tuple):
         return "policy"
     if len(before) != len(after):
@@ -136,7 +136,7 @@ def policy_change(before: Value, after: Value) -> str:
 
 
 def forced(sub_policy: Value) -> Value:
-    """A policy of this sub-policy alone, each of whose operations is applied to each sample."""
+    """A policy of this sub-policy alone, in which every operation is always applied."""
     (operations,) = operations_of((sub_policy,))
     return (
         tuple(
@@ -147,7 +147,7 @@ def forced(sub_policy: Value) -> Value:
 
 
 def mended_policy(policy: Value, bins: int) -> Value:
-    """The policy without its faults: the nearest names and numbers; what is none is left out."""
+    """The policy without faults, with the nearest valid names and numbers; others are removed."""
     given = policy if isinstance(policy, tuple) else ()
     mended = [
         tuple(
@@ -173,6 +173,6 @@ def _mended(operation: tuple[Value, ...], bins: int) -> Value:
 
 
 def bins_of(node: Node) -> int:
-    """In how many steps a node's own policy gives its magnitudes."""
+    """Number of magnitude bins of a node's own policy."""
     bins = node.args.get("num_magnitude_bins", POLICY_BINS)
     return bins if isinstance(bins, int) else POLICY_BINS

@@ -1,4 +1,4 @@
-"""The ports of a node: those of its operator, or of a block those of its bodies."""
+"""The ports of a node: those of its operator, or for a block those of its bodies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.graph.model import Node, Port
 
 
 def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
-    """What a node gives. Of a block: what its bodies give, by the names in the first one."""
+    """Outputs of a node. For a block: outputs of its bodies, with the names in the first one."""
     if spec.counted_outputs:
         count = node.args.get(spec.counted_outputs, 1)
         if not isinstance(count, int) or not 1 < count <= MOST_OUTPUTS:
@@ -24,12 +24,12 @@ def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
 
 
 def output_ports(node: Node, spec: OpSpec | None) -> list[Port]:
-    """The same as ports of the graph; none of an unknown operator, which is None."""
+    """The same as ports of the graph; empty for an unknown operator (None)."""
     return [Port(node.id, output.name) for output in outputs_of(node, spec)] if spec else []
 
 
 def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:
-    """Kinds of a node's positional inputs by name; as many as are named or in use."""
+    """Kinds of a node's positional inputs by name; all that are named or in use."""
     if spec.bodies:
         named: dict[str, PortKind] = {port.name: port.kind for port in spec.inputs}
         others = (name for name in node.inputs if name not in named and name not in spec.args)
@@ -53,9 +53,9 @@ def body_inputs(node: Node) -> list[tuple[Port, Port]]:
 
 
 def variables_read(node: Node, spec: OpSpec) -> list[tuple[Port, Port]]:
-    """For a block, each port that a body takes in, and that in whose variable it finds it.
+    """For a block, each input of a body, and the port whose variable it reads.
 
-    Where bodies run one after another that is what the block gives, changed from one to the next.
+    For consecutive bodies that is the block's output, changed from one body to the next.
     """
     given = {output.name for output in outputs_of(node, spec)} if spec.consecutive else set()
     return [
@@ -65,7 +65,7 @@ def variables_read(node: Node, spec: OpSpec) -> list[tuple[Port, Port]]:
 
 
 def used_inputs(node: Node, catalog: Catalog) -> list[Port]:
-    """What feeds a node; of a block, what decides or is used inside it."""
+    """Sources of a node; for a block, those that decide or are used inside it."""
     if not node.bodies:
         return list(node.inputs.values())
     spec = catalog[node.op]

@@ -1,4 +1,4 @@
-"""Checks of single argument values against the kinds that DALI's schema names."""
+"""Checks of single argument values against the kinds in DALI's schema."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def elements(value: Value) -> tuple[Value, ...]:
 
 
 def describe_kind(arg: ArgSpec) -> str:
-    """What may stand in an argument, in words, with an example."""
+    """Describe the allowed values of an argument, with an example."""
     if arg.choices or arg.members:
         return "one of " + ", ".join(map(str, arg.choices or arg.members))
     words = {
@@ -60,13 +60,13 @@ def describe_kind(arg: ArgSpec) -> str:
 
 
 def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
-    """Why ``value`` cannot stand in ``arg`` and what can, or None where it can.
+    """Why ``value`` is invalid for ``arg`` and what is valid, or None if it is valid.
 
-    A list argument also takes a single number, as DALI does.
+    A list argument also accepts a single number, as in DALI.
     """
     element = arg.kind.removesuffix("_list")
     if element == "object":
-        return f"{arg.name} cannot be written down in a graph", f"Give {describe_kind(arg)}."
+        return f"{arg.name} cannot be stored in a graph", f"Give {describe_kind(arg)}."
     if element == "policy":
         return policy_fault(value)
     items = elements(value)
@@ -74,7 +74,7 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
         return f"{_show(value)} is a list", f"Give {describe_kind(arg)}."
     if "range" in (arg.name, arg.form) and (len(items) != 2 or _falls(items)):
         return f"{_show(value)} is not a range", (
-            "Give two numbers, low then high, for example -10, 10."
+            "Use two numbers, low then high, for example -10, 10."
         )
     for item in items:
         fault = _item_fault(arg, element, item)
@@ -88,8 +88,8 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
         try:
             parse_index(str(value))
         except ValueError as error:
-            return f"{_show(value)} is no index: {error}", (
-                "Give for each axis a number or a range, for example 0:128, 0:128 or :, :, 0."
+            return f"{_show(value)} is not an index: {error}", (
+                "Use a number or a range for each axis, for example 0:128, 0:128 or :, :, 0."
             )
     counts = [count for count in (arg.items, arg.volume_items) if count is not None]
     if counts and len(items) not in counts and not one_for_all(arg, value):
@@ -98,7 +98,7 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
 
 
 def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | None:
-    """Numbers of the right type that DALI accepts, with no meaning for the argument."""
+    """Numbers of the right type that DALI accepts but that make no sense for the argument."""
     numbers = [item for item in items if isinstance(item, int | float)]
     if arg.form == "flag" and arg.kind == "int" and any(item not in (0, 1) for item in numbers):
         return f"{_show(items)} is not 0 or 1", "Give 0 or 1."
@@ -118,16 +118,16 @@ def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | No
 PROBABILITIES = frozenset({"p", "prob", "probability", "foreground_prob"})
 _ALONE = frozenset({"resize_shorter", "resize_longer", "max_size"})
 SIZES = _ALONE | {"size", "crop", "resize_x", "resize_y", "resize_z"}
-"""Arguments in pixels. A 0 in ``size`` leaves that extent to the others."""
+"""Arguments in pixels. In ``size``, a 0 lets DALI compute that side from the others."""
 _ZERO = {
     "size": "; if one of the two is 0, DALI computes that side",
     "crop": "; if one of the two is 0, that side is not cropped",
 }
-"""What DALI does with a 0 where another side has a size, which is accepted."""
+"""Effect of an accepted 0 if another side has a size."""
 
 
 def kind_fault(arg: ArgSpec, value: Value) -> str | None:
-    """Why a value is of another kind than the argument, whatever its range; None where it is not.
+    """Why a value has another kind than the argument, ignoring its range; None if it has not.
 
     ``object`` and ``policy`` have no single kind.
     """
@@ -148,12 +148,12 @@ def _kind_fault(element: str, item: Value) -> str | None:
 
 
 def one_for_all(arg: ArgSpec, value: Value) -> bool:
-    """Whether a value is one number that stands for each element of a list."""
+    """Whether a value is one number for all elements of a list."""
     return arg.form == "each" and (not isinstance(value, tuple) or len(value) == 1)
 
 
 def count_words(arg: ArgSpec, *counts: int) -> str:
-    """How many elements a list must have, with their names where it has some: ``2 (h, w)``."""
+    """Required number of list elements, with their names if known: ``2 (h, w)``."""
     parts = {len(arg.parts): arg.parts, len(arg.parts) + 1: ("d", *arg.parts)}
     named = len(arg.parts) == arg.items
     exactly = [f"{count} ({', '.join(parts[count])})" if named else f"{count}" for count in counts]
@@ -182,7 +182,7 @@ def _item_fault(arg: ArgSpec, element: str, item: Value) -> str | None:
         return f"{_show(item)} {arg.refused[item]}"
     allowed = arg.members if element == "enum" else arg.choices if element == "str" else ()
     if allowed and item not in allowed:
-        return f"{_show(item)} is not among the choices"
+        return f"{_show(item)} is not one of the choices"
     if element == "enum" and not str(item).isidentifier():
         return f"{_show(item)} is not a name"
     if is_layout(arg) and item and set(str(item)) - _AXIS_LETTERS:
@@ -191,7 +191,7 @@ def _item_fault(arg: ArgSpec, element: str, item: Value) -> str | None:
 
 
 def is_layout(arg: ArgSpec) -> bool:
-    """Whether an argument names axes: a letter for each."""
+    """Whether an argument names axes, one letter each."""
     return arg.kind in ("str", "str_list") and arg.name.endswith(_LAYOUT_ARGUMENTS)
 
 
@@ -209,25 +209,25 @@ def _show(value: Value) -> str:
     return shortened(repr(list(value) if isinstance(value, tuple) else value), 60)
 
 
-# The text of an index, such as ``:, 3:9`` or ``0``: read, and written as Python has it.
+# Index texts such as ``:, 3:9`` or ``0``: parsed, and written as in Python.
 
 Index = tuple[int | slice, ...]
-"""For each axis, from the first, a place or a range."""
+"""An index or a range for each leading axis."""
 
 _NUMBER = r"\s*([+-]?\d{1,10})?\s*"
 _PLACE = re.compile(r"\s*([+-]?\d{1,10})\s*")
 _RANGE = re.compile(f"{_NUMBER}:{_NUMBER}(?::{_NUMBER})?")
 _MOST_AXES = 16
-"""More than DALI's slicing takes."""
+"""Maximum; more than DALI's slicing supports."""
 
 
 def parse_index(text: str) -> Index:
-    """The index of a text. Raises ValueError, with a remedy, for anything else."""
+    """Parse an index. Raises ValueError, with a fix, for anything else."""
     items = text.split(",")
     if not items[-1].strip() and len(items) > 1:
         items.pop()
     if len(items) > _MOST_AXES:
-        raise ValueError(f"it has {len(items)} parts; {_MOST_AXES} are the limit")
+        raise ValueError(f"it has {len(items)} parts; the limit is {_MOST_AXES}")
     return tuple(_item(item) for item in items)
 
 
@@ -237,15 +237,15 @@ def _item(text: str) -> int | slice:
     if ends := _RANGE.fullmatch(text):
         low, high, step = (None if end is None else int(end) for end in ends.groups())
         if step == 0:
-            raise ValueError("a step of 0 goes nowhere")
+            raise ValueError("a step of 0 is not allowed")
         return slice(low, high, step)
     if text.strip() == "...":
-        raise ValueError("DALI takes no ... : write a : for each axis")
-    raise ValueError(f"{shortened(text.strip(), 30)!r} is no place or range")
+        raise ValueError("DALI does not support ... : write a : for each axis")
+    raise ValueError(f"{shortened(text.strip(), 30)!r} is not an index or range")
 
 
 def index_text(index: Index) -> str:
-    """Python's text of an index, made of numbers alone."""
+    """Python text of an index that consists of numbers only."""
     return ", ".join(
         _slice_text(item) if isinstance(item, slice) else str(int(item)) for item in index
     )
