@@ -316,7 +316,7 @@ def test_a_stand_in_that_a_script_calls_leads_on(tmp_path: Path) -> None:
     )
     found = from_file(tmp_path / "train.py")
     assert [node.op for node in found.graph.nodes] == ["readers.file", "decoders.image"]
-    assert "stood in for: no_such_package" in str(found.report)
+    assert "replaced by stand-ins: no_such_package" in str(found.report)
 
 
 ONE = """\

@@ -88,7 +88,7 @@ def test_a_whole_view_of_a_recipe_is_one() -> None:
         (["resize"], "x" * 61, "has 61 characters"),
         (["decode"], "x", "no image"),
         (["reader"], "x", "by nothing"),
-        (["resize", "gaussian_blur"], "x", "fed by one image"),
+        (["resize", "gaussian_blur"], "x", "exactly one image input"),
     ],
 )
 def test_what_cannot_be_one_says_why(nodes: list[str], name: str, words: str) -> None:

@@ -168,7 +168,7 @@ def test_the_data_folder_is_deleted(hurt: Engine, folder: Path) -> None:
     show(hurt, folder)
     away = folder.parent / "away"
     folder.rename(away)
-    with pytest.raises(DataError, match=r"There is no folder .*data\. Give a folder of images"):
+    with pytest.raises(DataError, match=r"There is no folder .*data\. Use a folder of images"):
         until_noticed(lambda: show(hurt, folder, angle=9.0))
     away.rename(folder)
     assert_the_next_change_works(hurt, folder)
@@ -260,7 +260,7 @@ def test_several_nodes_are_run_one_by_one() -> None:
     assert engine.tasks == [render, run_nodes_separately]
     assert isinstance(error, WorkerCrashedError)
     assert error.node == "hue"
-    assert str(error).startswith("hue: DALI ended the worker process in this node. Change its")
+    assert str(error).startswith("hue: DALI crashed in this node. Change its")
 
 
 def test_a_node_that_hangs_alone_is_named_too() -> None:

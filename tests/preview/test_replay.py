@@ -156,10 +156,10 @@ def test_nodes_whose_values_no_output_has_are_noted(photos: Path) -> None:
     with pytest.raises(wb.GraphExportError, match="for jax, lightning, pytorch"):
         export(graph, "keras", with_="samples")
     two = with_nodes(graph, replace(graph.sources[0], id="other"), other=Port("other", "labels"))
-    with pytest.raises(wb.GraphExportError, match="of several sources has no one file name"):
+    with pytest.raises(wb.GraphExportError, match="of several sources has no unique file name"):
         export(two, "pytorch", with_="samples")
     in_memory = wb.read(np.zeros((4, 8, 8, 3), np.uint8))
-    with pytest.raises(wb.GraphExportError, match="DALI does not tell which file"):
+    with pytest.raises(wb.GraphExportError, match="DALI does not report the file"):
         export(in_memory, "pytorch", with_="samples")
 
 

@@ -204,11 +204,11 @@ def test_it_can_be_cancelled(when: str, photos: Path) -> None:
         (np.zeros((0, 2)), np.zeros((0, 2)), None),
         (np.full(2, np.nan), np.full(2, np.nan), None),
         (np.zeros(3, np.uint8), np.zeros(4, np.uint8), r"shape is \(3,\), the script's \(4,\)"),
-        (np.zeros(3, np.uint8), np.zeros(3, np.int8), "gives uint8, the script int8"),
-        (np.zeros(2), np.array([0.0, -0.0]), "1 of 2 values differ, by 0 at most"),
-        (np.zeros((2, 2)), np.array([[0, 0], [0.5, 2]]), r"2 of 4 values.*2 at most.*\(1, 0\)"),
-        (np.zeros(2), np.array([0.0, np.nan]), "1 of 2 values differ, by nan"),
-        (np.array([1, 255], np.uint8), np.array([255, 255], np.uint8), "by 254 at most"),
+        (np.zeros(3, np.uint8), np.zeros(3, np.int8), "outputs uint8, the script int8"),
+        (np.zeros(2), np.array([0.0, -0.0]), "1 of 2 values differ, by at most 0"),
+        (np.zeros((2, 2)), np.array([[0, 0], [0.5, 2]]), r"2 of 4 values.*by at most 2.*\(1, 0\)"),
+        (np.zeros(2), np.array([0.0, np.nan]), "1 of 2 values differ, by at most nan"),
+        (np.array([1, 255], np.uint8), np.array([255, 255], np.uint8), "by at most 254"),
     ],
 )
 def test_deviations(preview: NDArray[np.generic], script: NDArray[np.generic], words: str) -> None:

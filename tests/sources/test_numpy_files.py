@@ -216,7 +216,7 @@ BAD: dict[str, tuple[Callable[[Path], None], str]] = {
     "nothing": (_saved(np.zeros((0, 6, 3), np.uint8)), "it is empty"),
     "complex": (_saved(np.zeros((6, 6, 3), np.complex64)), "element type complex64"),
     "swapped": (_saved(np.zeros((6, 6, 3), ">f4")), "byte order"),
-    "other_type": (_saved(np.zeros((6, 6, 3), np.float32)), "is float32, and that of the first"),
+    "other_type": (_saved(np.zeros((6, 6, 3), np.float32)), "is float32, but that of the first"),
     "other_axes": (_saved(np.zeros((6, 6), np.uint8)), "has 2 axes, but the first array has 3"),
     "volume": (_saved(np.zeros((6, 6, 9), np.uint8)), r"shape is \(6, 6, 9\)"),
 }
@@ -272,7 +272,7 @@ def test_a_preview_leaves_a_bad_array_out_and_names_it(tmp_path: Path, engine: E
     )
     graph = replace(graph, nodes=(*ordered, *graph.nodes[len(ordered) :]))
     found = engine.call(render, PreviewRequest(graph, str(tmp_path), tiles=4, tile_size=64))
-    assert "1 of its samples cannot be read; the first, 3.npy, ends early: 10" in found.note
+    assert "1 of its samples cannot be read; the first, 3.npy: ends early: 10" in found.note
     assert [tile.sample.file for tile in found.tiles] == ["0.npy", "1.npy", "2.npy", "4.npy"]
 
 
@@ -297,7 +297,7 @@ def test_numbers_for_other_channels_than_there_are_say_so(tmp_path: Path, engine
     assert refused.value.node == "normalize"
     report = Benchmark(graph, str(tmp_path), ["cpu"], measurement_config=SHORT).run()
     (measured,) = report.measurements
-    assert "normalize: its mean or std has another number of elements" in measured.reason
+    assert "normalize: its mean or std has another length" in measured.reason
     normalize = graph.node("normalize")
     fitting = replace(normalize, args={**normalize.args, "mean": (1.0, 2.0), "std": (3.0,)})
     nodes = tuple(fitting if node is normalize else node for node in graph.nodes)
@@ -329,5 +329,5 @@ def test_an_array_without_pixels_is_left_out_by_name(engine: Engine, tmp_path: P
     for number in range(4):
         np.save(folder / f"{number}.npy", np.zeros((5 * (number != 1), 5, 3), np.uint8))
     shown = preview_batch(engine, PreviewRequest(a_recipe(), str(folder), tiles=3))
-    assert "1 of its samples cannot be read; the first, 1.npy, it is empty" in shown.note
+    assert "1 of its samples cannot be read; the first, 1.npy: it is empty" in shown.note
     assert len(shown.tiles) == 3

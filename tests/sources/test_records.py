@@ -131,7 +131,7 @@ def test_malformed_rows_of_a_list_are_left_out(
     graph = a_graph(shuffled=False)
     shown = preview_batch(engine, PreviewRequest(graph, str(path), tiles=4))
     assert [each.sample.file for each in shown.tiles] == [os.fspath(each) for each in found[:4]]
-    assert f"1 of its samples cannot be read; the first, {name}, row" in shown.note
+    assert f"1 of its samples cannot be read; the first, {name}: row" in shown.note
     verified = Verifier(graph, str(path), 2, engine=engine).run()
     assert verified.exact, verified.lines()
     assert [one.file for one in verified.left_out] == [name]
@@ -183,7 +183,7 @@ def test_a_label_that_is_none_is_told_beside_the_preview(
     path = tmp_path / "a.rec"
     path.write_bytes(b"".join(parts))
     preview = preview_batch(engine, PreviewRequest(a_graph(shuffled=False), str(path), tiles=4))
-    assert preview.note.startswith("1 faulty ones among its first 8 samples; the first, a.rec at")
+    assert preview.note.startswith("1 of its first 8 samples are faulty; the first, a.rec at")
     assert "its label is nan" in preview.note
     told = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
     assert told.exact, told.lines()

@@ -280,7 +280,7 @@ def test_a_bad_box_of_plainly_given_data_is_told_wherever_it_is(
     facts = scan_folder(str(path), kind=kind)
     name = facts.first_fault.partition(",")[0]
     assert (facts.count, facts.at_fault) == (count, 1)
-    assert f"1 faulty ones among its first {1024 + 102 * 4:,} samples; the first, {name}" in told[1]
+    assert f"1 of its first {1024 + 102 * 4:,} samples are faulty; the first, {name}" in told[1]
     report = Verifier(graph, str(path), 1, engine=engine).run()
     assert report.exact, report.lines()
     assert [one.file for one in report.left_out] == [name]

@@ -176,7 +176,7 @@ def test_what_frame_folders_cannot_do_is_said(tmp_path: Path, engine: Engine) ->
         require_dataset(Dataset("video_frames", str(tmp_path)))
     folder = write_frames(tmp_path / "frames", frames=3)
     request = PreviewRequest(sequences(), str(folder), tiles=2, tile_size=64)
-    with pytest.raises(DataError, match="its longest video has 3 frames, and a sequence"):
+    with pytest.raises(DataError, match="its longest video has 3 frames, fewer than a sequence"):
         engine.call(render, request)
     request = replace(request, graph=sequences(pad_mode="reflect_101"))
     with pytest.raises(PipelineError, match="pad_mode is 'reflect_101'; frame folders take"):
@@ -252,7 +252,7 @@ def test_a_frame_that_is_no_image_is_left_out_by_name(
     shutil.copytree(frames, place)
     (place / "a" / "video1" / "0009.jpg").write_bytes(content)
     shown = preview_batch(engine, PreviewRequest(sequences(shuffled=True), place, tiles=4))
-    assert "1 of its samples cannot be read; the first, a/video1/0009.jpg, " in shown.note
+    assert "1 of its samples cannot be read; the first, a/video1/0009.jpg: " in shown.note
     assert len(shown.tiles) == 4
 
 

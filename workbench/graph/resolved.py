@@ -109,7 +109,7 @@ class ResolvedGraph(TypedGraph):
 def resolve(
     graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts] | None = None
 ) -> ResolvedGraph:
-    """Resolve the part of a graph that runs, without muted nodes and nodes that lead to no output.
+    """Resolve the running part of a graph, without muted nodes and nodes that lead to no output.
 
     Raises GraphFaultsError for a graph with faults.
     """

@@ -1,8 +1,8 @@
-"""Templates of the catalogue and snippets of the user: several nodes that are added as one.
+"""Templates of the catalogue and snippets of the user: several nodes that are added together.
 
-A snippet is some nodes of a graph that a person saved under a name, to be put into others. It is
-fed by one image and gives one. It is kept as a graph file, so that blocks, draws and settings of
-its nodes come along.
+A snippet consists of nodes of a graph that a user saved under a name, to be inserted into others.
+It has one image input and one image output. It is stored as a graph file, with blocks, generators
+and settings of its nodes.
 """
 
 from __future__ import annotations
@@ -32,16 +32,15 @@ from workbench.graph.storage.io import (
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.shapes import infer_types
 
-FORMAT = "dali-workbench-block"  # the name that snippets had: saved files stay readable
+FORMAT = "dali-workbench-block"  # the former format name: saved files stay readable
 LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Nodes that were saved.
+    """Saved nodes.
 
-    ``fed`` are the inputs, node and name, that the one image goes into; ``gives`` is what comes
-    out.
+    ``fed`` are the inputs, node and name, of the image; ``gives`` is the output.
     """
 
     name: str
@@ -51,18 +50,18 @@ class Snippet:
 
 
 def make_snippet(graph: Graph, catalog: Catalog, nodes: Collection[str], name: str) -> Snippet:
-    """The nodes, with what draws for them alone, as a snippet.
+    """The nodes, with generators that feed only them, as a snippet.
 
-    Raises GraphEditError where they are fed by, or give, something else than one image, and for a
+    Raises GraphEditError unless they have exactly one image input and one image output, and for a
     name that is empty or longer than ``LONGEST_NAME``.
     """
     name = " ".join(name.split())
     if not 1 <= len(name) <= LONGEST_NAME:
         raise GraphEditError(
-            f"A snippet's name has {len(name)} characters. Give 1 to {LONGEST_NAME}."
+            f"A snippet's name has {len(name)} characters. Use 1 to {LONGEST_NAME}."
         )
     if not nodes:
-        raise GraphEditError("No node is selected: there is nothing to save as a snippet.")
+        raise GraphEditError("No node is selected. Select the nodes to save as a snippet.")
     graph = graph.at_scope(common_scope(graph, nodes))
     inside = with_generators(graph, nodes)
     edges = graph.edges
@@ -71,20 +70,22 @@ def make_snippet(graph: Graph, catalog: Catalog, nodes: Collection[str], name: s
     for edge in into:
         if port_kind(graph, catalog, edge.source) != "image":
             raise GraphEditError(
-                f"{edge.target}.{edge.input} is fed by {edge.source}, which is no image. Select "
-                f"{edge.source.node} too, or give {edge.input} a value."
+                f"{edge.target}.{edge.input} is fed by {edge.source}, which is not an "
+                f"image. Select {edge.source.node} too, or give {edge.input} a value."
             )
     sources = dict.fromkeys(edge.source for edge in into)
     if len(sources) != 1:
         found = f"by {', '.join(map(str, sources))}" if sources else "by nothing"
-        raise GraphEditError(f"A snippet is fed by one image, and these nodes {found}.")
+        raise GraphEditError(f"A snippet needs exactly one image input, but these nodes {found}.")
     given_out = [port for port in graph.outputs.values() if port.node in inside]
     leaving = [edge.source for edge in crossing if edge.target not in inside]
     out = dict.fromkeys(leaving + given_out)
     given = [port for port in out if port_kind(graph, catalog, port) == "image"]
     if len(given) != 1 or len(out) != 1:
         found = ", ".join(map(str, out)) or "nothing"
-        raise GraphEditError(f"A snippet gives one image, and these nodes give {found}.")
+        raise GraphEditError(
+            f"A snippet needs exactly one image output, but these nodes output {found}."
+        )
     part = replace(load_graph(copy_fragment(graph, nodes)), name=name, outputs={})
     return Snippet(name, part, tuple((edge.target, edge.input) for edge in into), given[0])
 
@@ -92,18 +93,18 @@ def make_snippet(graph: Graph, catalog: Catalog, nodes: Collection[str], name: s
 def branch_snippet(
     graph: Graph, catalog: Catalog, snippet: Snippet, source: Port
 ) -> tuple[Graph, Port]:
-    """Add a snippet that is fed by ``source``, under free ids and with draws of its own.
+    """Add a snippet fed by ``source``, with free ids and new seeds.
 
-    Returns the graph and what the snippet gives. Raises GraphEditError where ``source`` is no
-    image, and for operators that this DALI lacks.
+    Returns the graph and the snippet's output. Raises GraphEditError if ``source`` is not an image,
+    and for operators that this DALI version lacks.
     """
     kind = port_kind(graph, catalog, source)
     if kind != "image":
-        raise GraphEditError(f"The snippet {snippet.name} takes image, and {source} gives {kind}.")
+        raise GraphEditError(f"The snippet {snippet.name} needs an image, but {source} is {kind}.")
     unknown = next((node.op for node in snippet.part.walk() if catalog.find(node.op) is None), None)
     if unknown is not None:
         raise GraphEditError(
-            f"The snippet {snippet.name} needs {unknown}, which this DALI has not got."
+            f"The snippet {snippet.name} needs {unknown}, which this DALI version lacks."
         )
     before = graph.nodes
     graph, renamed = add_nodes(graph, snippet.part)
@@ -129,16 +130,16 @@ def dump_snippet(snippet: Snippet) -> str:
 
 
 def load_snippet(text: str) -> Snippet:
-    """The snippet of such a text. Raises GraphFormatError for any other."""
+    """Parse the text of a snippet. Raises GraphFormatError."""
     data = parse_json(text)
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-        raise GraphFormatError("The text holds no snippet.")
+        raise GraphFormatError("The text contains no snippet.")
     part = graph_from_json(data.get("graph"))
     fed = tuple(_place(part, place) for place in _list(data.get("fed")))
     node, output = _place(part, data.get("gives"))
     name = data.get("name")
     if not fed or not isinstance(name, str) or not name:
-        raise GraphFormatError("The snippet has no name, or nothing feeds it.")
+        raise GraphFormatError("The snippet has no name or no input.")
     return Snippet(name[:LONGEST_NAME], part, fed, Port(node, output))
 
 
@@ -149,22 +150,22 @@ def _list(value: Any) -> list[Any]:
 def _place(part: Graph, text: Any) -> tuple[str, str]:
     node, _, name = str(text).rpartition(".")
     if not part.has(node) or not name:
-        raise GraphFormatError(f"{str(text)[:60]!r} is no port of the snippet.")
+        raise GraphFormatError(f"{str(text)[:60]!r} is not a port of the snippet.")
     return node, name
 
 
 Part = Template | Snippet
-"""What is put into a graph as one: of the catalogue, or saved by a person."""
+"""Several nodes added together: from the catalogue, or saved by the user."""
 
 
 @scoped("after")
 def insert_template(
     graph: Graph, catalog: Catalog, template: Part, after: str, second: Port | None = None
 ) -> tuple[Graph, str]:
-    """Put a template behind the image of the node ``after``: it takes all that left that port.
+    """Insert a template after the image of the node ``after``: it takes over its consumers.
 
     ``second`` is the other image of a template that mixes two. Returns the graph and the id of the
-    node that gives what comes out. Raises GraphEditError where it does not fit there.
+    output node. Raises GraphEditError if it does not fit there.
     """
     source = image_of(graph, catalog, template, after)
     before = ancestors(graph, [second]) if second else ()
@@ -185,13 +186,15 @@ def image_of(graph: Graph, catalog: Catalog, template: Part, node: str) -> Port:
     for port in ports_at(graph, catalog, node):
         if port_kind(graph, catalog, port) == "image":
             return port
-    raise GraphEditError(f"{template.name} takes image, and {node} gives none. Add it later on.")
+    raise GraphEditError(
+        f"{template.name} needs an image, but {node} outputs none. Add it after another node."
+    )
 
 
 def insert_template_on_edge(
     graph: Graph, catalog: Catalog, template: Part, edge: str
 ) -> tuple[Graph, str]:
-    """Put a template into one edge; otherwise as ``insert_template``."""
+    """Insert a template into one edge; otherwise as ``insert_template``."""
     source, target, into = find_edge(graph, edge)
     graph, given = _branch(graph, catalog, template, source)
     if not target:
@@ -202,9 +205,9 @@ def insert_template_on_edge(
 def branch_template(
     graph: Graph, catalog: Catalog, template: Part, source: Port, second: Port | None = None
 ) -> tuple[Graph, str]:
-    """Add a template that is fed by ``source``, beside what that feeds already.
+    """Add a template fed by ``source``, in addition to the existing consumers.
 
-    Raises GraphEditError for one that mixes two images where there is no ``second``.
+    Raises GraphEditError if it mixes two images and ``second`` is missing.
     """
     graph, given = _branch(graph, catalog, template, source, second)
     return graph, given.node
@@ -217,7 +220,7 @@ def _branch(
     if isinstance(template, Snippet):
         return branch_snippet(graph, catalog, template, source)
     if (kind := port_kind(graph, catalog, source)) != "image":
-        raise GraphEditError(f"{template.name} takes image, and {source} gives {kind}.")
+        raise GraphEditError(f"{template.name} needs an image, but {source} is {kind}.")
     before, ports = graph, {PLACE: source}
     if template.mixes:
         if second is None:
@@ -242,7 +245,7 @@ def _branch(
 
 
 def _behind(graph: Graph, made: Node) -> tuple[Node, ...]:
-    """The nodes with a new one behind the last of those that feed it, or behind all."""
+    """The nodes with a new one after the last of its inputs, or after all."""
     feeding = {port.node for port in made.inputs.values()}
     places = [at for at, node in enumerate(graph.nodes, start=1) if node.id in feeding]
     at = max(places, default=len(graph.nodes))

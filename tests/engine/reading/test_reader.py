@@ -175,10 +175,10 @@ def test_what_is_at_fault_in_annotations_is_told(change: str, photos: Path, tmp_
     missing = change == "missing"
     assert first.files[1] == ("000002.jpg" if missing else "000001.jpg")
     said = (
-        "1 of its samples cannot be read" if missing else "1 faulty ones among its first 8 samples"
+        "1 of its samples cannot be read" if missing else "1 of its first 8 samples are faulty"
     )
     why = "No such file or directory" if missing else "the box [9000, 10, 20, 20] of its annotation"
-    assert cursor.left_out.startswith(f"{said}; the first, 000001.jpg, {why}")
+    assert cursor.left_out.startswith(f"{said}; the first, 000001.jpg: {why}")
 
 
 def test_an_image_of_another_size_than_annotated_is_told_when_it_is_read(
@@ -195,7 +195,7 @@ def test_an_image_of_another_size_than_annotated_is_told_when_it_is_read(
     assert not cursor.left_out
     cursor.batch(1)
     assert cursor.left_out == (
-        "1 of 6 images read are of another size than their annotations; the first, 000004.jpg, "
+        "1 of 6 images read are of another size than their annotations; the first, 000004.jpg: "
         f"its annotations are for {2 * wide}×{2 * high}, and it is {wide}×{high}"
     )
     assert not cursor.unreadable
@@ -223,7 +223,7 @@ def test_a_list_may_have_both_a_malformed_row_and_a_missing_file(
     assert cursor.batch(0).files == ("0.jpg", "no", "missing.jpg")
     assert cursor.batch(1).files == ("1.jpg", "0.jpg", "no")
     assert [*cursor.unreadable] == ["no", "missing.jpg"]
-    assert "list.txt:5, row 5 is ['nothing'], without a path or a label" in cursor.left_out
+    assert "list.txt:5: row 5 is ['nothing'], without a path or a label" in cursor.left_out
 
 
 @pytest.fixture(scope="module")

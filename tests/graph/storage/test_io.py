@@ -293,14 +293,14 @@ def test_an_id_that_two_nodes_have_is_refused_with_both_places() -> None:
     inner = block["bodies"]["body"]["nodes"][0]
     inner["id"] = block["id"]
     message = faults_of(data)
-    assert f"bodies.body.nodes[0].id: {inner['id']!r} is the id of nodes[" in message
+    assert f"bodies.body.nodes[0].id: {inner['id']!r} is also the id of nodes[" in message
 
 
 @pytest.mark.parametrize("setting", ["batch_size", "seed", "pipelines"])
 def test_a_setting_that_no_float_holds_is_refused(setting: str) -> None:
     message = faults_of(document(settings={setting: 10**400}))
     assert f"settings.{setting}: 1000" in message
-    assert "too large a number" in message
+    assert "too large" in message
 
 
 @pytest.mark.parametrize("value", ["PWN()", "2", 1.5, True, [2], [[2]], "1) or PWN() or (1"])

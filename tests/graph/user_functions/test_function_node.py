@@ -126,16 +126,16 @@ class Compiled(Blur):
 
 
 REFUSED = {
-    "decorated": (decorated, r"has the decorator wrapping.*Take it off"),
-    "generator": (yields, r"yields\) is a generator. Let it return what it yields"),
+    "decorated": (decorated, r"has the decorator wrapping.*Remove it"),
+    "generator": (yields, r"yields\) is a generator. Return the values instead"),
     "async": (waits, r"waits\) is an async function. Define a plain one with def"),
-    "by name": (by_name, r"is given by name alone. Give it a default"),
-    "method": (Blur().method, r"method is of the type method.*Its object does not travel"),
-    "object": (Blur(), r"of the type Blur, which does not travel. Define a function with def"),
+    "by name": (by_name, r"keyword-only. Give it a default"),
+    "method": (Blur().method, r"method is of the type method.*Its object cannot be stored"),
+    "object": (Blur(), r"of the type Blur, which cannot be stored. Define a function with def"),
     "class": (Blur, r"Blur is of the type type"),
     "builtin": (len, r"len is of the type builtin_function_or_method"),
-    "partial": (functools.partial(by_name, by=2), r"partial.*as its arguments' defaults"),
-    "numba": (Compiled(), r"Compiled.*Give the function without the decorator"),
+    "partial": (functools.partial(by_name, by=2), r"partial.*as defaults of its arguments"),
+    "numba": (Compiled(), r"Compiled.*Pass the function without the decorator"),
 }
 
 
@@ -222,12 +222,12 @@ PLACES = {
     ":invert": "does not name a function",
     "augment.py:in-vert": "does not name a function",
     "{0}/none.py:f": "cannot be read: No such file",
-    "{0}:f": "is no file of Python and no module",
+    "{0}:f": "is neither a Python file nor a module",
     "no_such_module_here:f": "there is no module no_such_module_here. Name the file",
     "no.such.module:f": "No module named 'no'. Install it, or name the file",
     "math:sqrt": "math is not written in Python",
     "{0}/mine.py:nothing": "the script defines no function nothing at its top level",
-    "{0}/mine.py:kept": "kept has the decorator cached. Take it off",
+    "{0}/mine.py:kept": "kept has the decorator cached. Remove it",
     "{0}/mine.py:limited": "limited uses 'LIMIT', which is no import of the script. Pass it in",
     "{0}/mine.py:late": "late uses 'LIMIT'",
     "{0}/mine.py:Blur": "Blur is a class, not a plain function",

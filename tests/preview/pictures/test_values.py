@@ -302,7 +302,7 @@ def test_every_step_can_be_asked_for(engine: Engine, photos: Path) -> None:
 def test_what_is_no_image_is_refused(engine: Engine, photos: Path) -> None:
     request = PreviewRequest(with_settings(chain_graph(), batch_size=SAMPLES), str(photos))
     with pytest.raises(
-        GraphError, match=r"no 'imgs' to show\. Give one of images, labels, original"
+        GraphError, match=r"no 'imgs' to show\. Use one of images, labels, original"
     ):
         preview_pixels(engine, request, 0, "imgs")
     with pytest.raises(GraphError, match="no picture"):
@@ -314,7 +314,7 @@ def test_what_is_no_image_is_refused(engine: Engine, photos: Path) -> None:
 def test_a_region_of_too_many_values_is_refused(engine: Engine, photos: Path) -> None:
     graph = chain_graph("resize", resize={"size": (800, 800)})
     request = PreviewRequest(with_settings(graph, batch_size=1), str(photos))
-    with pytest.raises(GraphError, match=r"800×800 pixels has 1920000 values\. Give a smaller one"):
+    with pytest.raises(GraphError, match=r"800×800 pixels has 1920000 values\. Use a smaller one"):
         preview_pixels(engine, request, 0, "images")
 
 

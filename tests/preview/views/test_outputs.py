@@ -138,7 +138,7 @@ def test_where_sizes_differ_the_tile_says_so(engine: Engine, folder: Path) -> No
     }
     asked = show(engine, graph, folder, shown="difference", baseline="decode")
     assert asked.tiles[0].notes[0].startswith("difference ")
-    assert asked.tiles[3].notes == ("no difference: decode gives 40×64 pixels, not 64×64",)
+    assert asked.tiles[3].notes == ("no difference: decode outputs 40×64 pixels, not 64×64",)
     assert (cut(asked, 3) == NO_DIFFERENCE).all()
 
 
@@ -180,7 +180,7 @@ class TestManyDraws:
     def test_each_tile_says_what_it_is(self, engine: Engine, photos: Path) -> None:
         preview = show(engine, load_recipe("rotate-jitter"), photos, repeat=1, batch=2)
         assert [tile.notes for tile in preview.tiles] == [
-            (f"draw {index} of one photo, not part of batch 2 of the export",)
+            (f"random variant {index} of one photo, not part of batch 2 of the export",)
             for index in range(COUNT)
         ]
         assert len({tile.sample.file for tile in preview.tiles}) == 1
@@ -257,7 +257,7 @@ def test_what_is_not_there_is_told(graph: Graph, engine: Engine, photos: Path) -
     found = preview_outputs(engine, PreviewRequest(graph, photos, 0, 2, 8))
     with pytest.raises(AttributeError, match="It has images, labels"):
         found.masks  # noqa: B018
-    with pytest.raises(ValueError, match="Use one of numpy, torch, jax, cupy"):
+    with pytest.raises(ValueError, match="Give one of numpy, torch, jax, cupy"):
         found.to("mxnet")
     with pytest.raises(GraphError):
         preview_outputs(engine, PreviewRequest(graph, photos, -1, 2, 8))
@@ -305,7 +305,7 @@ def test_each_picture_is_that_of_the_preview(engine: Engine, photos: Path) -> No
 def test_too_many_variants_are_refused(engine: Engine, photos: Path) -> None:
     graph = chain_graph("color_twist")
     request = PreviewRequest(graph, open_datasets(photos))
-    with pytest.raises(GraphError, match="16 at most"):
+    with pytest.raises(GraphError, match="limit of 16"):
         preview_effect(engine, request, [graph] * (MOST_VARIANTS + 1), 0)
 
 
@@ -342,7 +342,7 @@ GRAPH = with_settings(chain_graph(), batch_size=16)
         ({"batch": -1}, "batch is -1. Give 0 or more"),
         ({"tiles": 0}, "tiles is 0. Give 1 or more"),
         ({"tile_size": 2}, "tile_size is 2. Give 8 or more"),
-        ({"tile_size": 4000}, "32 tiles of 4000 pixels are too much.*tile_size of 2048"),
+        ({"tile_size": 4000}, "32 tiles of 4000 pixels exceed.*tile_size of at most 2048"),
         ({"repeat": 16}, "repeat is 16.*0 to 15"),
         ({"repeat": -1}, "repeat is -1"),
     ],

@@ -105,16 +105,16 @@ def saved(image: Image.Image, kind: str) -> bytes:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "no PNG"),
-        (b"{}", "no PNG"),
-        (SIGNATURE, "no PNG"),
-        (saved(SMALL, "JPEG"), "no PNG"),
+        (b"", "not a readable PNG"),
+        (b"{}", "not a readable PNG"),
+        (SIGNATURE, "not a readable PNG"),
+        (saved(SMALL, "JPEG"), "not a readable PNG"),
         (saved(SMALL, "PNG"), "contains no graph"),
         (png(itxt("Comment", zlib.compress(b"{}"))), "contains no graph"),
         (png(itxt(KEY, b"not packed")), "not a readable PNG|contains no graph"),
         (png(itxt(KEY, zlib.compress(b"x" * 50_000_000))), "not a readable PNG"),
-        (SIGNATURE + b"\xff\xff\xff\xffIHDR", "no PNG"),
-        (write_shared(SMALL, TEXT)[:60], "no PNG|contains no graph"),
+        (SIGNATURE + b"\xff\xff\xff\xffIHDR", "not a readable PNG"),
+        (write_shared(SMALL, TEXT)[:60], "not a readable PNG|contains no graph"),
     ],
 )
 def test_what_carries_no_graph_is_refused(data: bytes, words: str) -> None:

@@ -71,7 +71,7 @@ def test_what_is_at_fault_is_read_whole_and_boxes_are_counted(
     path = with_bad_box(shapes / "webdataset", tmp_path / "boxes" / "samples.tar")
     page = open_page(host, path, small("ssd"))
     note = part(page, "preview").locator("[data-wb=note]")
-    expect(note).to_contain_text("1 faulty ones among its first 24 samples; the first, samples.tar")
+    expect(note).to_contain_text("1 of its first 24 samples are faulty; the first, samples.tar")
     expect(note).to_contain_text("Verify and the measurements exclude them")
     shown = "el => [el.scrollWidth <= el.clientWidth, el.scrollHeight <= el.clientHeight]"
     assert note.evaluate(shown) == [True, True]

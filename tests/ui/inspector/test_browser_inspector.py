@@ -493,7 +493,7 @@ def test_its_card_and_its_inspector_say_that_it_is_not_exact(host: Host, photos:
     expect(inspector.locator("[data-wb=caution]")).to_contain_text(
         "line 4: noise = np.random.default_rng()"
     )
-    expect(inspector).to_contain_text("Let DALI draw")
+    expect(inspector).to_contain_text("Let DALI sample")
     expect(inspector.locator("[data-wb=device]")).not_to_contain_text("follows its input")
     if not trusted:
         return

@@ -376,7 +376,7 @@ def test_a_batch_warns_of_a_function_that_is_another_at_each_call(
     (warning,) = [each for each in wb.check_warnings(graph) if each.code == "random"]
     assert "numpy.random.randint (line 4" in warning.message
     open_workbench(graph, trust=True).batch(0)
-    assert any("noisy: Not what the script gives: numpy.random" in text for text in told)
+    assert any("noisy: The preview differs from the script: numpy.random" in text for text in told)
 
 
 def test_a_missing_library_is_one_sentence_with_the_command(

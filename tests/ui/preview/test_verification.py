@@ -210,9 +210,9 @@ def test_one_that_draws_says_so_with_its_line_and_the_remedy(catalog: Catalog) -
     graph = with_function(shaken)
     words = inspector_view(TypedGraph(graph, catalog), "shaken", "cpu", [])["caution"]
     assert words.startswith(
-        "Not what the script gives: numpy.random.normal (line 4: return image + np.random.normal"
+        "The preview differs from the script: numpy.random.normal (line 4: return image + "
     )
-    assert "Let DALI draw" in words
+    assert "Let DALI sample" in words
     assert caution_note(graph.node("shaken")) == "not exact"
 
 

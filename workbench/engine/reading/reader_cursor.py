@@ -209,9 +209,8 @@ class ReaderCursor:
         if self._at_fault:
             name, fault = next(iter(self._at_fault.items()))
             self._left_out = (
-                f"{len(self._at_fault):,} faulty ones among its first {self._looked_at:,} "
-                f"samples; the first, {name}: {fault}. Verify and the measurements "
-                "exclude them"
+                f"{len(self._at_fault):,} of its first {self._looked_at:,} samples are faulty; "
+                f"the first, {name}: {fault}. Verify and the measurements exclude them"
             )
 
     def _samples_before(self, batches: int) -> int:

@@ -1,9 +1,9 @@
-"""Rewrites of a graph that make it faster: a function for each, in a module for each subject.
+"""Rewrites that make a graph faster: one function each, in a module per subject.
 
-A rewrite is a function that is decorated by ``rewrite`` or ``placement``. Its name, with hyphens,
-is that of the rewrite. Its docstring is the law: what is put in the place of what, and why the
-pixels stay, or by how much they may move. No rewrite touches what draws: seeds and the inputs of
-generators stay as they are, so the draws do.
+A rewrite is a function decorated with ``rewrite`` or ``placement``. Its name, with hyphens, is that
+of the rewrite. Its docstring is the law: what is replaced by what, and why the pixels are
+unchanged, or by how much they may differ. No rewrite affects random values: seeds and the inputs of
+generators are kept.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ Nodes = Callable[[TypedGraph], Iterable[str]]
 AtNode = Callable[[TypedGraph, str], Graph | None]
 
 _MOST_SITES = 400
-"""Applications of rewrites to one graph: each brings a node further, so fewer end it."""
+"""Maximum number of applications of rewrites to one graph; each makes progress, so fewer finish
+it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +39,23 @@ class Rewrite:
     Parameters
     ----------
     name:
-        What it is called in commands.
+        Its name in commands.
     title:
-        What it does, as a button says it.
+        What it does, as the label of a button.
     law:
-        What is put in the place of what, and why the pixels stay.
+        What is replaced by what, and why the pixels are unchanged.
     sites:
-        For one body of a graph: the bodies in which it is done at one place, the first first.
+        For one body of a graph: the bodies after applying it at one place, first place first.
     exact_on:
-        Where every bit stays: ``cpu``, ``gpu``. Elsewhere, and where it is empty, pixels are near.
+        Devices on which it is bit-identical: ``cpu``, ``gpu``. Elsewhere, and if empty, it is near.
     nodes, at_node:
-        For one body, ids of the nodes at each of which it is tried and measured by itself, in that
-        order, and the body in which it is done at one, None where it cannot be. ``NAME@NODE`` is
-        the rewrite there alone. None: it is done everywhere at once.
+        For one body, ids of the nodes at which it is tried and measured separately, in that order,
+        and the body after applying it at one, None if impossible. ``NAME@NODE`` is the rewrite at
+        that node only. None: it is applied everywhere at once.
     needs_gpu:
-        Whether it is of use on a machine with a GPU alone.
+        Whether it is useful only on a machine with a GPU.
     tried_last:
-        Whether it is tried behind the others of its class: what it makes leaves them no place.
+        Whether it is tried after others of its class, because it prevents them.
     """
 
     name: str
@@ -68,13 +69,13 @@ class Rewrite:
     tried_last: bool = False
 
     def at(self, node: str) -> Rewrite:
-        """This rewrite at one node alone."""
+        """This rewrite at one node only."""
         return replace(
             self, title=f"{self.title}: {node}", sites=partial(_sites_of, self, only=node)
         )
 
     def class_in(self, typed: TypedGraph) -> Class:
-        """Whether every bit stays in a graph: on all devices that it runs on."""
+        """Whether it is bit-identical in a graph, on all devices that the graph uses."""
         devices = {"cpu" if d == "cpu" else "gpu" for d in typed.devices.values()}
         return "exact" if devices <= self.exact_on else "near"
 
@@ -89,7 +90,7 @@ def _sites_of(rewrite: Rewrite, typed: TypedGraph, only: str = "") -> Iterator[G
 def rewrite(
     title: str, *, exact_on: frozenset[str] = frozenset(), tried_last: bool = False
 ) -> Callable[[Sites], Rewrite]:
-    """Make a rewrite of a function that yields the bodies in which it is done at one place."""
+    """Make a rewrite of a function that yields the bodies after applying it at one place."""
 
     def made(sites: Sites) -> Rewrite:
         return Rewrite(*_named(sites, title), sites, exact_on, tried_last=tried_last)
@@ -98,9 +99,9 @@ def rewrite(
 
 
 def placement(title: str, nodes: Nodes) -> Callable[[AtNode], Rewrite]:
-    """Make a rewrite of a function that moves a node to the other side, or returns None.
+    """Make a rewrite of a function that moves a node to the other device, or returns None.
 
-    It is measured node by node, and pixels are near.
+    It is measured node by node, and is near.
     """
 
     def made(at_node: AtNode) -> Rewrite:
@@ -113,7 +114,7 @@ def placement(title: str, nodes: Nodes) -> Callable[[AtNode], Rewrite]:
 
 
 def _named(function: Callable[..., object], title: str) -> tuple[str, str, str]:
-    """Name, title and law of the rewrite that a function is."""
+    """Name, title and law of a rewrite function."""
     return function.__name__.replace("_", "-"), title, getdoc(function) or ""
 
 
@@ -126,9 +127,9 @@ EVERYWHERE = frozenset({"cpu", "gpu"})
 
 @cache
 def load_rewrites() -> Mapping[str, Rewrite]:
-    """All rewrites by name, in the order in which they are tried: those that are exact first.
+    """All rewrites by name, in the order in which they are tried: exact ones first.
 
-    Of each class those that are ``tried_last`` come last.
+    Within each class, those that are ``tried_last`` come last.
     """
     names = (info.name for info in iter_modules(__path__) if not info.name.startswith("_"))
     modules = [import_module(f"{__name__}.{name}") for name in names]
@@ -142,19 +143,19 @@ def _order(rewrite: Rewrite) -> tuple[bool, bool, str]:
 
 
 def find_rewrite(name: str) -> Rewrite:
-    """The rewrite of a name, or of ``NAME@NODE``. Raises GraphEditError where there is none."""
+    """The rewrite with a name, or ``NAME@NODE``. Raises GraphEditError if there is none."""
     known = load_rewrites()
     base, at, node = name.partition("@")
     found = known.get(base)
     if found is None or (at and found.nodes is None):
         hint = did_you_mean(base, known)
         there = f"There are {', '.join(known)}. {hint}".rstrip()
-        raise GraphEditError(f"{name[:60]!r} is no rewrite. {there}")
+        raise GraphEditError(f"{name[:60]!r} is not a rewrite. {there}")
     return found.at(node) if at else found
 
 
 def by_node(typed: TypedGraph, names: Collection[str]) -> list[str]:
-    """The names, those of rewrites that are measured node by node as one for each node."""
+    """The names, with rewrites that are measured per node expanded to one per node."""
     found = []
     for name in names:
         nodes = find_rewrite(name).nodes
@@ -167,22 +168,22 @@ def by_node(typed: TypedGraph, names: Collection[str]) -> list[str]:
 
 
 def in_order(names: Collection[str]) -> list[str]:
-    """The names in the order in which they are tried: that of ``load_rewrites``."""
+    """The names in the order in which they are tried, that of ``load_rewrites``."""
     places = {name: place for place, name in enumerate(load_rewrites())}
     return sorted(dict.fromkeys(names), key=lambda name: places[name.partition("@")[0]])
 
 
 def law_of(name: str) -> str:
-    """The law of a rewrite; empty for a name that none has."""
+    """The law of a rewrite; empty for an unknown name."""
     found = load_rewrites().get(name.partition("@")[0])
     return found.law if found else ""
 
 
 def rewritten(typed: TypedGraph, names: Collection[str]) -> Graph:
-    """The graph in which these rewrites are done wherever they can be; itself where nowhere.
+    """The graph with these rewrites applied wherever possible; the same graph if nowhere.
 
-    What one makes possible for another of them is done too. A place where a rewrite would bring a
-    fault is left. Raises GraphEditError for a name that no rewrite has.
+    Includes places that one rewrite opens for another, and excludes places where a rewrite would
+    add a fault. Raises GraphEditError for an unknown name.
     """
     found = {name: find_rewrite(name) for name in names}
     chosen = [found[name] for name in in_order(names)]
@@ -198,7 +199,7 @@ def rewritten(typed: TypedGraph, names: Collection[str]) -> Graph:
 def _sound(
     rewrite: Rewrite, typed: TypedGraph, known: Collection[tuple[str, str, str]]
 ) -> Iterator[TypedGraph]:
-    """The whole graphs with the rewrite done at one place that have no other faults than known."""
+    """The whole graphs after applying the rewrite at one place, without new faults."""
     for scope, _ in typed.graph.bodies():
         for body in rewrite.sites(typed.at_scope(scope)):
             after = typed.of(body.whole)

@@ -1,4 +1,4 @@
-"""What the rewrites ask of a body, and how they change it."""
+"""Queries and edits of a body that the rewrites share."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ CROP_WINDOW = (
     "crop", "crop_h", "crop_w", "crop_d", "crop_pos_x", "crop_pos_y", "crop_pos_z", "rounding",
     "out_of_bounds_policy",
 )  # fmt: skip
-"""Arguments of the window that a crop leaves."""
+"""Arguments of a crop's window."""
 
 
 def pairs(
     typed: TypedGraph, before: Collection[str], after: Collection[str]
 ) -> Iterator[tuple[Node, Node]]:
-    """Nodes of which the first feeds the data of the second and nothing else, by operators."""
+    """Pairs of nodes, by operators, of which the first feeds the data of the second only."""
     for node in typed.graph.nodes:
         if node.op in after:
             feeding = fed_by(typed, node)
@@ -31,7 +31,7 @@ def pairs(
 
 
 def fed_by(typed: TypedGraph, node: Node) -> Node | None:
-    """The node of this body whose one output feeds the data of another, and nothing else."""
+    """The node of this body whose only output feeds the data of another and nothing else."""
     graph = typed.graph
     port = node.inputs.get(data_name(typed, node))
     if port is None or node.muted or not any(each.id == port.node for each in graph.nodes):
@@ -42,7 +42,7 @@ def fed_by(typed: TypedGraph, node: Node) -> Node | None:
 
 
 def next_node(typed: TypedGraph, node: Node) -> Node | None:
-    """The one node that a node feeds with its data, and that nothing else does."""
+    """The only consumer of a node's data, if it has no other data input."""
     edges = typed.graph.consumers(node.id)
     if len(edges) != 1:
         return None
@@ -56,9 +56,9 @@ def _given(graph: Graph) -> set[str]:
 
 
 def data_name(typed: TypedGraph, node: Node) -> str:
-    """The input that has what a node works on; of a block what it changes and gives again.
+    """The data input of a node; for a block, the one that it changes and outputs.
 
-    Empty where there is none.
+    Empty if there is none.
     """
     spec = typed.catalog.find(node.op)
     if spec is None:
@@ -68,7 +68,7 @@ def data_name(typed: TypedGraph, node: Node) -> str:
 
 
 def flow_into(typed: TypedGraph, node: Node) -> TensorType:
-    """What flows into a node's data."""
+    """The type of a node's data input."""
     port = node.inputs.get(data_name(typed, node))
     return typed.types.get(port, TensorType()) if port else TensorType()
 
@@ -79,13 +79,13 @@ def is_given(node: Node, *names: str) -> bool:
 
 
 def given(node: Node, *names: str) -> dict[str, Value | Port]:
-    """Of these arguments what they have: values, or what feeds them."""
+    """Values or sources of those of these arguments that are set."""
     every: Mapping[str, Value | Port] = {**node.args, **node.inputs}
     return {name: every[name] for name in names if name in every}
 
 
 def is_value(typed: TypedGraph, node: Node, name: str, *allowed: Value) -> bool:
-    """Whether an argument is fixed, by hand or by default, to one of these values."""
+    """Whether an argument is fixed, explicitly or by default, to one of these values."""
     return value_of(node, typed.spec(node), name) in allowed
 
 
@@ -103,7 +103,7 @@ def output_of(typed: TypedGraph, node: Node) -> Port:
 
 
 def joined(typed: TypedGraph, first: Node, second: Node, made: Node) -> Graph:
-    """With ``made`` in the place of ``second``, which ``first`` fed; ``first`` is gone.
+    """Replace ``second``, which ``first`` fed, by ``made``, and remove ``first``.
 
     ``made`` gets the data of ``first`` and has the id of either.
     """
@@ -114,7 +114,7 @@ def joined(typed: TypedGraph, first: Node, second: Node, made: Node) -> Graph:
 
 
 def exchanged(typed: TypedGraph, old: Node, made: Node, gone: Collection[str] = ()) -> Graph:
-    """With ``made`` in the place of ``old``, and without the nodes ``gone``."""
+    """Replace ``old`` by ``made``, and remove the nodes ``gone``."""
     after = typed.graph.put(old.id, made)
     left = tuple(node for node in after.nodes if node.id not in gone or node is made)
     ports = {output_of(typed, old): output_of(typed, made)}
@@ -122,14 +122,14 @@ def exchanged(typed: TypedGraph, old: Node, made: Node, gone: Collection[str] = 
 
 
 def bypassed(typed: TypedGraph, node: Node) -> Graph:
-    """Without a node: what fed its data feeds what it fed."""
+    """Remove a node and connect its data input to its consumers."""
     source = node.inputs[data_name(typed, node)]
     after = typed.graph.rewire({output_of(typed, node): source})
     return replace(after, nodes=tuple(other for other in after.nodes if other.id != node.id))
 
 
 def fed_through_flips(typed: TypedGraph, node: Node) -> Node | None:
-    """The node that feeds the data of another and nothing else, but for flips between."""
+    """The node that feeds the data of another and nothing else, ignoring flips in between."""
     feeding = fed_by(typed, node)
     while feeding is not None and feeding.op == "flip":
         feeding = fed_by(typed, feeding)
@@ -137,7 +137,7 @@ def fed_through_flips(typed: TypedGraph, node: Node) -> Node | None:
 
 
 def swapped(typed: TypedGraph, first: Node, second: Node) -> Graph:
-    """With two neighbours in the other order: the data of ``first`` go through ``second`` now."""
+    """Swap two neighbours: the data of ``first`` now pass through ``second``."""
     graph = typed.graph
     into_first, into_second = (data_name(typed, node) for node in (first, second))
     source, old = first.inputs[into_first], output_of(typed, second)
@@ -153,7 +153,7 @@ def swapped(typed: TypedGraph, first: Node, second: Node) -> Graph:
     return replace(graph, nodes=tuple(nodes))
 
 
-# Which nodes compute each pixel from that pixel alone, and which only choose pixels.
+# Which nodes compute each pixel from that pixel only, and which only select pixels.
 
 COLOUR = frozenset(
     {
@@ -169,16 +169,17 @@ COLOUR = frozenset(
         "saturation",
     }
 )
-"""A pixel of what they give is a function of that pixel and of arguments of the sample."""
+"""Each output pixel is a function of the same input pixel and of the sample's arguments."""
 
 _CUTS = frozenset({"crop", "slice"})
 
 
 def is_pixelwise(typed: TypedGraph, node: Node) -> bool:
-    """Whether a node gives for each pixel a function of it and of numbers of the sample.
+    """Whether each output pixel is a function of the same input pixel and of numbers of the sample.
 
-    ``contrast`` counts: its centre is an argument. What draws for each pixel (noise) or looks at
-    others (``equalize``, blur) does not. A block counts in which all that works on the image does.
+    Includes ``contrast``, whose centre is an argument, but not random values per pixel (noise) or
+    operators that read other pixels (``equalize``, blur). A block qualifies if everything in it
+    that processes the image does.
     """
     if node.muted:
         return False
@@ -198,7 +199,7 @@ def is_pixelwise(typed: TypedGraph, node: Node) -> bool:
 
 
 def _for_all_pixels(shape: Extents | None, image: TensorType) -> bool:
-    """Whether an operand is a number, or one for each channel where these stand last."""
+    """Whether an operand is a number, or one per channel for channels-last images."""
     if shape is None or shape == ():
         return shape == ()
     ones = all(extent == 1 for extent in shape[:-1])
@@ -209,13 +210,13 @@ _FIXED = {"mean", "stddev", "scale", "shift", "dtype"}
 
 
 def _numbers(normalize: Node) -> bool:
-    """Whether it takes mean and deviation as one number each, and looks at no pixel for them."""
+    """Whether mean and deviation are single given numbers, not computed from pixels."""
     values = (normalize.args.get(name) for name in ("mean", "stddev"))
     return all(isinstance(value, int | float) for value in values)
 
 
 def chooses_pixels(typed: TypedGraph, node: Node) -> bool:
-    """Whether a node gives pixels of its input as they are, and no others: crops, slices, flips."""
+    """Whether a node outputs unchanged pixels of its input: crops, slices, flips."""
     if node.muted or is_given(node, "dtype", "output_dtype"):
         return False
     if node.bodies:
@@ -237,7 +238,7 @@ def _within(node: Node, axes: set[int]) -> bool:
 
 
 def leads_to_cut(typed: TypedGraph, node: Node | None) -> bool:
-    """Whether a node cuts pixels off, or turns them on the way to one that does."""
+    """Whether a node crops pixels, or flips them before a node that does."""
     while node is not None and chooses_pixels(typed, node):
         if node.op in _CUTS:
             return True
@@ -250,9 +251,9 @@ def _flips(typed: TypedGraph, node: Node) -> bool:
 
 
 def leads_through(typed: TypedGraph, block: Node, test: Callable[[TypedGraph, Node], bool]) -> bool:
-    """Whether a block gives one value, and each body leads it through nodes that pass a test.
+    """Whether a block has one output, and each body passes it through nodes that pass a test.
 
-    Nothing else inside may look at it on the way.
+    Nothing else inside may use it on the way.
     """
     name = data_name(typed, block)
     if name not in block.inputs or any({*b.outputs} != {name} for b in block.bodies.values()):

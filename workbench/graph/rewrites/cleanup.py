@@ -1,4 +1,4 @@
-"""Nodes that can be taken out, joined or replaced by a value."""
+"""Nodes that can be removed, merged or replaced by a value."""
 
 from __future__ import annotations
 
@@ -27,13 +27,12 @@ from workbench.graph.rewrites._places import (
 from workbench.graph.types.typed_graph import TypedGraph
 
 
-@rewrite("What nothing needs taken out", exact_on=EVERYWHERE)
+@rewrite("Remove unused nodes", exact_on=EVERYWHERE)
 def dead_nodes(typed: TypedGraph) -> Iterator[Graph]:
-    """What no output depends on is taken out.
+    """Nodes that no output depends on are removed.
 
-    Loose nodes, which no run holds anyway, and what a block gives and nothing takes, which DALI
-    computes in every branch. Exact: each node draws from a seed of its own, so the others draw as
-    before.
+    Loose nodes, which do not run anyway, and unused outputs of blocks, which DALI computes in every
+    branch. Exact: each node has its own seed, so the random values of others are unchanged.
     """
     graph = typed.graph
     for block in graph.nodes:
@@ -49,7 +48,7 @@ def dead_nodes(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _read_outputs(graph: Graph, block: Node) -> set[str]:
-    """The names of a block's outputs that something takes."""
+    """The names of a block's used outputs."""
     return {port.output for port in graph.body.used if port.node == block.id}
 
 
@@ -61,13 +60,14 @@ def _with_outputs(block: Node, names: set[str]) -> Node:
     return replace(block, bodies=bodies)
 
 
-@rewrite("Equal nodes computed once", exact_on=EVERYWHERE)
+@rewrite("Compute equal nodes once", exact_on=EVERYWHERE)
 def equal_nodes(typed: TypedGraph) -> Iterator[Graph]:
     """Nodes that compute the same are computed once.
 
-    Of two nodes with one operator, the same arguments, inputs, device and seed the second is taken
-    out, and the first feeds what it fed. Exact: DALI's operators are functions of these. Not
-    readers, which move on, nor own code and automatic augmentation, which may draw by themselves.
+    Of two nodes with equal operator, arguments, inputs, device and seed the second is removed, and
+    the first feeds its consumers. Exact: DALI's operators are functions of these. Excludes readers,
+    which advance, and user functions and automatic augmentation, which may have their own random
+    values.
     """
     known: dict[Any, list[Node]] = {}
     for node in topological(typed.graph)[0]:
@@ -87,7 +87,7 @@ def equal_nodes(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _is_function(typed: TypedGraph, node: Node) -> bool:
-    """Whether what a node gives follows from its arguments, inputs and seed."""
+    """Whether a node's output is determined by its arguments, inputs and seed."""
     spec = typed.catalog.find(node.op)
     if spec is None or spec.unusable or node.bodies or node.muted or isinstance(node, Source):
         return False
@@ -97,11 +97,11 @@ def _is_function(typed: TypedGraph, node: Node) -> bool:
 
 @rewrite("Constants folded", exact_on=EVERYWHERE)
 def fold_constants(typed: TypedGraph) -> Iterator[Graph]:
-    """Draws and constants that are always the same value become that value.
+    """Random values and constants that are always equal become fixed values.
 
-    A coin that always or never falls on one side, a choice from one value and ``constant`` give the
-    same number for every sample: what they feed gets it as a fixed argument. Exact: the value is
-    the same, and no other node draws from that seed.
+    A coin flip with probability 0 or 1, a choice from one value and ``constant`` output the same
+    number for every sample: their consumers get it as a fixed argument. Exact: the value is equal,
+    and no other node uses that seed.
     """
     found = ((node.id, _constant(node)) for node in typed.graph.nodes)
     constants = {node_id: value for node_id, value in found if value is not None}
@@ -117,7 +117,7 @@ def fold_constants(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _constant(node: Node) -> float | None:
-    """The value that a node gives to every sample, where that is one number."""
+    """The value of a node, if it is the same number for every sample."""
     if node.muted or is_given(node, "shape", "dtype") or node.inputs:
         return None
     if node.op == "random.coin_flip":
@@ -139,7 +139,7 @@ def _only_value(value: Value | None) -> float | None:
 
 
 def _as_kind(arg: ArgSpec, value: float) -> Value | None:
-    """As an argument has it; None where it takes no such number."""
+    """A value of the argument's kind; None if it does not accept such a number."""
     if arg.kind in ("int", "bool") and isinstance(value, int):
         return bool(value) if arg.kind == "bool" else value
     if arg.kind == "float" and not isinstance(value, int):
@@ -156,16 +156,16 @@ _HOLDS = {
     "FLOAT16": {"FLOAT", "FLOAT64"},
     "FLOAT": {"FLOAT64"},
 }
-"""By the type of what comes in: the types that hold each of its values."""
+"""By input type: the types that represent each of its values."""
 
 
 @rewrite("Casts joined", exact_on=EVERYWHERE)
 def join_casts(typed: TypedGraph) -> Iterator[Graph]:
-    """Casts in a row as one: the last alone.
+    """Consecutive casts become one: only the last.
 
-    ``cast(cast(x, FLOAT), UINT8)`` becomes ``cast(x, UINT8)``, which is taken out besides where
-    ``x`` has that type (``neutral-nodes``). Exact where the first type holds every value of ``x``:
-    then the second rounds and cuts off the same numbers.
+    ``cast(cast(x, FLOAT), UINT8)`` becomes ``cast(x, UINT8)``, which is removed too if ``x`` has
+    that type (``neutral-nodes``). Exact if the first type represents every value of ``x``: then the
+    second rounds and saturates the same numbers.
     """
     for first, second in pairs(typed, {"cast"}, {"cast"}):
         dtype = flow_into(typed, first).dtype
@@ -176,13 +176,13 @@ def join_casts(typed: TypedGraph) -> Iterator[Graph]:
 _ARITHMETIC = {"math.add": 0, "math.sub": 0, "math.mul": 1, "math.truediv": 1}
 
 
-@rewrite("Operators that do nothing taken out", exact_on=EVERYWHERE)
+@rewrite("Remove operators without effect", exact_on=EVERYWHERE)
 def neutral_nodes(typed: TypedGraph) -> Iterator[Graph]:
-    """Operators that do nothing are taken out.
+    """Operators without effect are removed.
 
-    An operator whose fixed arguments are those that ``fused.toml`` calls neutral changes no bit
-    (its test runs each row), nor does ``copy``, a ``cast`` to the type that comes in, or arithmetic
-    with 0 or 1 that gives the type that comes in. Exact.
+    An operator whose fixed arguments are neutral according to ``fused.toml`` changes no bit (its
+    test runs each row), nor does ``copy``, a ``cast`` to the input's type, or arithmetic with 0 or
+    1 that keeps the input's type. Exact.
     """
     for node in typed.graph.nodes:
         if node.muted or node.device is not None or node.bodies or node.op not in typed.catalog:

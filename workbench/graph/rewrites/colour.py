@@ -30,14 +30,14 @@ from workbench.graph.types.typed_graph import TypedGraph
 
 @rewrite("Colour after crops", exact_on=EVERYWHERE)
 def colour_after_crop(typed: TypedGraph) -> Iterator[Graph]:
-    """Colour behind crops, slices and flips: pixels that are cut off are no longer computed.
+    """Colour operators move after crops, slices and flips: cropped pixels are not computed.
 
-    ``crop(colour(x))`` becomes ``colour(crop(x))``. Exact: each pixel that colour gives is a
-    function of that pixel and of numbers of the sample, and a crop, a slice or a flip gives pixels
-    as they are, so it does not matter which comes first. Not where a crop may reach beyond the
-    image, for it fills with a colour of its own, nor where it changes the element type. A flip is
-    passed only on the way to something that cuts. A block in which nothing but colour works on the
-    image moves as a whole: what decides, and what is drawn inside, does not look at the image.
+    ``crop(colour(x))`` becomes ``colour(crop(x))``. Exact: each pixel of a colour operator is a
+    function of that pixel and of numbers of the sample, and a crop, a slice or a flip outputs
+    unchanged pixels, so the order does not matter. Not if a crop may exceed the image, because it
+    fills with a colour of its own, nor if it changes the element type. A flip is passed only if a
+    crop follows. A block in which only colour operators process the image moves as a whole: its
+    condition and random values do not depend on the image.
     """
     for node in typed.graph.nodes:
         if node.op in typed.catalog and is_pixelwise(typed, node):
@@ -53,18 +53,18 @@ _MOVED = COLOUR - {"lookup_table"} | _ARITHMETIC | {"normalize"}
 
 @rewrite("Colour and flips after the resize")
 def colour_after_resize(typed: TypedGraph) -> Iterator[Graph]:
-    """Colour and flips behind a resize: fewer pixels are computed where it makes images smaller.
+    """Colour operators move after a resize: fewer pixels are computed if it reduces the size.
 
-    ``resize(colour(x))`` becomes ``colour(resize(x))``, for ``random_resized_crop`` too, which
-    draws from its seed and the size alone. Near: colour is rounded and cut to its range once more,
-    before or behind the mean of pixels. Not for tables, whose values have no mean. Blocks of
-    nothing else (an ``if`` around colour) move as a whole.
+    ``resize(colour(x))`` becomes ``colour(resize(x))``, also for ``random_resized_crop``, whose
+    random values depend only on its seed and the size. Near: colour is rounded and clipped once
+    more, before or after averaging pixels. Not for lookup tables, whose values cannot be averaged.
+    Blocks that contain nothing else (an ``if`` around colour) move as a whole.
     """
     for resize in typed.graph.nodes:
         if resize.op not in _RESIZES or is_given(resize, "dtype", "roi_start", "roi_end", "mirror"):
             continue
         node = fed_by(typed, resize)
-        # only a resize takes the whole image, and so flipped the same of it
+        # only a resize uses the whole image, and so a flipped image is equivalent
         moves = partial(_moves, turned=resize.op == "resize")
         if node is not None and moves(typed, node):
             yield swapped(typed, node, resize)
@@ -94,14 +94,13 @@ _OTHERWISE = ("brightness_shift", "contrast_center", "image_type")
 
 @rewrite("Colour in one color_twist")
 def colour_into_twist(typed: TypedGraph) -> Iterator[Graph]:
-    """Colour operators in a row as one ``color_twist``.
+    """Consecutive colour operators become one ``color_twist``.
 
     ``brightness``, ``contrast``, ``saturation``, ``hue``, ``hsv`` and ``brightness_contrast`` are
-    each an affine map of a pixel, and ``color_twist`` is ``brightness * (contrast *
-    (hue_saturation(x) - 128) + 128)``. Hue and saturation leave greys as they are, so they change
-    places with contrast, and they are linear, so they do with brightness; contrast behind
-    brightness is another map and is left. Near: between the operators pixels were rounded and cut
-    to 0 to 255.
+    affine maps of a pixel, and ``color_twist`` is ``brightness * (contrast * (hue_saturation(x) -
+    128) + 128)``. Hue and saturation preserve greys, so they commute with contrast, and they are
+    linear, so they commute with brightness; contrast after brightness is a different map and is
+    kept. Near: between the operators pixels were rounded and clipped to 0 to 255.
     """
     for first, second in pairs(typed, _TWIST_NAMES, _TWIST_NAMES):
         one, other = (_twist_args(node) for node in (first, second))
@@ -115,7 +114,7 @@ def colour_into_twist(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _twist_args(node: Node) -> dict[str, Value | Port]:
-    """What ``color_twist`` must be given in the node's place."""
+    """The equivalent arguments of ``color_twist``."""
     return {
         new: value
         for old, new in _TWIST_NAMES[node.op].items()

@@ -26,11 +26,11 @@ _BLUR = {"gaussian_blur", "experimental.median_blur"}
 
 @rewrite("Blur after crops")
 def blur_after_crop(typed: TypedGraph) -> Iterator[Graph]:
-    """Blur behind crops and slices: what is cut off is not blurred.
+    """Blur moves after crops and slices: cropped pixels are not blurred.
 
     ``crop(gaussian_blur(x))`` becomes ``gaussian_blur(crop(x))``. Near: at the edges of the crop
-    the pixels beyond are no longer there; inside nothing changes. Flips are passed on the way: a
-    window of a Gaussian is the same from either side.
+    the pixels outside are missing; inside nothing changes. Flips are passed, because a Gaussian
+    window is symmetric.
     """
     for blur, cut in pairs(typed, _BLUR, {"crop", "slice", "flip"}):
         if leads_to_cut(typed, cut):
@@ -42,12 +42,12 @@ FUSED = {"crop": "decoders.image_crop", "slice": "decoders.image_slice"}
 
 @rewrite("Crops in the decoder", exact_on=frozenset({"cpu"}))
 def crop_in_decoder(typed: TypedGraph) -> Iterator[Graph]:
-    """Crops and slices in the decoder: what is cut off is not decoded.
+    """Crops and slices move into the decoder: cropped pixels are not decoded.
 
     ``crop(decoders.image(x))`` becomes ``decoders.image_crop(x)``, ``slice`` likewise
-    ``decoders.image_slice``. Exact on the CPU: the decoder finds the window by the same rule and
-    gives the pixels of the whole image (tried with 4:2:0 JPEGs at odd places: no byte differs). On
-    a GPU near: at the edges chroma is found otherwise.
+    ``decoders.image_slice``. Exact on the CPU: the decoder uses the same window and outputs the
+    pixels of the whole image (tested with 4:2:0 JPEGs at odd positions: no byte differs). Near on a
+    GPU: chroma is interpolated differently at the edges.
     """
     for decoder, cut in pairs(typed, {"decoders.image"}, FUSED):
         spec = typed.catalog[FUSED[cut.op]]
@@ -67,13 +67,13 @@ _POSITIONS = ("crop_pos_y", "crop_pos_x")
 
 @rewrite("Crops joined", exact_on=EVERYWHERE)
 def join_crops(typed: TypedGraph) -> Iterator[Graph]:
-    """Two crops, or two slices, in a row as one.
+    """Two consecutive crops, or slices, become one.
 
-    ``crop(crop(x))`` becomes the second alone where that window is the same one. Exact: DALI puts a
-    window of ``h`` rows of ``H`` at ``round(p * (H - h))``. With ``p`` 0 or 1 in both the anchors
-    add up to that of the second. So they do with ``p`` 0.5 where the second cuts off an even number
-    of what the first leaves: a half of it is whole and goes through the rounding. Slices with
-    starts in pixels add them.
+    ``crop(crop(x))`` becomes the second only if the window is the same. Exact: DALI puts a window
+    of ``h`` rows of ``H`` at ``round(p * (H - h))``. With ``p`` 0 or 1 in both, the anchors add up
+    to that of the second; also with ``p`` 0.5 if the second removes an even number of the rows that
+    the first leaves: half of it is an integer and passes through the rounding. Starts of slices in
+    pixels are added.
     """
     for op, join in (("crop", _one_crop), ("slice", _one_slice)):
         for first, second in pairs(typed, {op}, {op}):
@@ -99,7 +99,7 @@ def _one_crop(typed: TypedGraph, first: Node, second: Node) -> Node | None:
 
 
 def _size(crop: Node) -> tuple[int, int] | None:
-    """Rows and columns that a crop leaves, where both are fixed."""
+    """Rows and columns of a crop's output, if both are fixed."""
     size: Value = crop.args.get("crop", ())
     if is_given(crop, "crop_d"):
         return None
@@ -133,11 +133,11 @@ _RANDOM_WINDOW = ("random_area", "random_aspect_ratio", "num_attempts")
 
 @rewrite("Random crop in the decoder")
 def random_crop_in_decoder(typed: TypedGraph) -> Iterator[Graph]:
-    """A random crop in the decoder, and a resize behind it.
+    """A random crop moves into the decoder, followed by a resize.
 
     ``random_resized_crop(decoders.image(x))`` becomes ``resize(decoders.image_random_crop(x))``.
-    Both draw the window in the same way from the same seed. Near: the filter of the resize no
-    longer sees the pixels beyond the window (at the sample photos 63 dB).
+    Both sample the window in the same way from the same seed. Near: the filter of the resize no
+    longer sees the pixels outside the window (63 dB on the sample photos).
     """
     for decoder, crop in pairs(typed, {"decoders.image"}, {"random_resized_crop"}):
         window = given(crop, *_RANDOM_WINDOW)

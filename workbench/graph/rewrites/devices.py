@@ -31,13 +31,13 @@ def _on_the_cpu_now(typed: TypedGraph) -> Iterator[str]:
 
 
 def _worked_on(typed: TypedGraph, node: Node) -> list[Port]:
-    """What it works on: its inputs but for numbers, which may lie on either side."""
+    """Its data inputs, without numbers, which may be on either device."""
     spec = typed.spec(node)
     return [port for name, port in node.inputs.items() if port_device(spec, name) != "any"]
 
 
 def _may_move(typed: TypedGraph, node: Node) -> bool:
-    """Whether it works on images, and can on either side."""
+    """Whether it processes images, and supports both devices."""
     spec = typed.catalog.find(node.op)
     if spec is None or isinstance(node, Source) or node.bodies or node.muted or spec.expression:
         return False
@@ -47,18 +47,18 @@ def _may_move(typed: TypedGraph, node: Node) -> bool:
 
 @placement("On the GPU from here on", _on_the_cpu_now)
 def on_the_gpu(typed: TypedGraph, name: str) -> Graph | None:
-    """A node that runs on the CPU runs on the GPU, and with it what follows.
+    """A node on the CPU and its successors move to the GPU.
 
-    Tried node by node, from the last to the decoder: a copy to the GPU costs, so where the pipeline
-    is to cross over is measured. What a person put on the CPU stays there, unless a GPU worked on
-    it before: then it goes there and back. Draws stay. Near: the GPU rounds and filters otherwise.
-    What is given out behind it lies on the GPU, where training wants it.
+    Tried node by node, from the last to the decoder: a copy to the GPU costs time, so the best
+    place for it is measured. Nodes that the user put on the CPU stay there, unless their input came
+    from a GPU: then data are copied there and back. Random values are unchanged. Near: the GPU
+    rounds and filters differently. Later outputs are on the GPU, where training needs them.
     """
     node, devices = typed.graph.node(name), typed.devices
     if node.device == "cpu" and all(
         device_of(devices, port) == "cpu" for port in _worked_on(typed, node)
     ):
-        return None  # what is before it has to be on the GPU first
+        return None  # earlier nodes have to move to the GPU first
     side: Device = "mixed" if is_decoder(typed.spec(node)) else "gpu"
     return typed.graph.replace_node(replace(node, device=side))
 
@@ -75,13 +75,13 @@ def _is_fed_from_cpu(typed: TypedGraph, node: Node) -> bool:
     return all(device_of(devices, port) == "cpu" for port in _worked_on(typed, node))
 
 
-@placement("On the CPU, what follows on the GPU", _on_the_gpu_now)
+@placement("On the CPU, later nodes on the GPU", _on_the_gpu_now)
 def on_the_cpu(typed: TypedGraph, name: str) -> Graph | None:
-    """A node on the GPU, fed from the CPU, runs on the CPU; what follows stays on the GPU.
+    """A node on the GPU with CPU input moves to the CPU; later nodes stay on the GPU.
 
-    Tried node by node, from the decoder on: what makes an image small is best done before it is
-    copied, and cores that are idle help engines that are full. Draws stay. Near: the CPU rounds and
-    filters otherwise.
+    Tried node by node, from the decoder on: reducing the size of an image before the copy is best,
+    and idle cores relieve busy engines. Random values are unchanged. Near: the CPU rounds and
+    filters differently.
     """
     graph = typed.graph
     if not _is_fed_from_cpu(typed, graph.node(name)):

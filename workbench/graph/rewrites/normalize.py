@@ -40,11 +40,11 @@ _TURNED = {("HWC", (2, 0, 1)): "CHW", ("CHW", (1, 2, 0)): "HWC"}
 
 @rewrite("Axes into crop_mirror_normalize", exact_on=EVERYWHERE)
 def axes_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
-    """The order of the axes into ``crop_mirror_normalize``.
+    """A transposition moves into ``crop_mirror_normalize``.
 
     ``transpose(crop_mirror_normalize(x, output_layout="HWC"), perm=[2, 0, 1])`` becomes
-    ``crop_mirror_normalize(x, output_layout="CHW")``, and the other way round. Exact: no value
-    changes, only where it is written.
+    ``crop_mirror_normalize(x, output_layout="CHW")``, and vice versa. Exact: values keep their bits
+    and only change position.
     """
     for normalize, turn in pairs(typed, {"crop_mirror_normalize"}, {"transpose"}):
         perm = turn.args.get("perm")
@@ -61,17 +61,17 @@ def axes_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
 _NORMALIZE = "crop_mirror_normalize"
 _HELD_BY_FLOAT = {"UINT8", "INT8", "UINT16", "INT16"}
 _GIVEN_TYPES = {"FLOAT", "FLOAT16", "UINT8", "INT8"}
-"""What the operator can give."""
+"""Output types of the operator."""
 
 
 @rewrite("Casts into crop_mirror_normalize", exact_on=EVERYWHERE)
 def cast_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
-    """Casts into ``crop_mirror_normalize``, which computes with floats and gives any type.
+    """Casts move into ``crop_mirror_normalize``, which computes in floats and outputs any type.
 
     Before it: ``crop_mirror_normalize(cast(x, FLOAT))`` becomes ``crop_mirror_normalize(x)``. Exact
-    from whole numbers of 8 or 16 bits: a float holds each of them; flips may stand between. Behind
-    it: ``cast(crop_mirror_normalize(x), FLOAT16)`` becomes ``crop_mirror_normalize(x,
-    dtype=FLOAT16)``. Exact: both round the same float once.
+    for 8 and 16-bit integers, which a float represents; flips may be in between. After it:
+    ``cast(crop_mirror_normalize(x), FLOAT16)`` becomes ``crop_mirror_normalize(x, dtype=FLOAT16)``.
+    Exact: both round the same float once.
     """
     for normalize in typed.graph.nodes:
         cast = fed_through_flips(typed, normalize)
@@ -90,11 +90,10 @@ def cast_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
 
 @rewrite("Crops into crop_mirror_normalize", exact_on=EVERYWHERE)
 def crop_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
-    """Crops into ``crop_mirror_normalize``: one pass instead of two.
+    """Crops move into ``crop_mirror_normalize``: one pass instead of two.
 
     ``crop_mirror_normalize(crop(x))`` becomes ``crop_mirror_normalize(x, crop=...)``. Exact: it
-    finds the window by the same rule, and mirrors and normalises what is left. Not where it crops
-    already.
+    uses the same window, and mirrors and normalises the rest. Not if it crops already.
     """
     for crop, normalize in pairs(typed, {"crop"}, {"crop_mirror_normalize"}):
         if not is_given(normalize, *CROP_WINDOW) and chooses_pixels(typed, crop):
@@ -104,11 +103,11 @@ def crop_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
 
 @rewrite("Crop before colour, not in crop_mirror_normalize", exact_on=EVERYWHERE)
 def crop_out_of_normalize(typed: TypedGraph) -> Iterator[Graph]:
-    """A crop out of ``crop_mirror_normalize``, where colour before it can then be computed behind.
+    """A crop moves out of ``crop_mirror_normalize``, so that preceding colour can follow it.
 
     ``crop_mirror_normalize(colour(x), crop=...)`` becomes
-    ``crop_mirror_normalize(colour(crop(x)))``: colour is computed of what is left alone. Exact by
-    the laws of ``colour-after-crop`` and, the other way round, of ``crop-into-normalize``.
+    ``crop_mirror_normalize(colour(crop(x)))``: colour is computed for the cropped image only. Exact
+    by the laws of ``colour-after-crop`` and of the inverse of ``crop-into-normalize``.
     """
     for normalize in typed.graph.nodes:
         if normalize.op != "crop_mirror_normalize" or not is_given(normalize, *CROP_WINDOW[:3]):
@@ -128,12 +127,11 @@ def crop_out_of_normalize(typed: TypedGraph) -> Iterator[Graph]:
 
 @rewrite("Flips into crop_mirror_normalize", exact_on=EVERYWHERE)
 def flip_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
-    """Flips into ``crop_mirror_normalize``: one pass instead of two.
+    """Flips move into ``crop_mirror_normalize``: one pass instead of two.
 
     ``crop_mirror_normalize(flip(x, horizontal=h))`` becomes ``crop_mirror_normalize(x, mirror=h)``.
-    Exact: both give the pixels of a row in the other order. Not where it crops: DALI rounds the
-    place of a window, and of a flipped image it would be another one by a pixel where an odd number
-    is left.
+    Exact: both reverse the pixels of a row. Not if it crops: DALI rounds the position of a window,
+    which would differ by a pixel in a flipped image if an odd number of pixels is left.
     """
     for flip, normalize in pairs(typed, {"flip"}, {"crop_mirror_normalize"}):
         sideways = all(is_value(typed, flip, axis, 0) for axis in ("vertical", "depthwise"))
@@ -152,10 +150,10 @@ _SCALING = {"math.truediv", "math.mul"}
 
 @rewrite("Factors into crop_mirror_normalize")
 def scale_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
-    """A factor before ``crop_mirror_normalize`` into its mean and deviation.
+    """A factor before ``crop_mirror_normalize`` moves into its mean and deviation.
 
     ``crop_mirror_normalize(x / 255, mean=m, std=s)`` becomes ``crop_mirror_normalize(x, mean=255 m,
-    std=255 s)``, and likewise with a product; flips may stand between. Near: the same number but
+    std=255 s)``, and likewise with a product; flips may be in between. Near: the same number except
     for the last bit of a float.
     """
     for normalize in typed.graph.nodes:
@@ -178,7 +176,7 @@ def scale_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _factor(scale: Node) -> float:
-    """By what pixels were divided; 0 where that is not fixed."""
+    """The divisor of pixels; 0 if it is not fixed."""
     value = scale.args.get("right")
     if len(scale.inputs) != 1 or "data" not in scale.inputs or not isinstance(value, int | float):
         return 0.0
@@ -195,25 +193,25 @@ def _times(value: Value, factor: float) -> Value | None:
 
 
 Factors = NDArray[np.float64]
-"""A number, or one for each channel."""
+"""A number, or one per channel."""
 Affine = tuple[Factors, Factors]
-"""By what is multiplied, and what is added then."""
+"""Factor and addend."""
 _NORMALIZE = "crop_mirror_normalize"
 _NUMBERS = {"UINT8", "INT8", "UINT16", "INT16", "FLOAT"}
-"""Whole numbers that a float holds, and floats."""
+"""Integers that a float represents, and floats."""
 _FIXED = {"data", "mean", "stddev", "scale", "shift"}
 
 
 @rewrite("Normalising by hand in crop_mirror_normalize", tried_last=True)
 def normalize_by_hand(typed: TypedGraph) -> Iterator[Graph]:
-    """Normalising by hand, an operator each, as one ``crop_mirror_normalize``.
+    """Separate normalisation operators become one ``crop_mirror_normalize``.
 
-    ``((cast(x, FLOAT) / 255) - m) / s``, with numbers or a number for each channel, and
-    ``normalize`` with given mean and deviation become ``crop_mirror_normalize(x, mean=255 m,
-    std=255 s, output_layout="HWC")``; a transposition behind it can go in then
-    (``axes-into-normalize``). Near: the same number but for the last bits of a float. Only at the
-    end, where the values are given out or their axes turned: elsewhere what makes images smaller is
-    to pass by first.
+    ``((cast(x, FLOAT) / 255) - m) / s``, with numbers or a number per channel, and ``normalize``
+    with given mean and deviation become ``crop_mirror_normalize(x, mean=255 m, std=255 s,
+    output_layout="HWC")``; a following transposition can then move into it
+    (``axes-into-normalize``). Near: the same number except for the last bits of a float. Only at
+    the end, where the values are outputs or transposed: elsewhere operators that reduce the size
+    should come first.
     """
     for last in typed.graph.nodes:
         steps = _affine_steps(typed, last)
@@ -232,7 +230,7 @@ def normalize_by_hand(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _affine_steps(typed: TypedGraph, last: Node) -> list[tuple[Node, Affine]]:
-    """The neighbours up to a node that are a factor and an addend each, the first first."""
+    """Consecutive nodes up to a node that are a factor and an addend each, first node first."""
     steps: list[tuple[Node, Affine]] = []
     node: Node | None = last
     while node is not None and (affine := _affine(typed, node)) is not None:
@@ -242,7 +240,7 @@ def _affine_steps(typed: TypedGraph, last: Node) -> list[tuple[Node, Affine]]:
 
 
 def _affine(typed: TypedGraph, node: Node) -> Affine | None:
-    """By what a node multiplies its floats and what it adds; None where it does something else."""
+    """Factor and addend of a node on floats; None if it does something else."""
     if node.muted or node.device is not None or node.op not in typed.catalog:
         return None
     if node.op == "cast":
@@ -257,7 +255,7 @@ def _affine(typed: TypedGraph, node: Node) -> Affine | None:
 
 
 def _operand(graph: Graph, node: Node) -> Affine | None:
-    """Of arithmetic with something constant."""
+    """For arithmetic with a constant."""
     if node.inputs.keys() - {"data", "other"} or "data" not in node.inputs:
         return None
     turns = node.op in ("math.add", "math.mul")
@@ -278,7 +276,7 @@ def _operand(graph: Graph, node: Node) -> Affine | None:
 
 
 def _given_statistics(graph: Graph, node: Node) -> Affine | None:
-    """Of ``normalize`` where it computes neither mean nor deviation from the image."""
+    """For ``normalize`` with given mean and deviation."""
     if not {*node.args, *node.inputs} <= _FIXED:
         return None
     mean, deviation = (_numbers(graph, node, name, name) for name in ("mean", "stddev"))
@@ -292,7 +290,7 @@ def _given_statistics(graph: Graph, node: Node) -> Affine | None:
 
 
 def _numbers(graph: Graph, node: Node, port: str, *args: str) -> Factors | None:
-    """What a ``constant`` feeds to a port, or the number that one of the arguments has."""
+    """The value of a ``constant`` that feeds a port, or the number of one of the arguments."""
     if port in node.inputs:
         return _constant(graph, node.inputs[port])
     values = [node.args[name] for name in args if name in node.args]
@@ -302,7 +300,7 @@ def _numbers(graph: Graph, node: Node, port: str, *args: str) -> Factors | None:
 
 
 def _constant(graph: Graph, port: Port) -> Factors | None:
-    """A number, or one for each channel: extents of 1 but for the last."""
+    """A number, or one per channel: dimensions of 1 except for the last."""
     node = next((each for each in graph.nodes if each.id == port.node), None)
     if node is None or node.op != "constant" or node.inputs or node.muted:
         return None
@@ -324,7 +322,7 @@ def _items(value: Value) -> Sequence[Any]:
 def _normalized(
     typed: TypedGraph, chain: Sequence[Node], mean: Factors, deviation: Factors
 ) -> Graph:
-    """With one operator in the place of the chain; it has the id of the last."""
+    """Replace the chain by one operator with the id of the last node."""
     first, last = chain[0], chain[-1]
     args: dict[str, Value] = {
         "mean": tuple(map(float, mean)),

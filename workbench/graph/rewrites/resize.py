@@ -31,12 +31,12 @@ _WINDOW = CROP_WINDOW[:-1]
 
 @rewrite("Crops and flips into the resize", tried_last=True)
 def crop_into_resize(typed: TypedGraph) -> Iterator[Graph]:
-    """Crops and flips behind a resize into ``resize_crop_mirror``: only what is left is resized.
+    """Crops and flips after a resize become ``resize_crop_mirror``: only the rest is resized.
 
-    ``crop(resize(x))`` becomes ``resize_crop_mirror(x)``, and ``flip`` behind either its
-    ``mirror``. The crop of a ``crop_mirror_normalize`` goes there too; it mirrors and normalises as
-    before. Near: each pixel is found at the same place with other roundings (1 of 255 at most, 88
-    dB).
+    ``crop(resize(x))`` becomes ``resize_crop_mirror(x)``, and a ``flip`` after either becomes its
+    ``mirror``. The crop of a ``crop_mirror_normalize`` moves there too; it mirrors and normalises
+    as before. Near: each pixel is sampled at the same position with different rounding (at most 1
+    of 255, 88 dB).
     """
     resizes = {"resize", _CROPPING_RESIZE}
     for resize, cut in pairs(typed, resizes, {"crop", "flip"}):
@@ -78,12 +78,12 @@ _RESIZES = {"resize", "resize_crop_mirror", "experimental.resize"}
 
 @rewrite("Resizes joined")
 def join_resizes(typed: TypedGraph) -> Iterator[Graph]:
-    """Two resizes in a row as one: the last alone.
+    """Two consecutive resizes become one: only the last.
 
-    ``resize(resize(x), size=s)`` becomes ``resize(x, size=s)`` where the second does not ask for
-    the proportions of what comes in. Where both set the same side, shorter or longer, and keep the
-    proportions, it does so if a crop of a fixed size follows: a side may be another by one pixel.
-    Near: the filters of both are not exactly that of one.
+    ``resize(resize(x), size=s)`` becomes ``resize(x, size=s)`` if the second does not depend on the
+    aspect ratio of its input. If both set the same side, shorter or longer, and keep the aspect
+    ratio, only if a crop of a fixed size follows, because a side may differ by one pixel. Near: two
+    filters are not exactly equal to one.
     """
     for first, second in pairs(typed, {"resize"}, _RESIZES):
         if is_given(first, "dtype", "roi_start", "roi_end"):
@@ -94,7 +94,7 @@ def join_resizes(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _sets_size(typed: TypedGraph, node: Node) -> bool:
-    """Whether the size that it gives does not depend on that of what comes in."""
+    """Whether its output size does not depend on its input size."""
     if is_given(node, "roi_start", "roi_end", "max_size", "resize_shorter", "resize_longer"):
         return False
     if not is_value(typed, node, "mode", "default", "stretch"):
@@ -105,7 +105,7 @@ def _sets_size(typed: TypedGraph, node: Node) -> bool:
 
 
 def _same_side(first: Node, second: Node) -> bool:
-    """Whether both set the same side, and the other by it."""
+    """Whether both set the same side, and the other in proportion."""
     others = ("size", "mode", "max_size", "resize_x", "resize_y", "resize_z")
     for node in (first, second):
         if is_given(node, *others, "roi_start", "roi_end"):
@@ -115,7 +115,7 @@ def _same_side(first: Node, second: Node) -> bool:
 
 
 def _is_cut(typed: TypedGraph, resize: Node) -> bool:
-    """Whether a window of a fixed size is all that is left of what a resize gives."""
+    """Whether a resize is followed by a crop of a fixed size."""
     following = next_node(typed, resize)
     if following is not None and following.op in _CUTS and _has_window(following):
         return True
@@ -131,13 +131,12 @@ _SHARED = ("fill_value", "interp_type", "keep_size")
 
 @rewrite("Warps joined")
 def join_warps(typed: TypedGraph) -> Iterator[Graph]:
-    """Affine warps in a row as one, and rotations that keep the size.
+    """Consecutive affine warps become one, and so do rotations that keep the size.
 
-    ``warp_affine(warp_affine(x, A), B)`` becomes ``warp_affine(x, A B)``: matrices lead from a
-    pixel of what comes out to one of what goes in (``inverse_map``), so the second is asked first.
-    Matrices that are fed are joined by ``transforms.combine``. Rotations add their angles. Near:
-    pixels are read between others once, not twice, and what the first would have cut off is still
-    there.
+    ``warp_affine(warp_affine(x, A), B)`` becomes ``warp_affine(x, A B)``: matrices map output
+    pixels to input pixels (``inverse_map``), so the second applies first. Linked matrices are
+    combined by ``transforms.combine``. Angles of rotations are added. Near: pixels are interpolated
+    once instead of twice, and regions that the first would have cropped are still present.
     """
     for op, join in (("warp_affine", _one_warp), ("rotate", _one_rotation)):
         for first, second in pairs(typed, {op}, {op}):
@@ -210,12 +209,12 @@ def _number(value: Value | Port) -> float:
 
 @rewrite("Resize before rotations")
 def resize_before_rotate(typed: TypedGraph) -> Iterator[Graph]:
-    """A resize that keeps the proportions before a rotation that keeps the size.
+    """A resize that keeps the aspect ratio moves before a rotation that keeps the size.
 
     ``resize(rotate(x), resize_shorter=s)`` becomes ``rotate(resize(x, resize_shorter=s))``: an
-    image is made smaller as early as can be. Near: an angle stays where both sides shrink alike,
-    but the pixels are read between others of the smaller image. Not where the resize stretches:
-    shapes would lean.
+    image is reduced as early as possible. Near: an angle is preserved if both sides scale alike,
+    but pixels are interpolated in the smaller image. Not if the resize changes the aspect ratio,
+    which would shear shapes.
     """
     for rotate, resize in pairs(typed, {"rotate"}, {"resize"}):
         kept = is_value(typed, rotate, "keep_size", True) and not is_given(rotate, "size")

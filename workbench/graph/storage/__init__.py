@@ -1,1 +1,1 @@
-"""Graphs as JSON and as text, and what is kept beside them: positions, saved draws, recipes."""
+"""Graphs as JSON and as text, and what is stored with them: positions, saved samples, recipes."""

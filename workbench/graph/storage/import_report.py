@@ -1,4 +1,4 @@
-"""Import report: which nodes are exact, changed or opaque, and why; kept in the graph file."""
+"""Import report: which nodes are exact, changed or opaque, and why; stored in the graph file."""
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ if TYPE_CHECKING:
 Kind = Literal["opaque", "changed", "refused", "fault"]
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 _NAMED = 3
-"""Nodes that a line names."""
+"""Maximum number of nodes named per line."""
 _OF_NODES = ("exact", "changed", "opaque")
-"""Counts of nodes, which the headline has even if they are 0."""
+"""Counts of nodes, which the headline includes even if they are 0."""
 _ASSUMED = 6
-"""Values that a line names."""
+"""Maximum number of values named per line."""
 _PATHS = (
     r"(?<=['\"])(?:~[a-z]*|/[^/'\"\n]+)(?:/[^/'\"\n]+)+/?(?=['\"])",
     r"(?:(?<![\w/.)\]~-])|(?<=file://))(?:~[a-z]*|/[^\s/'\",;]+)(?:/[\w.@%+~-][^\s/'\",;]*)+/?",
 )
 _PATH = re.compile("|".join(_PATHS))
-"""An absolute path with a folder: in quotes, where it may hold spaces, or a word of a text."""
+"""An absolute path with a folder: in quotes, where it may contain spaces, or a word of a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportIssue:
-    """Something that did not come across as it was."""
+    """Something that was not imported exactly."""
 
     kind: Kind
-    """``opaque``: a node that stands for a call which the graph cannot hold; ``changed``: it works
-    otherwise than in the source; ``refused``: it was left out; ``fault``: it came across, and the
-    workbench does not run it as it stands."""
+    """``opaque``: a node for a call that the graph cannot represent; ``changed``: it works
+    differently from the source; ``refused``: it was omitted; ``fault``: it was imported, but the
+    workbench cannot run it as it is."""
     node: str
-    """The node's id; empty where it is the whole pipeline's affair."""
+    """The node's id; empty if it concerns the whole pipeline."""
     place: str
-    """The user's own line, such as ``train.py:12``; empty where it is not known."""
+    """The line of the source, such as ``train.py:12``; empty if unknown."""
     why: str
     made: str = ""
-    """Id of the first node that it became, where ``node`` names a transform of a composition."""
+    """Id of the first node created for it, if ``node`` names a transform of a composition."""
 
     def __str__(self) -> str:
         return _line(self, [self.node])
 
     def renamed(self, old: str, new: str) -> ImportIssue:
-        """With the id of a node exchanged."""
+        """The issue with a renamed node."""
         node, made = (new if each == old else each for each in (self.node, self.made))
         return replace(self, node=node, made=made)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ImportReport:
-    """What came across exactly, what is opaque, what was changed or left out, and why.
+    """What was imported exactly, what is opaque, what was changed or omitted, and why.
 
     ::
 
@@ -69,27 +69,27 @@ class ImportReport:
     """
 
     exact: tuple[str, ...] = ()
-    """Ids of the nodes that are what the source says."""
+    """Ids of the nodes that match the source exactly."""
     entries: tuple[ImportIssue, ...] = ()
-    """Of kinds ``opaque``, ``changed`` and ``refused``."""
+    """Issues of kinds ``opaque``, ``changed`` and ``refused``."""
     faults: tuple[ImportIssue, ...] = ()
-    """Why the workbench does not run the graph as it stands, beside what is opaque."""
+    """Why the workbench cannot run the graph as it is, besides opaque nodes."""
     notes: tuple[str, ...] = ()
-    """What else to know, such as the folder that the source read."""
+    """Other notes, such as the folder that the source read."""
     assumed: Mapping[str, str] = field(default_factory=FrozenDict)
-    """Values that the source requires and nobody gave, by name: the default that was used, as
-    Python source. Other values are given by ``args``, in the shell by ``--arg``."""
+    """Values that the source requires and that were not given, by name: the default used instead,
+    as Python source. Set others with ``args``, in the shell with ``--arg``."""
     changed_nodes: tuple[str, ...] = ()
     """Ids of the changed nodes of a composition, whose entries name transforms."""
 
     def to_frame(self) -> Any:
-        """A pandas frame: a row an issue, with its kind, node, place and why.
+        """A pandas data frame with one row per issue: kind, node, location, reason.
 
         ::
 
             print(wb.from_pipeline(w.pipeline()).report.to_frame())
 
-        Raises ImportError where pandas is not installed.
+        Raises ImportError if pandas is not installed.
         """
         import pandas
 
@@ -100,7 +100,7 @@ class ImportReport:
         return pandas.DataFrame(rows, columns=["kind", "node", "place", "why"])
 
     def plot(self) -> Figure:
-        """A figure of matplotlib: how many nodes came across exactly, and how many issues are left.
+        """A matplotlib figure of the numbers of exactly imported nodes and of issues.
 
         ::
 
@@ -111,27 +111,27 @@ class ImportReport:
 
     @property
     def opaque(self) -> tuple[ImportIssue, ...]:
-        """The nodes that stand for calls which the graph cannot hold."""
+        """The nodes for calls that the graph cannot represent."""
         return self._of("opaque")
 
     @property
     def changed(self) -> tuple[ImportIssue, ...]:
-        """What works otherwise than in the source."""
+        """What works differently from the source."""
         return self._of("changed")
 
     @property
     def refused(self) -> tuple[ImportIssue, ...]:
-        """What was left out."""
+        """What was omitted."""
         return self._of("refused")
 
     @property
     def is_exact(self) -> bool:
-        """True if nothing was changed, left out or assumed."""
+        """True if nothing was changed, omitted or assumed."""
         return not self.entries and not self.assumed
 
     @property
     def headline(self) -> str:
-        """The counts of nodes; it begins with ``partly`` if anything is not as in the source.
+        """The counts of nodes; it begins with ``partly`` if anything differs from the source.
 
         ::
 
@@ -157,7 +157,7 @@ class ImportReport:
 
     @property
     def losses(self) -> str:
-        """What is not as in the source, counted: ``2 changed, 1 left out``; empty if it is exact.
+        """Counts of differences from the source: ``2 changed, 1 left out``; empty if exact.
 
         ::
 
@@ -168,7 +168,7 @@ class ImportReport:
         return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
 
     def renamed(self, old: str, new: str) -> ImportReport:
-        """With the id of a node exchanged."""
+        """The report with a renamed node."""
         exact, changed = (
             tuple(new if node == old else node for node in nodes)
             for nodes in (self.exact, self.changed_nodes)
@@ -183,7 +183,7 @@ class ImportReport:
         return tuple(entry for entry in self.entries if entry.kind == kind)
 
     def lines(self) -> Iterator[str]:
-        """The report as text: a headline, then a line for each reason and place, and each note."""
+        """The report as text: a headline, then a line per reason and location, and per note."""
         yield self.headline
         alike: dict[ImportIssue, list[str]] = {}
         for entry in (*self.entries, *self.faults):
@@ -203,7 +203,7 @@ class ImportReport:
         return "\n".join(self.lines())
 
     def summary(self, most: int = 12) -> str:
-        """The report in so many lines at most, each of 300 characters at most."""
+        """The report in at most ``most`` lines of at most 300 characters."""
         lines = [line if len(line) <= 300 else line[:297] + "..." for line in self.lines()]
         more = len(lines) - most
         return "\n".join([*lines[:most], *([f"and {more} more lines"] if more > 0 else [])])
@@ -224,10 +224,10 @@ def _line(entry: ImportIssue, nodes: Sequence[str]) -> str:
 
 
 def report_to_json(report: ImportReport) -> dict[str, Any]:
-    """The report as JSON values; entries that hold nothing are left out.
+    """The report as JSON values without empty entries.
 
-    A shared graph holds them: of a path they have the last name only, as ``.../train``, so that
-    nobody reads how the folders of this machine are called.
+    It is part of shared graphs: paths are reduced to their last name, as ``.../train``, to hide the
+    folder names of this machine.
     """
     issues = [
         {name: _without_folders(text) for name, text in asdict(issue).items() if text}
@@ -248,9 +248,9 @@ def _without_folders(text: str) -> str:
 
 
 def report_from_json(data: Any) -> ImportReport | None:
-    """The report in a graph file, or None: one that cannot be read as a whole is ignored.
+    """The report in a graph file, or None: one that cannot be read completely is ignored.
 
-    With a part of it left out it would claim less than the import did.
+    A partial report would claim fewer losses than the import had.
     """
     if not isinstance(data, dict):
         return None

@@ -11,28 +11,27 @@
                 "inputs": {"data": "decode.output"}}],
      "outputs": {"images": "resize.output", "labels": "reader.labels"}}
 
-A block has its bodies, each as the graph itself::
+A block has its bodies, each with the structure of a graph::
 
     {"id": "if", "op": "if", "inputs": {"condition": "coin.output", "images": "resize.output"},
      "bodies": {"then": {"inputs": ["images"], "nodes": [...], "outputs": {"images": ...}},
                 "else": {"inputs": ["images"], "nodes": [], "outputs": {"images":
                          "if.else.images"}}}}
 
-A body that a person has named has a ``"title"``.
-A node with ``"muted": true`` is left out of what runs.
+A named body has a ``"title"``. A node with ``"muted": true`` does not run.
 
-Version 1 had neither blocks nor sources of their own: a reader stood among the nodes. Up to
-version 2 a graph ran as one pipeline, and had no ``"pipelines"``.
+Version 1 had no blocks and no separate sources: a reader was among the nodes. Up to version 2 a
+graph ran as one pipeline, and had no ``"pipelines"``.
 
-``"executor"`` stands there where it is not ``dynamic``.
+``"executor"`` is present unless it is ``dynamic``.
 
-Five further entries are passed over here: ``layout`` belongs to the canvas, ``origins`` and
+Five further entries are ignored here: ``layout`` belongs to the canvas, ``origins`` and
 ``import_report`` to the import, ``draws`` to the preview (all in ``layout.py``), ``session`` to the
 interface (``ui/storage/session_file.py``).
 
-A graph file is data: reading one runs nothing. Operators that the installed DALI lacks are kept as
-they are. Read by hand and not with a library: the core must import with numpy alone, and arguments
-hold any JSON value.
+A graph file is data: reading one runs nothing. Operators that the installed DALI lacks are kept.
+Parsed without a library, because the core must import with numpy only, and arguments contain any
+JSON value.
 """
 
 from __future__ import annotations
@@ -75,13 +74,13 @@ _LONGEST = 16_000_000
 
 def _settings_to_json(settings: Settings) -> dict[str, Any]:
     found = {f.name: getattr(settings, f.name) for f in fields(Settings)}
-    if settings.executor == Settings().executor:  # files of before have none
+    if settings.executor == Settings().executor:  # missing in older files
         del found["executor"]
     return found
 
 
 def graph_to_json(graph: Graph) -> dict[str, Any]:
-    """The graph as JSON values; entries that hold nothing are left out."""
+    """The graph as JSON values without empty entries."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -128,9 +127,9 @@ def _ports_to_json(ports: Mapping[str, Port]) -> dict[str, str]:
 
 @checked(graph=GRAPH)
 def dump_graph(graph: Graph) -> str:
-    """The graph as the text of a graph file, which ``load_graph`` reads again.
+    """The graph as the text of a graph file, which ``load_graph`` reads.
 
-    Raises ArgumentError for what is no graph::
+    Raises ArgumentError if ``graph`` is not a graph::
 
         text = wb.dump_graph(graph)
         assert wb.load_graph(text) == graph
@@ -139,7 +138,7 @@ def dump_graph(graph: Graph) -> str:
 
 
 def dump_json(data: Mapping[str, Any]) -> str:
-    """JSON as it stands in a graph file."""
+    """JSON in the format of a graph file."""
     text = json.dumps(data, indent=2, ensure_ascii=False)
     if not is_text(text):
         text = json.dumps(data, indent=2)
@@ -148,25 +147,25 @@ def dump_json(data: Mapping[str, Any]) -> str:
 
 @checked(text=TEXT)
 def load_graph(text: str) -> Graph:
-    """The graph that the text of a graph file holds; nothing in it is run.
+    """Parse the text of a graph file; nothing in it is run.
 
-    Raises GraphFormatError, which lists every fault of the format with its place. Whether the
-    graph can run is for ``check_graph`` to say::
+    Raises GraphFormatError, which lists every format error with its location. Use ``check_graph``
+    to find out whether the graph can run::
 
         graph = wb.load_graph(wb.dump_graph(wb.load_recipe("simclr")))
     """
     if text.rstrip().endswith(".json") and "\n" not in text:
         raise GraphFormatError(
-            f"{text.strip()[:200]!r} is a path, and load_graph takes the text of a graph file. Use "
-            "wb.read_graph(path)."
+            f"{text.strip()[:200]!r} is a path, but load_graph expects the text of a "
+            "graph file. Use wb.read_graph(path)."
         )
     return graph_from_json(parse_json(text))
 
 
 def parse_json(text: str) -> Any:
-    """JSON of untrusted origin. Raises GraphFormatError for what is none or is too long."""
+    """Parse untrusted JSON. Raises GraphFormatError if it is invalid or too long."""
     if len(text) > _LONGEST:
-        raise GraphFormatError(f"The text has {len(text)} characters; {_LONGEST} are the limit.")
+        raise GraphFormatError(f"The text has {len(text)} characters; the limit is {_LONGEST}.")
     try:
         return json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
@@ -174,22 +173,22 @@ def parse_json(text: str) -> Any:
 
 
 def graph_from_json(data: Any) -> Graph:
-    """The graph that parsed JSON holds. Raises GraphFormatError, as ``load_graph`` does."""
+    """Convert parsed JSON to a graph. Raises GraphFormatError, as ``load_graph``."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise GraphFormatError(f'This is not a graph file: it has no "format": "{FORMAT}".')
     version = data.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise GraphFormatError(f"version is {version!r}; it must be a whole number from 1 up.")
+        raise GraphFormatError(f"version is {version!r}; it must be an integer from 1 up.")
     if version > VERSION:
         raise GraphFormatError(
-            f"The graph has format version {version}, and this workbench reads up to {VERSION}. "
-            "Open it with a newer workbench."
+            f"The graph has format version {version}, but this workbench reads up to "
+            f"{VERSION}. Open it with a newer workbench."
         )
     return _Reader().graph(data)
 
 
 class _Reader:
-    """Collects every fault with its path, so that all can be mended at once."""
+    """Collects every error with its path, so that all can be fixed at once."""
 
     def __init__(self) -> None:
         self.faults: list[str] = []
@@ -221,19 +220,19 @@ class _Reader:
         return kind()
 
     def number(self, value: Any, path: str) -> Any:
-        """A number that a float can hold: layouts, rates and limits are computed with it."""
+        """A number that a float can represent: layouts, rates and limits are computed with it."""
         if isinstance(value, int) and abs(value) > sys.float_info.max:
-            self.faults.append(f"{path}: {_short(value)} is too large a number.")
+            self.faults.append(f"{path}: {_short(value)} is too large.")
             return 0
         return value
 
     def words(self, value: Any, path: str) -> str:
-        """A text that is written into exported source: one that a file can hold."""
+        """A text that a file can represent, because it is written into exported source."""
         text: str = self.expect(value, str, path, "a text")
         if not is_text(text):
             self.faults.append(
-                f"{path}: {ascii(text)[:60]} holds half a character (a lone surrogate), which no "
-                "file can hold. Take it out."
+                f"{path}: {ascii(text)[:60]} contains half a character (a lone "
+                "surrogate), which files cannot store. Remove it."
             )
         return text
 
@@ -244,7 +243,7 @@ class _Reader:
         self.count += len(entries)
         if self.count > MOST_FILE_NODES:
             raise GraphFormatError(
-                f"The graph has more than {MOST_FILE_NODES:,} nodes, which is the limit. Split it."
+                f"The graph has more than {MOST_FILE_NODES:,} nodes, the limit. Split it."
             )
         return tuple(
             self.node(entry, f"{path}[{i}]", source, depth) for i, entry in enumerate(entries)
@@ -285,20 +284,21 @@ class _Reader:
         return node
 
     def id(self, value: Any, path: str) -> str:
-        """A node's id. Every scope and port names nodes by it, so no two nodes share one."""
+        """A node's id, which must be unique because scopes and ports refer to it."""
         node_id = self.words(value, f"{path}.id")
         first = self.places.setdefault(node_id, path)
         if first != path and isinstance(value, str):
             self.faults.append(
-                f"{path}.id: {_short(node_id)} is the id of {first} too. Give each its own id."
+                f"{path}.id: {_short(node_id)} is also the id of {first}. Use unique ids."
             )
         return node_id
 
     def structure(self, op: str, args: Mapping[str, Value], path: str) -> None:
-        """Refuse arguments of blocks and followers that are of another kind.
+        """Reject arguments of blocks and followers of the wrong kind.
 
-        They say how often and in which order code is written. Of DALI's operators, whose values a
-        person types, that is a fault of ``check_graph``: the file still opens, to be mended.
+        They control how often and in which order code is written. For DALI's operators, whose
+        values a user types, that is a fault of ``check_graph``: the file can still be opened and
+        fixed.
         """
         known = STRUCTURE[op].args if op in STRUCTURE else {}
         for name, value in args.items():
@@ -310,7 +310,7 @@ class _Reader:
         kind: str = self.expect(value, str, path, "a text")
         if kind and kind not in source_kinds():
             known = ", ".join(source_kinds())
-            self.faults.append(f"{path}: {_short(kind)} is no kind of source. Known: {known}.")
+            self.faults.append(f"{path}: {_short(kind)} is not a kind of source. Known: {known}.")
         return kind
 
     def parameter(self, value: Any, path: str) -> str:
@@ -328,7 +328,7 @@ class _Reader:
         for name, entry in entries.items():
             at = f"{path}.{name}"
             if "." in name:
-                self.faults.append(f"{at}: the name of a body holds no dot.")
+                self.faults.append(f"{at}: the name of a body must not contain a dot.")
             body = self.expect(entry, dict, at, "an object")
             for key in body.keys() - {"inputs", "nodes", "outputs", "title"}:
                 known = "inputs, nodes, outputs, title"
@@ -343,7 +343,7 @@ class _Reader:
         return found
 
     def title(self, value: Any, path: str) -> str:
-        """The name of a body, which is written into exported source as a comment."""
+        """The title of a body, which is written into exported source as a comment."""
         title = self.words(value, path)
         if not is_title(title):
             self.faults.append(f"{path}: {_short(title)} is not {TITLE_WORDS}.")
@@ -404,7 +404,7 @@ def _short(value: Any) -> str:
 
 @checked(path=PATH)
 def read_graph(path: str | Path) -> Graph:
-    """The graph in a file; nothing in it is run. Raises GraphFormatError, which names the file.
+    """Read a graph file; nothing in it is run. Raises GraphFormatError, which names the file.
 
     ::
 

@@ -1,6 +1,6 @@
-"""Where nodes stand on the canvas, frames around them and notes: beside the graph, never in it.
+"""Positions of nodes on the canvas, frames and notes: stored with the graph, not in it.
 
-In a graph file it is one more entry, which says nothing about what runs::
+In a graph file it is a separate entry that does not affect what runs::
 
     "layout": {"positions": {"resize": [320.0, 40.0], ":images": [900.0, 40.0]},
                "unfolded": ["angle"],
@@ -8,8 +8,8 @@ In a graph file it is one more entry, which says nothing about what runs::
                "frames": {"frame": {"title": "Geometry", "nodes": ["rotate", "flip"]}},
                "notes": {"note": {"text": "as in the paper", "at": [40.0, 300.0]}}}
 
-So are the lines of the source that an imported graph came from, and the report of the import, which
-edits of the graph do not change::
+So are the source lines that an imported graph came from, and the import report, which edits of the
+graph do not change::
 
     "origins": {"resize": "train.py:12"},
     "import_report": {"exact": ["reader", "decode"],
@@ -30,12 +30,12 @@ from workbench.names import free_name
 
 Position = tuple[float, float]
 _FARTHEST = 20_000.0
-"""Pixels: further out, a graph could not be seen as a whole."""
+"""Maximum coordinate in pixels, so that the whole graph can be shown."""
 _LONGEST_PLACE = 200
 LONGEST_TITLE = 80
 LONGEST_NOTE = 2000
 MOST_REMARKS = 200
-"""Frames, and notes, of one graph."""
+"""Maximum number of frames, and of notes, per graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A text on the canvas, with its place in the body that ``scope`` names."""
+    """A text on the canvas, with its position in the body of ``scope``."""
 
     text: str
     at: Position
@@ -59,23 +59,23 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a person arranged by hand."""
+    """Manual arrangement of the canvas."""
 
     positions: Mapping[str, Position] = field(default_factory=dict)
-    """Key -> x to the right and y down, in pixels. A key is a node's id, ``:name`` for an output
-    of the graph, ``branch.then:name`` for one of a body, and ``branch.then`` for what that takes
-    in. A body of which nothing has a place is laid out automatically."""
+    """Key -> x to the right and y down, in pixels. A key is a node's id, ``:name`` for an output of
+    the graph, ``branch.then:name`` for one of a body, and ``branch.then`` for its inputs. A body
+    without positions is laid out automatically."""
     unfolded: frozenset[str] = frozenset()
-    """Generators drawn as nodes of their own though they feed one argument only."""
+    """Generators drawn as separate nodes although they feed only one argument."""
     collapsed: frozenset[str] = frozenset()
     """Blocks that are drawn as cards instead of frames around their nodes."""
     frames: Mapping[str, Frame] = field(default_factory=dict)
-    """By an id of its own."""
+    """By their own ids."""
     notes: Mapping[str, Note] = field(default_factory=dict)
-    """By an id of its own."""
+    """By their own ids."""
 
     def within(self, graph: Graph) -> Layout:
-        """Without what the graph does not have."""
+        """Remove everything that the graph does not have."""
         known: set[str] = set()
         for scope, body in graph.whole.bodies():
             known |= {node.id for node in body.nodes} | {scope}
@@ -101,7 +101,7 @@ class Layout:
         )
 
     def renamed(self, old: str, new: str) -> Layout:
-        """With one id, or the key of one output, exchanged."""
+        """Rename a node id, or the key of an output."""
 
         def exchanged(key: str) -> str:
             if key == old:
@@ -123,15 +123,15 @@ class Layout:
         return Layout(positions, unfolded, collapsed, frames, notes)
 
     def framed(self, frame: Frame, key: str = "") -> Layout:
-        """With a frame, in place of that of the key where one is given."""
+        """Add a frame, or replace the one with the key."""
         return replace(self, frames={**self.frames, key or free_name("frame", self.frames): frame})
 
     def noted(self, note: Note, key: str = "") -> Layout:
-        """With a note, in place of that of the key where one is given."""
+        """Add a note, or replace the one with the key."""
         return replace(self, notes={**self.notes, key or free_name("note", self.notes): note})
 
     def shown(self, graph: Graph) -> dict[str, Position]:
-        """The places in one body, or in the graph itself, of which outputs go by ``:name``."""
+        """The positions in one body, or in the graph itself, where outputs have keys ``:name``."""
         return {
             key[len(graph.scope) :] if ":" in key else key: place
             for key, place in self.positions.items()
@@ -139,9 +139,9 @@ class Layout:
         }
 
     def drawn(self, graph: Graph) -> dict[str, Position]:
-        """The places in one body as ``shown`` gives them, and in the bodies of what stands there.
+        """The positions of ``shown``, plus those in the bodies of nested blocks.
 
-        Of the latter, outputs go by ``block.body:name``.
+        Outputs of nested bodies have keys ``block.body:name``.
         """
         if not self.positions:
             return {}
@@ -151,14 +151,14 @@ class Layout:
         return {**self.shown(graph), **nested}
 
     def cleared(self, graph: Graph) -> Layout:
-        """Without the places that ``drawn`` gives."""
+        """Remove the positions that ``drawn`` returns."""
         whole = graph.whole
         scopes = {graph.scope, *_scopes_inside(graph)}
         left = {k: at for k, at in self.positions.items() if _scope_of(k, whole) not in scopes}
         return replace(self, positions=left)
 
     def placed(self, graph: Graph, positions: Mapping[str, Position]) -> Layout:
-        """With other places in one body, or in the graph itself: the reverse of ``shown``."""
+        """Set positions in one body, or in the graph itself: the inverse of ``shown``."""
         whole, scope = graph.whole, graph.scope
         kept = {key: at for key, at in self.positions.items() if _scope_of(key, whole) != scope}
         given = {f"{scope}{key}" if ":" in key else key: at for key, at in positions.items()}
@@ -166,17 +166,17 @@ class Layout:
 
 
 def _scopes_inside(graph: Graph) -> set[str]:
-    """The bodies of what stands in one body, at every depth."""
+    """Scopes of the bodies nested in one body, at every depth."""
     whole = graph.whole
     inside = {graph.scope}
-    for scope, _ in whole.bodies():  # from outside in
+    for scope, _ in whole.bodies():  # outer first
         if scope and whole.scope_of(block_of(scope)) in inside:
             inside.add(scope)
     return inside - {graph.scope}
 
 
 def _scope_of(key: str, graph: Graph) -> str | None:
-    """The scope in which a key is drawn; None where the graph does not have it."""
+    """The scope in which a key is drawn; None if the graph does not have it."""
     scope, colon, _ = key.partition(":")
     if colon or "." in key:
         return scope
@@ -185,25 +185,25 @@ def _scope_of(key: str, graph: Graph) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What undo steps through and a file holds: a graph, and what is kept beside it."""
+    """State for undo and files: a graph, and everything stored with it."""
 
     graph: Graph
     layout: Layout = Layout()
     draws: tuple[SavedDraw, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
-    """Node id -> the line of the source that it was imported from, such as ``train.py:12``."""
+    """Node id -> the source line that it was imported from, such as ``train.py:12``."""
     report: ImportReport | None = None
-    """The report of the import that the graph came from."""
+    """The import report of the graph."""
 
     def with_graph(self, graph: Graph) -> Document:
-        """The document of another graph; nodes that are still there stay in their places."""
+        """The document with another graph; positions of remaining nodes are kept."""
         origins = self.origins
         if not all(map(graph.whole.has, origins)):
             origins = {node: at for node, at in origins.items() if graph.whole.has(node)}
         return replace(self, graph=graph, layout=self.layout.within(graph), origins=origins)
 
     def renamed(self, graph: Graph, old: str, new: str) -> Document:
-        """The document of a graph in which the node ``old`` is now ``new``."""
+        """The document with a graph in which the node ``old`` is renamed to ``new``."""
         origins = {new if node == old else node: place for node, place in self.origins.items()}
         report = self.report and self.report.renamed(old, new)
         layout = self.layout.renamed(old, new)
@@ -211,7 +211,7 @@ class Document:
 
 
 def dump_document(document: Document) -> str:
-    """The text of a graph file with all that the document holds."""
+    """The text of a graph file with the whole document."""
     data = graph_to_json(document.graph)
     layout = document.layout
     if layout != Layout():
@@ -243,10 +243,10 @@ def dump_document(document: Document) -> str:
 
 
 def load_document(text: str) -> Document:
-    """The document that a text holds.
+    """Parse a document.
 
-    Raises GraphFormatError as ``load_graph`` does. Of all but the graph, what cannot be read is
-    passed over: it must not cost anyone the graph.
+    Raises GraphFormatError as ``load_graph``. Other entries that cannot be read are ignored, so
+    that the graph is not lost.
     """
     data = parse_json(text)
     graph = graph_from_json(data)
@@ -257,7 +257,7 @@ def load_document(text: str) -> Document:
 
 
 def _origins(data: Any, graph: Graph) -> dict[str, str]:
-    """Those entries that are a text, not too long, for a node of the graph."""
+    """Valid entries: texts of limited length for nodes of the graph."""
     entries = data.items() if isinstance(data, dict) else ()
     return {
         node: place
@@ -314,7 +314,7 @@ def _entries(data: Any) -> list[tuple[str, dict[str, Any]]]:
 
 
 def positions_from_json(data: Any) -> dict[str, Position]:
-    """Those entries that are two numbers, not too large (NaN and infinity are)."""
+    """Valid entries: two finite numbers of limited size."""
     if not isinstance(data, dict):
         return {}
     return {str(key): (float(at[0]), float(at[1])) for key, at in data.items() if _is_place(at)}
@@ -331,7 +331,7 @@ def _is_place(value: Any) -> bool:
     )  # fmt: skip
 
 
-# Saved draws
+# Saved samples
 
 MOST_SAVED = 100
 _LONGEST_NOTE = 200
@@ -339,12 +339,11 @@ _LONGEST_NOTE = 200
 
 @dataclass(frozen=True, slots=True)
 class SavedDraw:
-    """A batch of draws, or one sample of it.
+    """A saved batch of random values, or one sample of it.
 
-    Draws depend on the seed, the batch and, from batch 1 on, on the batch size. ``sample`` is the
-    place in the batch of the one that is meant, or None for all of it; ``repeat`` the place of the
-    photo that stood at every place, or None. A file may hold any batch and place;
-    whether they can be shown is said where they are asked for.
+    Random values depend on the seed, the batch and, from batch 1 on, on the batch size. ``sample``
+    is the index in the batch, or None for all of it; ``repeat`` the index of the photo used for
+    every sample, or None. A file may contain any batch and index; they are checked when used.
     """
 
     seed: int
@@ -356,12 +355,12 @@ class SavedDraw:
 
 
 def draws_to_json(draws: tuple[SavedDraw, ...]) -> list[dict[str, Any]]:
-    """Kept draws as JSON values."""
+    """Saved random values as JSON values."""
     return [asdict(draw) for draw in draws]
 
 
 def draws_from_json(data: Any) -> tuple[SavedDraw, ...]:
-    """The readable ones: what cannot be read is passed over, it must not cost anyone the graph."""
+    """The readable entries; others are ignored, so that the graph is not lost."""
     entries = data if isinstance(data, list) else []
     found = [_draw(entry) for entry in entries[:MOST_SAVED] if isinstance(entry, dict)]
     return tuple(draw for draw in found if draw is not None)

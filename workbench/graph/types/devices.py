@@ -1,4 +1,4 @@
-"""Where each node runs, and what kind of thing flows through each port."""
+"""The device of each node, and the kind of data at each port."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from workbench.sources import load_source
 
 
 def is_generator(spec: OpSpec) -> bool:
-    """Whether an operator only draws numbers: it feeds arguments and needs nothing itself."""
+    """Whether an operator only generates numbers: it feeds arguments and needs no input."""
     return spec.name.startswith("random.") and all(port.optional for port in spec.inputs)
 
 
 def is_decoder(spec: OpSpec) -> bool:
-    """Whether an operator turns encoded bytes into pixels on the device of the setting."""
+    """Whether an operator decodes bytes to pixels on the device of the setting."""
     return "mixed" in spec.devices
 
 
 def decodes(spec: OpSpec) -> bool:
-    """Whether an operator turns encoded bytes into an image or a wave, wherever it runs."""
+    """Whether an operator decodes bytes to an image or a waveform, on any device."""
     kinds = [port.kind for port in (*spec.inputs[:1], *spec.outputs[:1])]
     return len(kinds) == 2 and kinds[0] == "encoded" and kinds[1] in SHOWN_KINDS
 
 
 def gives_pixels(node: Node, catalog: Catalog) -> bool:
-    """Whether pixels begin at a node: at a decoder, or at a source that gives no encoded images."""
+    """Whether a node is the first with pixels: a decoder, or a source that decodes."""
     spec = catalog[node.op]
     read = isinstance(node, Source) and any(output.kind == "image" for output in spec.outputs)
     return read or decodes(spec)
@@ -38,10 +38,10 @@ def gives_pixels(node: Node, catalog: Catalog) -> bool:
 def infer_devices(graph: Graph, catalog: Catalog) -> Mapping[str, Device]:
     """Device of every node by id; nodes of unknown operators count as CPU.
 
-    What a body takes in and a block gives have entries by the port's text: ask ``device_of``.
-    A node's own ``device`` wins; a decoder follows the graph's setting; any other operator goes to
-    the GPU as soon as data that it works on come from there, as DALI does. An input of which it
-    only asks the shape or type does not take it there.
+    Inputs of bodies and outputs of blocks have entries by the port's text: use ``device_of``. A
+    node's own ``device`` takes precedence; a decoder follows the graph's setting; any other
+    operator runs on the GPU if one of its data inputs does, as in DALI. Inputs of which only shape
+    or type is read do not count.
     """
     if graph.enclosing is not None:
         return infer_devices(graph.whole, catalog)
@@ -51,7 +51,7 @@ def infer_devices(graph: Graph, catalog: Catalog) -> Mapping[str, Device]:
 
 
 def device_of(devices: Mapping[str, Device], port: Port) -> Device:
-    """The device on which a port's data are made."""
+    """The device of a port's data."""
     own = devices.get(str(port))
     return own if own is not None else devices.get(port.node, "cpu")
 
@@ -98,20 +98,20 @@ def _device(node: Node, decoding: Device, catalog: Catalog, known: Mapping[str, 
 
 
 def port_device(spec: OpSpec, name: str) -> PortDevice:
-    """On which side the data of an input or argument must lie."""
+    """The device that an input or argument requires."""
     if name in spec.args:
-        return "any"  # always the CPU: a fault of its own, not a way to the GPU
+        return "any"  # always the CPU: a GPU source is a fault, and does not move the node
     if spec.follows and name not in {port.name for port in spec.inputs}:
-        return "any"  # what the image came through: its shape is asked for
+        return "any"  # images of the path: only their shape is read
     return next((port.device for port in spec.inputs if port.name == name), "operator")
 
 
 def transfers(
     node: Node, spec: OpSpec, devices: Mapping[str, Device]
 ) -> dict[str, Literal["cpu", "gpu"]]:
-    """The positional inputs whose data change sides on their way into a node, and to which side.
+    """The positional inputs that are copied to another device, and the device.
 
-    Arguments are not among them: one from the GPU is a fault.
+    Excludes arguments: a GPU source of one is a fault.
     """
     own: Literal["cpu", "gpu"] = "gpu" if devices[node.id] == "gpu" else "cpu"
     found: dict[str, Literal["cpu", "gpu"]] = {}
@@ -132,10 +132,10 @@ def transfers(
 
 
 def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
-    """What flows out of a port; ``any`` where the catalogue does not say.
+    """The kind of data at a port; ``any`` if the catalogue does not say.
 
-    An output of the kind of its input (``copy``) is followed to where that comes from; that of
-    arithmetic to all operands, of which an image, then a sound, goes before others.
+    Outputs with the kind of their input (``copy``) are traced to their source; those of arithmetic
+    to all operands, with precedence of image, then sound.
     """
     graph = graph.whole
     waiting, seen = [port], set()

@@ -1,7 +1,7 @@
-"""What operators do to a shape: a function for each ``ShapeWord`` of the overlay.
+"""Effects of operators on the shape: a function for each ``ShapeWord`` of the overlay.
 
-Each takes the call and what flows into it and gives what flows out, element type apart. Facts were
-tried with DALI 2.4; the tests compare them with what comes out of every operator.
+Each receives the call and its input type and returns the output type, except for the element type.
+Facts were verified with DALI 2.4; the tests compare them with the outputs of every operator.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def _shape(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _extents_of(call: TypedCall, name: str) -> Extents | None:
-    """The extents that an argument gives; none if it is not given.
+    """The dimensions in an argument; None if it is not set.
 
-    A constant without a shape has one extent, the number of its values.
+    A constant without a shape has one dimension, its number of values.
     """
     if call.spec.name == "constant" and not call.given(name):
         values = call.whole("fdata") or call.whole("idata")
@@ -85,7 +85,7 @@ def _drawn(call: TypedCall, flow: TensorType) -> TensorType:
     like = call.fed.get("shape_like")
     head = like.shape if like is not None else _extents_of(call, "shape")
     tail: Extents | None = ()
-    chosen = call.spec.name == "random.choice" and "a" in call.fed  # else a number
+    chosen = call.spec.name == "random.choice" and "a" in call.fed  # otherwise a number
     if chosen:
         tail = None if call.first.shape is None else call.first.shape[1:]
     if head is None or tail is None:
@@ -102,7 +102,7 @@ def _one_hot(call: TypedCall, flow: TensorType) -> TensorType:
     if flow.shape is None or axis is None or flow.shape == (None,):
         return flow.unknown()
     layout = "" if not call.given("axis_name") else None
-    if flow.shape in ((), (1,)):  # DALI takes an array of one element for a scalar
+    if flow.shape in ((), (1,)):  # DALI accepts an array of one element as a scalar
         return flow.reshaped((count,), layout)
     at = len(flow.shape) if axis < 0 else axis
     return flow.reshaped((*flow.shape[:at], count, *flow.shape[at:]), layout)
@@ -220,7 +220,7 @@ def _reshaped(call: TypedCall, flow: TensorType) -> Extents | None:
 
 
 def _filled(wanted: Extents, shape: Extents | None, recast: bool) -> Extents:
-    """The one open extent worked out from the number of elements, where that is known."""
+    """Compute the one open dimension from the number of elements, if known."""
     if recast or shape is None or None in shape or wanted.count(None) != 1:
         return wanted
     total = math.prod(extent or 0 for extent in shape)
@@ -285,7 +285,7 @@ def _points(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _corner(call: TypedCall, flow: TensorType) -> TensorType:
-    """As many numbers as there are axes."""
+    """One number per axis."""
     if "crop_shape" in call.spec.args:
         values = call.whole("crop_shape")
         return flow.reshaped((None if values is None else len(values),), "")
@@ -306,7 +306,7 @@ def _broadcast(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _layout(flows: list[TensorType], count: int | None) -> str | None:
-    """That of an operand that has all axes and a layout."""
+    """The layout of an operand that has all axes and a layout."""
     wide = [one for one in flows if one.shape is None or len(one.shape) == count]
     named = [one.layout for one in wide if one.layout]
     if named:
@@ -336,14 +336,14 @@ def _subscript(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _length(item: slice, extent: int | None) -> int | None:
-    """How many places a range takes of an axis; ends beyond it are cut, as in Python."""
+    """Length of a range along an axis; ends are clipped, as in Python."""
     if extent is not None:
         return len(range(*item.indices(extent)))
     return None
 
 
 def _extents(call: TypedCall, flow: TensorType) -> TensorType:
-    """One number for each axis."""
+    """One number per axis."""
     shape = call.first.shape
     return flow.reshaped((None if shape is None else len(shape),), "")
 
@@ -368,7 +368,7 @@ def _recolour(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _set(flow: TensorType, extents: Mapping[str, int | None]) -> TensorType:
-    """With other extents along some axes, by letter."""
+    """The type with other sizes along some axes, by letter."""
     if flow.axes is None or flow.shape is None:
         return flow
     return flow.with_extents({flow.axes.index(a): e for a, e in extents.items() if a in flow.axes})
@@ -393,7 +393,7 @@ def _resize(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _each(values: Extents | None, count: int) -> Extents:
-    """As many values as asked for: one stands for all; unknown where their number does not fit."""
+    """``count`` values: one is repeated; unknown if their number does not match."""
     if values is not None and len(values) == 1:
         return values * count
     return values if values is not None and len(values) == count else (None,) * count
@@ -450,17 +450,17 @@ def _canvas(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 _SLACK = 1e-2
-"""Of a pixel: DALI's own, against canvases that a rounding makes larger."""
+"""In pixels: DALI's own tolerance against canvases enlarged by rounding."""
 _MOST_ANGLE = 720
-"""Degrees: DALI has them as floats, which grow coarse."""
+"""Degrees: DALI stores floats, which lose precision."""
 _UNSURE = 1e-3
-"""So near to another size that DALI's floats decide."""
+"""Closer to another size than this, DALI's float arithmetic decides."""
 
 
 def _turned(call: TypedCall, flow: TensorType, axes: list[str]) -> dict[str, int | None]:
-    """The canvas that holds all of a turned image, as DALI rounds it; unknown for drawn angles.
+    """The canvas of a rotated image as DALI rounds it; unknown for random angles.
 
-    A side stays even or odd, as the one was that comes to lie along it.
+    A side keeps the parity of the original side that comes to lie along it.
     """
     unknown: dict[str, int | None] = dict.fromkeys(axes)
     if flow.axes is None or flow.shape is None:

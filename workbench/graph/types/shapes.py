@@ -1,4 +1,4 @@
-"""Element type, layout and shape at every port, told before anything has run.
+"""Element type, layout and shape at every port, inferred before running.
 
 The rules are data: ``OutputRule`` in the catalogue's rows.
 """
@@ -25,10 +25,10 @@ __all__ = ["TensorType", "infer_types", "type_text"]
 
 
 def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, TensorType]:
-    """What flows out of every port of the graph.
+    """The type at every port of the graph.
 
-    Any graph will do, also one with faults: what cannot be told is None. Nodes of unknown
-    operators have no ports here; those on a cycle, or behind one, have nothing known.
+    Accepts graphs with faults: unknown properties are None. Nodes of unknown operators have no
+    ports here; nothing is known of those on or behind a cycle.
     """
     if graph.enclosing is not None:
         return infer_types(graph.whole, catalog)
@@ -40,7 +40,7 @@ def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, TensorType]:
 def infer_types_from(
     graph: Graph, catalog: Catalog, known: Mapping[Port, TensorType]
 ) -> Mapping[Port, TensorType]:
-    """The same where it is known of some ports what they gave."""
+    """The same if the actual types of some ports are known."""
     types = dict(known)
     _infer(graph.nodes, catalog, types)
     return types
@@ -50,7 +50,7 @@ _NOTHING = TensorType()
 
 
 def _infer(nodes: tuple[Node, ...], catalog: Catalog, types: dict[Port, TensorType]) -> None:
-    """Add what flows out of the ports of one body's nodes, and of the bodies inside it."""
+    """Add the types of one body's nodes, and of nested bodies."""
     ordered, cyclic = running_order(nodes)
     for node in ordered:
         spec = catalog.find(node.op)
@@ -81,7 +81,7 @@ def _infer_block(node: Node, catalog: Catalog, types: dict[Port, TensorType]) ->
 
 
 def _either(known: Sequence[TensorType]) -> TensorType:
-    """What is true of all: a sample is one of them, and nothing tells which."""
+    """What is common to all: a sample is one of them, but which one is unknown."""
     first, *others = known
     for other in others:
         shape = None
@@ -108,7 +108,7 @@ def _type_of(call: TypedCall, output: PortSpec) -> TensorType:
 
 
 def _followed(call: TypedCall) -> PortKind:
-    """The kind of the first input; of arithmetic that of an image, or a sound, if there is one."""
+    """The kind of the first input; for arithmetic, that of an image or sound if there is one."""
     kinds = [flow.kind for flow in call.positional] if call.spec.expression else []
     return next((kind for kind in SHOWN_KINDS if kind in kinds), call.first.kind)
 
@@ -125,7 +125,7 @@ def _shaped(call: TypedCall, rule: OutputRule, flow: TensorType) -> TensorType:
 
 
 def _dtype(call: TypedCall, rule: OutputRule) -> str | None:
-    older = "output_dtype"  # DALI's deprecated name for it, which has a default of its own
+    older = "output_dtype"  # DALI's deprecated name for it, which has its own default
     asked = call.text(older if older in call.node.args else "dtype")
     if asked is not None or "dtype" in call.node.inputs:
         return asked
@@ -135,7 +135,7 @@ def _dtype(call: TypedCall, rule: OutputRule) -> str | None:
         return result_type([flow.dtype for flow in operand_types(call)], rule.dtype == "floating")
     written = call.spec.written_numbers.values()
     if rule.dtype == "input" and any(name in call.node.args for name in written):
-        return "INT32"  # that of a whole number as Python writes it
+        return "INT32"  # the type of a Python integer
     if rule.dtype == "sum":
         return _SUMS.get(call.first.dtype or "")
     return (call.first if rule.dtype == "input" else call.fed.get(rule.dtype, _NOTHING)).dtype
@@ -146,4 +146,4 @@ _SUMS: Mapping[str, str] = {
     **dict.fromkeys(("INT8", "INT16", "INT32", "INT64"), "INT64"),
     "FLOAT": "FLOAT",
 }
-"""What DALI adds elements up in."""
+"""Accumulator type of DALI's sums."""

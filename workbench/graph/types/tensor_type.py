@@ -1,4 +1,4 @@
-"""What flows through a port: element type, layout and shape, as far as they are known."""
+"""The type at a port: element type, layout and shape, as far as known."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from workbench.catalog.spec import OpSpec, PortKind, Value
 from workbench.graph.model import Node
 
 Extents = tuple[int | None, ...]
-"""Of each axis; None where only the data tell."""
+"""The size of each axis; None if it depends on the data."""
 
 _USUAL = {2: "HW", 3: "HWC"}
-"""What DALI takes data without a layout for, by its number of axes."""
+"""DALI's assumed layout of data without one, by number of axes."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """One sample as it leaves a port; None where only the data tell."""
+    """The type of one sample at a port; None if it depends on the data."""
 
     dtype: str | None = None
     """A member of ``DALIDataType``, such as ``UINT8``."""
     layout: str | None = None
-    """``HWC``; empty where DALI gives it none."""
+    """``HWC``; empty if DALI has none."""
     shape: Extents | None = None
-    """Extents; None as a whole where not even their number is known."""
+    """The sizes; None if even their number is unknown."""
     kind: PortKind = "any"
 
     @property
     def axes(self) -> str | None:
-        """A letter for each axis: the layout, or what DALI takes data without one for."""
+        """A letter per axis: the layout, or DALI's assumption for data without one."""
         if self.shape is None:
             return self.layout or None
         if self.layout:
@@ -38,14 +38,14 @@ class TensorType:
 
     @property
     def channels(self) -> int | None:
-        """Extent along C; 1 where there is no such axis."""
+        """Size along C; 1 without such an axis."""
         if self.axes is None or self.shape is None:
             return None
         return self.shape[self.axes.index("C")] if "C" in self.axes else 1
 
     @property
     def may_be_picture(self) -> bool:
-        """Whether rows and columns of pixels may flow here: not, say, a sequence of frames."""
+        """Whether it may be an image: not, for example, a sequence of frames."""
         if self.shape is None:
             return True
         if self.layout is None:
@@ -54,7 +54,7 @@ class TensorType:
 
     @property
     def may_be_shown(self) -> bool:
-        """Whether it may be a picture, a sequence of these, a wave or a spectrogram."""
+        """Whether it may be an image, an image sequence, a waveform or a spectrogram."""
         if self.may_be_picture:
             return True
         if self.kind == "sound":
@@ -67,7 +67,7 @@ class TensorType:
         return TensorType(self.dtype, layout, shape, self.kind)
 
     def with_extents(self, extents: Mapping[int, int | None]) -> TensorType:
-        """With other extents along some axes, by index."""
+        """The type with other sizes along some axes, by index."""
         if self.shape is None:
             return self
         return replace(
@@ -75,7 +75,7 @@ class TensorType:
         )
 
     def unknown(self) -> TensorType:
-        """With nothing known of shape and layout."""
+        """The type with unknown shape and layout."""
         return TensorType(self.dtype, kind=self.kind)
 
 
@@ -105,9 +105,9 @@ def short_dtype(dtype: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TypedCall:
-    """A node, its operator and what flows into it: all that a rule may ask for.
+    """A node, its operator and its input types: all that a rule may use.
 
-    Values may be anything, also what ``check_graph`` will refuse: a rule then knows nothing.
+    Values may be invalid, before ``check_graph`` rejects them: a rule then knows nothing.
     """
 
     node: Node
@@ -117,14 +117,14 @@ class TypedCall:
 
     @property
     def first(self) -> TensorType:
-        """What flows into the first input."""
+        """The type of the first input."""
         if self.spec.inputs:
             return self.fed.get(self.spec.inputs[0].name, _NOTHING)
         return _NOTHING
 
     @property
     def positional(self) -> list[TensorType]:
-        """What flows into the inputs, in order."""
+        """The types of the inputs, in order."""
         return [flow for name, flow in self.fed.items() if name not in self.spec.args]
 
     def given(self, name: str) -> bool:
@@ -132,7 +132,7 @@ class TypedCall:
         return name in self.node.args or name in self.node.inputs
 
     def value(self, name: str) -> Value | None:
-        """The fixed value, or DALI's default; None where a link or nothing gives it."""
+        """The fixed value, or DALI's default; None if it is linked or unset."""
         if name in self.node.inputs:
             return None
         if name in self.node.args:
@@ -146,9 +146,9 @@ class TypedCall:
         return value if isinstance(value, str) else None
 
     def whole(self, name: str) -> Extents | None:
-        """The value as a list of whole numbers, None for what is none; None where it is no list.
+        """The value as a list of integers, None for other elements; None if it is not a list.
 
-        A single number is a list of one, as DALI takes it.
+        A single number is a list of one, as in DALI.
         """
         value = self.value(name)
         if value is None:
@@ -157,9 +157,9 @@ class TypedCall:
         return tuple(_whole(item) for item in items)
 
     def chosen(self, flow: TensorType) -> tuple[int, ...] | None:
-        """The indices of the axes that ``axes`` or ``axis_names`` choose; None where unknown.
+        """Indices of the axes that ``axes`` or ``axis_names`` select; None if unknown.
 
-        All axes where neither is given. An own value goes before a default.
+        All axes if neither is set. An explicit value takes precedence over a default.
         """
         if flow.shape is None or {"axes", "axis_names"} & self.node.inputs.keys():
             return None
@@ -189,22 +189,23 @@ def _whole(item: Value) -> int | None:
 
 
 ShapeRule = Callable[[TypedCall, TensorType], TensorType]
-"""What an operator does to a shape."""
+"""Effect of an operator on a shape."""
 
 
-# DALI's rules of arithmetic: operands, element types, broadcasting. They are those of "Type
-# Promotion Rules" and "Broadcasting" in the section "Mathematical Expressions" of its
-# documentation, tried with DALI 2.4.
+# DALI's rules of arithmetic: operands, element types, broadcasting.
+#
+# They follow "Type Promotion Rules" and "Broadcasting" in the section "Mathematical Expressions" of
+# DALI's documentation, and were tested with DALI 2.4.
 
 
 def operands(node: Node, spec: OpSpec) -> list[str]:
-    """The port or argument at each place of a written expression, from left to right."""
+    """The port or argument at each position of a written expression, left to right."""
     given = node.args.keys() | node.inputs.keys()
     return [next((name for name in names if name in given), names[-1]) for names in spec.operands]
 
 
 def operand_types(call: TypedCall) -> list[TensorType]:
-    """What stands at each place: a constant is a scalar of the type of the constants."""
+    """The type at each position: a constant is a scalar of the constants' type."""
     return [
         call.fed[name]
         if name in call.fed
@@ -214,9 +215,9 @@ def operand_types(call: TypedCall) -> list[TensorType]:
 
 
 def result_type(dtypes: Sequence[str | None], floating: bool) -> str | None:
-    """The element type of a result, or None where that of an operand is not known.
+    """The element type of a result, or None if that of an operand is unknown.
 
-    ``floating`` is for what makes fractions of whole numbers, such as a quotient.
+    ``floating`` is for operations that convert integers to floats, such as division.
     """
     result: str | None = None
     for dtype in dtypes:
@@ -239,7 +240,7 @@ _NAMES = {kind: name for name, kind in _TYPES.items()}
 
 
 def _promoted(one: str, other: str) -> str:
-    """Fractions before whole numbers, signed before unsigned with room for both, else the wider."""
+    """Floats over integers, signed over unsigned if it holds both, else the wider type."""
     (kind, bits), (other_kind, other_bits) = _TYPES[one], _TYPES[other]
     if kind == other_kind:
         return one if bits >= other_bits else other
@@ -252,9 +253,9 @@ def _promoted(one: str, other: str) -> str:
 
 
 def integer_range(dtype: str) -> tuple[int, int]:
-    """The least and the greatest constant of a type of whole numbers or truth values.
+    """Minimum and maximum constant of an integer or bool type.
 
-    DALI hands constants on as INT64, those of type UINT64 too.
+    DALI passes constants as INT64, even those of type UINT64.
     """
     kind, bits = _TYPES[dtype]
     if dtype == "UINT64":
@@ -263,10 +264,10 @@ def integer_range(dtype: str) -> tuple[int, int]:
 
 
 def broadcast(shapes: Sequence[Extents | None]) -> Extents | None:
-    """The shape of a result: aligned at the last axis, an extent of 1 is stretched.
+    """The shape of a result: aligned at the last axis, a size of 1 is broadcast.
 
-    None where the shape of an operand is not known. Raises ValueError, with the extents, where two
-    do not go together.
+    None if the shape of an operand is unknown. Raises ValueError, with the sizes, if two do not
+    match.
     """
     known = [shape for shape in shapes if shape is not None]
     if len(known) < len(shapes):

@@ -1,4 +1,4 @@
-"""A graph with its catalogue, and what is inferred from both: devices and types, each once."""
+"""A graph with its catalogue, and types and devices inferred once."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from workbench.graph.types.tensor_type import TensorType
 
 @dataclass(frozen=True)
 class TypedGraph:
-    """Any graph, also one with faults, and its catalogue. What is asked of it is inferred once.
+    """Any graph, even with faults, and its catalogue. Properties are inferred once.
 
-    Of a body that was taken out of a graph, devices and types are those of the whole graph.
+    For a body taken out of a graph, devices and types are those of the whole graph.
     """
 
     graph: Graph
@@ -26,26 +26,26 @@ class TypedGraph:
 
     @cached_property
     def whole(self) -> Self:
-        """That of the whole graph, of a body that was taken out."""
+        """The typed whole graph of a body that was taken out."""
         return self.of(self.graph.whole)
 
     @cached_property
     def devices(self) -> Mapping[str, Device]:
-        """Where each node runs: see ``infer_devices``."""
+        """The device of each node: see ``infer_devices``."""
         if self.whole is not self:
             return self.whole.devices
         return infer_devices(self.graph, self.catalog)
 
     @cached_property
     def types(self) -> Mapping[Port, TensorType]:
-        """What each port gives: see ``infer_types``."""
+        """The type of each port: see ``infer_types``."""
         if self.whole is not self:
             return self.whole.types
         return infer_types(self.graph, self.catalog)
 
     @cached_property
     def images(self) -> Mapping[str, Port]:
-        """The outputs that can be shown as pictures, by name: sounds too."""
+        """The outputs that can be shown as images, by name, including sounds."""
         return {
             name: port
             for name, port in self.graph.outputs.items()
@@ -53,19 +53,19 @@ class TypedGraph:
         }
 
     def spec(self, node: Node) -> OpSpec:
-        """What the catalogue says of a node's operator."""
+        """The catalogue's specification of a node's operator."""
         return self.catalog[node.op]
 
     def kind(self, port: Port) -> PortKind:
-        """What flows out of a port, at any depth."""
+        """The kind of data at a port, at any depth."""
         return port_kind(self.graph, self.catalog, port)
 
     def of(self, graph: Graph) -> Self:
-        """The same of another graph; this one if it is the same graph."""
+        """The same for another graph; this object if it is the same graph."""
         return self if graph is self.graph else replace(self, graph=graph)
 
     def at_scope(self, scope: str) -> Self:
-        """The same of one body, for which nothing is inferred again."""
+        """The same for one body, without inferring anything again."""
         taken = self.of(self.graph.at_scope(scope))
         if taken is not self:
             vars(taken)["whole"] = self.whole

@@ -1,1 +1,1 @@
-"""Functions of the user, carried as source text, and whether they are trusted."""
+"""User functions, stored as source text, and whether they are trusted."""

@@ -1,4 +1,4 @@
-"""The source of a function as a node carries it: its text, what can travel, and what cannot."""
+"""The source of a function as stored in a node: its text, and what it may use."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _DECORATORS = ("node", "numba_node")
 
 
 def function_source(function: Callable[..., Any], imports_inside: bool = True) -> str:
-    """The text of a function, without its decorators, the modules that it uses imported inside.
+    """The text of a function without its decorators, with the modules that it uses imported inside.
 
-    Without ``imports_inside`` the imports stand above it, as numba needs them.
+    Without ``imports_inside`` the imports precede it, as numba requires.
 
-    Raises GraphEditError, which names what hinders it, its line and the remedy.
+    Raises GraphEditError, which names the obstacle, its line and a fix.
     """
     if not isinstance(function, FunctionType):
         raise GraphEditError(_no_function(function))
@@ -41,8 +41,8 @@ def function_source(function: Callable[..., Any], imports_inside: bool = True) -
         tree = ast.parse(text)
     except (OSError, TypeError, SyntaxError) as error:
         raise GraphEditError(
-            f"The source of {place_of(function)} cannot be had ({error}). Write the function in a "
-            "cell or in a file."
+            f"The source of {place_of(function)} is not available ({error}). Write the "
+            "function in a cell or in a file."
         ) from None
     definition = tree.body[0]
     if not isinstance(definition, ast.FunctionDef):
@@ -53,14 +53,16 @@ def function_source(function: Callable[..., Any], imports_inside: bool = True) -
     for decorator in definition.decorator_list:
         if not _is_own(decorator, inspect.unwrap(function).__globals__):
             raise GraphEditError(
-                f"{place_of(function)} has the decorator {ast.unparse(decorator)}, which does not "
-                "travel. Take it off, and do inside the function what it does."
+                f"{place_of(function)} has the decorator {ast.unparse(decorator)}, which "
+                "cannot be stored. Remove it, and do the same inside the function."
             )
     if (problem := definition_problem(definition)) is not None:
         raise GraphEditError(f"{place_of(function)} {problem}")
     if function.__code__.co_freevars:
         name = function.__code__.co_freevars[0]
-        raise GraphEditError(_outside(function, definition, name, "a variable of what encloses it"))
+        raise GraphEditError(
+            _outside(function, definition, name, "a variable of an enclosing function")
+        )
     imports = [line for line in _imports(function, definition) if line]
     return _with_imports(text, definition, imports, imports_inside)
 
@@ -72,17 +74,17 @@ def _with_imports(text: str, definition: ast.FunctionDef, imports: list[str], in
 
 
 def definition_problem(definition: ast.FunctionDef) -> str | None:
-    """Why what is defined cannot be run on arrays, whatever it does; None where it can."""
+    """Why a definition cannot run on arrays, whatever its body; None if it can."""
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _of_itself(definition)):
-        return "is a generator. Let it return what it yields."
+        return "is a generator. Return the values instead of yielding them."
     args = definition.args
     if args.kwarg is None and any(default is None for default in args.kw_defaults):
-        return "has an argument that is given by name alone. Give it a default."
+        return "has a keyword-only argument. Give it a default."
     return None
 
 
 def _of_itself(definition: ast.FunctionDef) -> Iterator[ast.AST]:
-    """What stands in a function, and not in one that is defined inside it."""
+    """Nodes of a function's body, excluding nested functions."""
     waiting: list[ast.AST] = list(definition.body)
     while waiting:
         node = waiting.pop()
@@ -96,16 +98,18 @@ def _no_function(given: Any) -> str:
     words = f"{name} is of the type {kind}" if name else f"This is of the type {kind}"
     remedy = "Define a function with def."
     if inspect.ismethod(given):
-        remedy = "Its object does not travel. Define a function with def that takes arrays alone."
-    elif hasattr(given, "py_func"):  # of numba, which the workbench compiles with itself
-        remedy = "Give the function without the decorator."
+        remedy = (
+            "Its object cannot be stored. Define a function with def whose only inputs are arrays."
+        )
+    elif hasattr(given, "py_func"):  # of numba, which the workbench compiles itself
+        remedy = "Pass the function without the decorator."
     elif kind == "partial":
-        remedy = "Define a function with def, and give what is fixed as its arguments' defaults."
-    return f"{words}, which does not travel. {remedy}"
+        remedy = "Define a function with def, and pass fixed values as defaults of its arguments."
+    return f"{words}, which cannot be stored. {remedy}"
 
 
 def _is_own(decorator: ast.expr, known: Mapping[str, Any]) -> bool:
-    """Whether a decorator is ``workbench.node``, by what it is where that can be told."""
+    """Whether a decorator is ``workbench.node``, by identity if it can be resolved."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     parts = ast.unparse(called).split(".")
     value = known.get(parts[0])
@@ -118,7 +122,7 @@ def _is_own(decorator: ast.expr, known: Mapping[str, Any]) -> bool:
 
 def _imports(function: FunctionType, definition: ast.FunctionDef) -> Iterator[str]:
     for name in dict.fromkeys(_globals_of(function)):
-        if name == definition.name:  # it calls itself
+        if name == definition.name:  # recursion
             continue
         if name not in function.__globals__:
             if not hasattr(builtins, name):
@@ -128,12 +132,12 @@ def _imports(function: FunctionType, definition: ast.FunctionDef) -> Iterator[st
     for each in _outside_in_defaults(definition):
         raise GraphEditError(
             f"{place_of(function, each.lineno)}: a default of {function.__name__} uses "
-            f"{each.id!r}, which does not travel. Write its value."
+            f"{each.id!r}, which cannot be stored. Write its value."
         )
 
 
 def _outside_in_defaults(definition: ast.FunctionDef) -> Iterator[ast.Name]:
-    """The names in defaults, which are read where the function is defined."""
+    """The names in defaults, which are evaluated where the function is defined."""
     for default in (*definition.args.defaults, *definition.args.kw_defaults):
         for each in ast.walk(default) if default is not None else ():
             if isinstance(each, ast.Name) and not hasattr(builtins, each.id):
@@ -160,7 +164,7 @@ def _globals_of(function: FunctionType) -> Iterator[str]:
 
 
 def _globals_in(text: str) -> Iterator[str]:
-    """The names that a function, and what is defined inside it, takes from its module."""
+    """The global names that a function, including nested functions, uses."""
     waiting = list(symtable.symtable(text, "<function>", "exec").get_children())
     while waiting:
         table = waiting.pop(0)
@@ -176,9 +180,9 @@ def _outside(function: FunctionType, definition: ast.FunctionDef, name: str, wha
         (e.lineno for e in ast.walk(definition) if isinstance(e, ast.Name) and e.id == name), 1
     )
     return (
-        f"{place_of(function, line)}: {function.__name__} uses {name!r}, {what}, which does not "
-        f"travel with it. Pass it in as an argument's default, for example {name}=3, define it "
-        "inside the function, or import it."
+        f"{place_of(function, line)}: {function.__name__} uses {name!r}, {what}, which is "
+        f"not stored with it. Pass it as an argument's default, for example {name}=3, "
+        "define it inside the function, or import it."
     )
 
 
@@ -191,7 +195,7 @@ def place_of(function: Callable[..., Any], line: int = 1) -> str:
 
 
 def definition_source(source: str, name: str, imports_inside: bool = True) -> str | GraphEditError:
-    """As ``function_source``, of a function of a script that is only read; or what hinders it."""
+    """``function_source`` for a function of a script that is only parsed; or the error."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -206,7 +210,7 @@ def definition_source(source: str, name: str, imports_inside: bool = True) -> st
         return GraphEditError(f"{name} is {kind}, not a plain function. Define one with def")
     foreign = [each for each in found[0].decorator_list if not _is_own(each, {})]
     if foreign:
-        return GraphEditError(f"{name} has the decorator {ast.unparse(foreign[0])}. Take it off")
+        return GraphEditError(f"{name} has the decorator {ast.unparse(foreign[0])}. Remove it")
     if (problem := definition_problem(found[0])) is not None:
         return GraphEditError(f"{name} {problem}")
     text = ast.get_source_segment(source, found[0]) or ""
@@ -226,8 +230,8 @@ def definition_source(source: str, name: str, imports_inside: bool = True) -> st
     if lacking is not None or of_default is not None:
         what = lacking or (of_default.id if of_default else "")
         return GraphEditError(
-            f"{name} uses {what!r}, which is no import of the script. Pass it in as an argument's "
-            "default, or define it inside the function"
+            f"{name} uses {what!r}, which the script does not import. Pass it as an "
+            "argument's default, or define it inside the function"
         )
     imports = [known[each] for each in outside if each in known]
     return _with_imports(text, definition, imports, imports_inside)
@@ -240,10 +244,10 @@ def _only(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.stmt:
 
 
 def written_function(text: str, definition: ast.FunctionDef, imports: Sequence[str]) -> str:
-    """The definition from its ``def`` on, the imports first in its body.
+    """The definition from its ``def`` on, with the imports first in its body.
 
-    Annotations are left out where one uses more than Python's own names: they are read when the
-    function is defined, where none of its imports stands.
+    Annotations are removed if one uses more than Python's built-ins, because they are evaluated
+    when the function is defined, before its imports.
     """
     lines = text.encode().splitlines()
     row, column = _end_of_head(text, definition)
@@ -274,7 +278,7 @@ def _without_blanks(lines: list[bytes]) -> list[bytes]:
 
 
 def _end_of_head(text: str, definition: ast.FunctionDef) -> tuple[int, int]:
-    """The line, and the byte of it, behind the colon that ends the head."""
+    """Line and byte offset after the colon that ends the head."""
     depth = 0
     for token in tokenize.generate_tokens(StringIO(text).readline):
         if token.type != tokenize.OP or token.start[0] < definition.lineno:
@@ -293,7 +297,7 @@ def _annotations_are_known(definition: ast.FunctionDef) -> bool:
 
 
 def _is_known(annotation: ast.expr) -> bool:
-    """Whether it uses Python's own names alone. A text may name anything."""
+    """Whether it uses only Python's built-ins. A text may name anything."""
     return all(
         hasattr(builtins, each.id)
         if isinstance(each, ast.Name)
@@ -317,10 +321,10 @@ _LARGEST = 1_000_000
 
 
 def source_at(place: str) -> tuple[str, str]:
-    """The name of a function and its source, the imports inside, as ``file.py:function`` says.
+    """The name of a function and its source, with imports inside, for ``file.py:function``.
 
-    The file is read and not run; of ``package.module:function`` Python imports the package.
-    Raises GraphEditError with what hinders it.
+    The file is read but not run; for ``package.module:function`` Python imports the package. Raises
+    GraphEditError with the obstacle.
     """
     where, colon, name = place.rpartition(":")
     if not colon or not where or not is_name(name):
@@ -335,7 +339,7 @@ def _file(where: str, place: str) -> Path:
     if where.endswith(".py"):
         return Path(where).expanduser()
     if not all(is_name(part) for part in where.split(".")):
-        raise GraphEditError(f"{place}: {where!r} is no file of Python and no module. {FORM}")
+        raise GraphEditError(f"{place}: {where!r} is neither a Python file nor a module. {FORM}")
     try:
         spec = importlib.util.find_spec(where)
     except ModuleNotFoundError as error:
@@ -363,7 +367,7 @@ def _text(file: Path, place: str) -> str:
         raise GraphEditError(f"{place}: {file} is not UTF-8: {error.reason}.") from None
 
 
-# Functions that do not give the same for the same input
+# Functions that are not deterministic
 
 _MODULES = ("numpy.random", "random", "secrets", "cupy.random")
 _SINGLE = (
@@ -374,14 +378,14 @@ _SINGLE = (
 )
 _CLOCK = ("time.time", "time.time_ns", "time.perf_counter", "time.monotonic", "datetime.now")
 _GENERATORS = ("default_rng", "RandomState", "Random", "Generator", "SeedSequence", "PCG64")
-"""What draws the same each time where it is given a seed."""
+"""Random generators that are deterministic if seeded."""
 _READING = {"get", "items", "keys", "values", "copy", "index", "count"}
-REMEDY = "Let DALI draw: take the number, or a seed, as an argument fed by random.uniform."
+REMEDY = "Let DALI sample: accept the number, or a seed, as an argument fed by random.uniform."
 
 
 @dataclass(frozen=True, slots=True)
 class Undetermined:
-    """What in a function's source gives something else at each call, and in which line of it."""
+    """A source of nondeterminism in a function, and its line."""
 
     name: str
     line: int
@@ -390,17 +394,17 @@ class Undetermined:
 
     @property
     def words(self) -> str:
-        """What a preview cannot promise, and what can be done."""
+        """What the preview cannot guarantee, and a fix."""
         return (
-            f"Not what the script gives: {self.name} (line {self.line}: {self.text}) is another at "
-            f"each call. {REMEDY}"
+            f"The preview differs from the script: {self.name} (line {self.line}: "
+            f"{self.text}) changes with each call. {REMEDY}"
         )
 
 
 def undetermined(source: str) -> Undetermined | None:
-    """The first place in a function that does not give the same for the same input, if any.
+    """The first source of nondeterminism in a function, if any.
 
-    It is found by name: what a function hides in another module is not seen.
+    Found by name: what a function calls in other modules is not analysed.
     """
     try:
         tree = ast.parse(source)
@@ -442,7 +446,7 @@ def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _full_name(node: ast.expr, names: dict[str, str]) -> str:
-    """``numpy.random.rand`` of ``np.random.rand``; empty for what no import gives."""
+    """``numpy.random.rand`` for ``np.random.rand``; empty if no import defines it."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.insert(0, node.attr)
@@ -453,7 +457,7 @@ def _full_name(node: ast.expr, names: dict[str, str]) -> str:
 
 
 def _kept(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Defaults that a function changes: they live as long as it does."""
+    """Mutable defaults that a function changes, which persist between calls."""
     for function in tree.body:
         if not isinstance(function, ast.FunctionDef):
             continue

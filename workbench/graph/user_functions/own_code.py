@@ -1,8 +1,8 @@
-"""Functions that a graph carries as source text: whether they are sound, and trusted.
+"""User functions stored as source text: whether they are valid, and trusted.
 
-A text is trusted or not, wherever it came from: what a person has trusted once in this process
-needs no second answer where it is pasted or opened again, and one changed letter makes it another
-text. Nothing that is read (a file, a picture, a link, a notebook's output) brings trust along.
+Trust belongs to a text, regardless of its origin: a text trusted once in this process is trusted
+again when pasted or reopened, and changing one letter makes it another text. Nothing that is read
+(a file, a picture, a link, a notebook's output) is trusted by itself.
 """
 
 from __future__ import annotations
@@ -49,15 +49,16 @@ _compared: ContextVar[bool] = ContextVar("compared", default=False)
 
 
 def trust_source(source: str) -> None:
-    """Let a function's source run in this process's workers."""
+    """Allow a function's source to run in this process's workers."""
     _trust.texts.add(source)
 
 
 @checked(graph=GRAPH)
 def trust_graph(graph: Graph) -> Graph:
-    """Let the functions that a graph carries run; the graph to go on with, which is equal to it.
+    """Allow the user functions in a graph to run; returns an equal graph to continue with.
 
-    Read them first: they run with your rights. Raises ArgumentError for what is no graph.
+    Read them first: they run with your permissions. Raises ArgumentError if ``graph`` is not a
+    graph.
 
     ::
 
@@ -66,11 +67,11 @@ def trust_graph(graph: Graph) -> Graph:
     for node in graph.walk():
         if _runs_code(node):
             trust_source(str(node.args.get("source", "")))
-    return replace(graph)  # another object: what was found out of the first is kept by identity
+    return replace(graph)  # another object: results for the first are cached by identity
 
 
 def trust_whatever_comes() -> None:
-    """Of a worker process: the process that started it sends only what is trusted."""
+    """For worker processes: the parent process sends only trusted code."""
     _trust.everything = True
 
 
@@ -85,14 +86,14 @@ def written_not_run() -> Iterator[None]:
 
 
 def is_trusted(node: Node) -> bool:
-    """Whether a node's code may run; true of nodes without any."""
+    """Whether a node's code may run; true for nodes without code."""
     if not _runs_code(node) or _trust.everything or _compared.get():
         return True
     return str(node.args.get("source", "")) in _trust.texts
 
 
 def without_untrusted(graph: Graph) -> Graph:
-    """The graph, code that is not trusted left out of its nodes."""
+    """The graph without untrusted code in its nodes."""
     for node in tuple(graph.walk()):
         if not is_trusted(node):
             bare = {name: value for name, value in node.args.items() if name != "source"}
@@ -131,9 +132,9 @@ def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
 
 
 def source_problem(node: Node) -> tuple[str, str] | None:
-    """Why a node's source is no function that can be written into a script, and the remedy."""
+    """Why a node's source is not a valid function for a script, and a fix."""
     name, source = str(node.args.get("function", "")), str(node.args.get("source", ""))
-    remedy = "Make the node anew with workbench.node."
+    remedy = "Create the node again with workbench.node."
     if not is_name(name):
         return f"{name!r} is not a Python name", remedy
     try:
@@ -143,17 +144,17 @@ def source_problem(node: Node) -> tuple[str, str] | None:
     functions = [each for each in tree.body if isinstance(each, ast.FunctionDef)]
     body = tree.body
     names = [name]
-    if node.op == NUMBA_FUNCTION.name:  # in a function, numba compiles no import
+    if node.op == NUMBA_FUNCTION.name:  # numba compiles no import in a function
         body = [each for each in body if not isinstance(each, ast.Import | ast.ImportFrom)]
         names += [str(node.args["setup_fn"])] if "setup_fn" in node.args else []
     if len(body) != len(names) or [each.name for each in functions] != names:
         said = " and ".join(names)
-        return f"its source holds something else than the function {said}", remedy
+        return f"its source contains something other than the function {said}", remedy
     for name, function in zip(names, functions, strict=True):
         if name in _TAKEN:
-            return f"{name} is a name that the script uses itself", "Rename the function."
+            return f"{name} is reserved by the script", "Rename the function."
         if function.decorator_list:
-            return f"the function {name} has a decorator", "Take the decorator off."
+            return f"the function {name} has a decorator", "Remove the decorator."
         if (problem := definition_problem(function)) is not None:
             words, _, remedy = problem.partition(". ")
             return f"the function {name} {words}", remedy
@@ -161,7 +162,7 @@ def source_problem(node: Node) -> tuple[str, str] | None:
 
 
 def _arity_problem(node: Node) -> tuple[str, str] | None:
-    """Why a function does not take as many arrays as it is fed, and the remedy."""
+    """Why the number of a function's arguments does not match its inputs, and a fix."""
     body = ast.parse(str(node.args["source"])).body
     definition = next(each for each in body if isinstance(each, ast.FunctionDef))
     args = definition.args
@@ -171,16 +172,16 @@ def _arity_problem(node: Node) -> tuple[str, str] | None:
         written, read = (len(_listed(node, name)) for name in ("out_types", "in_types"))
         if (written, read) == (len(names) - fed, fed):
             return None
-        words = f"{definition.name} has {len(names)} arguments ({', '.join(names)}), first "
-        words += f"{written} to write and then {read} to read, and is fed {fed}"
-        return words, "Feed as many as there are in_types."
+        words = f"{definition.name} has {len(names)} arguments ({', '.join(names)}), first"
+        words += f"{written} to write and then {read} to read, but has {fed} inputs"
+        return words, "Connect as many as in_types has."
     if least <= fed and (fed <= len(names) or args.vararg is not None):
         return None
     takes = str(least) if least == len(names) else f"{least} to {len(names)}"
-    words = f"{definition.name} takes {takes} arrays ({', '.join(names)}), and is fed {fed}"
+    words = f"{definition.name} accepts {takes} arrays ({', '.join(names)}), but has {fed} inputs"
     if fed < least:
-        return words, f"Feed {', '.join(f'input_{i}' for i in range(fed, least))}."
-    return words, "Feed fewer, or write it with more arguments."
+        return words, f"Connect {', '.join(f'input_{i}' for i in range(fed, least))}."
+    return words, "Connect fewer, or add arguments to it."
 
 
 def _listed(node: Node, name: str) -> tuple[Value, ...]:

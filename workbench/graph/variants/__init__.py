@@ -1,1 +1,1 @@
-"""Other graphs made from one: for validation, for inference, with shared seeds, side by side."""
+"""Graphs derived from another: for validation, for inference, with shared seeds, side by side."""

@@ -1,4 +1,4 @@
-"""What differs between two graphs: nodes, their arguments and inputs, outputs, settings."""
+"""Differences between two graphs: nodes, arguments and inputs, outputs, settings."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ Change = Literal["added", "removed", "changed"]
 
 @dataclass(frozen=True, slots=True)
 class GraphDifference:
-    """One thing in which two graphs differ.
+    """One difference between two graphs.
 
     Parameters
     ----------
     change:
-        ``added`` is in the second graph alone, ``removed`` in the first alone.
+        ``added`` is only in the second graph, ``removed`` only in the first.
     node:
-        Id of the node; of a body's input or output its scope; empty: the graph itself.
+        Id of the node; for a body's input or output its scope; empty: the graph itself.
     what:
-        An argument, an input, ``output NAME``, a setting; ``name``: a node's id, which is that of
+        An argument, an input, ``output NAME``, a setting; ``name``: a renamed node, with the id in
         the second graph in ``node``; empty: the node itself.
     before, after:
-        Both values as text; empty where there is none, so that an argument has its default.
+        Both values as text; empty if there is none, so that an argument has its default.
     """
 
     change: Change
@@ -39,7 +39,7 @@ class GraphDifference:
 
 
 class GraphDifferences(tuple[GraphDifference, ...]):
-    """What leads from one graph to another, as ``graph.diff`` returns it; a notebook shows a table.
+    """Differences from one graph to another, as ``graph.diff`` returns them; a table in notebooks.
 
     ::
 
@@ -71,9 +71,9 @@ class GraphDifferences(tuple[GraphDifference, ...]):
 
 
 def graph_differences(one: Graph, other: Graph) -> GraphDifferences:
-    """What leads from ``one`` to ``other``; empty exactly where they are equal.
+    """Differences from ``one`` to ``other``; empty if and only if they are equal.
 
-    Nodes are the same where their ids are, or where they differ in nothing but these.
+    Nodes are matched by id, or if they differ only in their ids.
     """
     if one == other:
         return GraphDifferences()
@@ -85,7 +85,7 @@ def graph_differences(one: Graph, other: Graph) -> GraphDifferences:
 
 
 def value_text(value: Any) -> str:
-    """A value of a graph as text, exactly."""
+    """A value of a graph as exact text."""
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return ", ".join(map(value_text, value)) or "()"
     return value or "''" if isinstance(value, str) else str(value)
@@ -132,7 +132,7 @@ def _given(node: Node, name: str) -> dict[str, Any]:
 
 
 def _bodies(one: Graph, other: Graph) -> Iterator[GraphDifference]:
-    """Of those in both: what they take in; and of all, the outermost included, what they give."""
+    """Changed inputs of bodies in both graphs, and outputs of all bodies and the graph itself."""
     ours, theirs = dict(one.bodies()), dict(other.bodies())
     new = {node.id for node in other.walk()} - {node.id for node in one.walk()}
     gone = {node.id for node in one.walk()} - {node.id for node in other.walk()}
@@ -172,14 +172,14 @@ def _values(
 
 
 def find_renames(one: Graph, other: Graph) -> dict[str, str]:
-    """Ids in ``one`` -> ids in ``other`` of nodes that differ in nothing but their ids.
+    """Ids in ``one`` -> ids in ``other`` of nodes that differ only in their ids.
 
-    Of several that are alike in one graph it cannot be told which is which: they are left out.
+    Several equal nodes in one graph are ambiguous and omitted.
     """
     ours = [node for node in one.walk() if not other.has(node.id)]
     theirs = {node.id: _contents(other, node, {}) for node in other.walk() if not one.has(node.id)}
     names: dict[str, str] = {}
-    while True:  # what a renamed node feeds is told by that node's new id
+    while True:  # the inputs of a consumer name the renamed node by its new id
         left = {node.id: _contents(one, node, names) for node in ours if node.id not in names}
         right = {key: each for key, each in theirs.items() if key not in names.values()}
         found = {
@@ -196,7 +196,7 @@ def find_renames(one: Graph, other: Graph) -> dict[str, str]:
 
 
 def with_ids_of(graph: Graph, leading: Graph) -> Graph:
-    """The graph with the ids that its renamed nodes have in another."""
+    """The graph with renamed nodes given their ids in another graph."""
     names = find_renames(graph, leading)
     if not names:
         return graph
@@ -213,16 +213,16 @@ def _contents(graph: Graph, node: Node, names: Mapping[str, str]) -> tuple[Any, 
     return node.op, scope, dict(node.args), inputs, tuple(node.bodies), *rest, *read
 
 
-# Two graphs on the same photos and draws.
+# Two graphs with the same photos and random values.
 
 
 def with_seeds_of(graph: Graph, leading: Graph) -> Graph:
-    """The graph with seed and batch size of another, and the seeds of the nodes that are in both.
+    """The graph with another's seed and batch size, and the seeds of common nodes.
 
-    A node's draws depend on the graph's seed, its own, the batch and the batch size, and on no
-    other node: so those in both draw the same. Nodes are the same where id and operator are. A node
-    of ``graph`` alone whose seed one of those in both has gets another: else they would draw the
-    same numbers.
+    Random values of a node depend on the graph's seed, its own, the batch and the batch size, and
+    on no other node: so common nodes get the same values. Nodes are common if id and operator are
+    equal. A node of ``graph`` alone that shares the seed of a common node gets another seed, so
+    that their values differ.
     """
     settings = replace(
         graph.settings, seed=leading.settings.seed, batch_size=leading.settings.batch_size
@@ -240,9 +240,9 @@ def with_seeds_of(graph: Graph, leading: Graph) -> Graph:
 
 
 def differing_random_nodes(one: Graph, other: Graph, catalog: Catalog) -> tuple[str, ...]:
-    """Ids of the nodes that draw and are in one of the graphs only, or are another operator.
+    """Ids of the random nodes in only one of the graphs, or with another operator.
 
-    One that has another id only draws alike.
+    Excludes nodes that differ only in id, whose random values are equal.
     """
     one = with_ids_of(one, other)
     apart = [node.id for node in one.walk() if _draws(node, catalog) and not _has(other, node)]

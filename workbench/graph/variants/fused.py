@@ -1,7 +1,7 @@
-"""An ``if`` on a coin flip as one operator, whose arguments do nothing where the coin says no.
+"""Fuse an ``if`` on a coin flip into one operator whose arguments are neutral if it is false.
 
-``if chance: images = fn.flip(images)`` is ``fn.flip(images, horizontal=chance)``: the same pixels,
-since the coin and whatever else is drawn stay as they are. Which of both is faster is measured.
+``if chance: images = fn.flip(images)`` equals ``fn.flip(images, horizontal=chance)``: the same
+pixels, since the coin flip and other random values are kept. Which is faster is measured.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from workbench.graph.types.shapes import TensorType, infer_types
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What an ``if`` holds that can be one operator."""
+    """Contents of an ``if`` that can be fused."""
 
     coin: Node
     node: Node
     data: str
-    """The input of the node through which what is passed on goes."""
+    """The input of the node through which the image passes."""
     output: str
     """The block's only output."""
     fed: Mapping[Port, Port]
-    """What the first body takes in, and the port outside."""
+    """Inputs of the first body, and the outer ports."""
     generators: tuple[Node, ...]
 
 
 def fused_refusal(graph: Graph, catalog: Catalog, block: str) -> str:
-    """Why an ``if`` cannot be one operator; empty where it can."""
+    """Why an ``if`` cannot be fused; empty if it can."""
     try:
         fuse(graph, catalog, block)
     except GraphEditError as error:
@@ -45,10 +45,10 @@ def fused_refusal(graph: Graph, catalog: Catalog, block: str) -> str:
 
 
 def fuse(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
-    """Replace an ``if`` by the one operator in it, which runs on every sample from then on.
+    """Replace an ``if`` by the one operator in it, which then runs on every sample.
 
-    The pixels stay, bit for bit. Returns the whole graph and the id of the operator. Raises
-    GraphEditError where the block holds more, or something that no argument makes neutral.
+    The pixels are bit-identical. Returns the whole graph and the id of the operator. Raises
+    GraphEditError if the block contains more, or an operator without neutral arguments.
     """
     graph = graph.whole
     body = graph.at_scope(graph.scope_of(block))
@@ -101,12 +101,12 @@ def _parts(body: Graph, catalog: Catalog, block: Node) -> _Parts:
     drawn = [node for node in known if is_generator(catalog[node.op]) and not node.inputs]
     others = [node for node in then.nodes if node not in drawn]
     if len(others) != 1 or otherwise.nodes:
-        raise refused(f"it holds {len(others) + len(otherwise.nodes)} operators")
+        raise refused(f"it contains {len(others) + len(otherwise.nodes)} operators")
     node = others[0]
     if node.op not in FUSED_FORMS:
         raise refused(f"no argument of {node.op} makes it do nothing")
     if len(then.outputs) != 1:
-        raise refused(f"it gives {len(then.outputs)} outputs")
+        raise refused(f"it has {len(then.outputs)} outputs")
     name, given = next(iter(then.outputs.items()))
     data = catalog[node.op].inputs[0].name
     source = node.inputs.get(data)
@@ -120,40 +120,40 @@ def _parts(body: Graph, catalog: Catalog, block: Node) -> _Parts:
         and block.inputs.get(source.output) == block.inputs.get(passed.output)
     )
     if not same or node.muted:
-        raise refused(f"what passes otherwise is not what {node.id} takes in")
+        raise refused(f"the value passed otherwise is not the input of {node.id}")
     fed = {Port(block.scope("then"), taken): block.inputs[taken] for taken in then.inputs}
     return _Parts(coin, node, data, name, fed, tuple(drawn))
 
 
 def _require_exact(body: Graph, catalog: Catalog, parts: _Parts, form: FusedForm) -> None:
-    """Raise GraphEditError where the neutral arguments were not proven to change no bit."""
+    """Raise GraphEditError if the neutral arguments are not proven to change no bit."""
     node, spec = parts.node, catalog[parts.node.op]
     refused = f"{node.id} cannot be fused: "
     for name, value in form.requires.items():
         if name in node.inputs or node.args.get(name, spec.args[name].default) != value:
             raise GraphEditError(f"{refused}with {name}={value} alone it leaves the size as it is.")
     if node.device is not None or "dtype" in node.args:
-        raise GraphEditError(f"{refused}it has a device or an element type of its own.")
+        raise GraphEditError(f"{refused}its device or element type is set.")
     for name in form.neutral:
         if isinstance(node.args.get(name), tuple):
             raise GraphEditError(f"{refused}{name} has several numbers.")
     flow = infer_types(body, catalog).get(parts.fed[node.inputs[parts.data]], TensorType())
     if form.types and flow.dtype not in form.types:
         raise GraphEditError(
-            f"{refused}its arguments change no bit of {' or '.join(form.types)} alone, and "
-            f"{flow.dtype or 'another type'} comes in."
+            f"{refused}its neutral arguments are exact for {' or '.join(form.types)} "
+            f"only, but its input is {flow.dtype or 'another type'}."
         )
 
 
 class _Blend(NewNodes):
-    """New nodes that give a value where the coin says yes, else the neutral one, to the bit."""
+    """New nodes that select a value if the coin flip is true, else the neutral one, exactly."""
 
     def __init__(self, body: Graph, catalog: Catalog, coin: Port) -> None:
         super().__init__(body, catalog)
         self.coin = coin
 
     def blended(self, value: Value | Port, neutral: float, drawn: bool) -> Port:
-        """``coin * value``, and ``+ (1 - coin)`` where 1 is neutral."""
+        """``coin * value``, and ``+ (1 - coin)`` if 1 is neutral."""
         chosen = self._chosen(value, drawn)
         if neutral == 0 and chosen is not None:
             return chosen
@@ -163,7 +163,7 @@ class _Blend(NewNodes):
         return self.add("math.add", {}, {"data": chosen, "other": passed})
 
     def _chosen(self, value: Value | Port, drawn: bool) -> Port | None:
-        """The value where the coin says yes, else 0; None where it is always 0."""
+        """The value if the coin flip is true, else 0; None if it is always 0."""
         if isinstance(value, Port):
             into = "right" if drawn else "other"
             return self.add("math.mul", {}, {"data": self.coin, into: value})

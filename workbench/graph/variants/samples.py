@@ -1,4 +1,4 @@
-"""Outputs that say what each sample is, and the graph that shows such a sample again."""
+"""Outputs that identify each sample, and the graph that reproduces such a sample."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ _NAMING = {
     *("readers.tfrecord", "readers.tfrecord_boxes", "readers.mxnet"),
     *("readers.caffe", "readers.caffe2", "experimental.readers.video"),
 }
-"""Readers of which DALI tells what each sample was read from."""
+"""Readers for which DALI reports the file of each sample."""
 
 
 def with_samples(typed: TypedGraph) -> Graph:
     """The graph with outputs for the file name of each sample and for its random values.
 
-    A sample of an archive is named by the archive and its place there. The values have the ids of
-    the nodes that draw them. Raises GraphExportError for a graph with several sources, for data of
-    which DALI tells no names, and for an output with the id of such a node.
+    A sample of an archive is named by the archive and its position. The values are named by the ids
+    of their nodes. Raises GraphExportError for a graph with several sources, for data without file
+    names in DALI, and for an output with the id of such a node.
     """
     graph, readers = typed.graph, typed.graph.sources
     if len(readers) != 1:
         raise GraphExportError(
-            f"{', '.join(each.id for each in readers)}: a sample of several sources has no one "
-            "file name. Export without samples."
+            f"{', '.join(each.id for each in readers)}: a sample of several sources has "
+            "no unique file name. Export without samples."
         )
     reader = readers[0]
     if reader.op not in _NAMING:
         raise GraphExportError(
-            f"{reader.id}: DALI does not tell which file a sample of {reader.op} is. Read files or "
-            "archives, or export without samples."
+            f"{reader.id}: DALI does not report the file of a sample of {reader.op}. Read "
+            "files or archives, or export without samples."
         )
     first = typed.spec(reader).outputs[0].name
     name = _free(graph, FILE)
@@ -68,7 +68,7 @@ def _fed(typed: TypedGraph, node: Node, port: Port) -> Node:
 
 
 def hidden_draws(typed: TypedGraph) -> list[str]:
-    """The nodes that draw or choose by themselves, or in a block: no output has their values."""
+    """Nodes with internal randomness, or in a block: no output has their values."""
     return [node.id for node in _hidden(typed)]
 
 
@@ -83,7 +83,7 @@ def _hidden(typed: TypedGraph) -> Iterator[Node]:
 
 
 def file_names(graph: Graph) -> list[str]:
-    """The outputs of ``with_samples`` that are names of files: bytes, padded with zeros."""
+    """The outputs of ``with_samples`` that are file names: bytes, padded with zeros."""
     found = []
     for name, port in graph.outputs.items():
         node = graph.node(port.node)
@@ -94,7 +94,7 @@ def file_names(graph: Graph) -> list[str]:
 
 
 def without_drawn_outputs(typed: TypedGraph) -> Graph:
-    """The graph without the outputs that are random values, as where nothing is drawn."""
+    """The graph without outputs that are random values, for graphs without randomness."""
     drawn = {node.id for node in _generators(typed)}
     graph = typed.graph
     kept = {name: port for name, port in graph.outputs.items() if port.node not in drawn}
@@ -102,32 +102,34 @@ def without_drawn_outputs(typed: TypedGraph) -> Graph:
 
 
 def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:
-    """The graph in which numbers stand for its draws; ``values`` has them by node.
+    """The graph with fixed numbers in place of generators; ``values`` has them by node.
 
-    Raises GraphError, which names the node, for a draw without a value, for a value without a
-    draw, and for nodes that draw inside themselves: no value says what these did.
+    Raises GraphError, which names the node, for a missing value, for an unknown node, and for nodes
+    with internal randomness, which values cannot reproduce.
     """
     draws = {node.id: node for node in _generators(typed)}
     for name in values:
         if name not in draws:
-            raise GraphError(f"{name}: no such node draws values. Those are {', '.join(draws)}.")
+            raise GraphError(
+                f"{name}: no such node generates values. Those are {', '.join(draws)}."
+            )
     for node in _hidden(typed):
         raise GraphError(
-            f"{node.id}: {node.op} draws by itself or chooses what runs, so its sample cannot "
-            "be shown again from values."
+            f"{node.id}: {node.op} has internal randomness, so its sample cannot be "
+            "reproduced from values."
         )
-    graph = without_dependencies(typed.graph)  # of followers: some are draws
+    graph = without_dependencies(typed.graph)  # for followers: some are random
     for name, draw in draws.items():
         if name not in values:
-            raise GraphError(f"{name}: its value is missing. Give it as {{{name!r}: ...}}.")
+            raise GraphError(f"{name}: its value is missing. Pass it as {{{name!r}: ...}}.")
         graph = with_fixed_draw(graph, typed.catalog, draw, values[name])
     return graph
 
 
 def with_fixed_draw(graph: Graph, catalog: Catalog, draw: Node, value: Value) -> Graph:
-    """The graph without a draw: a value stands in the arguments that it fed.
+    """The graph without a generator: a value replaces it in its arguments.
 
-    Raises GraphEditError for a draw that is an output, or that feeds something else.
+    Raises GraphEditError for a generator that is an output, or that feeds something else.
     """
     if any(port.node == draw.id for port in graph.outputs.values()):
         raise GraphEditError(f"{draw.id}: it is an output of the graph. Remove that output.")
@@ -135,7 +137,7 @@ def with_fixed_draw(graph: Graph, catalog: Catalog, draw: Node, value: Value) ->
         node = graph.node(edge.target)
         if edge.input not in catalog[node.op].args:
             raise GraphEditError(
-                f"{node.id}: it computes with {draw.id}, for which no number can stand."
+                f"{node.id}: it computes with {draw.id}, which a number cannot replace."
             )
         fixed = node.without({edge.input}).with_args({edge.input: value})
         graph = graph.replace_node(fixed)
@@ -143,7 +145,7 @@ def with_fixed_draw(graph: Graph, catalog: Catalog, draw: Node, value: Value) ->
 
 
 def _generators(typed: TypedGraph) -> Iterator[Node]:
-    """The nodes outside of blocks that draw values for others."""
+    """Nodes outside of blocks that generate values for others."""
     nodes = (node for node in typed.graph.nodes if node.seed is not None)
     return (node for node in nodes if is_generator(typed.spec(node)))
 

@@ -1,4 +1,4 @@
-"""The targets of a source that takes another's place: what it gives is given out, and follows."""
+"""Annotations of a source that replaces another: they become outputs, and follow the image."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ _TARGETS = ("boxes", "points", "mask", "label")
 
 
 def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
-    """The graph with each source of the kind of the data that it is given, and with its targets.
+    """The graph with each source converted to the kind of its data, with its annotations.
 
-    Targets that a source has and the one before had not are given out, and follow the image; those
-    of one that went are given out no more. Raises DataError, as ``with_datasets`` and
-    ``require_runs``.
+    Annotations that only the new source has become outputs and follow the image; those that it
+    lacks are removed. Raises DataError, as ``with_datasets`` and ``require_runs``.
     """
     changed = {
         source.id: load_source(kind_for(graph, source, data[name]))
         for source in graph.sources
         if (name := parameter_of(source)) and name in data and _gives_way(source, data[name])
-        if source.op in catalog  # of a file with faults it may be anything
+        if source.op in catalog  # in a faulty file it may be anything
     }
     before = graph
     for source, kind in changed.items():
@@ -50,7 +49,7 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
 
 
 def without_missing_targets(graph: Graph, data: Datasets, catalog: Catalog) -> Graph | None:
-    """The graph without the targets that the data do not have; None if it does not run so."""
+    """The graph without annotations that the data lack; None if it does not run."""
     for source in graph.sources:
         name = parameter_of(source)
         if name is not None and name in data:
@@ -67,9 +66,9 @@ def without_missing_targets(graph: Graph, data: Datasets, catalog: Catalog) -> G
 
 
 def require_runs(before: Graph, made: Graph, data: Datasets, catalog: Catalog) -> None:
-    """Raise DataError where a graph that ran does not on data of another kind than its sources'.
+    """Raise DataError if a valid graph does not run on data of another kind than its sources'.
 
-    ``made`` is what these data make of it. Ports that are missing are named first.
+    ``made`` is the graph converted for these data. Missing ports are named first.
     """
     for source in before.sources:
         name = parameter_of(source)
@@ -81,13 +80,13 @@ def require_runs(before: Graph, made: Graph, data: Datasets, catalog: Catalog) -
         with_datasets(before, data)
         own, other = load_source(source.kind), load_source(data[name].kind)
         raise DataError(
-            f"{source.id}: {data[name]} is a {other.about}, and the graph, made for {own.about}, "
-            f"does not run on it: {faults[0]} Or give what it was made for. {own.remedy}"
+            f"{source.id}: {data[name]} is a {other.about}, but the graph needs "
+            f"{own.about}: {faults[0]} Or use such data. {own.remedy}"
         )
 
 
 def _gives_way(source: Source, data: Dataset) -> bool:
-    """Whether a source becomes another kind for the data that it is given."""
+    """Whether a source changes its kind for its data."""
     return data.kind != source.kind and data.kind not in load_source(source.kind).takes
 
 
@@ -96,7 +95,7 @@ def _used(graph: Graph, port: Port) -> bool:
 
 
 def _without_targets(graph: Graph, source: str, kept: tuple[str, ...], catalog: Catalog) -> Graph:
-    """Without followers and outputs of the targets that the source will not give any more."""
+    """Remove followers and outputs of annotations that the source no longer has."""
     node = graph.node(source)
     assert isinstance(node, Source)
     spec = catalog.find(node.op)

@@ -1,4 +1,4 @@
-"""Graphs for validation and inference: the same work without anything drawn."""
+"""Graphs for validation and inference: the same operations without randomness."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _HARMING = {
     *("erase", "grid_mask", "gaussian_blur", "jpeg_compression_distortion"),
     *("experimental.warp_perspective", "warp_affine"),
 }
-"""Operators that only augment, where what they do is drawn."""
+"""Operators that only augment, if they are random."""
 _MOST_NUMBERS = 1000
-"""In the place of one draw: an argument has a few."""
+"""Maximum number of values that replace one generator: an argument has a few."""
 _SHARE = 224 / 256
-"""Of the shorter side that is kept by ResNet's centre crop, where training crops at random."""
+"""Fraction of the shorter side kept by ResNet's centre crop, which replaces a random crop."""
 
 
 def validation_graph(typed: TypedGraph) -> Graph | None:
-    """The graph in the order of its data, each draw in the middle of its range; None without one.
+    """The graph in data order with random values fixed mid-range; None if it has none.
 
-    A random crop is ResNet's centre crop, a coin says no, and what is drawn for some of the images
-    is left out.
+    A random crop becomes ResNet's centre crop, a coin flip is false, and augmentations of only some
+    images are removed.
     """
     graph, catalog = typed.graph, typed.catalog
     made: Graph | None = graph
@@ -60,7 +60,7 @@ def validation_graph(typed: TypedGraph) -> Graph | None:
 
 
 def _settled(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
-    """The graph in which nothing is drawn for a node; None where that cannot be."""
+    """The graph with a node's random values fixed; None if that is impossible."""
     spec = catalog[node.op]
     inside = any(each.seed is not None for body in node.bodies.values() for each in body.nodes)
     deciding = [node.inputs[port.name] for port in spec.inputs if port.name in node.inputs]
@@ -82,7 +82,7 @@ def _is_drawn(graph: Graph, ports: list[Port]) -> bool:
 
 
 def _centred(graph: Graph, crop: Node) -> Graph | None:
-    """The graph with ResNet's centre crop in the place of a random one."""
+    """The graph with ResNet's centre crop in place of a random one."""
     size = crop.args.get("size")
     given = size if isinstance(size, tuple) else (size, size)
     sides = tuple(side for side in given if isinstance(side, int | float))
@@ -101,7 +101,7 @@ def _centred(graph: Graph, crop: Node) -> Graph | None:
 
 
 def _without_draw(graph: Graph, catalog: Catalog, draw: Node) -> Graph | None:
-    """The graph in which the middle of what a node draws stands where it went."""
+    """The graph with a generator replaced by the middle of its range."""
     value = _middle(draw)
     if value is None:
         return None
@@ -117,7 +117,7 @@ def _without_draw(graph: Graph, catalog: Catalog, draw: Node) -> Graph | None:
 
 
 def _middle(draw: Node) -> Value | None:
-    """What a node draws, in the middle: a coin says no."""
+    """The middle of a generator's range; a coin flip is false."""
     if draw.inputs:
         return None
     shape = draw.args.get("shape")
@@ -136,7 +136,7 @@ def _middle(draw: Node) -> Value | None:
         case "random.uniform", (int() | float() as low, int() | float() as high) if (
             "values" not in draw.args
         ):
-            whole = low / 2 + high / 2  # their sum may be too large for a float
+            whole = low / 2 + high / 2  # their sum may overflow a float
             middle = int(whole) if whole == int(whole) else whole
         case _:
             return None
@@ -148,15 +148,15 @@ def _middle(draw: Node) -> Value | None:
 # Inference: a graph without random augmentation
 
 _TO_ONE_SIZE = ("crop", "crop_mirror_normalize")
-"""Operators that are needed without what they draw: in the middle, not mirrored."""
+"""Operators that are required even without random arguments: centred, not mirrored."""
 
 
 def inference_graph(typed: TypedGraph) -> tuple[Graph, Mapping[str, str], Sequence[str]]:
     """The graph without random operators, a sentence for each changed node, and the removed nodes.
 
-    A crop at a random place becomes a center crop, a ``random_resized_crop`` a resize of the whole
-    image, and other nodes that are random, or selected at random, are left out. The graph may have
-    faults if another node needs one of these.
+    A crop at a random position becomes a centre crop, a ``random_resized_crop`` a resize of the
+    whole image, and other random nodes are removed. The graph may have faults if another node needs
+    one of these.
     """
     graph = typed.graph
     changed: dict[str, str] = {}
@@ -190,7 +190,7 @@ _CENTRED = frozenset({"crop_pos_x", "crop_pos_y", "crop_pos_z", "mirror"})
 
 
 def _drawn_inputs(typed: TypedGraph, node: Node) -> set[str]:
-    """The arguments, and what decides in a block, that come from a draw alone."""
+    """The arguments, and deciding inputs of blocks, that come from generators only."""
     names = node.inputs.keys() & {*typed.spec(node).args, kind_of(node).control}
     return {
         name

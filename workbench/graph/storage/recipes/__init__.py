@@ -1,7 +1,7 @@
-"""The graphs that the workbench brings: a JSON file for each.
+"""Built-in graphs: one JSON file each.
 
-Those of papers name them in ``about``; a note on the canvas says where each value comes from, and
-what is otherwise than there.
+Recipes of papers cite them in ``about``; a note on the canvas gives the source of each value, and
+the differences.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def load_recipes() -> dict[str, Graph]:
 
 
 def sample_words(graph: Graph) -> str:
-    """What a recipe reads where that is no folder of photos, for behind its line; else empty."""
+    """What a recipe reads if it is not a folder of photos, to append to its line; else empty."""
     kinds = (load_source(source.kind) for source in graph.sources if source.kind)
     kind = next((kind for kind in kinds if kind.sample), None)
     if kind is None:
@@ -49,7 +49,7 @@ def sample_words(graph: Graph) -> str:
 
 @checked(name=TEXT)
 def load_recipe(name: str) -> Graph:
-    """The recipe of that name. Raises GraphFormatError with the nearest known name.
+    """The recipe with a name. Raises GraphFormatError with the nearest known name.
 
     ::
 
