@@ -159,7 +159,7 @@ def test_a_preview_leaves_out_what_has_a_damaged_mask(
     mask.write_bytes(mask.read_bytes()[:kept] + b"no picture" * (not kept))
     graph = with_settings(load_recipe("segmentation"), batch_size=8)  # all that are there
     preview = preview_batch(engine, PreviewRequest(graph, str(copied)))
-    words = f"of the first, images/{mask.stem}.jpg, its mask cannot be opened"
+    words = f"the first, images/{mask.stem}.jpg: its mask cannot be opened"
     assert words in preview.note, preview.note
 
 

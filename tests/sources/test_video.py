@@ -146,7 +146,7 @@ def test_a_video_that_ends_early_is_left_out_by_name(
     assert bad == {f"a/{cut.name}": lacking, f"a/{empty.name}": "the file is empty"}
     request = PreviewRequest(a_graph(shuffled=False), str(folder), tiles=2, tile_size=128)
     note = engine.call(render, request).note
-    assert f"2 of its samples cannot be read; the first, a/{cut.name}, {lacking}" in note
+    assert f"2 of its samples cannot be read; the first, a/{cut.name}: {lacking}" in note
     cut.write_bytes(whole[:4] + b"\xff" * 4 + whole[8:3000])
     assert not check_header(next(list_samples(open_dataset(folder)))).findings
 

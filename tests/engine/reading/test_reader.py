@@ -174,9 +174,7 @@ def test_what_is_at_fault_in_annotations_is_told(change: str, photos: Path, tmp_
     first = cursor.batch(0)
     missing = change == "missing"
     assert first.files[1] == ("000002.jpg" if missing else "000001.jpg")
-    said = (
-        "1 of its samples cannot be read" if missing else "1 of its first 8 samples are faulty"
-    )
+    said = "1 of its samples cannot be read" if missing else "1 of its first 8 samples are faulty"
     why = "No such file or directory" if missing else "the box [9000, 10, 20, 20] of its annotation"
     assert cursor.left_out.startswith(f"{said}; the first, 000001.jpg: {why}")
 

@@ -29,11 +29,11 @@ STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 
 
 def folder_of_images(file: pathlib.Path, names: list[str]) -> pathlib.Path:
-    """The folder that has most of the images that an annotations file names.
+    """Find the folder with most of the images that an annotations file names.
 
-    Looked in: train2017 for annotations/instances_train2017.json, as in COCO, images/train2017,
-    images, and the file's own folder, there and one above. Raises FileNotFoundError if none has an
-    image.
+    Searches train2017 for annotations/instances_train2017.json, as in COCO, images/train2017,
+    images, and the file's own folder, there and one level up. Raises FileNotFoundError if none has
+    an image.
     """
     split = file.stem.rpartition("_")[2]
     places = (split, f"images/{split}", "images", "")
@@ -45,7 +45,7 @@ def folder_of_images(file: pathlib.Path, names: list[str]) -> pathlib.Path:
 
 
 def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader: the annotations, and the folder of their images."""
+    """Arguments of the COCO reader: the annotations file and the folder of its images."""
     file = pathlib.Path(data).absolute()
     names = [image.get("file_name") or "" for image in json.loads(file.read_bytes())["images"]]
     return {"annotations_file": data, "file_root": str(folder_of_images(file, names))}
@@ -56,7 +56,7 @@ def keypoints_as_polygons(data: str) -> str:
     annotations = json.loads(pathlib.Path(data).read_bytes())
     for annotation in annotations["annotations"]:
         points = np.array(annotation["keypoints"]).reshape(-1, 3)
-        points[points[:, 2] == 0] = -1e6  # not labelled: so far outside, it is never visible
+        points[points[:, 2] == 0] = -1e6  # unlabelled: far outside, so never visible
         annotation["segmentation"] = [points[:, :2].ravel().tolist()]
     return json.dumps(annotations)
 

@@ -26,19 +26,19 @@ SIZE = [256, 256]
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file or folder belongs to the system or to a tool, by its name: it is no data."""
+    """Whether a file or folder is hidden or a system entry, judged by its name."""
     system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found")
     others = ("__pycache__", "system volume information")
     return name.startswith(".") or name.lower() in system + others
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry of a folder is a folder; a link in a circle is none."""
+    """Whether a folder entry is a folder; circular links are not."""
     return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
 
 
 def class_folders(data: str) -> list[str]:
-    """The names of the folders in a folder, sorted, without hidden ones."""
+    """The visible subfolders of a folder, sorted by name."""
     if not os.path.isdir(data):
         return []
     with os.scandir(data) as entries:
@@ -46,7 +46,7 @@ def class_folders(data: str) -> list[str]:
 
 
 def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
-    """The files of class folders, or of a flat folder: the path inside ``data``, and the label."""
+    """Relative path and label of each file in class folders or a flat folder."""
     found = []
     for label, folder in enumerate(class_folders(data) or [""]):
         with os.scandir(os.path.join(data, folder)) as entries:
@@ -58,7 +58,7 @@ def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
 
 
 def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]]:
-    """The files and their labels: of class folders, a flat folder, a file, a list or pairs."""
+    """Paths and labels for class folders, a flat folder, one file, or a list of files or pairs."""
     if not isinstance(data, str):
         labels = [label for _, label in data]
         if any(isinstance(label, str) for label in labels):
@@ -77,7 +77,7 @@ def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]
 
 
 def array_axes(path: str) -> list[int]:
-    """The axes of a file's array, as a picture or a sequence; -1 for channels that it lacks.
+    """Indices of a file's array axes as an image or sequence; -1 for missing channels.
 
     Raises ValueError for a file that DALI does not read.
     """
@@ -97,7 +97,7 @@ def array_axes(path: str) -> list[int]:
 
 
 def label_files(labels: Any) -> list[str]:
-    """A file with each label, in a temporary folder: the reader reads them beside the arrays."""
+    """One temporary file per label, for a second reader in step with that of the arrays."""
     import numpy
 
     folder = os.path.join(tempfile.gettempdir(), f"array-labels-{os.getuid()}")
@@ -115,7 +115,7 @@ def label_files(labels: Any) -> list[str]:
 
 @do_not_convert
 def find_arrays(data: Any) -> dict[str, Any]:
-    """The files, their labels, and the axes of the first that can be read."""
+    """The files, their labels, and the axes of the first readable one."""
     files, labels = files_of(data, (".npy",))
     axes = [0, 1, 2]
     for path in files:
@@ -129,7 +129,7 @@ def find_arrays(data: Any) -> dict[str, Any]:
 
 @do_not_convert
 def read_arrays(files: Any, labels: Any, axes: Any, device: str, **options: Any) -> Any:
-    """Pictures or sequences, and their labels, read in step: both readers shuffle alike."""
+    """Images or sequences and their labels, from two readers that shuffle alike."""
     images = fn.readers.numpy(files=files, **options)
     images = fn.reshape(images, src_dims=axes, layout="FHWC"[-len(axes) :])
     whole = {name: value for name, value in options.items() if "roi" not in name and name != "name"}

@@ -30,19 +30,19 @@ VIDEOS = (".avi", ".webm", ".mkv", ".mp4", ".mov", ".m4v", ".mpg", ".mpeg")
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file or folder belongs to the system or to a tool, by its name: it is no data."""
+    """Whether a file or folder is hidden or a system entry, judged by its name."""
     system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found")
     others = ("__pycache__", "system volume information")
     return name.startswith(".") or name.lower() in system + others
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry of a folder is a folder; a link in a circle is none."""
+    """Whether a folder entry is a folder; circular links are not."""
     return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
 
 
 def class_folders(data: str) -> list[str]:
-    """The names of the folders in a folder, sorted, without hidden ones."""
+    """The visible subfolders of a folder, sorted by name."""
     if not os.path.isdir(data):
         return []
     with os.scandir(data) as entries:
@@ -50,7 +50,7 @@ def class_folders(data: str) -> list[str]:
 
 
 def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
-    """The files of class folders, or of a flat folder: the path inside ``data``, and the label."""
+    """Relative path and label of each file in class folders or a flat folder."""
     found = []
     for label, folder in enumerate(class_folders(data) or [""]):
         with os.scandir(os.path.join(data, folder)) as entries:
@@ -62,7 +62,7 @@ def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
 
 
 def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]]:
-    """The files and their labels: of class folders, a flat folder, a file, a list or pairs."""
+    """Paths and labels for class folders, a flat folder, one file, or a list of files or pairs."""
     if not isinstance(data, str):
         labels = [label for _, label in data]
         if any(isinstance(label, str) for label in labels):
@@ -87,7 +87,7 @@ def find_videos(data: Any) -> dict[str, Any]:
 
 
 def read_videos(device: str, **options: Any) -> Any:
-    """Sequences, decoded on the CPU or on the GPU, colours always as BT.601, and their labels."""
+    """Sequences and labels, decoded on the CPU or GPU, with colours always converted as BT.601."""
     side = "cpu" if device == "cpu" else "gpu"
     read: Any = fn.experimental.readers.video(device=side, **options)
     frames, labels = read

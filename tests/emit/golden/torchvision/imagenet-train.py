@@ -33,12 +33,12 @@ STD = [0.229, 0.224, 0.225]
 def decode_with_pillow(
     encoded: bytes, grey: bool = False, adjust_orientation: bool = True
 ) -> object:
-    """Decode the first picture of an image file to the pixels of DALI's CPU decoder.
+    """Decode the first frame of an image file to the pixels of DALI's CPU decoder.
 
-    Returns uint8 of shape (height, width, 3), or (height, width, 1) with ``grey``. The
-    EXIF orientation is applied, an alpha channel is dropped, and 16 bits and floats from
-    0 to 1 are scaled to 8 bits. Raises ValueError, OSError or SyntaxError for an image
-    that Pillow decodes differently or not at all.
+    Returns uint8 of shape (height, width, 3), or (height, width, 1) with ``grey``. The EXIF
+    orientation is applied, an alpha channel is dropped, and 16 bits and floats from 0 to 1 are
+    scaled to 8 bits. Raises ValueError, OSError or SyntaxError for an image that Pillow decodes
+    differently or not at all.
     """
     from io import BytesIO
 
@@ -48,7 +48,7 @@ def decode_with_pillow(
     with Image.open(BytesIO(encoded)) as image:
         kind, mode, tags = image.format, image.mode, getattr(image, "tag_v2", {})
         if 2 in tags.get(339, ()) or (mode == "I" and kind not in ("PNG", "PPM")):
-            raise ValueError("its pixels are signed, or whole numbers of 32 bits")
+            raise ValueError("its pixels are signed or 32-bit integers")
         if tags.get(284) == 2 and max(tags.get(258, (8,))) > 8:
             raise ValueError("a planar TIFF of more than 8 bits a channel")
         largest = tuple(image.tile[0].args or "")[-1] if kind == "PPM" else 255
@@ -60,10 +60,10 @@ def decode_with_pillow(
             if bits > 7 or b"colr\1\0\0\0\0\0\x12" in head:
                 raise ValueError("a JPEG 2000 of more than 8 bits or of YCC colours")
         for other in ("xmp", "XML:com.adobe.xmp", "Raw profile type exif"):
-            image.info.pop(other, None)  # DALI reads the orientation from EXIF alone
+            image.info.pop(other, None)  # DALI reads the orientation from EXIF only
         exif = image.getexif()
         if not adjust_orientation:
-            exif.pop(0x0112, None)  # before Pillow loads: it turns a TIFF by itself
+            exif.pop(0x0112, None)  # before Pillow loads: it rotates a TIFF by itself
         upright = ImageOps.exif_transpose(image)
     if upright.mode == "F":
         scaled = np.clip(np.nan_to_num(np.asarray(upright)), 0, 1) * 255
@@ -102,19 +102,19 @@ IMAGES = (
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file or folder belongs to the system or to a tool, by its name: it is no data."""
+    """Whether a file or folder is hidden or a system entry, judged by its name."""
     system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found")
     others = ("__pycache__", "system volume information")
     return name.startswith(".") or name.lower() in system + others
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry of a folder is a folder; a link in a circle is none."""
+    """Whether a folder entry is a folder; circular links are not."""
     return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
 
 
 def class_folders(data: str) -> list[str]:
-    """The names of the folders in a folder, sorted, without hidden ones."""
+    """The visible subfolders of a folder, sorted by name."""
     if not os.path.isdir(data):
         return []
     with os.scandir(data) as entries:
@@ -122,7 +122,7 @@ def class_folders(data: str) -> list[str]:
 
 
 def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
-    """The files of class folders, or of a flat folder: the path inside ``data``, and the label."""
+    """Relative path and label of each file in class folders or a flat folder."""
     found = []
     for label, folder in enumerate(class_folders(data) or [""]):
         with os.scandir(os.path.join(data, folder)) as entries:
