@@ -97,7 +97,7 @@ OF_ANOTHER_KIND: list[tuple[Mistake, str]] = [
     (lambda g: wb.Node("a", "rotate", args=3), "is 3 (int). Give a dict."),
     (
         lambda g: g.with_p(0.5, 3),
-        "with_p: apply is 3 (int). Give a function of the graph: lambda x:",
+        "with_p: apply is 3 (int). Use a function of the graph: lambda x:",
     ),
     (lambda g: g.with_p(0.5, None), "apply is None"),
     (lambda g: g.one_of(3, 4), "options is 3"),
@@ -154,13 +154,13 @@ OUT_OF_RANGE: list[tuple[type[wb.WorkbenchError], Mistake, str]] = [
     (wb.GraphEditError, lambda g: invert.after(g, "rotate", draws={"a": 3}), "minimum and the"),
     (wb.GraphEditError, lambda g: wb.node(3), "is not stored with it"),
     (wb.GraphEditError, lambda g: wb.node("x"), "does not name a function"),
-    (wb.GraphEditError, lambda g: wb.numba_node(3)(abs), "3 is no type and layout"),
+    (wb.GraphEditError, lambda g: wb.numba_node(3)(abs), "3 is not a type and layout"),
     (wb.GraphExportError, lambda g: wb.export(g, "pytorc"), "Did you mean pytorch?"),
     (wb.GraphFormatError, lambda g: wb.load_recipe("simcl"), "Did you mean simclr?"),
     (wb.GraphFormatError, lambda g: wb.load_graph("x"), "This is not JSON"),
     (wb.GraphFormatError, lambda g: wb.compare(3, g), "int is no graph"),
     (wb.CatalogError, lambda g: wb.load_catalog()["rotat"], "Did you mean rotate"),
-    (wb.CatalogError, lambda g: wb.load_catalog()[3], "3 is no operator"),
+    (wb.CatalogError, lambda g: wb.load_catalog()[3], "3 is not an operator"),
     (wb.DataError, lambda g: wb.read("nowhere"), "There is no folder nowhere"),
     (wb.DataError, lambda g: wb.read({}), "read received no data"),
     (wb.DataError, lambda g: wb.read(np.zeros(3)), "Use uint8: (255 * array)"),
@@ -284,7 +284,7 @@ def test_a_graph_in_two_workbenches_is_two(w: wb.Workbench) -> None:
     other = wb.Workbench(w.graph, restore=False)
     other["rotate"].angle = 9
     assert (w["rotate"].angle, other["rotate"].angle) == (5, 9)
-    words = "(LiveNode) is no value of an argument"
+    words = "(LiveNode) is not a valid argument value"
     one_sentence(wb.GraphEditError, words, lambda: w["rotate"].set(angle=other["rotate"]))
     other.close()
     assert w.batch(0, samples=2).images.shape == (2, 64, 64, 3)

@@ -137,7 +137,7 @@ def test_an_operator_without_a_rule_says_so(folder: Path) -> None:
     graph, _ = insert_node(graph, catalog, "water", "rotate")
     (fault,) = check_graph(graph, catalog)
     assert fault.node == "water"
-    assert "no rule by which targets follow water" in fault.message
+    assert "no rule by which annotations follow water" in fault.message
     assert "mute water" in fault.remedy
 
 

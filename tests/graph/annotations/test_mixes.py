@@ -269,7 +269,7 @@ def test_annotations_as_read_beside_a_moved_image_are_a_fault(
     assert fault.code == "unmoved"
     assert "'target'" in fault.message
     first = fixes(ResolvedGraph(moved, CATALOG), fault)[0]
-    assert first.label == "Let target follow the image"
+    assert first.label == "Make target follow the image"
     assert first.graph.outputs["target"].node.startswith("follow_")
     assert not check_graph(first.graph)
 

@@ -87,8 +87,8 @@ def test_a_part_of_a_body_goes_into_a_block_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("nodes", "reason"),
     [
-        (["reader"], "reader reads"),
-        (["decode"], "take in no image"),
+        (["reader"], "reader is a reader"),
+        (["decode"], "have no input of kind image"),
         ([], "No node is selected"),
         (["rotate", "nothing"], "no node 'nothing'"),
     ],

@@ -114,7 +114,7 @@ def test_a_block_stands_inside_an_option() -> None:
     [
         ([], "No node is selected"),
         (["reader"], "reads whole batches only"),
-        (["resize", "color"], "does not take in what resize gives"),
+        (["resize", "color"], "does not use the output of resize"),
     ],
 )
 def test_what_is_no_chain_is_refused(nodes: Sequence[str], reason: str) -> None:
@@ -234,7 +234,7 @@ def test_more_options_than_can_be_told_apart_are_refused() -> None:
 
 
 def test_options_of_two_kinds_are_refused() -> None:
-    with pytest.raises(GraphEditError, match="rotate gives image, and mul number"):
+    with pytest.raises(GraphEditError, match="rotate outputs image, and mul number"):
         wrap_as_options(scaled_angle(), CATALOG, ["mul", "rotate"])
 
 

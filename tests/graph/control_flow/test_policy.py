@@ -41,7 +41,10 @@ def with_policy(policy: Value, **more: Value) -> Graph:
         (((ONE,),) * (MOST_SUB_POLICIES + 1), "it has 101 sub-policies"),
         (((ONE,), ()), "sub-policy 2 has 0 operations"),
         (((ONE,) * (MOST_OPERATIONS + 1),), "sub-policy 1 has 9 operations. Give 1 to 8"),
-        (((ONE, ("rotat", 0.5, 3)),), "sub-policy 1, operation 2: 'rotat' is no augmentation. Did"),
+        (
+            ((ONE, ("rotat", 0.5, 3)),),
+            "sub-policy 1, operation 2: 'rotat' is not an augmentation. Did",
+        ),
         (((("rotate", 1.5, 3),),), "the probability of rotate is 1.5. Give 0 to 1"),
         (((("rotate", True, 3),),), "the probability of rotate is True"),
         (((("rotate", 0.5),),), "the magnitude of rotate is missing. Give a whole number from 0"),
@@ -50,7 +53,7 @@ def with_policy(policy: Value, **more: Value) -> Graph:
             "the magnitude of rotate is 11. Give a whole number from 0 to 10",
         ),
         (((("rotate", 0.5, 2.5),),), "the magnitude of rotate is 2.5"),
-        (((("equalize", 0.5, 3),),), "equalize has no magnitude, but 3 is set. Leave it out"),
+        (((("equalize", 0.5, 3),),), "equalize has no magnitude, but 3 is given. Leave it out"),
         ((("equalize", 0.5),), "it is not an augmentation with its probability"),
         ((3,), "sub-policy 1 is not a list of operations"),
     ],
@@ -97,7 +100,7 @@ def test_a_learnt_policy_becomes_ones_own() -> None:
     assert (node.op, node.args["policy"]) == ("apply_auto_augment", learnt_policies()["svhn"])
     again = own_policy(graph, "auto_augment", "reduced_cifar10")
     assert again.node("auto_augment").args["policy"] == learnt_policies()["reduced_cifar10"]
-    with pytest.raises(GraphEditError, match="'mine' is no policy"):
+    with pytest.raises(GraphEditError, match="'mine' is not a policy"):
         own_policy(graph, "auto_augment", "mine")
     with pytest.raises(GraphEditError, match="has no policy"):
         own_policy(graph, "resize")

@@ -60,11 +60,11 @@ def out(node: str, output: str = "output") -> Port:
             out("reader", "labels"),
             "resize",
             "data",
-            "data takes image, and reader.labels gives label",
+            "data accepts image, but reader.labels outputs label",
         ),
-        (out("angle"), "resize", "data", "gives number"),
-        (out("resize"), "color", "hue", "hue takes numbers, and resize.output gives image"),
-        (out("angle"), "rotate", "keep_size", "takes one value for all samples"),
+        (out("angle"), "resize", "data", "outputs number"),
+        (out("resize"), "color", "hue", "hue accepts numbers, but resize.output outputs image"),
+        (out("angle"), "rotate", "keep_size", "has one value for all samples"),
         (out("mirror"), "rotate", "angle", "not random.coin_flip"),
         (out("resize"), "rotate", "angel", "has no input 'angel'"),
     ],
@@ -90,7 +90,7 @@ def test_an_argument_cannot_come_from_the_gpu() -> None:
 
 def test_the_mean_of_an_image_feeds_an_argument() -> None:
     graph, mean = place_node(JITTER, CATALOG, "reductions.mean", out("resize"))
-    assert "gives image" in (
+    assert "outputs image" in (
         connection_refusal(TypedGraph(graph, CATALOG), out(mean), "color", "hue") or ""
     )
     node = graph.node(mean)
@@ -220,11 +220,11 @@ def test_a_node_goes_into_the_edge_to_an_output() -> None:
 @pytest.mark.parametrize(
     ("op", "edge", "reason"),
     [
-        ("gaussian_blur", "decode:data", "data takes image, and reader.jpegs gives encoded"),
+        ("gaussian_blur", "decode:data", "data accepts image, but reader.jpegs outputs encoded"),
         ("gaussian_blur", "rotate:angel", "There is no edge 'rotate:angel'"),
         ("gaussian_blur", "nowhere:data", "There is no node 'nowhere'"),
         ("gaussian_blur", "", "There is no edge ''"),
-        ("random.uniform", "rotate:data", r"data takes image, and uniform\.output gives number"),
+        ("random.uniform", "rotate:data", r"data takes image, and uniform\.output outputs number"),
     ],
 )
 def test_what_does_not_fit_an_edge_says_why(op: str, edge: str, reason: str) -> None:
@@ -241,7 +241,7 @@ def test_a_branch_changes_no_other_edge() -> None:
     graph, added = place_node(JITTER, CATALOG, "flip", Port("resize", "output"))
     assert graph.nodes[:-1] == JITTER.nodes
     assert graph.node(added).inputs == {"data": Port("resize", "output")}
-    with pytest.raises(GraphEditError, match=r"takes image, and reader\.labels gives label"):
+    with pytest.raises(GraphEditError, match=r"accepts image, but reader\.labels outputs label"):
         place_node(JITTER, CATALOG, "flip", Port("reader", "labels"))
 
 
@@ -305,7 +305,7 @@ def test_an_image_operator_fits_every_image_edge_of_a_chain(
 def test_reasons_name_what_does_not_agree() -> None:
     kind, reasons = incompatible_ops(TypedGraph(JITTER, CATALOG), Port("resize", "output"))
     assert kind == "image"
-    assert reasons["decoders.image"] == "it takes encoded, not image"
+    assert reasons["decoders.image"] == "it accepts encoded, not image"
     assert reasons["readers.file"] == "it has no input: add it on its own"
     assert "flip" not in reasons
     assert all(reasons[op.name] == op.unusable for op in CATALOG.values() if op.unusable)
@@ -366,7 +366,7 @@ def test_what_gives_bool_does_not_fit_where_fractions_are_taken() -> None:
     graph = connect(graph, CATALOG, Port(uniform, "output"), "color", "brightness")
     into = edge_id("color", "brightness")
     reason = incompatible_ops(TypedGraph(graph, CATALOG), into)[1]["math.ge"]
-    assert reason == "it gives BOOL, and color.brightness takes FLOAT"
+    assert reason == "it outputs BOOL, but color.brightness accepts FLOAT"
     assert "math.add" not in incompatible_ops(TypedGraph(graph, CATALOG), into)[1]
 
 
@@ -407,5 +407,5 @@ def test_what_is_offered_can_be_connected(graph: Graph, data: st.DataObject) -> 
 def test_a_taken_port_says_by_what() -> None:
     found = connect_targets(TypedGraph(JITTER, CATALOG), Port("resize", "output"))
     assert found["rotate", "data"] == "resize.output feeds it already"
-    assert "taken by rotate.output" in found["color", "data"]
+    assert "connected to rotate.output" in found["color", "data"]
     assert "wait for each other" in found["decode", "data"]

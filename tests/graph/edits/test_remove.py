@@ -248,7 +248,7 @@ def test_a_decoder_that_does_more_stays_and_says_what_it_lacks(tmp_path: Path) -
     graph = load_recipe("rotate-jitter")
     decode = replace(graph.node("decode"), op="decoders.image_random_crop")
     graph = graph.replace_node(decode)
-    words = r"uses jpegs of .* NumPy files .* has none: readers\.numpy gives images and"
+    words = r"uses jpegs of .* NumPy files .* has only images and"
     with pytest.raises(DataError, match=words):
         with_datasets(graph, {"data": Dataset("numpy_files", str(write_volumes(tmp_path)))})
 
@@ -408,7 +408,7 @@ def test_what_a_generator_cannot_feed() -> None:
     assert draw_refusal(floats, ANGLE) is None
     assert draw_refusal(whole, FLIP) is None
     assert draw_refusal(coin, FLIP) is None
-    assert draw_refusal(whole, ANGLE) == "angle takes FLOAT, and draw draws INT32"
+    assert draw_refusal(whole, ANGLE) == "angle accepts FLOAT, but draw outputs INT32"
     assert "random.uniform" in (draw_refusal(coin, ANGLE) or "")
     matrix = CATALOG["warp_affine"].args["matrix"]
     assert draw_refusal(floats, matrix) == "matrix accepts no random numbers"

@@ -48,7 +48,7 @@ def test_sources_become_of_the_kind_of_their_data(tmp_path: Path) -> None:
     assert [source.kind for source in exchanged.sources] == ["folder", "file_list"]
     assert exchanged.nodes[0] is graph.nodes[0]
     assert with_datasets(exchanged, data) is exchanged
-    with pytest.raises(DataError, match="second: nothing says what it reads"):
+    with pytest.raises(DataError, match="second: no data are set"):
         require_datasets(graph, open_datasets(tmp_path))
 
 
@@ -122,7 +122,7 @@ def test_variables_make_room_for_parameters() -> None:
         if isinstance(name, ast.Name)
     }
     assert "images" not in assigned
-    with pytest.raises(GraphFaultsError, match="cannot be called 'device'"):
+    with pytest.raises(GraphFaultsError, match="'device' is not a valid name"):
         export(with_second("device"), "script")
 
 

@@ -46,7 +46,7 @@ def test_a_missing_node_is_named_with_those_there_are() -> None:
 
 
 def test_graphs_are_frozen() -> None:
-    with pytest.raises(UnsupportedUseError, match=r"Use another one: graph\.named"):
+    with pytest.raises(UnsupportedUseError, match=r"Create another one: graph\.named"):
         Graph().name = "other"  # type: ignore[misc]
     with pytest.raises(UnsupportedUseError, match="with_settings"):
         Graph().settings.batch_size = 3  # type: ignore[misc]

@@ -289,7 +289,7 @@ def test_operands_that_do_not_go_together() -> None:
     graph, other = place_node(graph, CATALOG, "crop", Port("resize", "output"))
     graph = set_arg(graph, CATALOG, other, "crop", (10, 10))
     graph = connect(graph, CATALOG, Port(other, "output"), "add", "other")
-    assert "shapes do not go together: 224 and 10" in faults(graph)["shapes"]
+    assert "shapes do not match: 224 and 10" in faults(graph)["shapes"]
     truth = placed("math.gt")
     truth, node = place_node(truth, CATALOG, "math.add", Port("gt", "output"))
     truth = connect(truth, CATALOG, Port("gt", "output"), node, "other")

@@ -132,7 +132,7 @@ def test_the_rows_on_the_screen_are_pictured_and_follow(make: Make, photos: Path
     assert len(model.history.before) == steps + 1
     until(screen, SHEET, lambda h: h["pictures"][0]["sub_policy"] == [["rotate", 0.1, 10]])
     edit(model, "own_policy", node="auto_augment", name="mine")
-    assert "'mine' is no policy" in screen["bar", "message"]
+    assert "'mine' is not a policy" in screen["bar", "message"]
     model.receive("canvas", "selected", ["resize"])
     assert screen[SHEET] == b""
 

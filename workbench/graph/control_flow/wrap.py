@@ -167,9 +167,11 @@ def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[
             if port == before or (before is None and port_kind(graph, catalog, port) == kind)
         ]
         if not through:
-            wanted = f"what {nodes[len(links) - 1].id} gives" if links else f"{kind} as its output"
+            wanted = (
+                f"the output of {nodes[len(links) - 1].id}" if links else f"an input of kind {kind}"
+            )
             raise GraphEditError(
-                f"{node.id} has no input of kind {wanted}. Select nodes that feed each other."
+                f"{node.id} does not use {wanted}. Select nodes that feed each other."
             )
         into, port = through[0]
         links.append((port, used[0], into))

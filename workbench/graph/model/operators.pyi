@@ -259,7 +259,7 @@ class DecodersOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """Decodes GIF, AVIF, ICO, TGA, QOI and what else Pillow opens, the first picture of several, in Python: 200 to 500 photos/s of 0.2 megapixels, however many threads there are. For what DALI decodes take decoders.image."""
+        """Decodes GIF, AVIF, ICO, TGA, QOI and other formats of Pillow (the first of several frames), in Python: 200 to 500 photos/s of 0.2 megapixels, however many threads there are. For formats that DALI decodes use decoders.image."""
 class ExperimentalOperators(Generic[R]):
     @property
     def readers(self) -> ExperimentalReadersOperators[R]: ...
@@ -2057,7 +2057,7 @@ class Operators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
-        """Reads arrays, encoded bytes, PIL images and data sets that a Python function gives."""
+        """Reads arrays, encoded bytes, PIL images and datasets that a Python function returns."""
     def filter(
         self,
         *inputs: DataNode | Graph,
@@ -2596,7 +2596,7 @@ class Operators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """Encoded images that another program feeds, as clients of Triton do."""
+        """Encoded images sent by another program, such as clients of Triton."""
     def reshape(
         self,
         *inputs: DataNode | Graph,
@@ -2751,7 +2751,7 @@ class Operators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """The extents of an array, such as height, width and channels of an image."""
+        """The shape of an array, such as height, width and channels of an image."""
     def slice(
         self,
         *inputs: DataNode | Graph,

@@ -94,8 +94,8 @@ def _operation_fault(operation: Value, bins: int) -> tuple[str, str] | None:
     if share is None or not 0 <= share <= 1:
         return f"the probability of {name} is {_short(probability)}", "Give 0 to 1."
     if not NAMED[name]:
-        found = f"{name} has no magnitude, but {_short(magnitude[0])} is set" if magnitude else ""
-        return (f"{found} given", "Leave it out.") if magnitude else None
+        found = f"{name} has no magnitude, but {_short(magnitude[0])} is given" if magnitude else ""
+        return (found, "Leave it out.") if magnitude else None
     most = f"Give a whole number from 0{f' to {bins - 1}' if bins else ''}."
     if not magnitude:
         return f"the magnitude of {name} is missing", most
