@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 def block_lines(emitter: Emitter, node: Node) -> Lines:
-    """The statements of a block at the emitter's indent; its outputs are in their variables.
+    """The statements of a block at the emitter's indent; assigns its output variables.
 
-    Raises GraphError for a node with bodies that is of no kind.
+    Raises GraphError for an unknown kind of node with bodies.
     """
     if node.op not in _WRITERS:
         raise GraphError(f"{node.op} owns bodies, and nothing says how they are written.")
@@ -39,7 +39,7 @@ def block_lines(emitter: Emitter, node: Node) -> Lines:
 
 
 def _write_if(emitter: Emitter, node: Node, made: Lines) -> None:
-    """``if condition:`` with what then runs, and ``elif`` or ``else:`` where anything else runs."""
+    """``if condition:`` and, if the other body does anything, ``elif`` or ``else:``."""
     start = len(made.text)
     text = emitter.control_text(node, CONDITION)
     made.text += condition_lines("if", text, _comment(node, "then"), emitter.indent)
@@ -56,27 +56,27 @@ def _write_if(emitter: Emitter, node: Node, made: Lines) -> None:
 
 
 def _is_one_if(lines: Sequence[str], indent: str) -> bool:
-    """Whether the lines are an ``if`` with its branches, and nothing else."""
+    """Whether the lines are exactly one ``if`` with its branches."""
     own = [line for line in lines if not line.startswith(indent + " ")]
     words = [line.removeprefix(indent).partition(" ")[0] for line in own]
     return words[:1] == ["if"] and set(words[1:]) <= {"elif", "else:", "):"}
 
 
 def _as_elif(lines: Lines, indent: str) -> Lines:
-    """The same one level out, as a person writes it."""
+    """The same one level out, as ``elif``."""
     first, *rest = (line.removeprefix(INDENT) for line in lines.text)
     return Lines([f"{indent}el{first.removeprefix(indent)}", *rest], lines.nodes)
 
 
 def _write_one_of(emitter: Emitter, node: Node, made: Lines) -> None:
-    """A branch for each body. Bodies at the end that change nothing are not written."""
+    """A branch for each body. Trailing bodies that change nothing are omitted."""
     _add_branches(emitter, node, emitter.control_text(node, CHOICE), made, without_idle=True)
 
 
 def _write_some_of(emitter: Emitter, node: Node, made: Lines) -> None:
-    """``if`` after ``if``; in any order ``for turn in range(count):`` around ``if``, ``elif``.
+    """``if`` after ``if``; in random order ``for turn in range(count):`` around ``if``, ``elif``.
 
-    What is drawn is a number, and a lookup table says what runs for it.
+    A random number is mapped to the bodies that run by a lookup table.
     """
     made.add(emitter.passed_on(node))
     if SOME_OF.runs_in_turns(node):
@@ -94,7 +94,7 @@ def _write_some_of(emitter: Emitter, node: Node, made: Lines) -> None:
 
 
 def _option_of(emitter: Emitter, node: Node, turn: str) -> Lines:
-    """The body that runs in one turn, looked up in a table of all orders."""
+    """The body that runs in one iteration, looked up in a table of all orders."""
     table = [str(number) for order in SOME_OF.orders(node) for number in order]
     option = _free_variable(emitter, f"{node.id}_option")
     keys = [str(at) for at in range(len(table))]
@@ -119,7 +119,7 @@ def _lookup(
 
 
 def _free_variable(emitter: Emitter, wanted: str) -> str:
-    """A free name; what is drawn for each turn is read as ``name[i]``."""
+    """A free name; the random value of each iteration is read as ``name[i]``."""
     taken = {text.partition("[")[0] for text in emitter.names.values()}
     while wanted in taken:
         wanted += "_"
@@ -127,7 +127,7 @@ def _free_variable(emitter: Emitter, wanted: str) -> str:
 
 
 def _write_repeat(emitter: Emitter, node: Node, made: Lines) -> None:
-    """``for turn in range(times):``, or as often as at most and ``if times > turn:`` in it."""
+    """``for turn in range(times):``, or up to the maximum with ``if times > turn:`` inside."""
     made.add(emitter.passed_on(node))
     made.add(emitter.in_loop(REPEAT.repetitions(node), lambda turn: _turn(emitter, node, turn)))
 
@@ -137,7 +137,7 @@ def _turn(emitter: Emitter, node: Node, turn: str) -> Lines:
     if TIMES in node.inputs:
         made.text.append(f"{outside}if {emitter.control_text(node, TIMES)} > {turn}:")
     else:
-        emitter.indent = outside.removesuffix(INDENT)  # the loop's own is the body's
+        emitter.indent = outside.removesuffix(INDENT)  # the body needs the loop variable
     with emitter.drawn_each(node, turn):
         made.add(_body_or_pass(emitter, node, "body"))
     emitter.indent = outside
@@ -150,9 +150,9 @@ _WRITERS: Mapping[str, Callable[[Emitter, Node, Lines], None]] = {
     SOME_OF.op: _write_some_of,
     REPEAT.op: _write_repeat,
 }
-"""What adds the statements of a block to lines, for each kind.
+"""Functions that write the statements of a block, by kind.
 
-``Emitter.body_lines`` must be called for the bodies in the order in which they are in the code.
+``Emitter.body_lines`` must be called for the bodies in code order.
 """
 
 
@@ -192,6 +192,6 @@ def _or_pass(emitter: Emitter, body: Lines) -> Lines:
 
 def _comment(block: Node, body: str) -> str:
     """The title of a body as a comment; empty for a body without one."""
-    given = block.bodies[body].title  # in a graph made in Python it may be any text
+    given = block.bodies[body].title  # a graph made in Python may contain any text
     title = " ".join("".join(c if c.isprintable() else " " for c in given).split())
     return f"  # {title}" if title else ""

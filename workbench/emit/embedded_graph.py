@@ -1,4 +1,4 @@
-"""The graph that an exported program carries: a comment at its end, or a notebook's metadata.
+"""The graph embedded in an exported program: a comment at its end, or a notebook's metadata.
 
 ::
 
@@ -7,8 +7,8 @@
     # eNq...
 
 The hash is that of the code without the comment and without trailing whitespace. The rest is JSON,
-compressed by zlib, in base64: the graph file, and what else the program was made from. It is data,
-and whoever reads it checks it as any graph file.
+compressed by zlib, in base64: the graph file, and other inputs of the export. It is untrusted data,
+checked like any graph file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 from workbench.errors import GraphFormatError
 
 KEY = "dali-workbench-graph"
-"""The entry of a notebook's metadata."""
+"""The key in a notebook's metadata."""
 _BEGIN = "# The graph of this program"
 _FIRST = f"{_BEGIN}, for `workbench import`. It is not used if the code is changed."
 _COMMENT = re.compile(
@@ -35,25 +35,25 @@ _COMMENT = re.compile(
     re.MULTILINE | re.ASCII,
 )
 _WIDTH = 96
-"""Characters of base64 in a line of the comment."""
+"""Characters of base64 per line of the comment."""
 _LONGEST = 16_000_000
-"""Bytes of the JSON."""
+"""Maximum bytes of the JSON."""
 _INSTEAD = "Take another copy of the file, or export the graph again."
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedGraph:
-    """What a program carries at its end."""
+    """The embedded graph of a program."""
 
     code: str
     """The program without it."""
     fits: bool
-    """Whether the hash is that of the code."""
+    """Whether the hash matches the code."""
     data: str
-    """What was embedded, in base64."""
+    """The embedded data, in base64."""
 
     def content(self) -> Mapping[str, Any]:
-        """What was given to ``embed_graph``. Raises GraphFormatError where it is damaged."""
+        """The argument of ``embed_graph``. Raises GraphFormatError if it is damaged."""
         unpack = zlib.decompressobj()
         try:
             text = unpack.decompress(base64.b64decode(self.data, validate=True), _LONGEST)
@@ -70,7 +70,7 @@ class EmbeddedGraph:
 
 
 def embed_graph(program: str, content: Mapping[str, Any]) -> str:
-    """A Python program, or the JSON of a notebook, with JSON values at its end."""
+    """Append JSON values to a Python program, or to the JSON of a notebook."""
     packed = zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 9)
     data = base64.b64encode(packed).decode()
     notebook = _notebook(program)
@@ -84,7 +84,7 @@ def embed_graph(program: str, content: Mapping[str, Any]) -> str:
 
 
 def embedded_graph(program: str) -> EmbeddedGraph | None:
-    """What a program, or the JSON of a notebook, carries; None where it carries nothing."""
+    """The embedded graph of a program or notebook; None if there is none."""
     notebook = _notebook(program)
     if notebook is not None:
         code, carried = _code_cells(notebook), notebook["metadata"].get(KEY)
@@ -96,26 +96,26 @@ def embedded_graph(program: str) -> EmbeddedGraph | None:
     comments = list(_COMMENT.finditer(program))
     if not comments:
         return None
-    found = comments[-1]  # others are in texts of the code
+    found = comments[-1]  # others are in strings of the code
     code = program[: found.start()] + program[found.end() :]
     data = re.sub(r"[#\s]", "", found["data"])
     return EmbeddedGraph(code, (found["sha256"] or "").strip() == code_hash(code), data)
 
 
 def code_of(program: str) -> str:
-    """The program itself; of the JSON of a notebook the code of its cells."""
+    """The program itself; for a notebook, the code of its cells."""
     notebook = _notebook(program)
     return program if notebook is None else _code_cells(notebook)
 
 
 def code_hash(code: str) -> str:
-    """SHA-256 of code, of which line endings and trailing whitespace do not count."""
+    """SHA-256 of code, ignoring line endings and trailing whitespace."""
     lines = [line.rstrip() for line in re.split(r"\r\n?|\n", code)]
     return hashlib.sha256("\n".join(lines).rstrip("\n").encode()).hexdigest()
 
 
 def _notebook(program: str) -> dict[str, Any] | None:
-    """The notebook that a text is, of format 4; None for any other text."""
+    """The notebook in a text, of format 4; None for any other text."""
     if not program.lstrip().startswith("{"):
         return None
     try:
@@ -127,7 +127,7 @@ def _notebook(program: str) -> dict[str, Any] | None:
 
 
 def _code_cells(notebook: Mapping[str, Any]) -> str:
-    """The source of all cells with code; of cells that are none nothing."""
+    """The source of all code cells."""
     cells = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
     sources = [cell.get("source") for cell in cells if cell.get("cell_type") == "code"]
     texts = ["".join(map(str, each)) if isinstance(each, list) else str(each) for each in sources]

@@ -1,7 +1,7 @@
-"""Emitted source and the calls in it, shared by every target.
+"""Emitted source and its calls, shared by every target.
 
-There is one way from a graph to a DALI pipeline: the lines that ``Emitter.node_lines`` writes. The
-exported script, the preview and the benchmark all run them.
+The lines written by ``Emitter.node_lines`` are the only conversion of a graph to a DALI pipeline.
+The exported script, the preview and the benchmark all run them.
 """
 
 from __future__ import annotations
@@ -67,36 +67,36 @@ from workbench.graph.types.tensor_type import operands
 from workbench.sources import load_source
 
 TURN_SEED = 100_000
-"""By how much seeds differ from one turn of a loop to the next, which draws anew."""
+"""Difference of seeds between iterations of a loop, which are sampled separately."""
 
 
 def turn_variable(depth: int) -> str:
-    """The variable of a loop that stands in so many others."""
+    """The loop variable at a nesting depth."""
     return f"i_{depth + 1}" if depth else "i"
 
 
 class Emitter:
-    """Writes the calls of some nodes of a graph, in running order.
+    """Writes the calls of some nodes of a graph, in topological order.
 
-    A target whose calls differ overrides ``module`` or the methods.
+    A target with different calls overrides ``module`` or the methods.
 
     Parameters
     ----------
     lift:
-        Whether values that the catalogue names (``MEAN``, ``STD``) and long lists become constants.
-        They are then in ``constants``, name -> source.
+        Whether values that the catalogue names (``MEAN``, ``STD``) and long lists become constants,
+        in ``constants``, name -> source.
     positioned:
-        Whether random operators get ``_random_state``, so that a pipeline that begins at any batch
-        draws what a long run draws there. Inside a body they stand where ``positions`` says for
-        its scope: at the number of samples that came to it before.
+        Whether random operators get ``_random_state``, so that a pipeline that starts at any batch
+        has the random values of a long run. Inside a body they start at ``positions`` of its scope:
+        the number of samples that reached it before.
     nests:
         Whether arithmetic is written inside the condition, call or expression that reads it.
     sharded:
-        Whether readers read the part ``shard_id`` of ``num_shards``, each sample once an epoch.
+        Whether readers read the part ``shard_id`` of ``num_shards``, each sample once per epoch.
     taken:
-        Names that the source uses otherwise, besides those of every script.
+        Additional reserved names.
     known:
-        Constants that the source has already.
+        Constants that the source already has.
     """
 
     module = "fn"
@@ -118,12 +118,12 @@ class Emitter:
         catalog = resolved.catalog
         self.ordered = ordered
         self._every_node = list(ordered)
-        for node in self._every_node:  # which grows: those inside come behind all around them
+        for node in self._every_node:  # grows during the loop: nested nodes follow all outer ones
             self._every_node += [inner for body in node.bodies.values() for inner in body.nodes]
         self.positioned = positioned
         self.sharded = sharded
         self._devices = resolved.devices
-        self._mixed = resolved.mixed_devices  # a script can decode on either side
+        self._mixed = resolved.mixed_devices  # a script can decode on either device
         self._transfers = {
             n.id: transfers(n, catalog[n.op], self._devices) for n in self.every_node()
         }
@@ -160,7 +160,7 @@ class Emitter:
         self.name_ports()
 
     def name_ports(self) -> None:
-        """Find a variable for every output."""
+        """Choose a variable for every output."""
         self.reads = ports_read(self)
         self.taken += with_called(self.helpers)
         if self._nests:
@@ -170,7 +170,7 @@ class Emitter:
         self.rename(self.ordered)
 
     def rename(self, nodes: Sequence[Node], more_taken: Collection[str] = ()) -> None:
-        """Find variables for the outputs of these nodes, which stand in running order."""
+        """Choose variables for the outputs of these nodes, in topological order."""
         taken = [*self.taken, *more_taken]
         self.names = name_outputs(self.graph, self.catalog, nodes, taken, self.in_place, self.reads)
 
@@ -180,28 +180,28 @@ class Emitter:
         return self._constants.sources
 
     def constant_of(self, node: Node, argument: str) -> str | None:
-        """The name of the constant that an argument is, if it is one."""
+        """The name of the constant for an argument, if there is one."""
         return self._constants.name_of(node, argument)
 
     @property
     def devices(self) -> Mapping[str, Device]:
-        """Where each node runs."""
+        """The device of each node."""
         return self._devices
 
     def transfers_of(self, node_id: str) -> Mapping[str, Literal["cpu", "gpu"]]:
-        """The inputs of a node whose data change sides."""
+        """The inputs of a node that are copied to another device."""
         return self._transfers[node_id]
 
     def set_transfers(self, node_id: str, to: Mapping[str, Literal["cpu", "gpu"]]) -> None:
-        """Say which inputs of a node change sides."""
+        """Set which inputs of a node are copied to another device."""
         self._transfers[node_id] = dict(to)
 
     def every_node(self) -> Sequence[Node]:
-        """The nodes, and those inside them."""
+        """The nodes, including nested ones."""
         return self._every_node
 
     def lifts(self, text: str, arg: ArgSpec) -> bool:
-        """Whether a list is a constant of its own."""
+        """Whether a list becomes a constant."""
         return is_named(text, arg)
 
     def node_lines(self, node: Node) -> Lines:
@@ -223,7 +223,7 @@ class Emitter:
         return Lines(made.text, made.nodes | dict.fromkeys(inside, made.nodes[node.id]))
 
     def written_before(self, block: Node) -> Lines:
-        """The generators inside a block; they are written before the outermost block."""
+        """The generators inside a block, written before the outermost block."""
         made = Lines()
         if not self.scope:
             for generator, counts in hoisted_with_turns(block, self.catalog):
@@ -231,7 +231,7 @@ class Emitter:
         return made
 
     def _drawn_lines(self, generator: Node, counts: Sequence[int]) -> list[str]:
-        """The call of a generator; where blocks repeat it, a list with one for each turn."""
+        """The call of a generator; in repeated blocks, a list with one per iteration."""
         if not counts:
             return self.call_lines(generator)
         outside, self.turns = self.indent, [turn_variable(depth) for depth in range(len(counts))]
@@ -250,7 +250,7 @@ class Emitter:
         return [f"{outside}{target} = [", *lines[1:]]
 
     def passed_on(self, block: Node) -> Lines:
-        """What bodies change one after another, in the variables in which they leave it."""
+        """Assign the values that consecutive bodies change to their variables."""
         given = outputs_of(block, self.catalog[block.op])
         ends = {
             self.names[Port(block.id, output.name)]: self.names[block.inputs[output.name]]
@@ -262,7 +262,7 @@ class Emitter:
         return Lines([f"{self.indent}{', '.join(moved)} = {', '.join(moved.values())}"])
 
     def in_loop(self, count: int, write: Callable[[str], Lines]) -> Lines:
-        """``for turn in range(count):`` around what ``write`` gives for that variable."""
+        """``for turn in range(count):`` around the lines that ``write`` returns for ``turn``."""
         variable, outside = turn_variable(len(self.turns)), self.indent
         made = Lines([f"{outside}for {variable} in range({count}):"])
         self.turns.append(variable)
@@ -274,7 +274,7 @@ class Emitter:
 
     @contextmanager
     def drawn_each(self, block: Node, variable: str) -> Iterator[None]:
-        """Meanwhile generators inside a block are read from lists, at that variable."""
+        """Within it, generators inside a block are read from lists at that variable."""
         outside = dict(self.names)
         drawn = {
             Port(generator.id, output.name)
@@ -288,14 +288,14 @@ class Emitter:
         self.names = outside
 
     def _add_taken_in(self, block: Node, ports: set[Port]) -> None:
-        """Add those ports of bodies inside a block at which these are taken in."""
+        """Add the input ports of nested bodies that receive these ports."""
         for node in [node for body in block.bodies.values() for node in body.nodes]:
             read = variables_read(node, self.catalog[node.op])
             ports.update(inner for inner, outer in read if outer in ports)
             self._add_taken_in(node, ports)
 
     def body_lines(self, block: Node, name: str) -> Lines:
-        """The lines of one body, which end with its outputs in the block's variables."""
+        """The lines of one body, ending with assignments to the block's variables."""
         body, outside = block.bodies[name], (self.scope, self.indent)
         self.scope, self.indent = block.scope(name), self.indent + INDENT
         made = self.begin_body()
@@ -315,13 +315,13 @@ class Emitter:
         return made
 
     def control_text(self, block: Node, name: str) -> str:
-        """What decides in a block: on the CPU, also where images are decoded on the GPU."""
+        """The deciding value of a block: on the CPU, even with GPU decoding."""
         port = block.inputs[name]
         moved = "" if device_of(self._mixed, port) == "cpu" else ".cpu()"
         return f"{self.names[port]}{moved}"
 
     def begin_body(self) -> Lines:
-        """Lines at the beginning of every body."""
+        """Lines at the start of every body."""
         return Lines()
 
     def call_lines(self, node: Node) -> list[str]:
@@ -366,13 +366,13 @@ class Emitter:
         return made + layout_calls(node, targets.split(", "), self.indent)
 
     def expression(self, node: Node, moved: Mapping[str, str]) -> Sequence[str]:
-        """A node that is written as an expression: its parts, between which a line can break."""
+        """The parts of a node's expression, between which a line can break."""
         return expression_parts(
             self.expression_of(self.catalog[node.op]), self._operands(node, moved)
         )
 
     def _operands(self, node: Node, moved: Mapping[str, str]) -> list[str]:
-        """The operands of an expression, in brackets where they need them."""
+        """The operands of an expression, with parentheses where needed."""
         spec = self.catalog[node.op]
         parts: list[tuple[str, OpSpec | None]] = []
         for name in operands(node, spec):
@@ -388,7 +388,7 @@ class Emitter:
         return spec.expression.startswith("math.")
 
     def functions(self) -> str:
-        """The functions that the nodes call, each with two empty lines after it."""
+        """The functions that the nodes call, each followed by two empty lines."""
         return function_sources(self.every_node()) + self.helper_functions()
 
     def helper_functions(self) -> str:
@@ -409,15 +409,15 @@ class Emitter:
         return self.constant_text(node, node.args[name])
 
     def constant_text(self, node: Node, value: Value) -> str:
-        """A constant operand, of the type that the node says."""
+        """A constant operand of the node's type."""
         dtype = constant_type(node, self.catalog[node.op])
         plain = plain_constant(value, dtype)
         return plain or f"types.Constant({number_of(value, dtype)!r}, types.{identifier(dtype)})"
 
     def _moved(self, node: Node) -> dict[str, str]:
-        """``.cpu()`` or ``.gpu()`` behind the inputs that need it.
+        """``.cpu()`` or ``.gpu()`` after the inputs that need it.
 
-        Where a node's own device says so, always: a script can decode on either side.
+        Always if a node's own device requires it, because a script can decode on either device.
         """
         spec = self.catalog[node.op]
         moved = {name: f".{side}()" for name, side in self._transfers[node.id].items()}
@@ -430,7 +430,7 @@ class Emitter:
         return moved
 
     def value_arguments(self, node: Node) -> list[str]:
-        """The fixed values of a node; for a reader also what it reads."""
+        """The fixed values of a node; for a reader also its data."""
         spec = self.catalog[node.op]
         if spec.name in CALLING:
             return own_arguments(node)
@@ -459,7 +459,7 @@ class Emitter:
         return written(value, arg)
 
     def placement(self, node: Node) -> list[str]:
-        """The argument that says where a node runs, if it needs one."""
+        """The device argument of a node, if it needs one."""
         spec = self.catalog[node.op]
         if is_decoder(spec) or (isinstance(node, Source) and node.decodes):
             return ["device=device" if node.device is None else f'device="{node.device}"']
@@ -470,13 +470,13 @@ class Emitter:
         if len(asked) == len(fed):
             follows = not fed and node.device is None
             return [] if follows else [f'device="{self._devices[node.id]}"']
-        # DALI takes an operator to the GPU for any input from there, also for one of which it
-        # only asks the shape or type.
+        # DALI moves an operator to the GPU for any GPU input, even one of which only the shape or
+        # type is read.
         led = any(device_of(self._mixed, node.inputs[name]) != "cpu" for name in asked)
         return ['device="cpu"'] if led and self._mixed[node.id] == "cpu" else []
 
     def randomness(self, node: Node) -> list[str]:
-        """The arguments that say what a node draws from."""
+        """The arguments that determine a node's random values."""
         spec = self.catalog[node.op]
         if not spec.seeded or not self.seed_name:
             return []

@@ -1,9 +1,9 @@
-"""graph -> a standalone script: the pipeline, a function that builds it, and a command line.
+"""Convert a graph to a standalone script: the pipeline, a build function, a command line.
 
-The script needs DALI alone. ``build_pipeline(data, batch_size, num_threads, device, seed)`` returns
-the built pipeline, without ``data`` where the graph names its files itself; run as a program the
-script prints imgs/s. A graph of several pipelines has ``build_pipelines``, which returns a list,
-and ``in_turns``, which gives the batches of these.
+The script only needs DALI. ``build_pipeline(data, batch_size, num_threads, device, seed)`` returns
+the built pipeline, without ``data`` if the graph names its files itself; run as a program the
+script prints imgs/s. A graph with several pipelines has ``build_pipelines``, which returns a list,
+and ``in_turns``, which yields the batches of these.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from workbench.graph.resolved import ResolvedGraph, resolve
 
 @checked(graph=GRAPH, catalog=CATALOG)
 def emit_script(graph: Graph, catalog: Catalog | None = None) -> Code:
-    """The graph as a standalone script, and for each node the lines (from 1) that make it.
+    """The graph as a standalone script, and the lines (from 1) of each node.
 
-    ``catalog`` is that of the installed DALI by default. Raises GraphFaultsError where the graph
-    cannot run::
+    ``catalog`` defaults to that of the installed DALI. Raises GraphFaultsError if the graph cannot
+    run::
 
         script = wb.emit_script(graph)
         assert "fn.rotate(" in script.text
@@ -34,7 +34,7 @@ def emit_script(graph: Graph, catalog: Catalog | None = None) -> Code:
 
 
 def script_of(resolved: ResolvedGraph) -> Code:
-    """``emit_script`` of a graph that has been resolved."""
+    """``emit_script`` of a resolved graph."""
     graph = resolved.graph
     several = graph.settings.pipelines > 1
     parts = pipeline_parts(

@@ -1,9 +1,9 @@
 """Boxes that follow an image, in emitted source.
 
-Where the whole image is there in the end, boxes in shares of its sides are mirrored at most: DALI's
-``bb_flip``. Else they go as their four corners through one matrix; the upright boxes around these
-are taken once, at the end. Where an operator could bring back into sight what an earlier one cut
-off, boxes that lie partly outside are clipped to the image first. Through blocks go the corners
+If the final image contains the whole original, relative boxes are at most mirrored: DALI's
+``bb_flip``. Otherwise their four corners are transformed by one matrix, and the bounding boxes of
+the corners are computed once, at the end. If an operator could reveal a region that an earlier one
+cropped, boxes partly outside are clipped to the image first. Blocks pass the corners
 (``carry_boxes``).
 """
 
@@ -18,17 +18,17 @@ from workbench.graph.annotations.mixes import Mix
 from workbench.graph.model import Port
 
 _LABELS = 65536
-"""One number for both: the label, and which of the boxes it is of."""
+"""One number for both: the label, and the index of the box."""
 
 
 class BoxWriter(FollowerWriter):
-    """Boxes, as corners where they are more than mirrored."""
+    """Writes boxes, as corners if they are more than mirrored."""
 
     _labels = ""
-    """The text of the labels, those of other images among them."""
+    """The expression of the labels, including those of mixed images."""
 
     def follow(self) -> None:
-        """The boxes of the source on the image, and the labels of those that are left."""
+        """The source's boxes on the image, and the labels of the remaining ones."""
         boxes = self.variable("boxes", "boxes")
         if "labels" in self.node.inputs:
             flow, self._labels = self.flows.get(self.node.inputs["labels"]), self.fed("labels")
@@ -67,7 +67,7 @@ class BoxWriter(FollowerWriter):
         return unit, order
 
     def _sides(self, port: Port) -> str:
-        """Width, height, width, height of an image; where a decoder crops, of that in the file."""
+        """Width, height, width, height of an image (with a cropping decoder, the encoded one)."""
         if port == self.path.start != self.path.root:
             return f"fn.cat({self.first_size()}, {self.first_size()})"
         return self.factors("sides_of", port)
@@ -95,7 +95,7 @@ class BoxWriter(FollowerWriter):
             self._give_all()
 
     def _in_pixels(self) -> str:
-        """The boxes that are fed, in pixels, left, top, right, bottom."""
+        """The input boxes in pixels, left, top, right, bottom."""
         unit, order = self._format
         text = self.fed("boxes")
         if order != "ltrb":
@@ -105,7 +105,7 @@ class BoxWriter(FollowerWriter):
         return text
 
     def _leave_out(self, boxes: str) -> None:
-        """What is hardly seen goes, with its labels and places."""
+        """Drop boxes that are hardly visible, with their labels and places."""
         numbers = self._labels
         if self._numbered:
             places = self.applied("box_numbers", self.fed("boxes"))
@@ -132,7 +132,7 @@ class BoxWriter(FollowerWriter):
 
     @property
     def _numbered(self) -> bool:
-        """Whether it matters which of the boxes are left."""
+        """Whether the indices of the remaining boxes are needed."""
         return bool(self.node.args.get("places")) or "polygons" in self.node.inputs
 
     def _give_places(self, places: str) -> None:
@@ -143,7 +143,7 @@ class BoxWriter(FollowerWriter):
             self.add(self.given("places"), places)
 
     def _give_all(self) -> None:
-        """Labels, polygons and places, where all boxes are left."""
+        """Labels, polygons and places if all boxes remain."""
         if "labels" in self.node.inputs:
             self.add(self.given("labels"), self._labels)
         if "polygons" in self.node.inputs:
@@ -165,7 +165,7 @@ class BoxWriter(FollowerWriter):
             self.call(corners, self.helper("corners_of"), self._in_pixels())
 
     def _clip(self, corners: str, port: Port) -> None:
-        """Boxes that lie partly outside become the part that is inside."""
+        """Clip boxes that are partly outside the image."""
         self.call(corners, self.helper("clipped_corners"), corners, self.size(port))
 
     def _mix(self, corners: str, step: GeometryStep, mix: Mix) -> None:

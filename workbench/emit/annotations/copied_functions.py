@@ -1,4 +1,4 @@
-"""Functions of ``helpers.py`` that a program calls: their text, with what they call in turn."""
+"""Functions of ``helpers.py`` that a program calls: their text, and the functions they call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.graph.model import Node
 
 @cache
 def _helpers() -> Mapping[str, Callable[..., Any]]:
-    """The functions by name, in the order of their module, which needs DALI."""
+    """The functions by name, in module order; importing the module requires DALI."""
     from workbench.emit.annotations import helpers
 
     return {
@@ -34,7 +34,7 @@ def parameters_of(helper: str) -> Mapping[str, inspect.Parameter]:
 
 
 def with_called(names: Iterable[str]) -> list[str]:
-    """Functions and those that they call in turn, in the order of their module."""
+    """Functions and those that they call, recursively, in module order."""
     found: set[str] = set()
     waiting = list(names)
     while waiting:
@@ -46,9 +46,9 @@ def with_called(names: Iterable[str]) -> list[str]:
 
 
 def helper_sources(names: Collection[str], nodes: Iterable[Node]) -> str:
-    """The text of functions and of what they call, each with two empty lines after it.
+    """The text of functions and of those they call, each followed by two empty lines.
 
-    Raises GraphError if a function of the user, which a node calls, has the name of one.
+    Raises GraphError if a user function called by a node has the same name.
     """
     needed = with_called(names) if names else []
     if used := set(needed) & set(function_names(nodes)):
@@ -58,19 +58,19 @@ def helper_sources(names: Collection[str], nodes: Iterable[Node]) -> str:
 
 
 def copied_in(program: str) -> list[str]:
-    """The functions of a program that are copies of ours, however they are formatted."""
+    """The functions of a program that are copies of the helpers, ignoring formatting."""
     found = _functions(program)
     return [name for name, code in _functions_here().items() if found.get(name) == code]
 
 
 @cache
 def _functions_here() -> Mapping[str, str]:
-    """Each function of ``helpers.py``: the module is read, not imported, which would need DALI."""
+    """Each function of ``helpers.py``, parsed because an import would require DALI."""
     return _functions(Path(__file__).with_name("helpers.py").read_text(encoding="utf-8"))
 
 
 def _functions(program: str) -> dict[str, str]:
-    """The functions at the top level by name; none where the text is no Python."""
+    """The top-level functions by name; empty if the text is not Python."""
     try:
         body = ast.parse(program).body
         return {each.name: ast.dump(each) for each in body if isinstance(each, ast.FunctionDef)}
@@ -90,7 +90,7 @@ def clip_names(nodes: Iterable[Node]) -> list[str]:
 
 
 def clipped(node: Node, boxes: str) -> str:
-    """The expression of the boxes, clipped where ``node`` requires it."""
+    """The expression of the boxes, clipped if ``node`` requires it."""
     function, axes = clip_function(node) or ("", 0)
     if not function:
         return boxes

@@ -1,4 +1,4 @@
-"""What all followers share in emitted source: variables, sizes, and the matrices of operators."""
+"""Common parts of followers in emitted source: variables, sizes, and operator matrices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WINDOW = ("random_area", "random_aspect_ratio", "num_attempts")
 
 
 class FollowerWriter:
-    """The lines of one follower, one after another."""
+    """Writes the lines of one follower."""
 
     def __init__(self, emitter: Emitter, node: Node) -> None:
         self.emitter = emitter
@@ -62,7 +62,7 @@ class FollowerWriter:
 
     @property
     def relative(self) -> bool:
-        """Whether the places that are fed and given are shares of the image's sides."""
+        """Whether input and output positions are relative to the image size."""
         return False
 
     @property
@@ -79,7 +79,7 @@ class FollowerWriter:
         return f" through {listed(moves)}" if moves else ""
 
     def follow(self) -> None:
-        """Write what the follower gives."""
+        """Write the follower's outputs."""
         raise NotImplementedError
 
     def carried(self) -> None:
@@ -87,33 +87,33 @@ class FollowerWriter:
         raise NotImplementedError
 
     def name(self, word: str) -> str:
-        """A variable of this follower's own: the word, in a body or where it is used with a prefix.
+        """A variable for this follower: the word, prefixed if necessary.
 
-        Variables of the same name inside a body and outside would be merged by DALI.
+        DALI would merge variables of the same name inside and outside a body.
         """
         used = {*self.emitter.names.values(), *self.emitter.taken, *RESERVED}
         return f"{self._stem}_{word}" if self.emitter.scope or word in used else word
 
     def variable(self, output: str, fed: str) -> str:
-        """The variable in which an output is made of the input ``fed``.
+        """The variable in which an output is computed from the input ``fed``.
 
-        It is the output's, unless another input is read from a variable of this name.
+        It is the output's own, unless another input is read from a variable with this name.
         """
         given = self.given(output)
         others = {self.emitter.names[p] for name, p in self.node.inputs.items() if name != fed}
         return self.name(output) if given in others else given
 
     def add(self, target: str, value: str) -> None:
-        """``target = value``; nothing where both are one."""
+        """``target = value``; nothing if both are equal."""
         if target != value:
             self.text += assigned(target, [value], self.emitter.indent)
 
     def call(self, target: str, function: str, *arguments: str) -> None:
-        """``target = function(arguments)``, on as many lines as it needs."""
+        """``target = function(arguments)``, on as many lines as needed."""
         self.text += call(target, function, arguments, self.emitter.indent)
 
     def helper(self, name: str) -> str:
-        """The name of a function of ``helpers.py``, which the program then gets."""
+        """The name of a function of ``helpers.py``, which is added to the program."""
         self.emitter.helpers.add(name)
         return name
 
@@ -123,7 +123,7 @@ class FollowerWriter:
 
     @property
     def clipped_before(self) -> set[int]:
-        """The steps, by number, that could reveal what an operator before may have cut off."""
+        """Indices of the steps that could reveal a region cropped earlier."""
         begins = self.node.inputs.get("before")
         lost = begins is not None and cut_before(self.emitter.resolved, begins)
         found = set()
@@ -142,7 +142,7 @@ class FollowerWriter:
         cut: Callable[[Port], None],
         mix: Callable[[GeometryStep, Mix], None] | None = None,
     ) -> None:
-        """Move places, ``corners`` or ``points``, through the first steps of the path.
+        """Transform positions, ``corners`` or ``points``, by the first steps of the path.
 
         ``cut`` is called with the image before each step of ``clipped_before``.
         """
@@ -174,9 +174,9 @@ class FollowerWriter:
         steps.clear()
 
     def matrix(self, steps: Sequence[GeometryStep], before: str = "", target: str = "") -> str:
-        """The variable of the matrix of affine steps together, behind the matrix ``before``.
+        """The variable of the combined matrix of affine steps, applied after ``before``.
 
-        Without ``target`` a matrix that has a variable already gets no other.
+        Without ``target`` an existing variable of the matrix is reused.
         """
         found = [self._matrix(step) for step in steps]
         if before:
@@ -202,7 +202,7 @@ class FollowerWriter:
         return f"{function}({', '.join(arguments)})" if arguments else function
 
     def _matrix(self, step: GeometryStep) -> tuple[str, list[str]]:
-        """The call of the function that returns the matrix of a step; or its variable alone."""
+        """The call of the function that returns the matrix of a step, or its variable."""
         node, rule = step.node, step.rule
         if rule.map in rule.linked:
             return self._given_matrix(node, rule.map, rule), []
@@ -226,7 +226,7 @@ class FollowerWriter:
         return rule.map, arguments or [""]
 
     def _window(self, step: GeometryStep) -> str:
-        """The variable of the window that a random crop cuts out."""
+        """The variable of a random crop's window."""
         node = step.node
         image = self.emitter.names[step.before]
         limits = [
@@ -260,9 +260,9 @@ class FollowerWriter:
         *given: str,
         centre: Sequence[float] = (),
     ) -> str:
-        """Mirror places on the last steps, in shares or about ``centre``. Returns their text.
+        """Mirror positions in the last steps, relative or about ``centre``. Returns the expression.
 
-        ``ways`` are the names by which ``function`` knows the directions.
+        ``ways`` maps directions to parameter names of ``function``.
         """
         for step in self.tail:
             if step.rule.flips:
@@ -293,7 +293,7 @@ class FollowerWriter:
         return literal(value, spec.args.get(name)) if value is not None else "None"
 
     def fixed_size(self, port: Port) -> tuple[float, ...]:
-        """Width and height of an image, where all have the same; else empty."""
+        """Width and height of an image if all have the same size; else empty."""
         flow = self.flows.get(port)
         sides = dict(zip(flow.axes or "", flow.shape or (), strict=False)) if flow else {}
         found = sides.get("W"), sides.get("H")
@@ -307,7 +307,7 @@ class FollowerWriter:
         return f"types.Constant({[*fixed]})" if fixed else self.sized("size_of", port)
 
     def factors(self, helper: str, port: Port) -> str:
-        """An operand that is a number for images that are all square and of one size.
+        """An operand that is a number if all images are square and of one size.
 
         Otherwise ``helper`` is applied to the images.
         """
@@ -315,28 +315,28 @@ class FollowerWriter:
         return str(fixed[0]) if len({*fixed}) == 1 else self.sized(helper, port)
 
     def sized(self, helper: str, port: Port) -> str:
-        """A call of a helper of images, which is told the layout where it is not ``HWC``."""
+        """A call of an image helper, with the layout if it is not ``HWC``."""
         flow = self.flows.get(port)
         axes = (flow.axes if flow else None) or "HWC"
         return self.applied(helper, self.emitter.names[port], *[f'"{axes}"'] * (axes != "HWC"))
 
     def first_size(self) -> str:
-        """The size of what the targets lie on: where a decoder crops, of the image in the file."""
+        """The size of the annotated image; for a cropping decoder, of the encoded image."""
         return self.size(self.path.start, encoded=self.path.start != self.path.root)
 
     @property
     def scales(self) -> bool:
-        """Whether places in pixels change on the last steps."""
+        """Whether pixel positions change in the last steps."""
         return any(step.rule.map for step in self.tail)
 
     def fed(self, name: str) -> str:
-        """What feeds the follower, on the CPU where it works there."""
+        """An input of the follower, on the CPU if it works there."""
         port = self.node.inputs[name]
         moves = self.emitter.catalog[self.node.op].stays and not self.on_cpu(port)
         return self.emitter.names[port] + (".cpu()" if moves else "")
 
     def on_cpu(self, port: Port) -> bool:
-        """Whether data lie on the CPU."""
+        """Whether data are on the CPU."""
         return device_of(self.emitter.devices, port) == "cpu"
 
     def given(self, output: str) -> str:
@@ -345,9 +345,9 @@ class FollowerWriter:
 
 
 def _tail_in_shares(path: GeometryPath, in_shares: bool) -> tuple[GeometryStep, ...]:
-    """The last steps that keep places in shares of the sides, or mirror them.
+    """The last steps that keep or mirror relative positions.
 
-    One that rounds the size is among them only if places are ``in_shares`` all the way.
+    Steps that round the size are included only if positions are ``in_shares`` all the way.
     """
     for at in range(len(path.steps)):
         tail = path.steps[at:]

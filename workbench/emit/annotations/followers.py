@@ -1,4 +1,4 @@
-"""Followers in emitted source: plain calls of DALI that move boxes, points and masks."""
+"""Followers in emitted source: plain DALI calls that transform boxes, points and masks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def follower_lines(emitter: Emitter, node: Node) -> Lines:
-    """The lines of one follower of a sound graph, or of what carries a target to it."""
+    """The lines of a follower of a valid graph, or of a carrier for it."""
     what, _, kind = node.op.partition("_")
     writers = {"boxes": BoxWriter, "points": PointWriter, "labels": LabelWriter}
     writer = writers.get(kind, MaskWriter)(emitter, node)
@@ -36,14 +36,14 @@ def follower_lines(emitter: Emitter, node: Node) -> Lines:
 
 
 def _comment(writer: FollowerWriter, kind: str) -> list[str]:
-    """What is done to a target: ``# Boxes follow the image through rotate and crop``."""
+    """Describe the follower: ``# Boxes follow the image through rotate and crop``."""
     indent = f"{writer.emitter.indent}# "
     told = writer.told or f"{kind.capitalize()} follow the image{writer.through}"
     return wrap(told, LINE, initial_indent=indent, subsequent_indent=indent)
 
 
 def ports_read(emitter: Emitter) -> dict[str, list[Port]]:
-    """For each follower the ports that its lines name: it depends on more than these."""
+    """For each follower the ports that its lines name; it depends on more than these."""
     emitter.names = unique_names([*emitter.graph.walk()], emitter.catalog)
     found = {}
     for node in emitter.every_node():
@@ -55,10 +55,10 @@ def ports_read(emitter: Emitter) -> dict[str, list[Port]]:
 
 
 class LabelWriter(FollowerWriter):
-    """Classes of images, as shares of them."""
+    """Image classes as weights."""
 
     def follow(self) -> None:
-        """One-hot, mixed as the images were."""
+        """One-hot labels, mixed as the images were."""
         labels, fed = self.variable("labels", "labels"), self.fed("labels")
         flow = self.flows.get(self.node.inputs["labels"])
         if flow is not None and flow.dtype == "FLOAT":
@@ -81,14 +81,14 @@ class LabelWriter(FollowerWriter):
 
 
 class PointWriter(FollowerWriter):
-    """Points, and which of them are in the image all along."""
+    """Points, and which of them stayed inside the image."""
 
     @property
     def relative(self) -> bool:
         return is_relative(self.graph, self.node)
 
     def follow(self) -> None:
-        """Those of the source, with where they are now."""
+        """The source's points at their current positions."""
         points, seen = self.variable("points", "points"), self.variable("visible", "")
         relative = self.relative
         text, in_pixels = self.fed("points"), not relative
@@ -116,15 +116,15 @@ class PointWriter(FollowerWriter):
         return self.factors("size_of", port)
 
     def carried(self) -> None:
-        """Places (N, 2) in pixels, and which of them were seen all along."""
+        """Positions (N, 2) in pixels, and which points stayed visible."""
         points, seen = self.variable("at", "at"), self.variable("seen", "seen")
         if not self._move_points(self.path.steps, points, seen):
-            self.add(seen, f"{points}[:, 0] == {points}[:, 0]")  # all but what is no number
+            self.add(seen, f"{points}[:, 0] == {points}[:, 0]")  # all except NaN
         self.add(self.given("at"), points)
         self.add(self.given("seen"), seen)
 
     def _move_points(self, steps: Sequence[GeometryStep], points: str, seen: str) -> bool:
-        """Points in pixels behind some steps; whether it is known which were seen so far."""
+        """Points in pixels after some steps; returns whether their visibility so far is known."""
         if "at" in self.node.inputs:
             self.add(points, self.fed("at"))
             self.add(seen, self.fed("seen"))

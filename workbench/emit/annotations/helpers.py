@@ -1,12 +1,12 @@
-"""Functions of DALI that exported programs get a copy of: how annotations follow an image.
+"""Functions of DALI calls that are copied into exported programs: annotations follow an image.
 
-A size is (width, height) as floats, a matrix an affine map (2, 3) of places (x, y) in pixels. Boxes
-(N, 4) are in pixels, left, top, right, bottom, and their corners (N, 4, 2), unless a name or
+A size is (width, height) as floats, a matrix an affine map (2, 3) of positions (x, y) in pixels.
+Boxes (N, 4) are in pixels, left, top, right, bottom, and their corners (N, 4, 2), unless a name or
 docstring says otherwise.
 
 The functions ``*_matrix`` return the matrix from the image before an operator to the one after it.
 Their parameters are named after the operator's arguments, with DALI's defaults; ``before`` and
-``after`` are the sizes of the two images, ``window`` is what ``fn.random_crop_generator`` returned.
+``after`` are the sizes of the two images, ``window`` is the output of ``fn.random_crop_generator``.
 Each was compared with markers in pixels (tests/graph/annotations/test_geometry.py).
 """
 
@@ -25,13 +25,13 @@ def size_of(images: DataNode, layout: str = "HWC") -> DataNode:
 
 
 def sides_of(images: DataNode, layout: str = "HWC") -> DataNode:
-    """Width, height, width, height of images: boxes in pixels are shares of these."""
+    """Width, height, width, height of images, to convert boxes between pixels and relative."""
     shape = fn.cast(images.shape(), dtype=types.FLOAT)
     return fn.stack(*(shape[layout.index(side)] for side in "WHWH"))
 
 
 def encoded_size(encoded: DataNode) -> DataNode:
-    """Width and height of images that are not decoded yet."""
+    """Width and height of encoded images."""
     shape = fn.cast(fn.peek_image_shape(encoded), dtype=types.FLOAT)
     return fn.stack(shape[1], shape[0])
 
@@ -40,13 +40,13 @@ def encoded_size(encoded: DataNode) -> DataNode:
 
 
 def flip_matrix(before: Any, horizontal: Any = 1, vertical: Any = 0) -> DataNode:
-    """The matrix of a mirror."""
+    """The matrix of a flip."""
     signs = fn.stack(1.0 - 2.0 * horizontal, 1.0 - 2.0 * vertical)
     return fn.transforms.scale(scale=signs, center=before / 2)
 
 
 def rotate_matrix(before: Any, after: Any, angle: Any) -> DataNode:
-    """The matrix of a rotation; the centre of the image stays its centre."""
+    """The matrix of a rotation about the centre of the image."""
     matrix = fn.transforms.rotation(angle=-1.0 * angle, center=before / 2)
     return fn.transforms.translation(matrix, offset=(after - before) / 2)
 
@@ -123,7 +123,7 @@ def relative_slice_matrix(
     axis_names: str = "WH",
     axes: Any = (),
 ) -> DataNode:
-    """The matrix of a slice that begins at a share of the image's sides."""
+    """The matrix of a slice whose start is relative to the image size."""
     x, y = (axes.index(1), axes.index(0)) if axes else map(axis_names.index, "WH")
     start = fn.stack(1.0 * rel_start[x], 1.0 * rel_start[y]) * before
     start = fn.cast(start, dtype=types.INT32)
@@ -136,7 +136,7 @@ def slice_matrix(
     axis_names: str = "WH",
     axes: Any = (),
 ) -> DataNode:
-    """The matrix of a slice that begins at a pixel."""
+    """The matrix of a slice whose start is in pixels."""
     x, y = (axes.index(1), axes.index(0)) if axes else map(axis_names.index, "WH")
     first = math.floor(fn.stack(1.0 * start[x], 1.0 * start[y]) + 0.0 * before)
     return fn.transforms.translation(offset=-first)
@@ -148,7 +148,7 @@ def paste_matrix(
     paste_x: Any = 0.5,
     paste_y: Any = 0.5,
 ) -> DataNode:
-    """The matrix of an image that is pasted on a larger canvas."""
+    """The matrix of pasting an image on a larger canvas."""
     offset = fn.stack(1.0 * paste_x, 1.0 * paste_y) * (after - before)
     return fn.transforms.translation(offset=math.floor(offset))
 
@@ -178,8 +178,8 @@ def inverse_perspective(matrix: DataNode) -> DataNode:
     return fn.stack(x, y, z)
 
 
-# Boxes in other formats. Where no image of a batch has a box, fn.cat(axis=1) and
-# fn.coord_transform return no columns: a reshape says how many there are.
+# Boxes in other formats. If no image of a batch has a box, fn.cat(axis=1) and fn.coord_transform
+# return no columns: a reshape restores them.
 
 
 def clip_boxes(boxes: DataNode) -> DataNode:
@@ -219,7 +219,7 @@ def clip_sized_boxes(boxes: DataNode, axes: int = 2) -> DataNode:
 
 
 def joined(first: Any, second: Any) -> DataNode:
-    """Rows of four numbers, of two rows of two."""
+    """Concatenate rows of two numbers to rows of four."""
     return fn.reshape(fn.stack(first, second, axis=1), shape=[-1, 4])
 
 
@@ -247,7 +247,7 @@ def ltrb_to_cxcywh(boxes: DataNode) -> DataNode:
     return joined((low + high) / 2, high - low)
 
 
-# Boxes that are moved.
+# Transformed boxes.
 
 
 def corners_of(boxes: DataNode) -> DataNode:
@@ -258,48 +258,48 @@ def corners_of(boxes: DataNode) -> DataNode:
 
 
 def boxes_around(corners: DataNode) -> DataNode:
-    """The upright boxes around corners."""
+    """The bounding boxes of corners."""
     low, high = fn.reductions.min(corners, axes=1), fn.reductions.max(corners, axes=1)
     return joined(low, high)
 
 
 def boxes_after_affine(boxes: DataNode, matrix: DataNode) -> DataNode:
-    """The upright boxes around what an affine map makes of boxes."""
+    """The bounding boxes of boxes after an affine map."""
     return boxes_around(corners_after_affine(corners_of(boxes), matrix))
 
 
 def corners_after_affine(corners: DataNode, matrix: DataNode) -> DataNode:
-    """What an affine map makes of corners."""
+    """Apply an affine map to corners."""
     return fn.reshape(fn.coord_transform(corners, MT=matrix), shape=[-1, 4, 2])
 
 
 def points_after_perspective(points: DataNode, matrix: DataNode) -> DataNode:
-    """What a perspective (3, 3) makes of points (N, 2)."""
+    """Apply a perspective (3, 3) to points (N, 2)."""
     moved = fn.coord_transform(points, M=matrix[:, 0:2], T=matrix[:, 2])
     moved = fn.reshape(moved, shape=[-1, 3])
     return moved[:, 0:2] / moved[:, 2:3]
 
 
 def corners_after_perspective(corners: DataNode, matrix: DataNode) -> DataNode:
-    """What a perspective (3, 3) makes of corners."""
+    """Apply a perspective (3, 3) to corners."""
     points = fn.reshape(corners, shape=[-1, 2])
     return fn.reshape(points_after_perspective(points, matrix), shape=[-1, 4, 2])
 
 
 def clipped_to(boxes: DataNode, size: DataNode) -> DataNode:
-    """The part of boxes that is in an image of a size."""
+    """Clip boxes to an image of a size."""
     return math.min(math.max(boxes, 0.0), fn.cat(size, size))
 
 
 def clipped_corners(corners: DataNode, size: DataNode) -> DataNode:
-    """The corners of what is in the image of boxes that are partly outside of it."""
+    """The corners of boxes, clipped to the image if they are partly outside."""
     boxes = boxes_around(corners)
     inside = clipped_to(boxes, size)
     return replaced_corners(corners, boxes, inside)
 
 
 def replaced_corners(corners: DataNode, boxes: DataNode, others: DataNode) -> DataNode:
-    """Corners; where other boxes differ from the boxes around them, those of these."""
+    """Corners, replaced by those of ``others`` where these differ from ``boxes``."""
     same = fn.reductions.min(1.0 * (boxes == others), axes=1, keep_dims=True)
     same = fn.expand_dims(same, axes=2)
     return same * corners + (1.0 - same) * corners_of(others)
@@ -317,15 +317,15 @@ def visible_boxes(
     labels: Any = None,
     visible: float = 0.25,
 ) -> Any:
-    """Boxes clipped to the image, and their labels, without those that are hardly seen.
+    """Boxes clipped to the image, and their labels, without boxes that are hardly visible.
 
-    A box is left out if a smaller share than ``visible`` of it is in the image.
+    A box is dropped if less than the fraction ``visible`` of it is in the image.
     """
     inside = clipped_to(boxes, size)
     seen = areas_of(inside)
     kept = 1.0 * ((seen >= visible * areas_of(boxes)) & (seen > 0.0))
-    # random_bbox_crop drops boxes whose centre is outside, and their labels. Its window
-    # is the whole image here. The last box is the image: one has to be inside.
+    # random_bbox_crop drops boxes whose centre is outside, and their labels. Its window is the
+    # whole image here. The last entry is the full-image box, because at least one has to be inside.
     sides = fn.cat(size, size)
     inside = kept * (inside / sides) + (1.0 - kept)
     given = [fn.cat(inside, types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4]))]
@@ -346,7 +346,7 @@ def visible_boxes(
     return boxes if labels is None else (boxes, found[3][:-1])
 
 
-# Which boxes are left.
+# Indices of remaining boxes.
 
 
 def box_numbers(boxes: DataNode) -> DataNode:
@@ -355,9 +355,9 @@ def box_numbers(boxes: DataNode) -> DataNode:
 
 
 def renumbered_polygons(polygons: DataNode, places: DataNode) -> DataNode:
-    """Rows (box, first vertex, end) with the numbers of the boxes that are left.
+    """Rows (box, first vertex, end) renumbered by the remaining boxes.
 
-    ``places`` are the numbers that these had before. Rows of other boxes get -1.
+    ``places`` are the original indices of these. Rows of other boxes get -1.
     """
     left = fn.cat(types.Constant([-1], shape=[1]), places)
     left = fn.expand_dims(left, axes=0)
@@ -368,14 +368,14 @@ def renumbered_polygons(polygons: DataNode, places: DataNode) -> DataNode:
     return others + (number - 1) * types.Constant([1, 0, 0], shape=[1, 3])
 
 
-# Images that are mixed.
+# Mixed images.
 
 
 def around_window(corners: DataNode, low: Any, high: Any, visible: float = 0.25) -> DataNode:
-    """The corners of what is seen of boxes of which a window covers a part.
+    """The corners of the visible part of boxes that a window partly covers.
 
-    A box that the window covers from side to side gets shorter, others stay as they
-    are. A box gets no area if a smaller share than ``visible`` of it is seen.
+    A box that the window covers from side to side is shortened, others are unchanged. A box gets no
+    area if less than the fraction ``visible`` of it is visible.
     """
     boxes = boxes_around(corners)
     start, end, area = boxes[:, 0:2], boxes[:, 2:4], areas_of(boxes)
@@ -392,7 +392,7 @@ def around_window(corners: DataNode, low: Any, high: Any, visible: float = 0.25)
 
 
 def inside_window(corners: DataNode, low: Any, high: Any, visible: float = 0.25) -> DataNode:
-    """The corners of the part of boxes in a window; no area as in around_window."""
+    """The corners of the part of boxes inside a window; no area as in around_window."""
     boxes = boxes_around(corners)
     area = areas_of(boxes)
     start = math.min(math.max(boxes[:, 0:2], low), high)
@@ -409,7 +409,7 @@ def mixed_corners(
     size: DataNode,
     visible: float = 0.25,
 ) -> DataNode:
-    """The corners of both images' boxes: in a window (start, extent) the other's."""
+    """The corners of both images' boxes: inside a window (start, extent) those of the other."""
     start, extent = window
     low = fn.stack(start[1], start[0]) * size
     high = low + fn.stack(extent[1], extent[0]) * size
@@ -419,12 +419,12 @@ def mixed_corners(
 
 
 def with_others(values: DataNode, order: DataNode) -> DataNode:
-    """The values of each image, and behind them those of the image it is mixed with."""
+    """The values of each image, followed by those of the image it is mixed with."""
     return fn.cat(values, fn.permute_batch(values, indices=order))
 
 
 def mixed_labels(labels: DataNode, order: DataNode, share: Any) -> DataNode:
-    """Classes as shares, ``share`` of them the image's own."""
+    """Classes as weights, with weight ``share`` for the image's own."""
     return labels * share + fn.permute_batch(labels, indices=order) * (1.0 - share)
 
 
@@ -432,13 +432,13 @@ def mixed_labels(labels: DataNode, order: DataNode, share: Any) -> DataNode:
 
 
 def points_inside(points: DataNode, size: DataNode | float) -> DataNode:
-    """Which points (N, 2) are in an image of a size."""
+    """Which points (N, 2) are inside an image of a size."""
     inside = fn.cast((points >= 0.0) & (points <= size), dtype=types.INT32)
     return fn.reductions.min(inside, axes=1) > 0
 
 
 def mixed_masks(masks: DataNode, order: DataNode, start: Any, extent: Any) -> DataNode:
-    """Masks with a window (start, extent) of the image that each is mixed with."""
+    """Masks with a window (start, extent) from the image that each is mixed with."""
     other = fn.permute_batch(masks, indices=order)
     window = {"anchor": start, "shape": extent, "normalized": True, "axis_names": "HW"}
     around = fn.erase(other, fill_value=0, **window)

@@ -1,9 +1,9 @@
-"""Masks that follow an image, in emitted source: the calls of the image, to the nearest pixel.
+"""Masks that follow an image, in emitted source: the image's calls with nearest neighbour.
 
-Where the image is read between its pixels more than once, rounding each time would add up: the maps
-of all operators become one, by which the mask goes once. What an operator cut off on the way, and
-a later one would bring back, counts as outside: a picture of ones goes with the image from the
-first cut on.
+If the image is interpolated more than once, repeated rounding would add up: the maps of all
+operators are combined, and the mask is transformed once. A region that one operator crops and a
+later one would reveal counts as outside: an image of ones is transformed with the image from the
+first crop on.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ _AS: dict[str, str] = {
     "INT64": "FLOAT",
     "FLOAT16": "FLOAT",
 }
-"""What masks become where DALI's geometric operators do not take their element type: exact for
-numbers up to 2^24, as large as those of panoptic segments are."""
+"""Element type for masks that DALI's geometric operators do not support: exact up to 2^24, the
+range of panoptic ids."""
 _EXACT = 2**24
-"""Up to here FLOAT holds all whole numbers."""
+"""FLOAT represents all integers up to this."""
 _LARGEST = {
     **{"BOOL": 1, "INT8": 127, "UINT8": 255, "INT16": 32767, "UINT16": 65535, "FLOAT16": 2048},
     **dict.fromkeys(("UINT32", "INT32", "INT64", "FLOAT"), _EXACT),
 }
-"""The largest number that a mask holds exactly; 255 where its element type is not known."""
+"""Largest number that a mask type represents exactly; 255 if the type is unknown."""
 _FILLS = {"fill_value", "fill_values"}
-"""Arguments that say what is outside an image."""
+"""Arguments for values outside an image."""
 _OF_BYTES = "paste"
-"""The operator that takes bytes only: of other masks, those of each number as four channels."""
+"""The operator that supports bytes only: other masks use the four bytes of a number as channels."""
 
 
 class MaskWriter(FollowerWriter):
-    """Masks, or the map by which they go in the end."""
+    """Writes masks, or the combined map that is applied at the end."""
 
     def follow(self) -> None:
-        """One warp, or call by call."""
+        """One warp, or one call per operator."""
         if self.carries_map or self.path.in_one_warp:
             self._warped()
         else:
             self.carried()
 
     def carried(self) -> None:
-        """Call by call; or only the map, and the picture of what is not cut off."""
+        """One call per operator; or the map, and the image of the uncropped region."""
         if self.node.op != "carry_map":
             output = "masks" if self.node.op == "follow_masks" else "moved"
             fed = "moved" if "moved" in self.node.inputs else "masks"
@@ -73,7 +73,7 @@ class MaskWriter(FollowerWriter):
         map_ = self.variable("map", "map")
         self._compose(map_)
         if sum(bool(step.rule.map) for step in self.path.steps) == 1 and not self.carries_map:
-            # A branch that combines matrices gives them this layout, and all branches need one.
+            # A branch that combines matrices gives them this layout, and all branches must agree.
             self.call(map_, "fn.reshape", map_, 'layout="**"')
         if self.node.args.get("cuts"):
             seen = self.variable("seen", "seen")
@@ -105,7 +105,7 @@ class MaskWriter(FollowerWriter):
         self.add(self.given("masks"), mask)
 
     def _compose(self, target: str = "") -> str:
-        """The variable of the map from where the mask lies to where the image is now."""
+        """The variable of the map from the mask to the current image."""
         before = self.fed("map") if self.carries_map else ""
         steps = [step for step in self.path.steps if step.rule.map]
         if before or steps:
@@ -115,7 +115,7 @@ class MaskWriter(FollowerWriter):
         return target
 
     def _show_uncut(self, seen: str) -> None:
-        """A picture of ones that goes with the image from the first cut on."""
+        """An image of ones, transformed with the image from the first crop on."""
         steps = self.path.steps
         if "seen" in self.node.inputs:
             self.add(seen, self.fed("seen"))
@@ -128,25 +128,25 @@ class MaskWriter(FollowerWriter):
 
     @property
     def interpolation(self) -> str:
-        """How what lies between pixels is found."""
+        """The interpolation type."""
         linear = self.node.args.get("interpolation") == "linear"
         return "INTERP_LINEAR" if linear else "INTERP_NN"
 
     @property
     def carries_map(self) -> bool:
-        """Whether a map of the image before is fed."""
+        """Whether the map of an earlier image is an input."""
         return "map" in self.node.inputs
 
     @property
     def _fill(self) -> int:
-        """The number of pixels that show no part of the image that was read."""
+        """The mask value of pixels outside the original image."""
         fill = self.node.args.get("fill", 0)
         return fill if isinstance(fill, int) else 0
 
     def _take(self, mask: str, fed: str) -> str | None:
-        """Put the mask into its variable, of an element type that operators take.
+        """Assign the mask to its variable, with an element type that operators support.
 
-        Returns the type that it had.
+        Returns its original type.
         """
         flow = self.flows.get(self.node.inputs[fed])
         dtype = flow.dtype if flow else None
@@ -174,7 +174,7 @@ class MaskWriter(FollowerWriter):
         interpolation: str,
         fill: int,
     ) -> list[str]:
-        """The calls of the image for what is in a variable. Returns their operators."""
+        """Apply the image's calls to a variable. Returns their operators."""
         called: list[str] = []
         for step in steps:
             if step.mix and step.mix.window:
@@ -187,7 +187,7 @@ class MaskWriter(FollowerWriter):
         return called
 
     def _calls(self, step: GeometryStep, interpolation: str, fill: int) -> Iterator[Node]:
-        """The image's call with the arguments of masks, or the calls in its place."""
+        """The image's call with mask arguments, or the calls that replace it."""
         node, catalog = step.node, self.emitter.catalog
         if step.rule.calls is None:
             spec = catalog[node.op]
@@ -214,7 +214,7 @@ class MaskWriter(FollowerWriter):
             yield replace(node, op=each.op, args=args, inputs=inputs, seed=None)
 
     def _call(self, step: GeometryStep, mask: str, call_: Node, dtype: str | None) -> None:
-        """One call of the image's node, with what is in a variable in the image's place."""
+        """One call of the image's node on a variable."""
         emitter = self.emitter
         spec = emitter.catalog[call_.op]
         source = Port(self.node.id, "moving")
@@ -233,7 +233,7 @@ class MaskWriter(FollowerWriter):
         emitter.set_transfers(made.id, moves)
 
     def _as_bytes(self, mask: str, made: Node, dtype: str | None) -> None:
-        """A call for the bytes of floats, which moves them without a change."""
+        """A call on the bytes of floats, which moves them unchanged."""
         before = self.name("before") if dtype is None else ""
         if before:
             self.add(before, mask)

@@ -1,6 +1,6 @@
-"""What programs say of a bad file: functions that name it, for programs with a list of good files.
+"""Functions with which programs with a list of good files name a bad file.
 
-All others have a comment where DALI reads the file: DALI's error quotes that line of the program.
+Other programs have a comment where DALI reads the file, because DALI's error quotes that line.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ def naming_bad_files(listed: str) -> Any:
 SOURCE = f"{inspect.getsource(bad_file)}\n\n{inspect.getsource(naming_bad_files)}"
 """Source of both, for programs."""
 IMPORTS = ("import os", "import shlex", "from typing import Any")
-"""What they need besides DALI."""
+"""Their imports, besides DALI's."""
 NAMES = (bad_file.__name__, naming_bad_files.__name__)
 HINT = "bad file? `workbench check DATA`"
-"""Comment at the calls that end a program at a bad file, mostly without its name."""
+"""Comment at calls that end a program at a bad file, usually without naming it."""
 
 
 def reads_image_files(op: str) -> bool:
-    """Whether an operator fails at a file that is no image."""
+    """Whether an operator fails on a file that is not an image."""
     return op.startswith(("decoders.image", "peek_image_shape"))

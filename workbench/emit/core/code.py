@@ -1,4 +1,4 @@
-"""Emitted code, and which node each of its lines belongs to."""
+"""Emitted code with a mapping from lines to nodes."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from textwrap import dedent
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Python source, and for each node the lines (from 1) that make it."""
+    """Python source, and the lines (from 1) of each node."""
 
     text: str
     lines: Mapping[str, range]
 
     def node_at(self, line: int) -> str | None:
-        """Id of the node that a line makes, or None; of nodes inside each other the innermost."""
+        """Id of the node of a line, or None; for nested nodes the innermost."""
         found = [(len(lines), node) for node, lines in self.lines.items() if line in lines]
         return min(found)[1] if found else None
 
     def excerpt(self, nodes: Iterable[str]) -> str:
-        """The lines that make some nodes, without the indentation they share; may be empty."""
+        """The lines of some nodes without their common indentation; may be empty."""
         wanted = sorted({line for node in nodes for line in self.lines.get(node, ())})
         text = self.text.split("\n")
         return dedent("".join(f"{text[line - 1]}\n" for line in wanted))
@@ -28,7 +28,7 @@ class Code:
 
 @dataclass(slots=True)
 class Lines:
-    """Lines on their way into a source, and for each node which of them (from 0) make it."""
+    """Lines to be added to a source, and the line numbers (from 0) of each node."""
 
     text: list[str] = field(default_factory=list)
     nodes: dict[str, range] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Lines:
         return cls(text, {node: range(len(text))})
 
     def add(self, other: Lines) -> None:
-        """Put others at the end."""
+        """Append other lines."""
         start = len(self.text)
         self.text += other.text
         self.nodes |= {
@@ -47,5 +47,5 @@ class Lines:
         }
 
     def shifted(self, by: int) -> dict[str, range]:
-        """The lines of each node where ``by`` lines stand before."""
+        """The lines of each node after ``by`` preceding lines."""
         return {node: range(at.start + by, at.stop + by) for node, at in self.nodes.items()}

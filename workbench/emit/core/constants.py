@@ -1,4 +1,4 @@
-"""Values that stand above the pipeline, under names by which the calls in it say them."""
+"""Named constants above the pipeline."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from workbench.graph.model import Node
 _SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "PIPELINES", "DEVICE", "SEED", "IMAGES"}
 """Constants that every script has."""
 _SIDES, _SIZES = ("shape", "size", "crop"), ("CROP", "SIZE")
-"""Arguments that are the sides of an image, and constants that are."""
+"""Arguments with image sizes, and constants for them."""
 
 
 class Constants:
-    """``sources`` has them: name -> source. ``known`` are there already."""
+    """``sources`` maps names to source text. ``known`` constants exist already."""
 
     def __init__(self, known: Mapping[str, str]) -> None:
         self.sources: dict[str, str] = dict(known)
         self._names: dict[tuple[str, str], str] = {}
 
     def name_of(self, node: Node, argument: str) -> str | None:
-        """The constant that an argument of a node is, if it is one."""
+        """The constant for an argument of a node, if there is one."""
         return self._names.get((node.id, argument))
 
     def add_values(
@@ -33,9 +33,9 @@ class Constants:
         value_text: Callable[[Value, ArgSpec], str],
         is_one: Callable[[str, ArgSpec], bool],
     ) -> None:
-        """Name the lists for which ``is_one``, as ``value_text`` writes them.
+        """Name the lists for which ``is_one``, as written by ``value_text``.
 
-        What is padded or cut to a size that has a name goes by that name too.
+        Arguments with the same size share its name.
         """
         lists = [
             (node, name, arg, value_text(value, arg))
@@ -54,7 +54,7 @@ class Constants:
                     self._names.setdefault((node.id, name), known)
 
     def add_policies(self, nodes: Iterable[Node]) -> None:
-        """Name policies of one's own, equal ones once."""
+        """Name custom policies, equal ones once."""
         known: dict[str, str] = {}
         for node in filter(policies.has_policy, nodes):
             sources = policies.policy_augmentations(node)
@@ -69,7 +69,7 @@ class Constants:
             self._names[node.id, "policy"] = known[unnamed]
 
     def _add(self, node: Node, name: str, text: str) -> str:
-        """The name under which a constant of a node stands: this one, where it is free."""
+        """The name for a constant of a node: ``name``, if it is free."""
         if self.sources.get(name, text) != text:
             name = f"{node.id}_{name}".upper()
         while name in _SETTINGS or self.sources.get(name, text) != text:
@@ -79,5 +79,5 @@ class Constants:
 
 
 def is_named(text: str, arg: ArgSpec) -> bool:
-    """Whether a list is a constant of its own: one that the catalogue names, or a long one."""
+    """Whether a list becomes a constant: named by the catalogue, or long."""
     return arg.constant is not None or len(text) >= LINE // 2

@@ -1,8 +1,8 @@
-"""``shuffle_after_epoch``: its seed, and its order in pipelines with and without checkpointing.
+"""Seed and order of ``shuffle_after_epoch`` in pipelines with and without checkpointing.
 
 DALI 2.4 shuffles with a fixed seed unless ``shuffle_after_epoch_seed`` is given, and from the
-second epoch on the order differs between pipelines with and without ``enable_checkpointing``.
-Every program therefore passes a seed, and enables checkpointing also where it does not resume.
+second epoch on the order differs between pipelines with and without ``enable_checkpointing``. Every
+program therefore passes a seed, and enables checkpointing even if it does not resume.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from workbench.graph.model import Node
 SHUFFLE = "shuffle_after_epoch"
 EPOCH_SEED = "shuffle_after_epoch_seed"
 DEFAULT_EPOCH_SEED = 524_287
-"""DALI's own, where a pipeline does not give one."""
+"""DALI's default."""
 NO_CHECKPOINT = {"clahe"}
-"""Of the operators that pipelines of images are made of, those that DALI 2.4 cannot checkpoint."""
+"""Image operators that DALI 2.4 cannot checkpoint."""
 
 
 def shuffles_after_epoch(nodes: Iterable[Node]) -> bool:
@@ -27,12 +27,12 @@ def shuffles_after_epoch(nodes: Iterable[Node]) -> bool:
 
 
 def needs_epoch_seed(node: Node, spec: OpSpec) -> bool:
-    """Whether a reader shuffles after each epoch and has no seed of its own for that."""
+    """Whether a reader shuffles after each epoch without an explicit seed for it."""
     return bool(node.args.get(SHUFFLE)) and EPOCH_SEED in spec.args and EPOCH_SEED not in node.args
 
 
 def require_checkpointing(nodes: Iterable[Node], target: str = "") -> None:
-    """Raise GraphExportError where the order of the preview needs checkpoints that are missing.
+    """Raise GraphExportError if the preview's order requires checkpoints that are unavailable.
 
     ``target`` has no checkpoints at all; without it the operators are checked.
     """

@@ -1,6 +1,6 @@
-"""Arithmetic of a graph as Python's own operators.
+"""Arithmetic of a graph as Python operators.
 
-What only decides is written where it decides, in no variable: ``if images.shape()[0] > 500:``.
+Conditions are written inline, without a variable: ``if images.shape()[0] > 500:``.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from workbench.graph.model.node_order import running_order
 from workbench.graph.types.devices import device_of
 
 _CHAINED = frozenset({"math.bitor", "math.bitand"})
-"""Operators of which several in a row need no brackets."""
+"""Operators that can be chained without parentheses."""
 _COMPARES = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2}
-"""How tightly Python binds arithmetic, all of which it binds tighter than comparisons."""
+"""Precedence of Python arithmetic, all of which is above comparisons."""
 _MOST_NESTED = 4
-"""Nodes in one expression; what decides in a block may have more."""
+"""Maximum nodes per expression; conditions of blocks may have more."""
 
 
 def written_in_place(
@@ -33,12 +33,12 @@ def written_in_place(
     devices: Mapping[str, Device],
     named: Collection[Port] = (),
 ) -> Mapping[str, str]:
-    """Nodes that are written inside the text of another one, and the id of that one.
+    """Nodes that are written inside the expression of another one, and the id of that one.
 
-    It is an ``if`` whose condition they are; or, of nodes that the user has not named, other
-    arithmetic or a call with them as an argument. Nothing else reads them, and they are on the
-    CPU, at any depth of blocks; ``devices`` are those of mixed decoding, with which every script
-    must run. ``named`` are ports that need a variable.
+    That is an ``if`` whose condition they are; or, for nodes with default ids, other arithmetic or
+    a call with them as an argument. Nothing else reads them, and they are on the CPU, at any depth
+    of blocks; ``devices`` are those of mixed decoding, with which every script must run. ``named``
+    are ports that need a variable.
     """
     readers = Counter([*body.outputs.values(), *(edge.source for edge in edges_of(body.nodes))])
     ordered, _ = running_order(body.nodes)
@@ -66,7 +66,7 @@ def written_in_place(
 
 
 def _is_arithmetic(node: Node, catalog: Catalog, devices: Mapping[str, Device]) -> bool:
-    """Whether a node is written as an expression of what is on the CPU."""
+    """Whether a node is written as an expression of CPU values."""
     if node.device is not None or not catalog[node.op].expression:
         return False
     ports = [p for p in node.inputs.values() if node.op != "shape"]
@@ -75,12 +75,12 @@ def _is_arithmetic(node: Node, catalog: Catalog, devices: Mapping[str, Device]) 
 
 
 def _is_unnamed(node: Node) -> bool:
-    """Whether the id of a node is the one that it got when it was added."""
+    """Whether a node has its default id."""
     return re.sub(r"_\d+$", "", node.id) == usual_id(node.op)
 
 
 def _places(node: Node, catalog: Catalog) -> list[Port]:
-    """The ports that a node reads where its line can have an expression."""
+    """The ports that a node reads where its line can contain an expression."""
     spec = catalog[node.op]
     if spec.expression:
         return list(node.inputs.values())
@@ -90,7 +90,7 @@ def _places(node: Node, catalog: Catalog) -> list[Port]:
 
 
 def bracketed(spec: OpSpec, operands: Sequence[tuple[str, OpSpec | None]]) -> list[str]:
-    """The operands of an expression, each with the operator that it is itself written with."""
+    """The operands of an expression, with parentheses where needed."""
     head, bracket, _ = spec.expression.partition("(")
     called = bool(bracket) and "{" not in head
     return [
@@ -100,7 +100,7 @@ def bracketed(spec: OpSpec, operands: Sequence[tuple[str, OpSpec | None]]) -> li
 
 
 def _stands_alone(spec: OpSpec, inner: OpSpec, place: int) -> bool:
-    """Whether an operand needs no brackets."""
+    """Whether an operand needs no parentheses."""
     if inner.expression.endswith((")", "]")):
         return True
     outer, own = _sign(spec), _sign(inner)
@@ -117,7 +117,7 @@ def _sign(spec: OpSpec) -> str:
 
 
 def condition_lines(head: str, text: str, comment: str, indent: str) -> list[str]:
-    """``if text:``, on several lines where it is long."""
+    """``if text:``, split into several lines if it is long."""
     line = f"{indent}{head} {text}:{comment}"
     parts = text.split(" | ")
     if len(line) <= LINE or len(parts) == 1 or not _balanced(parts):
@@ -136,9 +136,10 @@ def _balanced(parts: Collection[str]) -> bool:
 
 
 def expression_parts(expression: str, operands: Sequence[str]) -> list[str]:
-    """The text with its operands, cut where a line may break.
+    """The text with its operands, split where a line may break.
 
-    A call gives its head ``f(``, its arguments and ``)``; an operator stands with what follows it.
+    A call is split into ``f(``, its arguments and ``)``; an operator is joined with its right
+    operand.
     """
     head, bracket, inside = expression.partition("(")
     if bracket and "{" not in head and {*inside.removesuffix(")").split(", ")} == {"{}"}:
@@ -161,7 +162,7 @@ def constant_type(node: Node, spec: OpSpec) -> str:
 
 
 def number_of(value: Value, dtype: str) -> bool | int | float:
-    """A constant as Python has it. Raises GraphError for what is no number."""
+    """A constant as a Python number. Raises GraphError for other values."""
     if not isinstance(value, bool | int | float):
         raise GraphError(f"{value!r} is no number.")
     if dtype == "BOOL":
@@ -170,11 +171,11 @@ def number_of(value: Value, dtype: str) -> bool | int | float:
 
 
 _PLAIN = ("BOOL", "INT32", "FLOAT")
-"""Element types that DALI gives Python's own numbers."""
+"""Element types that DALI infers from Python numbers."""
 
 
 def plain_constant(value: Value, dtype: str) -> str | None:
-    """The source of a constant whose type DALI tells from Python's, or None for the others."""
+    """The source of a constant whose type DALI infers from Python, or None."""
     if dtype not in _PLAIN:
         return None
     number = number_of(value, dtype)

@@ -1,10 +1,9 @@
 """Variable names for the outputs of nodes, as a person would choose them.
 
-A chain that ends in the graph's output ``images`` is called ``images`` all along, as in DALI's own
-examples. Where a value is still needed later it keeps its name, and the next one gets its own. A
-node whose id says more than its operator and its output do, as of one that the user has named, is
-called by its id: ``my_crop = fn.crop(images)``. Of two views of an image that are joined later
-neither is called as the image is.
+A chain that ends in the graph's output ``images`` is called ``images`` throughout, as in DALI's own
+examples. A value that is needed later keeps its name, and the next one gets its own. A node with an
+informative id, such as one named by the user, uses it: ``my_crop = fn.crop(images)``. Two views of
+an image that are combined later have names different from the image's.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ RESERVED = frozenset(dir(builtins)) | {
     *("Any", "DataNode", "Pipeline", "pipeline_def", "build_pipeline"),
     *("l", "O", "I"),
 }
-"""Names that a script or a stage uses otherwise, or that would hide one of Python's own; and those
-that are read as numbers (E741 of pycodestyle)."""
+"""Names that a script or a stage uses itself, Python's built-ins, and names that resemble numbers
+(E741 of pycodestyle)."""
 
 
 IMAGES = "images"
@@ -43,10 +42,10 @@ _NUMBERED = re.compile(r"(?<=[a-zA-Z])_\d+$")
 
 @dataclass(frozen=True, slots=True)
 class ViewCall(Node):
-    """The call of a function in the place of the chain that it is written for.
+    """The call of a function in place of its chain.
 
-    Its id is that of the last node; ``gives`` is what this gives; ``seed`` is the first of the
-    chain, or None where that draws nothing.
+    Its id is that of the last node; ``gives`` is its output; ``seed`` is the first of the chain, or
+    None without random nodes.
     """
 
     function: str = ""
@@ -60,7 +59,7 @@ _OF_ANOTHER_MEANING = {
 
 
 def _changes_meaning(op: str) -> bool:
-    """Whether what comes out is not what went in, changed: the mask before its ``not``, a mean."""
+    """Whether the output means something else than the input: a mask and its ``not``, a mean."""
     return op in _OF_ANOTHER_MEANING or op.startswith("reductions.")
 
 
@@ -72,12 +71,11 @@ def name_outputs(
     in_place: Mapping[str, str] | None = None,
     reads: Mapping[str, Collection[Port]] | None = None,
 ) -> dict[Port, str]:
-    """A variable for every output of the nodes, which stand in running order, and of those inside.
+    """A variable for every output of the nodes, in topological order, including nested ones.
 
-    What a body takes in has the name that it has outside. ``taken`` are names that the source uses
-    otherwise, besides ``RESERVED``; nodes that are written ``in_place`` of a block's condition get
-    none, and what they read is needed until there. ``reads`` are the ports whose variables a node
-    reads, where it depends on more.
+    Inputs of a body keep their outer names. ``taken`` are additional reserved names; nodes that are
+    written ``in_place`` of a block's condition get none, and their inputs are needed until there.
+    ``reads`` are the ports whose variables a node reads, if it depends on more.
     """
     namer = _Namer(catalog, RESERVED.union(taken), in_place or {}, reads or {})
     namer.name_body(ordered, graph.outputs, {name: name for name in graph.outputs}, {}, frozenset())
@@ -93,9 +91,9 @@ def name_chain(
     in_place: Mapping[str, str],
     reads: Mapping[str, Collection[Port]],
 ) -> dict[Port, str]:
-    """Variables of a function that gets images and returns what became of them.
+    """Variables of a function that transforms images.
 
-    Nodes are called by their ids without a number, as is the same for each view.
+    Nodes are named by their ids without a number, so that views share the code.
     """
     namer = _Namer(catalog, RESERVED.union(taken), in_place, reads, numbered=False)
     namer.names[start] = IMAGES
@@ -104,9 +102,9 @@ def name_chain(
 
 
 def unique_names(nodes: Sequence[Node], catalog: Catalog) -> dict[Port, str]:
-    """Every output of nodes, and of those inside them, under a variable of its own.
+    """Unique variables for every output of nodes and nested nodes.
 
-    Those that own others stand before these.
+    Blocks precede the nodes inside them.
     """
     names: dict[Port, str] = {}
     for node in nodes:
@@ -144,8 +142,8 @@ class _Namer:
     ) -> None:
         """Name the nodes of one body.
 
-        ``wanted`` are the variables that its outputs are to end in, ``held`` the ports that
-        variables stand for at its beginning, ``blocked`` the variables that are needed behind it.
+        ``wanted`` are the variables of its outputs, ``held`` the ports in variables at its
+        beginning, ``blocked`` the variables that are needed after it.
         """
         last_use = _last_uses(ordered, outputs, self.in_place, self.reads)
         reached = _reached_outputs(self.catalog, ordered, outputs)
@@ -164,7 +162,7 @@ class _Namer:
                 return live or name in self.taken or name in blocked or name in own
 
             def another_view(name: str, port: Port, line: int = line) -> bool:
-                """Whether a view of what has the name so far is still to be joined with this."""
+                """Whether a view of the value with this name is later combined with this one."""
                 return any(
                     held.get(name) in of
                     and last_use.get(view, -1) > line
@@ -179,13 +177,13 @@ class _Namer:
                         name += "_"
                     self.names[drawn] = name
                     held[name] = drawn
-                    last_use[drawn] = line + 1  # not to be overwritten in the bodies
+                    last_use[drawn] = line + 1  # must not be overwritten in the bodies
             given = outputs_of(node, spec)
             if isinstance(node, ViewCall):
                 given = (PortSpec(node.gives, "image"),)
             for output in given:
                 port = Port(node.id, output.name)
-                if port in self.names:  # written before the block in which it stands
+                if port in self.names:  # written before its block
                     continue
                 ends = {wanted[end] for end in reached.get(port, ())}
                 name = self._usual(node, output, len(given), ends, port in last_use)
@@ -216,16 +214,16 @@ class _Namer:
             name = next(iter(ends))
         else:
             name = own_id if count == 1 else f"{own_id}_{output.name}"
-            if isinstance(node, Source):  # which says what it gives
+            if isinstance(node, Source):  # which describes its output
                 name = output.name
             if not _changes_meaning(node.op):
                 name = _KIND_NAMES.get(output.kind, name)
-        return name if used else f"_{name}"  # as linters like what is unpacked and not used
+        return name if used else f"_{name}"  # as linters expect for unused unpacked values
 
     def _is_named(self, node: Node, ends: Collection[str]) -> bool:
-        """Whether its id has a word that neither the operator nor one of the ends has.
+        """Whether its id has a word beyond its operator and the outputs.
 
-        Not of a block, whose name is a title, and not where the name is that of something else.
+        False for blocks, whose name is a title, and if the name belongs to something else.
         """
         if (
             node.bodies
@@ -259,14 +257,14 @@ class _Namer:
 def hoisted_generators(node: Node, catalog: Catalog) -> list[Node]:
     """The generators inside a block that are written before it.
 
-    Those that nothing feeds: they draw for the whole batch wherever they stand, and before the
-    block they are plain to see.
+    Generators without inputs run for the whole batch anyway, and are easier to see before the
+    block.
     """
     return [generator for generator, _ in hoisted_with_turns(node, catalog)]
 
 
 def hoisted_with_turns(node: Node, catalog: Catalog) -> list[tuple[Node, tuple[int, ...]]]:
-    """The same, each with how often the blocks around it repeat it, the outermost first."""
+    """The same, each with the repetitions of the blocks around it, outermost first."""
     repetitions = kind_of(node).repetitions(node)
     turns = () if repetitions is None else (repetitions,)
     found = []
@@ -281,7 +279,7 @@ def hoisted_with_turns(node: Node, catalog: Catalog) -> list[tuple[Node, tuple[i
 
 
 def is_batch_generator(node: Node, catalog: Catalog) -> bool:
-    """Whether it is a generator that nothing feeds: such a one draws for the whole batch."""
+    """Whether it is a generator without inputs, which runs for the whole batch."""
     return is_generator(catalog[node.op]) and not node.inputs
 
 
@@ -292,13 +290,13 @@ def _hoisted(node: Node, catalog: Catalog) -> Iterator[Port]:
 
 
 def _read_throughout(node: Node, spec: OpSpec) -> list[Port]:
-    """What feeds a block and is not changed from one of its bodies to the next."""
+    """Sources of a block that are not changed from one of its bodies to the next."""
     given = {output.name for output in outputs_of(node, spec)}
     return [port for name, port in node.inputs.items() if name not in given]
 
 
 def _same_kind(node: Node, spec: OpSpec, output: PortSpec) -> list[Port]:
-    """What feeds a node and is of the kind of one of its outputs."""
+    """Sources of a node with the kind of one of its outputs."""
     kinds = {port.name: port.kind for port in spec.inputs}
     return [port for name, port in node.inputs.items() if kinds.get(name) == output.kind]
 
@@ -321,9 +319,9 @@ def _last_uses(
 def _reached_outputs(
     catalog: Catalog, ordered: Sequence[Node], outputs: Mapping[str, Port]
 ) -> dict[Port, set[str]]:
-    """For each port, the outputs that are made from it through positional inputs.
+    """For each port, the outputs computed from it through positional inputs.
 
-    Only through those of the output's kind: the anchor of a crop does not become images.
+    Only through inputs of the output's kind: the anchor of a crop does not become images.
     """
     reached: dict[Port, set[str]] = {}
     for name, port in outputs.items():
@@ -350,7 +348,7 @@ def _reached_outputs(
 
 
 def _through(catalog: Catalog, scope: str, body: Body) -> Iterator[tuple[str, set[str]]]:
-    """For what a body takes in, the outputs of the body that are made from it."""
+    """For each input of a body, the outputs of the body computed from it."""
     ordered, _ = running_order(body.nodes)
     reached = _reached_outputs(catalog, ordered, body.outputs)
     for taken in body.inputs:

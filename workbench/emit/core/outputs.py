@@ -1,4 +1,4 @@
-"""What a graph gives out and reads, as far as a framework has to know it beforehand."""
+"""Outputs and readers of a graph, as far as frameworks need to know them in advance."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from workbench.graph.types.tensor_type import TensorType
 from workbench.names import listed
 
 _SHARD = {"shard_id": "shard_id", "num_shards": "num_shards", "pad_last_batch": "True"}
-"""Arguments of a reader of one shard. Without padding the shuffle buffer carries samples over from
-one epoch to the next, and an epoch would lose some and double others."""
+"""Arguments of a reader of one shard. Without padding, the shuffle buffer carries samples over to
+the next epoch, so that an epoch would lose some and duplicate others."""
 Outputs = Mapping[str, TensorType]
-"""One sample of each output of a graph, in their order."""
+"""The type of one sample of each output, in order."""
 _FORMATS = {
     "relative": "as shares of the sides",
     "absolute": "in pixels",
@@ -35,7 +35,7 @@ def outputs_of_kind(outputs: Outputs, kind: str) -> list[str]:
 
 
 def class_numbers(outputs: Outputs) -> list[str]:
-    """The labels that are one whole number a sample, as readers give them."""
+    """Labels with one integer per sample, as readers output them."""
     return [
         name
         for name in outputs_of_kind(outputs, "label")
@@ -44,7 +44,7 @@ def class_numbers(outputs: Outputs) -> list[str]:
 
 
 def class_shares(outputs: Outputs) -> list[str]:
-    """The labels that are a share of each class, as mixed images have them."""
+    """Labels with a weight per class, for mixed images."""
     return [
         name
         for name in outputs_of_kind(outputs, "label")
@@ -54,7 +54,7 @@ def class_shares(outputs: Outputs) -> list[str]:
 
 
 def told_outputs(resolved: ResolvedGraph) -> str:
-    """Return the sentences of a docstring about the outputs, and which of them stay on the CPU."""
+    """Docstring sentences about the outputs, and which of them stay on the CPU."""
     graph, described = resolved.graph, dict[str, list[str]]()
     for name, flow in resolved.outputs.items():
         node = graph.node(graph.outputs[name].node)
@@ -77,7 +77,7 @@ def told_outputs(resolved: ResolvedGraph) -> str:
 
 
 def require_images(graph: Graph, outputs: Outputs, target: str) -> list[str]:
-    """The pictures among the outputs. Raises GraphExportError where there are none."""
+    """The image outputs. Raises GraphExportError if there are none."""
     images = outputs_of_kind(outputs, "image")
     if not images:
         given = ", ".join(f"{name} ({flow.kind})" for name, flow in outputs.items())
@@ -89,7 +89,7 @@ def require_images(graph: Graph, outputs: Outputs, target: str) -> list[str]:
 
 
 def require_arrays(graph: Graph, outputs: Outputs, target: str) -> None:
-    """Raise GraphExportError for encoded images: files of different lengths are no array."""
+    """Raise GraphExportError for encoded images, whose lengths differ."""
     for name in outputs_of_kind(outputs, "encoded"):
         port = graph.outputs[name]
         raise GraphExportError(
@@ -100,9 +100,9 @@ def require_arrays(graph: Graph, outputs: Outputs, target: str) -> None:
 
 
 def ragged_outputs(graph: Graph, outputs: Outputs) -> list[str]:
-    """The boxes, points, labels and polygons of which each image has another number.
+    """Boxes, points, labels and polygons whose number differs between images.
 
-    What comes from a pad has the same number throughout a batch.
+    The output of a pad has the same number throughout a batch.
     """
     return [
         name
@@ -118,14 +118,14 @@ def ragged_outputs(graph: Graph, outputs: Outputs) -> list[str]:
 
 
 def _is_list(graph: Graph, name: str, flow: TensorType) -> bool:
-    """Labels, or what else a reader or a follower gives for each box: polygons."""
+    """Whether it has one entry per box, such as labels and polygons."""
     node = graph.node(graph.outputs[name].node)
     read = isinstance(node, Source) or follows(node)
     return flow.kind == "label" or (flow.kind == "number" and read)
 
 
 def require_even(graph: Graph, outputs: Outputs, target: str) -> None:
-    """Raise GraphExportError for boxes, points and labels that are no array of a batch."""
+    """Raise GraphExportError for boxes, points and labels that cannot form an array."""
     for name in ragged_outputs(graph, outputs):
         raise GraphExportError(
             f"{graph.outputs[name]}: {target} makes one array of a batch, and of {name} each image "
@@ -136,7 +136,7 @@ def require_even(graph: Graph, outputs: Outputs, target: str) -> None:
 
 
 def require_one_size(graph: Graph, outputs: Outputs, lists: Sequence[str], target: str) -> None:
-    """Raise GraphExportError for photos as they are read: those of several sizes are no array."""
+    """Raise GraphExportError for unresized photos, whose sizes differ."""
     for name in outputs_of_kind(outputs, "image"):
         flow = outputs[name]
         axes, shape = flow.axes or "", flow.shape or ()
@@ -151,7 +151,7 @@ def require_one_size(graph: Graph, outputs: Outputs, lists: Sequence[str], targe
 
 
 def require_signed(graph: Graph, outputs: Outputs, target: str) -> None:
-    """Raise GraphExportError for types that DALI's iterators for PyTorch and Paddle do not know."""
+    """Raise GraphExportError for types that DALI's iterators for PyTorch and Paddle lack."""
     for name, flow in outputs.items():
         if flow.dtype in ("UINT16", "UINT32", "UINT64"):
             node = graph.outputs[name].node
@@ -162,7 +162,7 @@ def require_signed(graph: Graph, outputs: Outputs, target: str) -> None:
 
 
 def first_reader(nodes: Sequence[Node]) -> Node:
-    """The reader that says how long an epoch is. Raises GraphExportError where there is none."""
+    """The reader that determines the epoch length. Raises GraphExportError if there is none."""
     for node in nodes:
         if isinstance(node, Source):
             return node
@@ -173,7 +173,7 @@ def first_reader(nodes: Sequence[Node]) -> Node:
 
 
 def require_no_blocks(nodes: Sequence[Node], target: str) -> None:
-    """Raise GraphExportError for a target that cannot choose sample by sample what runs."""
+    """Raise GraphExportError for a target without per-sample control flow."""
     for node in nodes:
         if node.bodies or node.op in AUTO_AUGMENT:
             raise GraphExportError(
@@ -183,7 +183,7 @@ def require_no_blocks(nodes: Sequence[Node], target: str) -> None:
 
 
 def require_unsharded(nodes: Sequence[Node], target: str) -> None:
-    """Raise GraphExportError where a reader reads a shard already, not all that there is."""
+    """Raise GraphExportError if a reader already reads only a shard."""
     for node in (node for node in nodes if isinstance(node, Source)):
         shards = node.args.get("num_shards", 1)
         if shards != 1:
@@ -194,7 +194,7 @@ def require_unsharded(nodes: Sequence[Node], target: str) -> None:
 
 
 def require_next_shard(nodes: Sequence[Node], target: str) -> None:
-    """Raise GraphExportError where a reader stays with its shard from epoch to epoch."""
+    """Raise GraphExportError if a reader keeps its shard from epoch to epoch."""
     for node in (node for node in nodes if isinstance(node, Source)):
         if node.args.get("stick_to_shard"):
             raise GraphExportError(
@@ -204,7 +204,7 @@ def require_next_shard(nodes: Sequence[Node], target: str) -> None:
 
 
 def shard_arguments(source: Source) -> Mapping[str, str]:
-    """The arguments of a reader of one shard; one that has a shard already divides that."""
+    """The arguments of a reader of one shard; an existing shard is divided further."""
     own, count = source.args.get("shard_id", 0), source.args.get("num_shards", 1)
     if count == 1:
         return _SHARD

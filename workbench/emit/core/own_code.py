@@ -1,4 +1,4 @@
-"""Functions of the user in emitted source: their text, above the pipeline, and their calls."""
+"""User functions in emitted source: their text, above the pipeline, and their calls."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from workbench.graph.model import Node
 from workbench.graph.user_functions.own_code import is_trusted, source_problem
 
 _FUNCTION_ALONE = ("function", "source", "num_outputs", "output_layouts", "setup_fn")
-"""Arguments of a node that are none of a call of ``numba_function``."""
+"""Arguments of a node that are not passed to ``numba_function``."""
 CALLING = frozenset({*OWN_CODE, PILLOW_DECODER.name})
-"""Operators whose call is that of a function of Python."""
+"""Operators that call a Python function."""
 
 
 def nodes_within(nodes: Iterable[Node]) -> Iterator[Node]:
-    """The nodes and those inside them."""
+    """The nodes, including nested ones."""
     for node in nodes:
         yield node
         for body in node.bodies.values():
@@ -34,12 +34,12 @@ def nodes_within(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def nodes_calling(nodes: Iterable[Node]) -> Iterator[Node]:
-    """The nodes that call a function of the user, among these and those inside them."""
+    """The nodes that call a user function, including nested ones."""
     return _calling(nodes_within(nodes))
 
 
 def function_names(nodes: Iterable[Node]) -> list[str]:
-    """The names that the nodes' functions take: their own, and what is imported for them."""
+    """The names used by the nodes' functions: their own, and their imports."""
     calling = list(_calling(nodes))
     names = [str(node.args.get("function", "")) for node in calling]
     names += [str(node.args["setup_fn"]) for node in calling if "setup_fn" in node.args]
@@ -60,14 +60,14 @@ def plugin_imports(nodes: Iterable[Node]) -> list[str]:
 
 
 def called(node: Node) -> str | None:
-    """What the node's call is called, where that is not the operator's name in ``fn``."""
+    """The called function, if it is not the operator's name in ``fn``."""
     if node.op == PILLOW_DECODER.name:
         return f"fn.{PYTHON_FUNCTION.name}"
     return node.op if node.op in PLUGINS else None
 
 
 def layout_calls(node: Node, names: Sequence[str], indent: str) -> list[str]:
-    """What gives numba's outputs their layouts, which it does not know."""
+    """Statements that set the layouts of numba's outputs, which numba does not support."""
     layouts = node.args.get("output_layouts")
     if node.op != NUMBA_FUNCTION.name or not isinstance(layouts, tuple):
         return []
@@ -90,9 +90,9 @@ def _parts_of(node: Node) -> tuple[list[ast.Import | ast.ImportFrom], str]:
 
 
 def function_sources(nodes: Iterable[Node]) -> str:
-    """The functions that the nodes call, each once and with two empty lines after it.
+    """The functions that the nodes call, each once and followed by two empty lines.
 
-    Raises GraphError for code that is not trusted or that is no function.
+    Raises GraphError for untrusted or invalid code.
     """
     texts: dict[str, None] = {}
     for node in _calling(nodes):
@@ -129,7 +129,7 @@ def own_arguments(node: Node) -> list[str]:
 
 
 def require_no_own_code(nodes: Iterable[Node], why: str) -> None:
-    """Raise GraphExportError where a node calls a function of the user."""
+    """Raise GraphExportError if a node calls a user function."""
     for node in nodes_calling(nodes):
         raise GraphExportError(
             f"{node.id}: it calls the Python function {node.args.get('function')}, and {why}. "
@@ -142,7 +142,7 @@ def _calling(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def _as_function(node: Node) -> Node:
-    """The node, or for the decoder in Python one that says which function it calls."""
+    """The node, or for the decoder in Python one that names its function."""
     if node.op != PILLOW_DECODER.name:
         return node
     args: dict[str, Value] = {"function": FUNCTION, "source": SOURCE, "output_layouts": ("HWC",)}

@@ -1,4 +1,4 @@
-"""Policies of one's own in emitted source: a ``Policy`` above the pipeline, and its call."""
+"""Custom policies in emitted source: a ``Policy`` above the pipeline, and its call."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ _LEARNT = {
     "sharpness": ("(0.1, 1.9)", "False", f"{_MODULE}.sharpness_kernel_shifted"),
     "solarize": ("(0, 256)", "False"),
 }
-"""Arguments of ``augmentation`` by which the learnt policies change what DALI names."""
+"""Arguments of ``augmentation`` by which the learnt policies modify DALI's augmentations."""
 _WARPING = ("translate_x", "translate_y", "shear_x", "shear_y", "rotate")
 _TRANSLATING = {"translate_y": 0, "translate_x": 1}
-"""Augmentations that translate -> the place of their limit among those of height and width."""
+"""Translations -> index of their limit in (height, width)."""
 
 IMPORTS = ("from nvidia.dali.auto_aug.core import Policy",)
 MODULES = (_MODULE,)
-"""What the source of a policy needs of ``nvidia.dali.auto_aug``, besides ``IMPORTS``."""
+"""Modules of ``nvidia.dali.auto_aug`` that a policy needs, besides ``IMPORTS``."""
 NAMES = (_MODULE, "Policy")
-"""Names that the source of a policy takes."""
+"""Names that the source of a policy uses."""
 
 
 def has_policy(node: Node) -> bool:
-    """Whether a node has a policy of one's own."""
+    """Whether a node has a custom policy."""
     return node.op == OWN_POLICY and "policy" in node.args
 
 
 def policy_augmentations(node: Node) -> dict[str, str]:
-    """What a node's policy names: each augmentation -> its source, in order of their use."""
+    """A node's augmentations -> their source, in order of use."""
     used = dict.fromkeys(each.name for sub in operations_of(node.args["policy"]) for each in sub)
     return {name: _augmentation(node, name) for name in used}
 
 
 def is_plain(source: str) -> bool:
-    """Whether an augmentation is one of DALI's as it stands there, which needs no constant."""
+    """Whether an augmentation is an unmodified DALI one, which needs no constant."""
     return not source.endswith(")")
 
 
@@ -71,12 +71,12 @@ def _changed(name: str, *arguments: str) -> str:
 
 
 def takes_shape(node: Node) -> bool:
-    """Whether translations are shares of the images' shape."""
+    """Whether translations are relative to the image size."""
     return "shape" in node.args or "shape" in node.inputs
 
 
 def policy_source(node: Node, names: Mapping[str, str], name: str) -> str:
-    """A node's policy, called so, of augmentations that stand under these names."""
+    """A node's policy with this name, using augmentations with these names."""
     lines = [
         f"{INDENT}name={literal(name)},",
         f"{INDENT}num_magnitude_bins={bins_of(node)},",
@@ -95,7 +95,7 @@ def _operation(operation: Operation, names: Mapping[str, str]) -> str:
 
 
 def is_of_the_call(node: Node, name: str) -> bool:
-    """Whether an argument of a node is one of the call: DALI refuses what no augmentation uses."""
+    """Whether an argument is passed to the call: DALI rejects those that no augmentation uses."""
     if not has_policy(node):
         return True
     used = {each.name for sub in operations_of(node.args["policy"]) for each in sub}
@@ -104,12 +104,12 @@ def is_of_the_call(node: Node, name: str) -> bool:
 
 
 def longest(node: Node) -> int:
-    """Operations of the longest sub-policy of a node."""
+    """Number of operations of the longest sub-policy of a node."""
     return max(map(len, operations_of(node.args["policy"])))
 
 
 def policy_module(node: Node) -> str:
-    """Source of a module that has a node's policy as ``POLICY``."""
+    """Source of a module with a node's policy as ``POLICY``."""
     sources = policy_augmentations(node)
     made = [f"{name}_ = {source}" for name, source in sources.items()]
     policy = policy_source(node, {name: f"{name}_" for name in sources}, node.id)

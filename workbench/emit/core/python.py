@@ -1,4 +1,4 @@
-"""Pieces of Python source: checked names, literals, calls laid out as ruff formats them."""
+"""Python source: checked names, literals, calls formatted like ruff."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ INDENT = "    "
 
 
 def identifier(name: str) -> str:
-    """The name itself, so that no text of a user becomes code.
+    """Check a name, so that user text cannot become code.
 
-    Raises GraphError where it is no Python name.
+    Raises GraphError if it is not a Python name.
     """
     if not all(map(is_name, name.split("."))):
         raise GraphError(f"{name!r} is not a Python name.")
@@ -36,9 +36,9 @@ def literal(value: Value, arg: ArgSpec | None = None) -> str:
 
 
 def written(value: Value, arg: ArgSpec) -> str:
-    """An argument of an operator as a person writes it: ``1 / 255``, ``[0.485 * 255, ...]``.
+    """An operator argument as a person writes it: ``1 / 255``, ``[0.485 * 255, ...]``.
 
-    To DALI, which holds float32, it is the same number.
+    Equal in float32, which DALI stores.
     """
     if isinstance(value, float):
         return fraction(value)
@@ -52,12 +52,12 @@ def written(value: Value, arg: ArgSpec) -> str:
 
 
 _LONG = 6
-"""Characters of a number that its author may have written otherwise."""
+"""Length of a number that may have been written differently."""
 _DENOMINATORS = (3, 6, 7, 9, 11, 12, 255)
 
 
 def fraction(value: float) -> str:
-    """A number, as a fraction where it is one that has no end."""
+    """A number, as a fraction if its decimals do not end."""
     plain = literal(value)
     if len(plain) > _LONG:
         for low in _DENOMINATORS:
@@ -68,7 +68,7 @@ def fraction(value: float) -> str:
 
 
 def _of_bytes(value: Value) -> str:
-    """A share of 255, where that is shorter; else empty."""
+    """A fraction of 255, if that is shorter; else empty."""
     if not isinstance(value, float) or not 1 < value < 255:
         return ""
     share = round(value / 255, 4)
@@ -89,9 +89,9 @@ def _quoted(text: str) -> str:
 def call(
     target: str, function: str, arguments: Sequence[str], indent: str = INDENT, comment: str = ""
 ) -> list[str]:
-    """``target = function(arguments)`` on as few lines as fit, each with its indent.
+    """``target = function(arguments)`` on as few lines as possible, with indent.
 
-    A ``comment`` is at the end of the first line, if it fits there.
+    A ``comment`` is appended to the first line, if it fits there.
     """
     head = f"{indent}{target + ' = ' if target else ''}{function}("
     inner = ", ".join(arguments)
@@ -107,9 +107,9 @@ def call(
 
 
 def assigned(target: str, parts: Sequence[str], indent: str = INDENT) -> list[str]:
-    """``target = expression`` on as few lines as fit; ``parts`` are joined by spaces or lines.
+    """``target = expression`` on as few lines as possible; ``parts`` are joined by spaces.
 
-    Of a call the parts are its head ``f(``, its arguments, and ``)``.
+    The parts of a call are its head ``f(``, its arguments, and ``)``.
     """
     if parts[0].endswith("(") and parts[-1] == ")":
         return call(target, parts[0][:-1], parts[1:-1], indent)
@@ -123,7 +123,7 @@ def assigned(target: str, parts: Sequence[str], indent: str = INDENT) -> list[st
 
 
 def constant(name: str, value: str) -> list[str]:
-    """``NAME = value``; a long list wrapped, for ruff would give each item a line of its own."""
+    """``NAME = value``; a long list is wrapped, as ruff would put each item on its own line."""
     if len(name) + 3 + len(value) <= LINE or not value.startswith("["):
         return [f"{name} = {value}"]
     lines = [INDENT]
@@ -135,7 +135,7 @@ def constant(name: str, value: str) -> list[str]:
 
 
 def _items(text: str) -> list[str]:
-    """The source of each item of a list; text inside of string literals is never split."""
+    """The source of each item of a list; string literals are never split."""
     parsed = ast.parse(text, mode="eval").body
     assert isinstance(parsed, ast.List)
     source = text.encode()
@@ -143,7 +143,7 @@ def _items(text: str) -> list[str]:
 
 
 def signature(function: str, parameters: str, returns: str = "tuple[DataNode, ...]") -> list[str]:
-    """``def function(parameters) -> returns:`` on as few lines as fit."""
+    """``def function(parameters) -> returns:`` on as few lines as possible."""
     line = f"def {function}({parameters}) -> {returns}:"
     if len(line) <= LINE:
         return [line]

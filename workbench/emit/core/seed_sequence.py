@@ -1,7 +1,7 @@
-"""The seeds that DALI gives to operators that have none of their own.
+"""The seeds that DALI assigns to operators without their own.
 
-A pipeline hands them out in turn, to the calls in the order in which it holds them, from a sequence
-that begins at its own seed (``Pipeline::PrepareOpSpec`` of DALI 2.4).
+A pipeline assigns them to its calls in order, from a sequence that starts at its own seed
+(``Pipeline::PrepareOpSpec`` of DALI 2.4).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.ports import positional_ports
 
 COUNT = 1024
-"""DALI makes so many, and begins again after the last (``MAX_SEEDS``)."""
+"""Length of DALI's sequence, after which it repeats (``MAX_SEEDS``)."""
 _WORD = 0xFFFFFFFF
 
 
-@lru_cache(maxsize=16)  # between two edits a graph's are asked for many times
+@lru_cache(maxsize=16)  # cached: queried many times between edits
 def drawn_seeds(seed: int) -> tuple[int, ...]:
-    """The seeds that a pipeline of this seed hands out: 1024 numbers of 32 bits.
+    """The seeds that a pipeline with this seed assigns: 1024 32-bit numbers.
 
-    They are those of C++'s ``std::seed_seq{seed}``: [rand.util.seedseq] of the standard, whose
-    names stand here.
+    Computed like C++'s ``std::seed_seq{seed}``: [rand.util.seedseq] of the standard, with its
+    names.
     """
     n, s, v = COUNT, 1, seed & _WORD
     t = 11  # for n >= 623
@@ -53,20 +53,19 @@ def _mix(word: int) -> int:
 
 
 _MOST = 500
-"""Nodes that are looked through one inside the other."""
+"""Maximum recursion depth."""
 
 
 def pipeline_seed_is_enough(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> bool:
-    """Whether DALI gives the nodes, in running order, the seeds that they have.
+    """Whether DALI would assign the nodes, in topological order, the seeds that they have.
 
-    DALI hands seeds out to the operators that have none, in the order in which it holds them: depth
-    first from the outputs. So they are those of a graph that came in with the pipeline's seed
-    alone, and never those of one that was made here: its operators get theirs when they are added,
-    and keep them. Were they DALI's, an operator that is added, muted or fed otherwise would change
-    the draws of all that DALI holds after it, in the preview and in every exported program.
+    DALI assigns seeds to operators without one, depth first from the outputs. So this holds for an
+    imported graph with only a pipeline seed, and never for one built here, whose operators get
+    permanent seeds when added: with DALI's seeds, adding, muting or reconnecting an operator would
+    change the random values of all later operators, in the preview and in every exported program.
 
-    With blocks, automatic augmentation and targets that follow it holds further operators, and
-    with several pipelines their seeds would not be those of the preview.
+    With blocks, automatic augmentation and followers the pipeline has further operators, and with
+    several pipelines their seeds would differ from the preview's.
     """
     specs = [catalog[node.op] for node in nodes]
     further = any(spec.bodies or spec.module or spec.follows for spec in specs)
@@ -79,7 +78,7 @@ def pipeline_seed_is_enough(graph: Graph, catalog: Catalog, nodes: Sequence[Node
 
 
 def _held(graph: Graph, catalog: Catalog) -> Iterable[Node]:
-    """The nodes in the order in which DALI holds their calls."""
+    """The nodes in the order in which DALI registers their calls."""
     held: dict[str, Node] = {}
 
     def visit(port: Port) -> None:

@@ -1,7 +1,7 @@
-"""Views that are made alike: one function of images, called for each: ``augment(images, seed)``.
+"""Identical views as one function of images, called for each: ``augment(images, seed)``.
 
-Alike are chains that begin with the same images, of which nothing else reads anything but the end,
-and that are written with the same lines: under the function's names, with seeds counted from the
+Views are identical if their chains start with the same images, nothing else reads their
+intermediate values, and their lines are equal with the function's names and seeds relative to the
 first of the chain.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.emit.emitter import Emitter
 
 _LEAST = 4
-"""Lines of a chain that are worth a function."""
+"""Minimum lines of a chain that becomes a function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class _Chain:
     end: Port
     first_seed: int
     lines: Lines
-    """With the one that returns what the end gives."""
+    """Including the return statement."""
 
 
 def written_views(emitter: Emitter) -> tuple[Lines, list[Node]]:
-    """The functions, each with two empty lines behind it, and the nodes, with calls of these.
+    """The functions, each followed by two empty lines, and the nodes with calls of these.
 
-    The emitter's variables are from then on those of a pipeline that calls them.
+    Afterwards the emitter's variables are those of a pipeline that calls them.
     """
     alike: dict[tuple[str, ...], list[_Chain]] = {}
     flows = emitter.resolved.types
@@ -81,7 +81,7 @@ def written_views(emitter: Emitter) -> tuple[Lines, list[Node]]:
 
 
 def _chain_to(emitter: Emitter, end: Port) -> _Chain | None:
-    """What leads to an output alone, where it begins with one port of images and ends in images."""
+    """The chain of an output, if it starts with one image port and ends in images."""
     readers: dict[str, list[str]] = {}
     for node in emitter.ordered:
         for port in node.inputs.values():
@@ -107,7 +107,7 @@ def _chain_to(emitter: Emitter, end: Port) -> _Chain | None:
 def _lines_of(
     emitter: Emitter, nodes: Sequence[Node], start: Port, end: Port, first_seed: int
 ) -> Lines:
-    """The body of the function that a chain would be."""
+    """The body of the function for a chain."""
     outside = emitter.names
     emitter.first_seed = first_seed
     emitter.names = name_chain(

@@ -1,4 +1,4 @@
-"""A composition as calls -> a graph, with a report of what DALI does differently or not at all."""
+"""Convert a composition of calls to a graph, with a report of differences and omissions."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ from workbench.graph.storage.layout import Document
 from workbench.sources import PARAMETER, load_source
 
 LIBRARIES = {each.name: each for each in (TORCHVISION, ALBUMENTATIONS, KORNIA, TIMM)}
-"""Whose compositions can be read, by the name of the package."""
+"""Supported libraries by package name."""
 
 
 def from_torchvision(transform: Any, name: str = "imported") -> ImportedGraph:
-    """The graph of a composition of torchvision's transforms, v1 or v2, or of one of them.
+    """Import a composition of torchvision's transforms, v1 or v2, or a single transform.
 
-    Each transform becomes the nodes of DALI that do the same, with the probability, order and
-    ranges that torchvision has; the report names what DALI does otherwise (``changed``), and what
-    it cannot do and the graph leaves out (``refused``). ``DIFFERENCES.md`` beside the module has
-    how far the pixels are. Raises ImportFailedError for what is no transform of torchvision::
+    Each transform becomes equivalent DALI nodes with torchvision's probability, order and ranges;
+    the report lists what DALI does differently (``changed``), and what it cannot do and the graph
+    omits (``refused``). ``DIFFERENCES.md`` next to the module has the pixel differences. Raises
+    ImportFailedError if it is not a torchvision transform::
 
         from importlib.util import find_spec
 
@@ -62,11 +62,11 @@ def from_torchvision(transform: Any, name: str = "imported") -> ImportedGraph:
 def from_albumentations(
     transform: Any | str | Path | Mapping[str, Any], name: str = "imported"
 ) -> ImportedGraph:
-    """The graph of a composition of Albumentations: the object, or what it saved.
+    """Import a composition of Albumentations: the object, or its saved form.
 
-    ``transform`` is a ``Compose`` or another transform, the dictionary that ``to_dict`` gives, or
-    the path of a ``.yaml`` or ``.json`` file that ``albumentations.save`` wrote. Otherwise as
-    ``from_torchvision``. Raises ImportFailedError for what is none of these::
+    ``transform`` is a ``Compose`` or another transform, the dictionary returned by ``to_dict``, or
+    the path of a ``.yaml`` or ``.json`` file written by ``albumentations.save``. Otherwise as
+    ``from_torchvision``. Raises ImportFailedError for anything else::
 
         saved = {"__class_fullname__": "Compose", "p": 1.0, "transforms": [
             {"__class_fullname__": "HorizontalFlip", "p": 0.5},
@@ -127,10 +127,10 @@ def import_transforms(
     assumed: Mapping[str, str] = FrozenDict(),
     losses: Sequence[ImportIssue] = (),
 ) -> ImportedGraph:
-    """The graph of a composition, behind a folder of images that are decoded.
+    """The graph of a composition, after a folder of decoded images.
 
-    What DALI does otherwise is reported as ``changed``; what it cannot do is left out and reported
-    as ``refused``. Raises ImportFailedError for a call of no library that is known.
+    Differences in DALI are reported as ``changed``; unsupported transforms are omitted and reported
+    as ``refused``. Raises ImportFailedError for a call of an unknown library.
     """
     library = {**LIBRARIES, OWN.name: OWN}.get(call.library)
     if library is None:
@@ -140,7 +140,7 @@ def import_transforms(
     start = decoded_images(kind)
     with deferred_checks():
         images, graph = _applied(library, call, start)
-    if check_graph(graph, load_catalog()):  # which transformation it is, is told by its own check
+    if check_graph(graph, load_catalog()):  # the transform's own check reports the name
         images, graph = _applied(library, call, start)
     graph, names = _named_blocks(graph.named(name), images.blocks)
     differing = {names.get(node, node) for node, differs in images.differing.items() if differs}
@@ -158,7 +158,7 @@ def import_transforms(
 
 
 def _named_blocks(graph: Graph, blocks: Mapping[str, str]) -> tuple[Graph, dict[str, str]]:
-    """The graph with blocks called as the transforms that they were made for, and each new id."""
+    """Rename blocks after the transforms that they were made for; also returns the new ids."""
     names: dict[str, str] = {}
     for block, transform in blocks.items():
         words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", transform).lower()

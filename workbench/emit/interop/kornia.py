@@ -1,7 +1,7 @@
-"""Kornia's augmentations by DALI's operators.
+"""Kornia's augmentations as DALI operators.
 
-Arguments and defaults are those of Kornia 0.8 (``kornia/augmentation``); images are floats of 0 to
-1, channels first, before and after. Each function is named after its class.
+Arguments and defaults are those of Kornia 0.8 (``kornia/augmentation``); images are channels-first
+floats of 0 to 1, before and after. Each function is named after its class.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The table of another library, for the import, the export and the comparison of pixels.
+"""The transform table of another library, for import, export and pixel comparison.
 
-An importer appends to images what a class of the library does; it is found by the name of the
-class. An exporter writes an operator of DALI in the library; it is found by the name of the
-operator.
+An importer appends the effect of a library class to images and is found by class name. An exporter
+writes a DALI operator for the library and is found by operator name.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from workbench.emit.interop.exporting.transforms import Transforms
 
 Exporter = Callable[["Transforms", Step], None]
-"""Appends the transforms that do a step to those of an export."""
+"""Appends the transforms for a step to those of an export."""
 ExportChoice = Callable[["Transforms", Choice], list[Expression]]
 ExportOneOf = Callable[[list[list[Expression]], Sequence[float]], Expression]
 """Writes a choice between several lists of transforms, with these weights."""
@@ -36,7 +35,7 @@ _UNSAID = frozenset({"num_attempts", "hw_decoder_load", "out_of_bounds_policy", 
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """An argument that the graph cannot hold, with the values that change nothing."""
+    """An argument that the graph cannot represent, with the values that change nothing."""
 
     why: str
     usual: tuple[Any, ...] = (None,)
@@ -69,11 +68,11 @@ def unused_keyword(default: Any, why: str) -> Unused:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How a transform is compared with the library's own, with everything pinned that it samples.
+    """How a transform is compared with the library's own, with all random values fixed.
 
-    ``ranges`` are its arguments that are ranges, with the middle of the range that a single number
-    stands for; None: that number itself. A limit up to a number counts as one about 0. ``fixed``
-    are values for arguments that sample about 0 and accept no other range.
+    ``ranges`` are its range arguments, with the middle of the range that a single number stands
+    for; None: the number itself. A limit up to a number counts as one about 0. ``fixed`` are values
+    for arguments that sample about 0 and accept no other range.
     """
 
     role: Literal["alone", "holds", "form", "nothing", "window", "colours"] = "alone"
@@ -87,9 +86,9 @@ def sampled(**middles: float | None) -> Comparison:
 
 
 HOLDS = Comparison("holds")
-"""It holds other transforms, which are compared instead."""
+"""It contains other transforms, which are compared instead."""
 FORM = Comparison("form")
-"""It converts a picture to a tensor or to floats for the transforms after it."""
+"""It converts an image to a tensor or to floats for later transforms."""
 NOTHING = Comparison("nothing")
 """It changes no pixel."""
 WINDOW = Comparison("window")
@@ -100,9 +99,9 @@ COLOURS = Comparison("colours")
 
 @dataclass(frozen=True)
 class Importer:
-    """Appends a class of a library to images.
+    """Appends a library class to images.
 
-    The parameters of the class are those of ``function`` behind the images, and ``appended`` ones.
+    The class parameters are those of ``function`` after the images, and the ``appended`` ones.
     """
 
     function: Callable[..., None]
@@ -139,13 +138,12 @@ class Importer:
 class Library:
     """The transforms of a library: importers by class, exporters by operator.
 
-    ``modules`` are searched for a class that is not where a script has it, for the comparison.
-    ``prefix`` is put before the name of each transform of an export, ``choice`` and ``one_of``
-    write blocks there; without them the library is imported only. ``applied`` is how a transform
-    is applied to ``photo``.
+    ``modules`` are searched for classes that are not at the script's location, for the comparison.
+    ``prefix`` precedes the name of each exported transform, ``choice`` and ``one_of`` write blocks;
+    without them the library is import-only. ``applied`` is how a transform is applied to ``photo``.
 
-    ``chances`` are the defaults of ``p`` by class, ``usual_chance`` that of the other classes. For
-    a function without the parameter ``p`` the nodes are placed in a block with that probability.
+    ``chances`` are the defaults of ``p`` by class, ``usual_chance`` that of other classes. For a
+    function without the parameter ``p`` the nodes are placed in a block with that probability.
     """
 
     name: str
@@ -153,14 +151,14 @@ class Library:
     without_effect: Mapping[str, str] = field(default_factory=dict)
     """Arguments of all classes that cannot change an image, with the reason."""
     not_carried: Mapping[str, Unused] = field(default_factory=dict)
-    """Arguments of all classes that the graph cannot hold, reported unless at their default."""
+    """Arguments of all classes that the graph cannot represent, reported unless default."""
     usual_chance: float = 1.0
     chances: Mapping[str, float] = field(default_factory=dict)
     importers: dict[str, Importer] = field(default_factory=dict)
     not_imported: Mapping[str, str] = field(default_factory=dict)
     """Reasons by class for the classes that DALI has no operators for."""
     arguments: frozenset[str] = frozenset()
-    """Classes of arguments, which are no transforms."""
+    """Classes of arguments, which are not transforms."""
     prefix: str = ""
     choice: ExportChoice | None = None
     one_of: ExportOneOf | None = None
@@ -168,7 +166,7 @@ class Library:
     channels_first: bool = False
     """Whether its images are (C, H, W)."""
     needs_compose: bool = False
-    """Whether one transform alone has to be in ``Compose`` too."""
+    """Whether even a single transform must be in ``Compose``."""
     exporters: dict[str, Exporter] = field(default_factory=dict)
     expressions: list[tuple[re.Pattern[str], Callable[..., None]]] = field(default_factory=list)
     """Exporters of arithmetic, by its text."""
@@ -181,9 +179,9 @@ class Library:
     def imports(
         self, *names: str, compare: Comparison | None = None, **unused: Unused
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """Decorate the function that imports the classes of these names.
+        """Decorate the function that imports the classes with these names.
 
-        Its parameters behind the images are those of the classes, whose last ones may be given as
+        Its parameters after the images are those of the classes, whose last ones may be given as
         ``unused``. ``compare`` is how the classes are compared with the library's own.
         """
 
@@ -225,9 +223,9 @@ class Library:
         op: str = "",
         expressions: Sequence[str] = (),
     ) -> None:
-        """Declare a class without arguments but ``p``, usually 0.5, for import and export.
+        """Declare a class without arguments except ``p``, usually 0.5, for import and export.
 
-        ``function`` is what it does to images. It is exported for the operator ``op``, or for
+        ``function`` is its effect on images. It is exported for the operator ``op``, or for
         arithmetic of these texts, with the case ``measured`` of the table of differences.
         """
 
@@ -251,7 +249,7 @@ class Library:
         return written_call(f"{self.prefix}Compose", made)
 
     def export_step(self, transforms: Transforms, step: Step) -> None:
-        """Export one step. Raises GraphExportError if it has no counterpart."""
+        """Export one step. Raises GraphExportError if it has no equivalent."""
         if step.expression:
             for pattern, export in self.expressions:
                 if found := pattern.fullmatch(step.expression):
@@ -281,9 +279,9 @@ class Library:
         return number(call.kwargs.get("p", self.chances.get(call.short_name, self.usual_chance)))
 
     def import_transform(self, images: Images, transform: Any, *, forced: bool = False) -> None:
-        """Append a transform to images; one that DALI has no operators for is reported.
+        """Append a transform to images; unsupported ones are reported.
 
-        ``forced`` ones are for every sample, whatever their ``p``.
+        ``forced`` ones apply to every sample, whatever their ``p``.
         """
         if transform is None:
             return

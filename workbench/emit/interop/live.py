@@ -1,4 +1,4 @@
-"""A composition that lives in this process -> calls, read from what its objects hold."""
+"""A live composition of this process as calls, read from its objects."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _value(value: Any, library: str) -> Any:
 
 
 def call_of_albumentations(transform: Any) -> TransformCall:
-    """The call that ``to_dict`` of an object saves, with what it does not save."""
+    """The call that ``to_dict`` of an object saves, plus what it omits."""
     saved = transform.to_dict()
     _add_unsaved(saved["transform"], transform)
     return call_of_dictionary(saved)
@@ -107,7 +107,7 @@ def _arguments(value: Any, library: str) -> dict[str, Any]:
 
 
 def call_of_dictionary(saved: Mapping[str, Any], key: str | None = None) -> TransformCall:
-    """The calls in what ``albumentations.to_dict`` returns, and its YAML and JSON hold.
+    """The calls in a dictionary of ``albumentations.to_dict``, or its YAML and JSON.
 
     ``key`` selects one of several compositions of a configuration, such as ``train.transform``.
     Raises ImportFailedError if there is no composition, or several and no key.

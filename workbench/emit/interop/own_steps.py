@@ -1,8 +1,8 @@
-"""What a script's own functions and classes do to a picture, by DALI's operators.
+"""Image operations of a script's own functions and classes as DALI operators.
 
-These are read by calling them with a picture that records it (``engine/own_transforms``): Pillow's
-methods, ``ImageOps`` and ``ImageEnhance``, and arithmetic on tensors. Each function is named after
-what it is called there.
+They are read by calling them with a recording image (``engine/own_transforms``): Pillow's methods,
+``ImageOps`` and ``ImageEnhance``, and arithmetic on tensors. Each function is named after the
+recorded call.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def sub(images: Images, subtrahend: Any) -> None:
 
 
 def _linear(images: Images, factor: float, shift: float) -> None:
-    """Multiply and add: for a tensor at the end, for a picture in its bytes."""
+    """Multiply and add: at the end for a tensor, in bytes for an image."""
     if factor == 0:
         raise NoMatchError("all pixels are multiplied by 0")
     if not images.channels_first:

@@ -1,1 +1,1 @@
-"""A pipeline that DALI has traced, as a graph."""
+"""Convert a traced DALI pipeline to a graph."""

@@ -1,7 +1,7 @@
-"""A program that the workbench exported, as the graph that it carries; the program is not run.
+"""Import an exported program from its embedded graph, without running the program.
 
-Anyone can write such a comment, and its hash says only that the code is still the one that it was
-written for. So the graph is exported again, and is used only if that gives the code of the program.
+Anyone can write such a comment, and its hash only proves that the code is unchanged. Therefore the
+graph is exported again, and used only if the result equals the program's code.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from workbench.graph.storage.layout import Document, load_document
 from workbench.graph.user_functions.own_code import written_not_run
 
 _READERS = frozenset({"file_root", "file_list"})
-"""Arguments of DALI's readers that programs give the data as they are."""
+"""Arguments of DALI's readers that programs set directly to the data."""
 _MOST_LONGER = 4
-"""How many times as long as what the graph gives a program may be, of which the text differs."""
+"""Maximum length of a program relative to the exported text, if they differ."""
 
 _CHANGED = "The code was changed since it was exported."
 _GRAPH_CHANGED = "The graph at its end does not give this code: it was changed."
 
 
 def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph | None:
-    """The graph at the end of a program or notebook; None where there is none. Nothing is run.
+    """The embedded graph of a program or notebook; None if there is none. Nothing is run.
 
-    Raises GraphFormatError, which says why the graph is not used: it is damaged, the code was
-    changed, the graph was changed, or this version of the workbench writes other code for it.
+    Raises GraphFormatError, which says why the graph is not used: it is damaged, the code or the
+    graph was changed, or this version of the workbench generates other code for it.
     """
     found = embedded_graph(program)
     if found is None:
@@ -81,7 +81,7 @@ def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph 
 
 
 def _exported_again(content: Mapping[str, Any], graph: Graph, catalog: Catalog) -> Export:
-    """What the graph gives here. Raises WorkbenchError where it cannot be exported."""
+    """Export the graph here. Raises WorkbenchError if it cannot be exported."""
     match content:
         case {
             "target": str(target),
@@ -92,7 +92,7 @@ def _exported_again(content: Mapping[str, Any], graph: Graph, catalog: Catalog) 
                 **others,
             },
         }:
-            file = str(others.get("file", ""))  # none in programs of earlier versions
+            file = str(others.get("file", ""))  # missing in programs of earlier versions
             known = all(argument in _READERS for argument in map(str, reads.values()))
             known = known and all(isinstance(ending, str) for ending in beside.values())
         case _:
@@ -105,10 +105,10 @@ def _exported_again(content: Mapping[str, Any], graph: Graph, catalog: Catalog) 
 
 
 def _is_same_code(found: EmbeddedGraph, written: str) -> bool:
-    """Whether the program differs from what was exported in comments and formatting alone.
+    """Whether the program differs from the export only in comments and formatting.
 
-    Its docstring holds warnings about the data too, which are not known here: where the hash fits,
-    it does not count.
+    Its docstring also contains warnings about the data, which are unknown here: if the hash
+    matches, it is ignored.
     """
     if len(found.code) > _MOST_LONGER * len(written):
         return False

@@ -1,4 +1,4 @@
-"""A traced pipeline -> a graph, with a report of what did not come across as it was."""
+"""Convert a traced pipeline to a graph, with a report of differences."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ from workbench.graph.storage.layout import Document
 from workbench.sources import is_reader, load_source
 
 _MOST_LINES = 60
-"""Of a report in a notebook."""
+"""Maximum lines of a report in a notebook."""
 _CHECKS = frozenset({"output_dtype", "output_ndim", "output_layout"})
-"""Settings by which DALI refuses to run what gives something else."""
+"""Settings with which DALI rejects other outputs."""
 _MOST_PICTURE = 70_000
-"""Characters of the drawing above it."""
+"""Maximum characters of the drawing above it."""
 _PROXY = "DALIServer"
-"""A name in scripts whose pipeline DALI Proxy feeds with the samples of a data set of PyTorch."""
+"""A name in scripts whose pipeline DALI Proxy feeds with samples of a PyTorch dataset."""
 _BY_PROXY = (
     "a data set of PyTorch feeds it: its files, their order and outputs that it passes on, such as "
     "labels, are not in the graph"
@@ -63,7 +63,7 @@ _FED = "the program feeds it: which files, in which order, and their labels are 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ImportedGraph:
-    """A pipeline as a graph, as ``from_file`` and ``from_pipeline`` give it.
+    """A pipeline as a graph, as returned by ``from_file`` and ``from_pipeline``.
 
     A notebook shows the graph and the report::
 
@@ -73,11 +73,11 @@ class ImportedGraph:
     """
 
     document: Document
-    """The graph, the user's line for each node, and the report."""
+    """The graph, the source line of each node, and the report."""
     transforms: TransformCall | None = None
-    """The composition of another library that it was, for ``compare_transforms``."""
+    """The original composition of another library, for ``compare_transforms``."""
     data: str = ""
-    """The folder that the pipeline itself names; empty where it names none."""
+    """The folder that the pipeline itself names, or empty."""
 
     @property
     def graph(self) -> Graph:
@@ -86,7 +86,7 @@ class ImportedGraph:
 
     @property
     def report(self) -> ImportReport:
-        """What came across exactly, and what did not."""
+        """What was imported exactly, and what was not."""
         return self.document.report or ImportReport()
 
     def __repr__(self) -> str:
@@ -100,9 +100,9 @@ class ImportedGraph:
 
 
 def import_traced(traced: Traced, catalog: Catalog, source: str = "") -> ImportedGraph:
-    """The graph of a pipeline. Nothing is run, and nothing dropped without a word in the report.
+    """The graph of a pipeline. Nothing is run, and everything omitted is reported.
 
-    ``source`` is the kind of source that stands in the place of what feeds the pipeline.
+    ``source`` is the kind of source that replaces the pipeline's input.
     """
     notes = (*traced.notes, *older_name_notes(traced.pipeline.ops))
     pipeline = replace(traced.pipeline, ops=with_todays_calls(traced.pipeline.ops))
@@ -182,7 +182,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
 
 
 def _ports(every: Made, ids: Mapping[str, str]) -> dict[str, Port]:
-    """The port of each edge: of the call that makes it, or of the body that takes it in."""
+    """The port of each edge: of its producer, or of the body with it as an input."""
     ports: dict[str, Port] = {}
     for op, call in every:
         node = ids[op.name]
@@ -218,7 +218,7 @@ def _nodes(
 
 
 def _without_idle(made: Made, gives: Sequence[str], drawn: Collection[str]) -> Made:
-    """Without the constants whose values other nodes hold themselves, and draws that these make."""
+    """Without constants that other nodes store themselves, and generators that these create."""
     used = set(gives)
     used |= {edge.edge for _, call in made for edge in call.inputs.values()}
     return [
@@ -232,9 +232,9 @@ def _without_idle(made: Made, gives: Sequence[str], drawn: Collection[str]) -> M
 def _settings(
     pipeline: TracedPipeline, seed: int, of_sources: Collection[str], lines: Lines
 ) -> tuple[Settings, list[ImportIssue], list[str]]:
-    """The graph's settings, those of the source that it cannot hold, and what the source leaves.
+    """The graph's settings, those it cannot represent, and those that the source leaves unset.
 
-    ``of_sources`` are settings that come with what the graph reads.
+    ``of_sources`` are settings that come with the graph's sources.
     """
     mixed = any(op.device == "mixed" for op in pipeline.ops)
     device: DecodeDevice = "mixed" if mixed else "cpu"
@@ -252,7 +252,7 @@ def _settings(
             said = f"{name}: {value} is out of range; it is {usual} here"
             refused.append(ImportIssue("refused", "", lines.setting(name), said))
     unheld = dict(pipeline.unheld)
-    if pipeline.device_id:  # the first GPU is the one that scripts of a graph take
+    if pipeline.device_id:  # scripts of a graph use the first GPU
         unheld["device_id"] = str(pipeline.device_id)
     shuffling = next((op for op in pipeline.ops if op.args.get(SHUFFLE)), None)
     if shuffling is not None and unheld.pop("enable_checkpointing", "False") != "True":
@@ -272,7 +272,7 @@ def _settings(
 
 
 def graph_faults(graph: Graph, catalog: Catalog, places: Mapping[str, str]) -> list[ImportIssue]:
-    """What keeps the graph from running, beyond the opaque nodes."""
+    """Faults of the graph, beyond the opaque nodes."""
     return [
         ImportIssue("fault", fault.node, places.get(fault.node, ""), str(replace(fault, node="")))
         for fault in check_graph(graph, catalog)
@@ -285,7 +285,7 @@ def _place(place: SourceLocation | None) -> str:
 
 
 def _unfolded(made: Made, traced: Traced) -> list[str]:
-    """The functions of a program, copied there by an export, whose calls became nodes."""
+    """Copied functions of an exported program whose calls became nodes."""
     copies = {name for text in traced.sources.values() for name in copied_in(text)}
     called = (place.function for op, call in made if not call.opaque for place in op.places)
     return list(dict.fromkeys(name for name in called if name in copies))
@@ -301,7 +301,7 @@ def _report(
     faults: Sequence[ImportIssue],
     traced: Traced,
 ) -> ImportReport:
-    """One entry for each node that is not as it was."""
+    """One issue for each node that differs from the source."""
     entries, notes = list(refused), list(traced.notes)
     by_proxy = any(_PROXY in text for text in traced.sources.values())
     entries += [ImportIssue("changed", "", each.place, each.why) for each in traced.changed]
@@ -368,9 +368,9 @@ def _calculates(node: Node) -> bool:
 
 
 def with_report(document: Document, report: ImportReport) -> Document:
-    """Add the report, and a sentence on what the import lost at the end of the graph's ``about``.
+    """Add the report, and a sentence about losses at the end of the graph's ``about``.
 
-    The sentence is what exported programs and Python see of it.
+    Exported programs and Python show that sentence.
     """
     graph = document.graph
     if report.losses:

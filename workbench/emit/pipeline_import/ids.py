@@ -1,4 +1,4 @@
-"""Ids of nodes and names of outputs, taken from the user's own words where there are any."""
+"""Node ids and output names, from the user's own words if available."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from workbench.names import free_name
 
 _PLURAL = {"image": "images", "label": "labels", "mask": "masks", "number": "numbers"}
 _NO_WORD = re.compile(r"kwargs|args|[A-Za-z]\d*")
-"""Variables that are no names for a node: ``kwargs``, ``x``, ``X1``."""
+"""Variables that are unsuitable as node names: ``kwargs``, ``x``, ``X1``."""
 Made = Sequence[tuple[TracedOp, Call]]
 
 
 def output_names(made: Made, edges: Sequence[str], catalog: Catalog, lines: Lines) -> list[str]:
-    """A name for each output: as returned, else as assigned, else after what it is."""
+    """A name for each output: as returned, else as assigned, else by its kind."""
     ops = [op for op, _ in made]
     targets = _targets(ops, lines)
     kinds: dict[str, PortKind] = {}
@@ -44,7 +44,7 @@ def output_names(made: Made, edges: Sequence[str], catalog: Catalog, lines: Line
 
 
 def node_ids(made: Made, outputs: Sequence[str], catalog: Catalog, lines: Lines) -> dict[str, str]:
-    """An id for each call, by DALI's name of it, none of them an output's name.
+    """An id for each call, by DALI's name of it, different from the outputs' names.
 
     The user's ``name=``; else the variable, if it is a word and only this statement assigns to it,
     with a number if its function is called several times; else, for a random argument, the name of
@@ -80,13 +80,13 @@ def node_ids(made: Made, outputs: Sequence[str], catalog: Catalog, lines: Lines)
 
 
 def usual_variable(call: Call, index: int, catalog: Catalog) -> str:
-    """What people call what flows out of an output, by its kind."""
+    """The usual variable for an output of this kind."""
     kind = _kind(call, index, catalog, "any")
     return "values" if kind == "any" else _PLURAL.get(kind, kind)
 
 
 def _targets(ops: Sequence[TracedOp], lines: Lines) -> Mapping[str, str]:
-    """The variable of each edge, where the source names one."""
+    """The variable of each edge, if the source names one."""
     found: dict[str, str] = {}
     for op in ops:
         targets = lines.targets(op)
@@ -97,7 +97,7 @@ def _targets(ops: Sequence[TracedOp], lines: Lines) -> Mapping[str, str]:
 
 
 def _kind(call: Call, index: int, catalog: Catalog, first: PortKind) -> PortKind:
-    """What flows out of an output; where the catalogue does not say, as what flows in first."""
+    """The kind of an output; if the catalogue does not say, that of the first input."""
     spec = catalog.find(call.op)
     if spec is None or call.opaque or call.bodies:
         return "any"
@@ -106,9 +106,9 @@ def _kind(call: Call, index: int, catalog: Catalog, first: PortKind) -> PortKind
 
 
 def claim_name(wanted: str, taken: set[str]) -> str:
-    """``wanted`` as a Python name, with the smallest number that makes it unique; taken from now.
+    """``wanted`` as a unique Python name, with the smallest suffix; marks it as taken.
 
-    Cut where it is longer than names of nodes may be.
+    Truncated to the maximum length of node names.
     """
     name = wanted[: LONGEST - 8]
     if not is_name(name):

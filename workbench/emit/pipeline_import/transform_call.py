@@ -1,4 +1,4 @@
-"""A call of a library's class or function, as a composition holds it."""
+"""A call of a library's class or function, as represented in a composition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class NamedValue:
-    """A value of which only the name is known, such as ``cv2.BORDER_CONSTANT``."""
+    """A value known only by name, such as ``cv2.BORDER_CONSTANT``."""
 
     name: str
 
@@ -19,7 +19,7 @@ class NamedValue:
 
 @dataclass(frozen=True, slots=True)
 class DrawnValue:
-    """A number that a script's own code draws evenly from a range, both ends in it if whole."""
+    """A uniform random number of a script's own code; integer ranges include both ends."""
 
     low: float
     high: float
@@ -33,11 +33,11 @@ _CALL, _NAME, _DRAWN = "call", "name", "drawn"
 class TransformCall:
     """A transformation with its arguments.
 
-    These are numbers, texts, lists, ``NamedValue``, ``DrawnValue`` and calls.
+    Arguments are numbers, texts, lists, ``NamedValue``, ``DrawnValue`` and calls.
     """
 
     name: str
-    """Of the class, with its module: ``torchvision.transforms.Resize``."""
+    """Class name with its module: ``torchvision.transforms.Resize``."""
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     place: str = ""
@@ -50,12 +50,12 @@ class TransformCall:
 
     @property
     def short_name(self) -> str:
-        """The name of the class alone."""
+        """The name of the class without its module."""
         return self.name.rpartition(".")[2]
 
 
 def to_plain(value: Any) -> Any:
-    """A call, and what is in it, as lists, dictionaries and texts alone."""
+    """A call, and its contents, as lists, dictionaries and texts."""
     if isinstance(value, NamedValue):
         return {_NAME: value.name}
     if isinstance(value, DrawnValue):
@@ -69,7 +69,7 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(value: Any) -> Any:
-    """What ``to_plain`` made it of; tuples have become lists."""
+    """The inverse of ``to_plain``; tuples have become lists."""
     if isinstance(value, list):
         return [from_plain(each) for each in value]
     if not isinstance(value, Mapping):

@@ -1,17 +1,16 @@
-"""Part of a graph -> a pipeline source that the engine runs for the preview.
+"""Convert a part of a graph to a pipeline source that the engine runs for the preview.
 
-The calls are those of the script. What comes from outside the part is fed through
-``external_source``; random operators start at ``position`` (batch * batch_size), so that a stage
-built for batch 7 draws what the script draws in batch 7.
+The calls are those of the script. Outer inputs are fed through ``external_source``; random
+operators start at ``position`` (batch * batch_size), so that a stage for batch 7 has the random
+values of the script's batch 7.
 
-Operators that draw inside a body see only the samples that came to it, and advance by their number:
-they start at ``positions[scope]``, the number of those in all batches before.
+Random operators inside a body see only the samples that reached it, and advance by their number:
+they start at ``positions[scope]``, the number of those in all previous batches.
 
-Where there are blocks, numbers stand outside the function, in ``VALUES``: DALI translates its code
-once (60 ms) and takes the same translation again as long as the code is the same, whatever the
-values are. Nor does automatic augmentation stand in it where the engine applies it by itself: the
-code calls functions in ``AUTOMATIC``, one for each time that a node is called, which get the images
-that came and their places in the batch.
+With blocks, numbers are outside the function, in ``VALUES``: DALI converts its code once (60 ms)
+and reuses the result while the code is unchanged, whatever the values are. Automatic augmentation
+that the engine applies itself is also outside: the code calls functions in ``AUTOMATIC``, one for
+each call of a node, with the images and their batch indices.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph
 
 SAMPLE = Port("", "sample")
-"""What is fed with the place of each sample in the batch, for parts with blocks."""
+"""Input with the batch index of each sample, for parts with blocks."""
 
 _NAME = re.compile(r"\w+")
 _PARAMETERS = "device: str, base_seed: int, position: int, positions: dict[str, int]"
@@ -45,18 +44,18 @@ _PARAMETERS = "device: str, base_seed: int, position: int, positions: dict[str, 
 
 @dataclass(frozen=True, slots=True)
 class StageCode:
-    """Source of a function ``stage``, which makes a pipeline.
+    """Source of a function ``stage``, which builds a pipeline.
 
-    Its parameters are those that name data, by keyword, then ``device``, ``base_seed``,
-    ``position`` and ``positions``.
+    Its parameters are the data parameters, by keyword, then ``device``, ``base_seed``, ``position``
+    and ``positions``.
     """
 
     code: Code
     outputs: tuple[Port, ...]
-    """What the pipeline gives, in order: the taps, then what runs inside blocks, each with the
-    samples that came there alone. ``Port(scope, "")`` gives their places in the batch."""
+    """Outputs of the pipeline, in order: the taps, then outputs inside blocks, with only the
+    samples that reached them. ``Port(scope, "")`` has their batch indices."""
     feeds: tuple[Port, ...] = ()
-    """What it takes in, of what was offered: DALI knows no input that nothing reads."""
+    """The offered inputs that are used: DALI ignores inputs that nothing reads."""
     automatic: Mapping[str, str] = field(default_factory=dict)
     """The automatic augmentations that call ``AUTOMATIC``, and the layout of their images."""
 
@@ -73,10 +72,10 @@ def emit_stage(
 ) -> StageCode:
     """Source of ``stage`` for some nodes of a graph.
 
-    ``taps`` are the outputs it gives, in order; ``feeds`` are the outputs of other nodes that it
-    takes in, each through an external source named ``node.output`` on that device; where there are
-    blocks also ``SAMPLE``. ``positioned`` is for stages that begin at any batch. With ``applied``
-    automatic augmentation inside blocks calls ``AUTOMATIC``.
+    ``taps`` are its outputs, in order; ``feeds`` are the outputs of other nodes that it uses, each
+    through an external source named ``node.output`` on that device; with blocks also ``SAMPLE``.
+    ``positioned`` is for stages that start at any batch. With ``applied``, automatic augmentation
+    inside blocks calls ``AUTOMATIC``.
     """
     running, _ = topological(resolved.graph)
     ordered = [node for node in running if node.id in nodes]
@@ -133,7 +132,7 @@ class _StageEmitter(Emitter):
         self._lifts_values = lifts_values
 
     def name_ports(self) -> None:
-        """A variable of its own for each: all of them may be tapped."""
+        """A unique variable for each, because all of them may be tapped."""
         self.names = unique_names([*self.every_node()], self.catalog)
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
@@ -145,7 +144,7 @@ class _StageEmitter(Emitter):
         return f"VALUES[{len(self.values) - 1}]"
 
     def apply_automatic(self) -> None:
-        """Let automatic augmentation call ``AUTOMATIC``, where a layout is known."""
+        """Let automatic augmentation call ``AUTOMATIC``, if the layout is known."""
         flows = self.resolved.types
         for node in self.every_node():
             if node.id in self._draws:
@@ -177,7 +176,7 @@ class _StageEmitter(Emitter):
         return [f"{self.indent}with handing_in({', '.join(handed)}):", *inside]
 
     def drawn_before(self, node: Node) -> Lines:
-        """What an automatic augmentation draws: for all samples, so outside every block."""
+        """The random values of an automatic augmentation, for all samples outside every block."""
         made = [f"{self.indent}{_draws_name(node)} = ["]
         for called in self._draws[node.id]:
             drawn = (draw_text(each, self.positioned) for each in called)
@@ -233,7 +232,7 @@ class _StageEmitter(Emitter):
         self.tapped.append(port)
         name = self.names[port] if port.output else SAMPLE.output
         first = " == ".join([*self.turns, "0"])
-        if port.output and self.turns:  # what is seen inside is the first turn
+        if port.output and self.turns:  # values inside are those of the first iteration
             return f"{self.indent}if {first}: taps.append({name})"
         return f"{self.indent}taps.append({name})"
 
@@ -243,9 +242,10 @@ def _draws_name(node: Node) -> str:
 
 
 def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], emitter: _StageEmitter) -> str:
-    """What stands before the body. Only what it calls: compiling the rest takes 0.3 ms.
+    """Code before the body. Only what it calls: compiling the rest takes 0.3 ms.
 
-    As many lines whatever the values are, for the place of the code belongs to it.
+    The number of lines does not depend on the values, because DALI's cache uses the location of the
+    code.
     """
     kinds = dict.fromkeys(parameters(ordered).values())
     modules = sorted({module for kind in kinds for module in kind.imports})

@@ -1,4 +1,4 @@
-"""Names of the taps that say which samples came to a scope, also in each turn of a loop."""
+"""Names of the taps with the samples of a scope, also for each iteration of a loop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from workbench.graph.model import Port
 
 
 def in_turn(port: Port, turn: int) -> Port:
-    """A scope's port for one turn of the loop around what is there; others as they are."""
+    """A scope's port for one iteration of its loop; other ports unchanged."""
     if port.output:
         return port
     scope, dash, inner = port.node.partition("#")
@@ -16,17 +16,17 @@ def in_turn(port: Port, turn: int) -> Port:
 
 
 def scope_of(name: str) -> str:
-    """The scope that a tap named so is of, in any turn of the loops around it."""
+    """The scope of a tap, in any iteration of the loops around it."""
     return name.partition("#")[0]
 
 
 def scope_of_first_turn(name: str) -> str | None:
-    """The scope that a tap named so is of; None for later turns of the loops around it."""
+    """The scope of a tap; None for later iterations of the loops around it."""
     scope, *turns = name.split("#")
     return scope if all(turn == "0" for turn in turns) else None
 
 
 def turns_of(scope: str, names: Iterable[str]) -> list[str]:
-    """The taps of a scope among these, in the order in which its nodes are called."""
+    """The taps of a scope, in the order in which its nodes are called."""
     own = (name for name in names if scope_of(name) == scope)
     return sorted(own, key=lambda name: list(map(int, name.split("#")[1:])))

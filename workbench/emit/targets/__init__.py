@@ -1,6 +1,6 @@
-"""What a graph can be exported to: a module for each target, which chooses and fills a template.
+"""Export targets: a module for each, which selects and fills a template.
 
-Each module has a ``TARGET``; the module's name is the target's. Its program stands in
+Each module has a ``TARGET``; the module's name is the target's. Its program is in
 ``emit/templates``.
 """
 
@@ -43,20 +43,20 @@ from workbench.sources.good_data import GoodData
 
 _SCROLLED = "max-height: 240px; overflow: auto"
 MOST_SHOWN = 80_000
-"""Characters of what an export shows of itself."""
+"""Maximum characters that an export displays of itself."""
 ADDITIONS = {
     "training": "a loop that trains",
     "samples": "each sample's file name and random values",
     "training+samples": "a loop that trains, and each sample's file name and random values",
     "capture": "capture: DALI runs the operators ahead, as one pipeline",
 }
-"""What an export can come with, in a few words."""
+"""Optional additions of an export, with short descriptions."""
 _SUFFIXES = {".py", ".ipynb"}
-"""By these endings a file says which code it holds."""
+"""Suffixes of files with code."""
 
 
 Emit = Callable[[ResolvedGraph], Mapping[str, Code]]
-"""Makes the files: path in the export -> source, the main one first."""
+"""Creates the files: path in the export -> source, the main one first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,31 +66,31 @@ class Target:
     Parameters
     ----------
     about:
-        What comes out, in a few words.
+        Short description of the result.
     emit:
-        Makes the files. Raises GraphExportError where the graph cannot go there.
+        Creates the files. Raises GraphExportError if the graph is not supported.
     """
 
     about: str
     emit: Emit
     side_by_side: bool = False
-    """Whether it can run several pipelines in one process."""
+    """Whether it supports several pipelines in one process."""
     training: Emit | None = None
-    """The same with a training loop, where there is one."""
+    """The same with a training loop, if available."""
     samples: bool = False
     """Whether batches can have each sample's file name and random values."""
     capture: Emit | None = None
-    """The same with the operators captured, where DALI does that."""
+    """The same with captured operators, if DALI supports it."""
     skips_bad: bool = True
     """Whether it can read a list of the good files."""
     runs_copy: bool = False
-    """Whether a copy of the pipeline runs, so that no function of the program sees its errors."""
+    """Whether a copy of the pipeline runs, so that the program does not see its errors."""
     notes: Callable[[ResolvedGraph], Sequence[str]] | None = None
-    """What the files do otherwise than the graph, unless they are for training."""
+    """Differences between the files and the graph, unless they are for training."""
 
     @property
     def additions(self) -> list[str]:
-        """Those of ``ADDITIONS`` that the files can come with."""
+        """The ``ADDITIONS`` that the target supports."""
         able = {
             "training": self.training is not None,
             "samples": self.samples,
@@ -113,13 +113,14 @@ class Export:
     target: str
     files: Mapping[str, Code]
     notes: tuple[str, ...] = ()
-    """What the files do otherwise than the graph, a sentence each."""
+    """Differences between the files and the graph, one sentence each."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of ``export_resolved`` by which it makes the same code again without the data."""
+    """Arguments of ``export_resolved`` that reproduce the same code without the data."""
     good: GoodData | None = None
-    """The data without the skipped samples, which the program reads from next to itself."""
+    """The data without the skipped samples, which the program reads from its own folder."""
     named: Callable[[str], Export] | None = field(default=None, compare=False)
-    """Makes the same for a program of another file name: see ``file`` of ``export_resolved``."""
+    """Creates the same for a program with another file name: see ``file`` of
+    ``export_resolved``."""
 
     def __repr__(self) -> str:
         files = (f"{path} ({code.text.count(chr(10))} lines)" for path, code in self.files.items())
@@ -137,7 +138,7 @@ class Export:
 
     @property
     def main(self) -> Code:
-        """The file that holds the pipeline.
+        """The file with the pipeline.
 
         ::
 
@@ -147,7 +148,7 @@ class Export:
 
     @property
     def at_bad_file(self) -> str:
-        """What to do where DALI ends the program at a file; empty if the program says so then."""
+        """What to do if DALI ends the program at a file; empty if the program itself says so."""
         target, text = load_target(self.target), self.main.text
         names = bad_files.NAMES[1] in text and not target.runs_copy
         if names or bad_files.HINT in text or not target.skips_bad:
@@ -161,10 +162,9 @@ class Export:
     def write(self, path: str | Path) -> list[Path]:
         """Write the files, and the data without the skipped samples next to the program.
 
-        ``path`` is a file, which the usage line of the program names; of an export with several
-        files it is a new folder. Returns the absolute paths, that of the program first. Raises
-        SaveError: nothing is written for a name that the program could not have, or if a folder is
-        there already::
+        ``path`` is a file, named in the program's usage line; for an export with several files it
+        is a new folder. Returns the absolute paths, the program's first. Raises SaveError: nothing
+        is written if the name is unsuitable or if the folder exists::
 
             wb.export(graph, data="photos", skip_bad=True).write("pipe.py")
         """
@@ -190,14 +190,14 @@ class Export:
             ) from None
 
     def beside(self, target: Path) -> Path:
-        """The program next to which the good data are, if the export is written to ``target``."""
+        """The program's path for an export written to ``target``; the good data are next to it."""
         return target / next(iter(self.files)) if len(self.files) > 1 else target
 
     def require_name(self, path: str | Path) -> None:
-        """Raise SaveError where the one file could not be used under that name.
+        """Raise SaveError if a single-file export could not be used under that name.
 
-        Python looks for modules beside a script first: ``jax.py`` that imports jax would import
-        itself, and ``random.py`` stand in the way of whatever else imports random.
+        Python searches a script's folder for modules first: ``jax.py`` that imports jax would
+        import itself, and ``random.py`` would break others that import random.
         """
         name, suffix = Path(path).stem, Path(path).suffix
         ((own, source),) = self.files.items()
@@ -234,7 +234,7 @@ def target_names() -> tuple[str, ...]:
 
 
 def require_skips_bad(name: str) -> None:
-    """Raise GraphExportError where a target can read no list of good files, or is not known."""
+    """Raise GraphExportError if a target cannot read a list of good files, or is unknown."""
     if not load_target(name).skips_bad:
         raise GraphExportError(
             f"The target {name} cannot skip bad files: it reads no list of the good ones. Export "
@@ -243,7 +243,7 @@ def require_skips_bad(name: str) -> None:
 
 
 def load_target(name: str) -> Target:
-    """The target of that name. Raises GraphExportError with the nearest known ones."""
+    """The target with a name. Raises GraphExportError with similar names."""
     if name not in target_names():
         hint = did_you_mean(name, target_names(), f"There are {', '.join(target_names())}.")
         raise GraphExportError(f"There is no target {name!r}. {hint}")
@@ -264,20 +264,20 @@ def export(
     plain: bool = False,
     good: GoodData | None = None,
 ) -> Export:
-    """The graph as code for a target; nothing is written.
+    """Export the graph as code for a target; nothing is written.
 
-    ``catalog`` is that of the installed DALI by default. ``with_`` is empty, ``training``: a
-    loop that trains comes with a loader, or ``samples``: batches of ``pytorch``, ``lightning`` and
-    ``jax`` also have the file name and the random values of each sample, which ``wb.replay`` shows
-    again. ``training+samples`` is both. ``capture`` is DALI's capture mode, for ``dynamic``.
-    ``data`` is what the code will read, if it is known: the
-    code lists the files of a folder without class folders, and its docstring the warnings about
-    the data. ``facts`` are those of ``data`` by parameter, if they were read before
-    (``workbench.sources.data_facts``); ``{}`` omits these warnings. The main file carries the
-    graph in a comment at its end, by which ``from_file`` reads it back exactly and without running
-    it, unless ``plain``. ``good`` are data without bad samples, in the place of ``data``: the
-    program reads them from next to itself. Raises GraphFaultsError where the graph cannot run,
-    GraphExportError where it cannot go to the target or there is no such target::
+    ``catalog`` defaults to that of the installed DALI. ``with_`` is empty, ``training`` (adds a
+    training loop to a loader), or ``samples`` (batches of ``pytorch``, ``lightning`` and ``jax``
+    also contain the file name and the random values of each sample, which ``wb.replay`` shows
+    again). ``training+samples`` is both. ``capture`` is DALI's capture mode, for ``dynamic``.
+    ``data`` is what the code will read, if known: the code then lists the files of a folder without
+    class folders, and its docstring contains warnings about the data. ``facts`` are properties of
+    ``data`` by parameter, if computed already (``workbench.sources.data_facts``); ``{}`` omits
+    these warnings. Unless ``plain``, the main file ends with the graph in a comment, from which
+    ``from_file`` restores it exactly without running the file. ``good`` are data without bad
+    samples, in place of ``data``: the program reads them from its own folder. Raises
+    GraphFaultsError if the graph cannot run, GraphExportError if the target is unknown or does not
+    support the graph::
 
         loader = wb.export(graph, "pytorch", with_="training", plain=True)
         print(loader.main.text)
@@ -308,13 +308,13 @@ def export_resolved(
     file: str = "",
     plain: bool = False,
 ) -> Export:
-    """``export`` of a graph that has been resolved with the facts of its data, without comment.
+    """``export`` of a graph resolved with its data's properties, without the comment.
 
-    ``reads`` are the arguments of DALI's readers that are given the data as they are, by source;
-    by default they are found by ``data``. ``beside`` are the ``endings`` of ``GoodData``, which the
-    program reads from next to itself. ``file`` is the name that its usage line has, and by which a
-    notebook finds what is next to it; by default the usual one of the target. A ``plain`` program
-    does not say what names a bad file.
+    ``reads`` are the reader arguments that are set directly to the data, by source; by default they
+    are derived from ``data``. ``beside`` are the ``endings`` of ``GoodData``, which the program
+    reads from its own folder. ``file`` is the name in its usage line, by which a notebook finds
+    files next to it; by default that of the target. A ``plain`` program does not name the command
+    that finds a bad file.
     """
     found = load_target(target)
     reads = _read_directly(resolved.graph, data) if reads is None else reads
@@ -343,7 +343,7 @@ def export_resolved(
 
 
 def _reading_beside(resolved: ResolvedGraph, endings: Mapping[str, str]) -> ResolvedGraph:
-    """The graph with data that lie beside the program, in the place of those that it is given."""
+    """The graph with data next to the program in place of data parameters."""
     if not endings:
         return resolved
     names = {name: data_constant(name) for name in endings}
@@ -356,7 +356,7 @@ def _reading_beside(resolved: ResolvedGraph, endings: Mapping[str, str]) -> Reso
 
 
 def with_embedded_graph(made: Export, document: Document) -> Export:
-    """The export whose main file carries the document that it was made from."""
+    """The export whose main file contains the document that it was made from."""
     (path, code), *others = made.files.items()
     content = {
         "workbench": __version__,
@@ -369,7 +369,7 @@ def with_embedded_graph(made: Export, document: Document) -> Export:
 
 
 def _read_directly(graph: Graph, data: Datasets) -> dict[str, str]:
-    """The argument of DALI's reader, for each source that it reads without a function."""
+    """The reader argument of each source that reads its data without a function."""
     found = {}
     for source in graph.sources:
         parameter = parameter_of(source)
@@ -381,7 +381,7 @@ def _read_directly(graph: Graph, data: Datasets) -> dict[str, str]:
 
 
 def _with_readers(graph: Graph, reads: Mapping[str, str]) -> Graph:
-    """The graph with readers that are given what DALI reads by itself, without a function."""
+    """The graph with readers that read their data directly, without a function."""
     for source in graph.sources:
         if source.id in reads:
             kind = f"{source.kind}:{reads[source.id]}"
@@ -398,7 +398,7 @@ def _parts_of(with_: str) -> tuple[bool, bool]:
 
 
 def _emitter(name: str, target: Target, with_: str) -> Emit:
-    """What makes the files. Raises GraphExportError where the target has no such thing."""
+    """The function that creates the files. Raises GraphExportError if unsupported."""
     training, samples = _parts_of(with_)
     every = [(each, load_target(each)) for each in target_names()] if with_ else []
     if training and target.training is None:

@@ -1,4 +1,4 @@
-"""Albumentations: the graph in its transforms, for machines without DALI."""
+"""Albumentations: the graph as its transforms, for machines without DALI."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _MISSING = {
 }
 _MOST_NUMBERS = 10_000
 _NO_ARGUMENTS = {"preserve", "bytes_per_sample_hint"}
-"""Arguments of every operator that mean nothing outside a pipeline."""
+"""Arguments of every operator that have no meaning outside a pipeline."""
 _TAKEN = ("ndd", "batches", "reader", "batch_size", "first", "Draws", "draws", "cache")
 
 
@@ -45,10 +45,10 @@ class _Emitter(Emitter):
     batch = "batch_size"
     """The size of this batch: the last one of an epoch can be short."""
     draws = "Draws({}, first)"
-    """The random state of an operator, of its seed and its name."""
+    """The random state of an operator, from its seed and its name."""
 
     def call_lines(self, node: Node) -> list[str]:
-        """The call of one node. A constant is no operator here, but an array for each sample."""
+        """The call of one node. A constant is an array per sample here, not an operator."""
         if node.op != "constant":
             return super().call_lines(node)
         name = self.names[Port(node.id, self.catalog[node.op].outputs[0].name)]
@@ -66,11 +66,11 @@ class _Emitter(Emitter):
         return lines
 
     def functions(self) -> str:
-        """None: the template has those that clip boxes, written for the dynamic mode."""
+        """None: the template has its own functions that clip boxes."""
         return ""
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
-        """Matrices by rows: what can differ from sample to sample is a tensor here."""
+        """Matrices as rows: values per sample are tensors here."""
         columns = len(arg.parts)
         if arg.form == "matrix" and isinstance(value, tuple) and len(value) % columns == 0:
             starts = range(0, len(value), columns)
@@ -78,11 +78,11 @@ class _Emitter(Emitter):
         return super().value_text(value, arg)
 
     def lifts(self, text: str, arg: ArgSpec) -> bool:
-        """Matrices too: DALI 2.4 takes rows for a tensor, but not as a literal in the call."""
+        """Matrices too: DALI 2.4 accepts rows as a tensor, but not as a literal in the call."""
         return arg.form == "matrix" or super().lifts(text, arg)
 
     def expression_of(self, spec: OpSpec) -> str:
-        """Batches are indexed through ``slice``: by itself an index would choose samples."""
+        """Batches are indexed through ``slice``, because a plain index would select samples."""
         if spec.name == "subscript":
             return "{}.slice[{}]"
         if spec.name == "shape":  # a property, with a tuple for each sample
@@ -91,14 +91,14 @@ class _Emitter(Emitter):
         return f"{self.module}.{spec.expression}" if of_math else spec.expression
 
     def constant_text(self, node: Node, value: Value) -> str:
-        """A tensor where the type is not Python's: ``types.Constant`` is for pipelines."""
+        """A tensor if the type is not Python's: ``types.Constant`` is for pipelines."""
         dtype = constant_type(node, self.catalog[node.op])
         beside = self.names[node.inputs["data"]]
         tensor = f"ndd.tensor({number_of(value, dtype)!r}, dtype=ndd.{_type_name(dtype)}, "
         return plain_constant(value, dtype) or f"{tensor}device={beside}.device)"
 
     def operand_text(self, node: Node, name: str, moved: Mapping[str, str]) -> str:
-        """What feeds an argument comes from the CPU, and must lie where the data lie."""
+        """Sources of arguments are on the CPU, and must be copied to the data's device."""
         text = super().operand_text(node, name, moved)
         if name in node.inputs and name in self.catalog[node.op].args:
             return f"{text}.to_device({self.names[node.inputs['data']]}.device)"
@@ -110,7 +110,7 @@ class _Emitter(Emitter):
         return ['device="gpu"' if each == 'device="mixed"' else each for each in given]
 
     def randomness(self, node: Node) -> list[str]:
-        """``Draws`` in the place of a seed; what has no input is told the size of the batch."""
+        """``Draws`` in place of a seed; operators without input get the batch size."""
         spec = self.catalog[node.op]
         drawn = [
             f"rng={self.draws.format(text.removeprefix('seed='), literal(node.id))}"
@@ -128,7 +128,7 @@ class _Emitter(Emitter):
 
 
 def emit_captured(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The module ``dynamic.py`` whose loop DALI captures."""
+    """The module ``dynamic.py`` with a loop captured by DALI."""
     return emit_dynamic(resolved, captured=True)
 
 
@@ -181,7 +181,7 @@ def emit_dynamic(resolved: ResolvedGraph, captured: bool = False) -> Mapping[str
 
 
 def _yielded(names: Sequence[str]) -> list[str]:
-    """``yield names`` as a tuple, inside of both loops."""
+    """``yield names`` as a tuple, inside both loops."""
     indent = INDENT * 3
     line = f"{indent}yield {', '.join(names)}" if len(names) > 1 else f"{indent}yield ({names[0]},)"
     if len(line) <= LINE:
@@ -190,7 +190,7 @@ def _yielded(names: Sequence[str]) -> list[str]:
 
 
 def is_missing(op: str) -> bool:
-    """Whether the dynamic mode leaves an operator out."""
+    """Whether the dynamic mode lacks an operator."""
     return op in _MISSING or op.startswith(("experimental.inputs.", "experimental.readers."))
 
 
@@ -199,9 +199,9 @@ def _type_name(dtype: str) -> str:
 
 
 def _constant(node: Node) -> tuple[str, tuple[Any, ...], str, tuple[int, ...]]:
-    """The argument with the values, these, their type and their shape.
+    """The argument with the values, the values, their type and their shape.
 
-    Raises GraphExportError for a type that DALI would have to round or clamp the values to.
+    Raises GraphExportError for a type to which DALI would have to round or clamp the values.
     """
     which, usual = ("fdata", "FLOAT") if "fdata" in node.args else ("idata", "INT32")
     values: Any = elements(node.args[which])

@@ -29,17 +29,17 @@ def emit_huggingface(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 def _named(module: Module, images: list[str]) -> Module:
-    """One image is ``pixel_values``, one class ``labels``, as models call their arguments."""
+    """One image is ``pixel_values``, one class ``labels``, as models name their arguments."""
     names = {images[0]: "pixel_values"} if len(images) == 1 else {}
     names |= {module.labels[0]: "labels"} if len(module.labels) == 1 else {}
     outputs = {names.get(name, name): flow for name, flow in module.outputs.items()}
-    if len(outputs) < len(module.outputs):  # another output is called so
+    if len(outputs) < len(module.outputs):  # another output has this name
         return module
     return replace(module, outputs=outputs)
 
 
 def _conversion(module: Module, name: str) -> list[str]:
-    """What a model takes otherwise: floats with channels first, whole numbers."""
+    """Conversion for a model: channels-first floats, integers."""
     given, flow = f'batch["{name}"]', module.outputs[name]
     if name in module.labels:
         return [f"{given} = {given}.squeeze(-1).long()"]

@@ -1,13 +1,13 @@
 """JAX: batches split over all devices, through DALI's JAX iterator.
 
-Why the loader is not DALI's decorator ``data_iterator`` (2.4):
+Why the loader does not use DALI's decorator ``data_iterator`` (2.4):
 
-- with ``sharding`` it gives each pipeline a ``device_id``, so that it runs on no machine without a
-  GPU, and outputs that lie on the CPU, such as labels, cannot be joined on the GPUs;
+- with ``sharding`` it passes each pipeline a ``device_id``, so it requires a GPU, and CPU
+  outputs, such as labels, cannot be joined on the GPUs;
 - without it, it feeds one device;
-- it hides its pipelines, and so how many samples there are: what is padding cannot be told, and
-  an evaluation counts the last sample of each shard several times;
-- it makes one pipeline for each device, and never several side by side.
+- it hides its pipelines, and so the number of samples: padding cannot be identified, and an
+  evaluation counts the last sample of each shard several times;
+- it creates one pipeline per device, and never several in parallel.
 """
 
 from __future__ import annotations

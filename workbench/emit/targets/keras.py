@@ -1,4 +1,4 @@
-"""Keras 3: a generator over a pipeline, for whichever backend it runs on."""
+"""Keras 3: a generator over a pipeline, for any backend."""
 
 from __future__ import annotations
 

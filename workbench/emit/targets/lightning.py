@@ -16,7 +16,7 @@ from workbench.graph.variants.validation import validation_graph
 
 
 def _module(resolved: ResolvedGraph) -> Module:
-    """The graph, and what validates where it can be told: with one pipeline, image and data."""
+    """The graph, and its validation if possible: one pipeline with an image and data."""
     graph = resolved.graph
     images = outputs_of_kind(resolved.outputs, "image")
     simple = len(images) == len(parameters(graph.nodes)) == graph.settings.pipelines == 1

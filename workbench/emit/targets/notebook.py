@@ -1,4 +1,4 @@
-"""A Jupyter notebook that builds the pipeline step by step and shows what it gives."""
+"""A Jupyter notebook that builds the pipeline step by step and shows its outputs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def emit_notebook(resolved: ResolvedGraph) -> Mapping[str, Code]:
     body, _ = body_of(emitter, nodes, 0)
     reads_hidden = any(source.kind.endswith(":file_root") for source in graph.sources)
     cells: list[dict[str, Any]] = []
-    # A notebook has no ``__file__``: the name that it is written under stands in its code.
+    # A notebook has no ``__file__``, so its file name is written in its code.
     stem = PurePath(resolved.file or _FILE).stem
     beside = {name: literal(f"{stem}{ending}") for name, ending in resolved.beside.items()}
     values = values_of(make_parts(emitter, body, "", {}, beside)) | {
@@ -87,16 +87,16 @@ _CODE: Mapping[str, Any] = {
 
 
 def _add(cells: list[dict[str, Any]], kind: Mapping[str, Any], *, caller: Callable[[], str]) -> str:
-    """Put a cell with the text of a call of the template behind the others."""
+    """Append a cell with the text of a template call."""
     source = caller().strip("\n").splitlines(keepends=True)
     cells.append({"id": f"cell-{len(cells)}", **kind, "source": source})
     return ""
 
 
 def _steps(nodes: Sequence[Node], emitter: Emitter) -> list[list[Node]]:
-    """The nodes in groups: what only draws numbers goes with the next one.
+    """The nodes in groups: generators are grouped with the next node.
 
-    What is written inside the line of another one has no step.
+    Nodes written inside the line of another one have no step.
     """
     steps: list[list[Node]] = [[]]
     for node in nodes:
@@ -108,7 +108,7 @@ def _steps(nodes: Sequence[Node], emitter: Emitter) -> list[list[Node]]:
 
 
 def _step(step: Sequence[Node], emitter: Emitter) -> dict[str, Any]:
-    """What the template is told of a step."""
+    """The template values of a step."""
     *before, node = step
     spec, names = emitter.catalog[node.op], {each.id for each in before}
     return {

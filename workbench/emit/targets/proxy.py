@@ -1,4 +1,4 @@
-"""DALI Proxy: data set, sampler and workers are PyTorch's, and DALI augments what they read."""
+"""DALI Proxy: dataset, sampler and workers are PyTorch's, and DALI augments what they read."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.sources.kinds.folder import LIST_IMAGES
 
 _TAKEN = ("Augmented", "Loader", "Photos", "build_pipeline", "make_loader", "np")
-"""Names that the program uses otherwise."""
+"""Additional reserved names of the program."""
 _ARGUMENTS = {
     "jpegs": ("dtype=types.UINT8", "ndim=1"),
     "labels": ("dtype=types.INT32", "ndim=1"),
 }
-"""What DALI is told of an input, by the output of the reader that it replaces."""
+"""Arguments of an input, by the output of the reader that it replaces."""
 _VALUES = {
     "jpegs": "np.frombuffer(encoded, np.uint8)",
     "labels": "np.array([label], np.int32)",
 }
-"""What a worker gives it, of ``encoded`` and ``label``."""
+"""The value that a worker passes, from ``encoded`` and ``label``."""
 
 
 def emit_proxy(resolved: ResolvedGraph) -> Mapping[str, Code]:
@@ -85,7 +85,7 @@ def emit_proxy(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 def _parts(emitter: Emitter) -> tuple[TemplateParts, Sequence[Port]]:
-    """The pipeline with inputs in the place of its reader, and the outputs that these replace."""
+    """The pipeline with inputs in place of its reader, and the outputs that these replace."""
     graph, catalog, nodes = emitter.graph, emitter.catalog, emitter.ordered
     reader = first_reader(nodes)
     drawing = policy_imports(emitter.every_node(), catalog)
@@ -122,7 +122,7 @@ def _parts(emitter: Emitter) -> tuple[TemplateParts, Sequence[Port]]:
 
 
 def _shuffles(reader: Node) -> bool:
-    """Whether the reader shuffles, which PyTorch's sampler does in its place."""
+    """Whether the reader shuffles, for which PyTorch's sampler is used instead."""
     return bool(reader.args.get("random_shuffle") or reader.args.get("shuffle_after_epoch"))
 
 

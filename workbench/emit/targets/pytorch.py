@@ -1,4 +1,4 @@
-"""PyTorch: a loader; with training also a loop to start from that runs under ``torchrun``."""
+"""PyTorch: a loader; with training also a basic training loop that runs under ``torchrun``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ray: actors that each run the pipeline on one shard and write what it gives."""
+"""Ray: actors that each run the pipeline on one shard and write its outputs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from workbench.graph.resolved import ResolvedGraph
 def emit_ray(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The module ``augment.py``."""
     module = sharded_module(resolved, "ray")
-    # DALI makes conditions from a function's source, which Ray's actors do not have: the function
-    # is sent to them without its module.
+    # DALI converts conditions from a function's source, which Ray's actors do not have: the
+    # function is sent to them without its module.
     require_no_blocks(module.nodes, "an actor of Ray, which gets the pipeline without its source,")
     require_next_shard(module.nodes, "ray")
     return {"augment.py": module.render("ray.py.j2")}

@@ -1,4 +1,4 @@
-"""TensorFlow: ``DALIDataset``, for Keras or a loop of one's own."""
+"""TensorFlow: ``DALIDataset``, for Keras or a custom loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torchvision: the graph in its transforms v2, for machines without DALI."""
+"""torchvision: the graph as its transforms v2, for machines without DALI."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Triton: a model repository for its DALI backend, and a client.
 
-The backend runs ``1/model.dali`` where there is one and else serialises ``1/dali.py``: the names
-are its own (``src/dali_model.h`` of triton-inference-server/dali_backend).
+The backend runs ``1/model.dali`` if it exists and otherwise serialises ``1/dali.py``: the names are
+its own (``src/dali_model.h`` of triton-inference-server/dali_backend).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PYTHON = {"dl_tensor_python_function", "external_source"}
 
 
 def emit_triton(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """A model repository with one model that draws nothing, and a client beside it."""
+    """A model repository with one deterministic model, and a client."""
     served, changed, removed = inference_graph(resolved)
     random = [*changed, *removed]
     if random and check_graph(served, resolved.catalog):
@@ -57,7 +57,7 @@ def emit_triton(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 def inference_notes(resolved: ResolvedGraph) -> Sequence[str]:
-    """What the model does otherwise than the graph, a sentence each."""
+    """Differences between the model and the graph, one sentence each."""
     served, changed, removed = inference_graph(resolved)
     outputs = _served(resolved.variant(served)).graph.outputs
     notes = [
@@ -71,13 +71,13 @@ def inference_notes(resolved: ResolvedGraph) -> Sequence[str]:
 
 
 def emit_training(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The same with all that draws."""
+    """The same with random augmentation."""
     return _emit(resolved, "")
 
 
 def _emit(resolved: ResolvedGraph, told: str) -> Mapping[str, Code]:
     graph, catalog = resolved.graph, resolved.catalog
-    pipelines = graph.settings.pipelines  # of a server these are instances: it hands out requests
+    pipelines = graph.settings.pipelines  # for a server these are instances that share requests
     alone = replace(graph, settings=replace(graph.settings, pipelines=1))
     served = _served(resolved.variant(alone))
     nodes, outputs = served.nodes, served.outputs
@@ -114,7 +114,7 @@ def _emit(resolved: ResolvedGraph, told: str) -> Mapping[str, Code]:
 
 
 def _draws(emitter: Emitter, catalog: Catalog) -> str:
-    """What to know of a pipeline that augments."""
+    """Notes on a pipeline that augments."""
     drawing = [
         node.id
         for node in emitter.every_node()
@@ -127,13 +127,13 @@ def _draws(emitter: Emitter, catalog: Catalog) -> str:
 
 
 def input_name(nodes: Sequence[Node]) -> str:
-    """What the model's input is called: as the node of a request, else ``IMAGE``."""
+    """The model's input name: the node of a request, else ``IMAGE``."""
     reader = first_reader(nodes)
     return reader.id if reader.op == "request" else _INPUT
 
 
 def _served(resolved: ResolvedGraph) -> ResolvedGraph:
-    """The graph without the outputs that no image gives: labels, and what is made from them."""
+    """The graph without outputs that do not depend on an image, such as labels."""
     graph, catalog = resolved.graph, resolved.catalog
     readers = [node for node in resolved.nodes if isinstance(node, Source)]
     encoded = {port for reader in readers for port in _encoded_ports(reader, catalog)}
@@ -191,7 +191,7 @@ def _encoded_ports(reader: Node, catalog: Catalog) -> list[Port]:
 
 
 def _definition(emitter: Emitter, catalog: Catalog) -> tuple[list[str], str, Mapping[str, range]]:
-    """The pipeline function with an external source in the place of its reader."""
+    """The pipeline function with an external source in place of its reader."""
     function = function_name(emitter.graph)
     reader = first_reader(emitter.ordered)
     image = emitter.names[_encoded_ports(reader, catalog)[0]]

@@ -1,1 +1,1 @@
-"""The exported programs as Jinja2 templates (``*.j2``), and the values that they are given."""
+"""The exported programs as Jinja2 templates (``*.j2``), and their values."""

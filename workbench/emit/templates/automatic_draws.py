@@ -1,4 +1,4 @@
-"""What automatic augmentation draws, in source that draws the same at any batch."""
+"""Random values of automatic augmentation, as source with equal values at any batch."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class Draw(NamedTuple):
 
 
 Draws = tuple[tuple[Draw, ...], ...]
-"""What an automatic augmentation draws, for each time that it is called."""
+"""The random values of an automatic augmentation, for each call."""
 
 
 def emit_draws(draws: Sequence[Draw]) -> str:
-    """Source of ``drawn(position)``, which makes a pipeline of what one call draws."""
+    """Source of ``drawn(position)``, which builds a pipeline of one call's random values."""
     texts = "".join(f"{INDENT * 2}{draw_text(each, True)},\n" for each in draws)
     head = f"{IMPORTS}\n{RANDOM_STATE}@pipeline_def\ndef drawn(position: int) -> Any:\n"
     return f"{head}{INDENT}return (\n{texts}{INDENT})\n"
 
 
 def draw_text(draw: Draw, positioned: bool) -> str:
-    """The call of one draw; ``positioned`` as in ``emit_stage``."""
+    """The call for one random value; ``positioned`` as in ``emit_stage``."""
     state = f", _random_state=random_state({draw.seed}, position)" if positioned else ""
     return f"fn.random.uniform({draw.arguments}, seed={draw.seed}{state})"

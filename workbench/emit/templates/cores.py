@@ -1,9 +1,9 @@
-"""Which cores DALI's threads had better run on: a function that exported programs carry too.
+"""Cores for DALI's threads: a function that exported programs contain too.
 
 A GPU's JPEG engines interrupt one core, 29,000 times a second at 42,000 images (H100, counted in
-/proc/interrupts). A thread of DALI that the system puts there has a third of its speed, and stays
-for seconds, as nothing else waits for that core; where pipelines take turns all wait for it. That
-was the slow mode of pipelines side by side: figures in ``assets/benchmarks/README.md``.
+/proc/interrupts). A DALI thread scheduled there runs at a third of its speed, and stays for
+seconds, because nothing else waits for that core; if pipelines alternate, all wait for it. That was
+the slow mode of parallel pipelines: figures in ``assets/benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 def cores_without_interrupts() -> set[int]:
     """The cores that this thread may run on, without those that GPUs interrupt.
 
-    JPEG engines do so tens of thousands of times a second: a thread of DALI would have a
-    third of its speed there.
+    JPEG engines do so tens of thousands of times a second: a DALI thread would run at a third of
+    its speed there.
     """
     cores = os.sched_getaffinity(0)
-    with suppress(OSError, ValueError):  # a system that does not tell
+    with suppress(OSError, ValueError):  # not reported by this system
         for line in Path("/proc/interrupts").read_text().splitlines():
             words = line.split()
-            # The first of a GPU's: a device's numbers begin at a multiple of 2048.
+            # The first interrupt of a GPU: a device's numbers start at a multiple of 2048.
             if words[-1] == "nvidia" and int(words[-2].split("-")[0]) % 2048 == 0:
                 place = Path("/proc/irq", words[0][:-1], "effective_affinity_list")
                 cores.discard(int(place.read_text()))

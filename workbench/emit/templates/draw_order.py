@@ -1,8 +1,8 @@
-"""The script's pipeline with something else in the place of each automatic augmentation.
+"""The script's pipeline with a placeholder for each automatic augmentation.
 
-What these draw has no seed of its own: DALI hands seeds out in the order in which it holds the
-calls, and that it tells from the outputs backwards. A pipeline that only draws as they do holds
-the draws in the same order, and is made in a thirtieth of the time.
+Their random values have no seeds of their own: DALI assigns seeds in the order in which it
+registers the calls, from the outputs backwards. A pipeline with only the same random calls
+registers them in the same order, and is built in a thirtieth of the time.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def ordered(device, base_seed, draw):
 
 
 def emit_draw_order(resolved: ResolvedGraph) -> str:
-    """Source of ``ordered(device, base_seed, draw)``, which makes the pipeline of an active graph.
+    """Source of ``ordered(device, base_seed, draw)``, which builds the pipeline of an active graph.
 
-    ``draw(node, data)`` stands for each automatic augmentation: it is to give ``data`` back, after
-    it has drawn. Nothing is read: the pipeline is not there to be built.
+    ``draw(node, data)`` replaces each automatic augmentation: it must return ``data`` after
+    creating the random calls. Nothing is read, because the pipeline is never built.
     """
     graph, ordered = resolved.graph, resolved.nodes
     emitter = _Emitter(resolved, ordered, taken=["draw", "ordered"])
@@ -57,7 +57,7 @@ def emit_draw_order(resolved: ResolvedGraph) -> str:
 
 
 def _finder(kind: SourceKind) -> str:
-    """Functions of the names that the script finds and reads its data with; they read nothing."""
+    """Functions with the names of the script's data functions, which read nothing."""
     find = f"def {kind.find.__name__}(data):\n{INDENT}return {kind.unread!r}\n\n\n"
     if kind.reader is None:
         return find

@@ -1,4 +1,4 @@
-"""What targets of training share: a sharded pipeline, and the values of ``_loader.py.j2``."""
+"""Common parts of training targets: a sharded pipeline, and the values of ``_loader.py.j2``."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from workbench.graph.variants.samples import file_names, hidden_draws
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A graph on its way into a template of its own."""
+    """A graph prepared for a target's template."""
 
     graph: Graph
     nodes: Sequence[Node]
     outputs: Outputs
     parts: TemplateParts
     lists: Sequence[str] = ()
-    """The outputs that are lists of tensors, for their samples differ in shape."""
+    """The outputs that are lists of tensors, because their samples differ in shape."""
     validation: Sequence[str] = ()
-    """The outputs of the pipeline that validates, where it has not all: nothing is drawn there."""
+    """The outputs of the validation pipeline, if it lacks some: nothing is random there."""
     hidden: Sequence[str] = ()
-    """The nodes whose random values no output can have."""
+    """The nodes whose random values cannot be outputs."""
 
     @property
     def labels(self) -> list[str]:
@@ -49,7 +49,7 @@ class Module:
         return class_numbers(self.outputs)
 
     def render(self, template: str, **more: object) -> Code:
-        """A template of a loader, with ``more`` values of its own."""
+        """Render a loader template with additional values ``more``."""
         names = ", ".join(f"``{name}``" for name in self.outputs)
         fixed = [node.op for node in self.nodes if node.op in NO_CHECKPOINT]
         always = shuffles_after_epoch(self.nodes)

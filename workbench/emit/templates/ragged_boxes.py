@@ -1,8 +1,8 @@
-"""Outputs whose samples differ in shape, for PyTorch: lists of tensors, and torchvision's form.
+"""Outputs whose samples differ in shape, for PyTorch: lists of tensors in torchvision's form.
 
-A batch's arrays stay tensors; boxes, points and labels of which each image has another number
-become lists with a tensor for each image. Where an image has boxes with labels, the exported
-program trains one of torchvision's detection models, which takes images of different sizes.
+A batch's arrays stay tensors; boxes, points and labels whose number differs between images become
+lists with a tensor per image. If an image has boxes with labels, the exported program trains one of
+torchvision's detection models, which accept images of different sizes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.graph.model import Graph, Port
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The outputs that make what a detection model learns from."""
+    """The outputs that form the targets of a detection model."""
 
     image: str
     boxes: str
@@ -26,13 +26,13 @@ class Detection:
     format: str
     """One of ``BOX_FORMATS``."""
     masks: tuple[str, ...] | None = None
-    """Polygons, their vertices in pixels, and, of polygons as they were read, ``places``."""
+    """Polygons, their vertices in pixels, and, for unfiltered polygons, ``places``."""
 
 
 def find_detection(graph: Graph, outputs: Outputs) -> Detection | None:
-    """The first image with the boxes and their labels, where there are all three.
+    """The first image with boxes and labels, if all three exist.
 
-    Raises GraphExportError where it is not told how the boxes are written.
+    Raises GraphExportError if the format of the boxes is unknown.
     """
     ragged = ragged_outputs(graph, outputs)
     images = [
@@ -60,7 +60,7 @@ def find_detection(graph: Graph, outputs: Outputs) -> Detection | None:
 
 
 def _find_masks(graph: Graph, follower: str) -> tuple[str, ...] | None:
-    """Outputs of which the masks of boxes can be drawn, where they are all given out."""
+    """Outputs from which the masks of boxes can be drawn, if all exist."""
     given = {port: name for name, port in graph.outputs.items()}
     places, counted = given.get(Port(follower, "places")), given.get(Port(follower, "polygons"))
     for node in graph.nodes:
@@ -75,7 +75,7 @@ def _find_masks(graph: Graph, follower: str) -> tuple[str, ...] | None:
 
 
 def list_outputs(graph: Graph, outputs: Outputs) -> list[str]:
-    """The outputs that a loader gives as lists; detection models take images of any size."""
+    """The outputs that a loader returns as lists; detection models accept images of any size."""
     ragged = set(ragged_outputs(graph, outputs))
     if find_detection(graph, outputs):
         ragged |= {
@@ -87,7 +87,7 @@ def list_outputs(graph: Graph, outputs: Outputs) -> list[str]:
 
 
 def detection_fields(found: Detection, outputs: Outputs) -> dict[str, Any]:
-    """What the macro ``detection_form`` of ``_training.py.j2`` is told of a detection."""
+    """The values of the macro ``detection_form`` of ``_training.py.j2``."""
     flow = outputs[found.image]
     image = "image"
     if flow.axes == "HWC":

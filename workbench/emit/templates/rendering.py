@@ -1,7 +1,7 @@
-"""Jinja2 on the files ``*.py.j2`` of this folder: one for each target, ``_*.py.j2`` for several.
+"""Jinja2 on the files ``*.py.j2`` of this folder: one per target, ``_*.py.j2`` shared ones.
 
-A template is the exported program with ``{{ values }}`` and ``{% if ... %}``. Its imports stand in
-``{% filter imports(...) %}``, which sorts them as ruff does: their order there means nothing.
+A template is the exported program with ``{{ values }}`` and ``{% if ... %}``. Its imports are
+inside ``{% filter imports(...) %}``, which sorts them like ruff, so their order does not matter.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
-    """The text of a template of this folder. A value that it names and is not given raises."""
+    """Render a template of this folder. Raises if a value that it uses is missing."""
     return _environment().get_template(template).render(values)
 
 
 def render_program(template: str, parts: TemplateParts, **more: Any) -> Code:
-    """A program with the fields of ``parts`` and ``more``, and for each node its lines."""
+    """A program with the fields of ``parts`` and ``more``, and the lines of each node."""
     text = render(template, values_of(parts) | more)
     return Code(text, lines_in(text, parts.definition, parts.lines))
 
@@ -73,10 +73,10 @@ def _environment() -> Environment:
 
 
 def sorted_imports(text: str, *more: Iterable[str]) -> str:
-    """The import statements of a text, a line each, and ``more``, as ruff sorts them.
+    """The import statements of a text, one per line, and ``more``, sorted like ruff.
 
-    Those from one module become one line; there is an empty line between the standard library and
-    other packages.
+    Imports from one module are merged; an empty line separates the standard library and other
+    packages.
     """
     groups: dict[bool, tuple[set[str], dict[str, set[str]]]] = {}
     for line in {*text.split("\n"), *(each for lines in more for each in lines)} - {""}:
@@ -115,12 +115,12 @@ def _quoted(names: Iterable[str]) -> str:
 
 @cache
 def _source(function: Any) -> str:
-    """The text of a function of the workbench, without a line break at its end."""
+    """The text of a workbench function, without a final line break."""
     return getsource(function).rstrip("\n")
 
 
 def _call(function: str, arguments: Sequence[str], target: str = "", indent: int = 4) -> str:
-    """``target = function(arguments)`` on as few lines as fit, the first without its indent."""
+    """``target = function(arguments)`` on as few lines as possible, the first without indent."""
     return "\n".join(python.call(target, function, arguments, " " * indent)).lstrip(" ")
 
 

@@ -1,4 +1,4 @@
-"""What templates of programs are given: the pipeline function and what the text around it needs."""
+"""Values of the program templates: the pipeline function and what the text around it needs."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from workbench.graph.resolved import ResolvedGraph
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of the program that says where data lie."""
+    """A data parameter of the program."""
 
     name: str
     about: str
-    """Of which kind they are, in a few words."""
+    """Short description of their kind."""
     metavar: str
     in_memory: bool
     """Whether it names a Python function, not a path."""
@@ -41,49 +41,50 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class TemplateParts:
-    """What every template is given; a text ends without a line break unless it says so."""
+    """The values of every template; texts have no final line break unless stated."""
 
     title: str
     """The graph's name and description, wrapped and safe inside a docstring."""
     file: str
-    """The program's file as a shell is given it, safe inside a docstring; empty: the usual one."""
+    """The program's file name, shell-quoted and safe inside a docstring; empty: the default."""
     constants: str
     finder: str
-    """The functions that find the data, each with two empty lines after it."""
+    """The functions that find the data, each followed by two empty lines."""
     parameters: Sequence[Parameter]
-    """What says where the data lie; none where the graph names its files."""
+    """The data parameters; empty if the graph names its files."""
     definition: str
-    """The pipeline function (or what a target makes of it)."""
+    """The pipeline function, or the target's equivalent."""
     function: str
     """Its name."""
     lines: Mapping[str, range]
-    """For each node its lines in ``definition``, from 0."""
+    """The lines of each node in ``definition``, from 0."""
     pipeline_imports: Sequence[str]
-    """The lines that import what the pipeline function needs, besides ``fn``."""
+    """Imports of the pipeline function, besides ``fn``."""
     finder_imports: Sequence[str]
     """The same for ``finder``."""
     pipeline_seeded: bool
-    """Whether the pipeline itself is given a seed: what draws without one gets its own from it."""
+    """Whether the pipeline itself has a seed, from which operators without one get theirs."""
     pipeline_arguments: Sequence[str]
-    """What readers in Python need of the pipeline."""
+    """Pipeline arguments required by readers in Python."""
     needs_gpu: bool
-    """Whether it runs on a GPU also where it decodes on the CPU."""
+    """Whether it requires a GPU even if it decodes on the CPU."""
     several: bool
-    """Whether several pipelines run side by side."""
+    """Whether several pipelines run in parallel."""
     shard_seed: str
-    """How far the seeds of two shards are apart."""
+    """Difference of the seeds of two shards."""
     prefetch: str
     """The depth of the queues; empty for DALI's default."""
     takes_seed: bool
-    """Whether the pipeline's function takes a seed; otherwise the pipeline's own is enough."""
+    """Whether the pipeline function has a seed parameter; otherwise the pipeline's own is
+    enough."""
     legacy: bool
-    """Whether it is not DALI's own executor that runs it."""
+    """Whether another than DALI's default executor runs it."""
     validation: str
-    """The pipeline function that validates, with two empty lines after it; or empty."""
+    """The validation pipeline function, followed by two empty lines; or empty."""
     validation_function: str
     """Its name."""
     lifted: Mapping[str, str]
-    """The constants that stand for values of nodes."""
+    """The constants for values of nodes."""
     helpers: frozenset[str]
     """The functions of ``emit/annotations/helpers.py`` that the definition calls."""
 
@@ -94,9 +95,9 @@ _DEFAULT_DEPTH = 2
 _TYPES = "from nvidia.dali import types"
 _SHARD = "shard_id: int, num_shards: int"
 SHARD = "One shard, padded at its end: no epoch reaches into the next one."
-"""What a pipeline of one shard says of itself, by which an import knows that the graph does not."""
+"""Sentence in a one-shard pipeline, by which an import recognises it."""
 PADDED_SHARD = "One shard, padded at its end, as the whole is: no epoch reaches into the next."
-"""The same where the graph's own readers pad."""
+"""The same if the graph's own readers pad."""
 HIDDEN_FOLDERS = """
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first."""
@@ -105,7 +106,7 @@ BESIDE = """
 
 Bad files are skipped: the program reads the others in GOOD_DATA, next to itself.
 `workbench export --skip-bad` wrote both."""
-"""Follows the title of a program that reads data from next to itself."""
+"""Follows the title of a program that reads data next to itself."""
 
 
 def pipeline_parts(
@@ -119,9 +120,9 @@ def pipeline_parts(
 ) -> TemplateParts:
     """The graph as a pipeline function.
 
-    ``sharded`` makes it read the part ``shard_id`` of ``num_shards``, which ``about``, or else a
-    usual sentence, says in the function; ``taken`` are names that the module uses otherwise.
-    ``validation`` becomes a second function, and ``known`` are constants that the module has.
+    With ``sharded`` it reads the part ``shard_id`` of ``num_shards``, described by ``about`` or a
+    default sentence; ``taken`` are additional reserved names. ``validation`` becomes a second
+    function, and ``known`` are constants that the module has.
     """
     graph, catalog, ordered = resolved.graph, resolved.catalog, resolved.nodes
     require_checkpointing(ordered)
@@ -132,7 +133,7 @@ def pipeline_parts(
         emitter.every_node()
     ):  # which would hide it
         function += "_"
-    # Where the pipeline is given a seed of its own, the parameter cannot have that name.
+    # If the pipeline has its own seed, the parameter needs another name.
     drawing = policy_imports(emitter.every_node(), catalog)
     emitter.seed_name = "base_seed" if drawing else "seed"
     if pipeline_seed_is_enough(graph, catalog, ordered):
@@ -184,7 +185,7 @@ def pipeline_parts(
 def body_of(
     emitter: Emitter, nodes: Sequence[Node], first: int
 ) -> tuple[list[str], dict[str, range]]:
-    """The lines of some nodes, and for each node its own, counted from ``first``."""
+    """The lines of some nodes, and the line numbers of each, counted from ``first``."""
     made = Lines()
     for node in nodes:
         made.add(emitter.node_lines(node))
@@ -192,12 +193,12 @@ def body_of(
 
 
 def has_blocks(nodes: Sequence[Node]) -> bool:
-    """Whether some of the nodes own bodies."""
+    """Whether some of the nodes have bodies."""
     return any(node.bodies for node in nodes)
 
 
 def needs_conditionals(nodes: Sequence[Node]) -> bool:
-    """Whether the operators are chosen per sample: in a block, or inside a DALI function."""
+    """Whether operators are selected per sample: in a block, or inside a DALI function."""
     return has_blocks(nodes) or any(node.op in AUTO_AUGMENT for node in nodes)
 
 
@@ -218,7 +219,7 @@ def make_parts(
     lines: Mapping[str, range],
     more: Mapping[str, str] | None = None,
 ) -> TemplateParts:
-    """Everything that follows from the definition; ``more`` are further constants."""
+    """Derive all values from the definition; ``more`` are additional constants."""
     graph, settings = emitter.graph, emitter.graph.settings
     given = parameters(emitter.ordered)
     kinds = list(dict.fromkeys([*given.values(), *data_constants(emitter.ordered).values()]))
@@ -249,7 +250,7 @@ def make_parts(
         pipeline_imports.append("from nvidia.dali.data_node import DataNode")
     if uses_math:
         pipeline_imports.append("from nvidia.dali import math")
-    # DALI translates what a pipeline with conditionals calls.
+    # DALI converts functions that a pipeline with conditionals calls.
     decorator = "@do_not_convert\n" if conditional else ""
     finder_imports = [f"import {module}" for module in modules]
     if uses_any:
@@ -303,7 +304,7 @@ def _queues(settings: Settings) -> str:
 
 
 def policy_imports(nodes: Iterable[Node], catalog: Catalog) -> list[str]:
-    """The lines that import what automatic augmentation needs; none where there is none."""
+    """The import lines of automatic augmentation; empty without any."""
     nodes = list(nodes)
     modules = {catalog[node.op].module for node in nodes} - {""}
     own = any(map(has_policy, nodes))
@@ -317,13 +318,13 @@ def function_name(graph: Graph) -> str:
     if graph.name == Graph().name:
         return "image_pipeline"
     name = re.sub(r"[^0-9a-zA-Z]+", "_", graph.name).strip("_").lower()[:60]
-    if not name or name[0].isdigit() or name == "build":  # there is a build_pipeline already
+    if not name or name[0].isdigit() or name == "build":  # build_pipeline exists already
         return f"pipeline_{name}".rstrip("_")
     return f"{name}_pipeline"
 
 
 def docstring_title(graph: Graph) -> str:
-    """The description, or else the name, wrapped, as the beginning of a docstring."""
+    """The description, or else the name, wrapped, as the start of a docstring."""
     named = graph.name if graph.name != Graph().name else ""
     return _in_docstring(graph.about or named) or "An image pipeline in NVIDIA DALI."
 
@@ -340,7 +341,7 @@ def _in_docstring(text: str) -> str:
 
 
 def _quoted_in_docstring(name: str) -> str:
-    """A file name as a shell is given it, as text of a docstring."""
+    """A shell-quoted file name for a docstring."""
     shown = "".join(c if c.isprintable() else "?" for c in shlex.quote(name))
     return shown.replace("\\", "\\\\").replace('"', '\\"')
 

@@ -1,4 +1,4 @@
-"""What a graph is for: the model and the loss of an exported training loop in PyTorch."""
+"""The learning task of a graph: model and loss of an exported training loop in PyTorch."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.tensor_type import TensorType
 
 _BOUNDED = ("UINT8", "FLOAT")
-"""Pictures of bytes are divided by 255; floats are taken to be normalised."""
+"""Byte images are divided by 255; floats are assumed to be normalised."""
 
 
 def training_fields(module: Module, target: str) -> dict[str, Any]:
-    """The values of ``_training.py.j2``. Raises GraphExportError where nothing is learned."""
+    """The values of ``_training.py.j2``. Raises GraphExportError if there is no task."""
     found = find_detection(module.graph, module.outputs)
     if found:
         task = {"task": "detection", "classes": 80}  # COCO's
@@ -35,7 +35,7 @@ def training_fields(module: Module, target: str) -> dict[str, Any]:
 
 
 def require_images_of(module: Module, target: str) -> list[str]:
-    """The pictures that one convolution takes: the first of a picture's axes, and those like it."""
+    """The image outputs that one convolution accepts: the first one, and those like it."""
     images = require_images(module.graph, module.outputs, target)
 
     def form(name: str) -> tuple[str | None, int | None]:
@@ -46,7 +46,7 @@ def require_images_of(module: Module, target: str) -> list[str]:
 
 
 def _task(module: Module, images: list[str]) -> dict[str, Any]:
-    """What the outputs other than the image, or two views of one, say is learned."""
+    """The task implied by the outputs other than the image, or by two views of one."""
     if len(images) == 1 and (masks := _masks_of(module, images[0])):
         target = _mask_classes(masks, module.outputs[masks])
         ignored = module.graph.node(module.graph.outputs[masks].node).args.get("fill", 0)
@@ -66,7 +66,7 @@ def _task(module: Module, images: list[str]) -> dict[str, Any]:
 
 
 def _masks_of(module: Module, image: str) -> str:
-    """The mask of classes that follows the image or is of its size; empty where there is none."""
+    """The class mask that follows the image or has its size; empty if there is none."""
     graph = module.graph
     for name in outputs_of_kind(module.outputs, "mask"):
         whole = (module.outputs[name].dtype or "").startswith(("INT", "UINT"))
@@ -83,13 +83,13 @@ def _size(flow: TensorType) -> list[int | None]:
 
 
 def _mask_classes(name: str, flow: TensorType) -> str:
-    """Class numbers (N, H, W), as the loss takes them."""
+    """Class numbers (N, H, W), as the loss expects."""
     axis = (flow.axes or "").find("C")
     return f'batch["{name}"]{f".squeeze({axis + 1})" if axis >= 0 else ""}.long()'
 
 
 def _are_views(module: Module, images: Sequence[str]) -> bool:
-    """Whether both images are of one photo, and something is drawn for each of them alone."""
+    """Whether both images are of one photo, each with its own random values."""
     graph = module.graph
     first, second = (ancestors(graph, [graph.outputs[name]]) for name in images)
     common = [graph.node(node) for node in first & second]
@@ -100,19 +100,19 @@ def _are_views(module: Module, images: Sequence[str]) -> bool:
 
 
 def _class_count(module: Module) -> int:
-    """Of shares of classes their number, else ImageNet's."""
+    """The number of classes of class weights, else ImageNet's."""
     shares = [] if module.labels else class_shares(module.outputs)
     shape = module.outputs[shares[0]].shape if shares else None
     return shape[0] or 1000 if shape else 1000
 
 
 def model_input(text: str, flow: TensorType) -> str:
-    """An image of a batch, as ``text``, as a convolution takes it: floats, channels first.
+    """An image of a batch, ``text``, as input of a convolution: channels-first floats.
 
-    Of a sequence the mean of its frames: a place to begin, where a model of videos is to stand.
+    For a sequence the mean of its frames, as a starting point for a video model.
     """
     if flow.may_be_picture and flow.axes is None:
-        flow = replace(flow, layout="HWC", shape=None)  # of arrays only the data tell
+        flow = replace(flow, layout="HWC", shape=None)  # for arrays it depends on the data
     if flow.layout and flow.layout[0] == "F" and not flow.may_be_picture:
         frame = replace(flow, layout=flow.layout[1:], shape=flow.shape and flow.shape[1:])
         scaled = _scaled(f"{text}.float().mean(dim=1)", replace(frame, dtype="FLOAT"))
@@ -121,7 +121,7 @@ def model_input(text: str, flow: TensorType) -> str:
 
 
 def _scaled(text: str, flow: TensorType) -> str:
-    """Pictures of a batch, channels first, as floats."""
+    """Channels-first images of a batch, as floats."""
     if flow.axes == "HWC":
         text += ".permute(0, 3, 1, 2)"
     elif flow.axes == "HW":

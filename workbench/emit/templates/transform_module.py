@@ -1,4 +1,4 @@
-"""A graph in the transforms of another library: what a data set around them is made of."""
+"""A graph as transforms of another library: the values of a dataset template."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from workbench.sources import load_source
 from workbench.sources.kinds.folder import LIST_IMAGES
 
 SHARED = "transform"
-"""The variable of the only transform, or of what several views begin with."""
+"""The variable of the only transform, or of the common part of several views."""
 _OF_FOLDERS = frozenset({"random_shuffle", "file_root", "initial_fill", "shuffle_after_epoch"})
-"""Arguments of the reader that a data set has too, or that say how DALI shuffles."""
+"""Reader arguments that a dataset has too, or that control DALI's shuffling."""
 
 
 def render_transforms(template: str, resolved: ResolvedGraph, library: Library) -> Code:
-    """The graph in a library's transforms, in a template of a data set.
+    """Render a graph as a library's transforms, in a dataset template.
 
-    Raises GraphExportError for what has no counterpart.
+    Raises GraphExportError for steps without an equivalent.
     """
     graph, catalog, nodes = resolved.graph, resolved.catalog, resolved.nodes
     reader = first_reader(nodes)
@@ -113,7 +113,7 @@ def render_transforms(template: str, resolved: ResolvedGraph, library: Library) 
 
 
 def transform_notes(resolved: ResolvedGraph, library: Library) -> list[str]:
-    """What the transforms do otherwise than DALI, as the program's docstring says it."""
+    """Differences between the transforms and DALI, for the program's docstring."""
     views, begin = ChainExtractor(resolved, library.name).views()
     transforms = Transforms(library)
     _definitions(transforms, views, begin)
@@ -134,7 +134,7 @@ def _definitions(
 ) -> tuple[dict[str, Transforms], dict[str, str], bool]:
     """The transforms by name, that of each view, and whether all begin with ``SHARED``.
 
-    Views that are made alike have one; those of which nothing is left have none.
+    Identical views share one transform; views without steps of their own have none.
     """
     written = {view.name: transforms.of(view.chain) for view in views}
     alike = all(own.made == written[views[0].name].made for own in written.values())
@@ -156,7 +156,7 @@ def _definitions(
 
 
 def _returned(sample: Sequence[str]) -> str:
-    """The statement, eight columns in, that returns what a data set has of one photo."""
+    """The statement, indented by eight, that returns a dataset's sample of one photo."""
     if len(sample) == 1:
         return f"return ({sample[0]},)"
     inner = ", ".join(sample)
@@ -167,7 +167,7 @@ def _returned(sample: Sequence[str]) -> str:
 
 
 def _composed(name: str, transforms: Transforms) -> Lines:
-    """The definition of a chain, and for each node its lines."""
+    """The definition of a chain, and the lines of each node."""
     composed = transforms.library.composed(transforms.made)
     made = Lines(lines_of(composed, f"{name} = "))
     places = [range(len(made.text))] * len(transforms.made)
@@ -184,7 +184,7 @@ def _composed(name: str, transforms: Transforms) -> Lines:
 
 
 def require_folder(nodes: Sequence[Node], target: str) -> None:
-    """Raise GraphExportError for data that are no folder with one of photos for each class."""
+    """Raise GraphExportError for data other than a folder with one subfolder per class."""
     sources = [node for node in nodes if isinstance(node, Source)]
     for source in sources:
         if source.op != "readers.file" or len(sources) > 1:
@@ -208,7 +208,7 @@ def require_folder(nodes: Sequence[Node], target: str) -> None:
 
 
 def _require_one_size(graph: Graph, views: Sequence[View], target: str) -> None:
-    """Raise GraphExportError for images that make no batch."""
+    """Raise GraphExportError for images that cannot form a batch."""
     for view in views:
         shape = view.flow.shape
         if shape is None or None in shape:

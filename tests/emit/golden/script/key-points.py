@@ -70,7 +70,7 @@ def find_keypoints(data: str) -> dict[str, str]:
 
 
 def points_inside(points: DataNode, size: DataNode | float) -> DataNode:
-    """Which points (N, 2) are in an image of a size."""
+    """Which points (N, 2) are inside an image of a size."""
     inside = fn.cast((points >= 0.0) & (points <= size), dtype=types.INT32)
     return fn.reductions.min(inside, axes=1) > 0
 

@@ -49,7 +49,7 @@ def find_annotations(data: str) -> dict[str, str]:
 
 
 def sides_of(images: DataNode, layout: str = "HWC") -> DataNode:
-    """Width, height, width, height of images: boxes in pixels are shares of these."""
+    """Width, height, width, height of images, to convert boxes between pixels and relative."""
     shape = fn.cast(images.shape(), dtype=types.FLOAT)
     return fn.stack(*(shape[layout.index(side)] for side in "WHWH"))
 

@@ -75,14 +75,14 @@ def cutout_pipeline(
 def cores_without_interrupts() -> set[int]:
     """The cores that this thread may run on, without those that GPUs interrupt.
 
-    JPEG engines do so tens of thousands of times a second: a thread of DALI would have a
-    third of its speed there.
+    JPEG engines do so tens of thousands of times a second: a DALI thread would run at a third of
+    its speed there.
     """
     cores = os.sched_getaffinity(0)
-    with suppress(OSError, ValueError):  # a system that does not tell
+    with suppress(OSError, ValueError):  # not reported by this system
         for line in Path("/proc/interrupts").read_text().splitlines():
             words = line.split()
-            # The first of a GPU's: a device's numbers begin at a multiple of 2048.
+            # The first interrupt of a GPU: a device's numbers start at a multiple of 2048.
             if words[-1] == "nvidia" and int(words[-2].split("-")[0]) % 2048 == 0:
                 place = Path("/proc/irq", words[0][:-1], "effective_affinity_list")
                 cores.discard(int(place.read_text()))

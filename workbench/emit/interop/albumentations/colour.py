@@ -1,4 +1,4 @@
-"""Colour, noise, blur and compression of Albumentations, by DALI's operators and the reverse."""
+"""Colour, noise, blur and compression of Albumentations as DALI operators, and vice versa."""
 
 from __future__ import annotations
 
@@ -345,7 +345,7 @@ def solarize(images: Images, threshold: Any = 128, threshold_range: Any = None) 
 
 @_exports_expression("bitxor(x, mul(ge(x, N), 255))")
 def export_solarize(transforms: Transforms, step: Step, threshold: float) -> None:
-    share = math.floor(threshold / 255 * 1e6) / 1e6  # rounded up it would miss the threshold
+    share = math.floor(threshold / 255 * 1e6) / 1e6  # rounding up would miss the threshold
     transforms.add("Solarize", (share, share), p=1.0)
     transforms.measured("solarize")
 

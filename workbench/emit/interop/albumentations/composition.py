@@ -1,7 +1,7 @@
 """The table of Albumentations' transforms: blocks, compositions, tensors and floats.
 
-Arguments are those of Albumentations 1.4 and 2.0, defaults those of 2.0 where the two differ; each
-function is named after its class. What is exported is for version 2, on uint8 arrays (2.0.8).
+Arguments are those of Albumentations 1.4 and 2.0, with the defaults of 2.0; each function is named
+after its class. Exports are for version 2, on uint8 arrays (2.0.8).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _choice(transforms: Transforms, choice: Choice) -> list[Expression]:
 
 
 def _one_of(options: list[list[Expression]], weights: Sequence[float]) -> Expression:
-    """``OneOf``, which takes each transform's p for its weight, and the one it takes always."""
+    """``OneOf``, which uses each transform's p as its weight and always applies one."""
     return call_of(
         "A.OneOf",
         [_joined(option, p, sure=True) for option, p in zip(options, weights, strict=True)],
@@ -57,7 +57,7 @@ def _one_of(options: list[list[Expression]], weights: Sequence[float]) -> Expres
 
 
 def _joined(steps: list[Expression], p: float, *, sure: bool = False) -> Expression:
-    """The steps as one transform of a probability; ``sure`` where that stands for a weight."""
+    """The steps as one transform with a probability; ``sure`` if that is a weight."""
     if not steps:
         return call_of("A.NoOp", p=round(p, 6))
     if len(steps) == 1 and (own := with_p(steps[0], 1.0)) is not None:
@@ -155,17 +155,17 @@ def is_pair(value: Any) -> bool:
 
 
 def shifted(value: Any, by: float) -> tuple[float, float]:
-    """A range, moved."""
+    """A shifted range."""
     return number(value[0]) + by, number(value[1]) + by
 
 
 def filling(fill: Any, value: Any) -> Any:
-    """What is filled with: ``fill`` in version 2, ``value`` in version 1."""
+    """The fill value: ``fill`` in version 2, ``value`` in version 1."""
     return (value if fill is None else fill) or 0
 
 
 def range_of(value: Any) -> tuple[float, float]:
-    """The range that Affine means: a number is that number itself."""
+    """The range of an argument of Affine: a number is constant."""
     if is_pair(value):
         return number(value[0]), number(value[1])
     return number(value), number(value)

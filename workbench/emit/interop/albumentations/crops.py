@@ -1,4 +1,4 @@
-"""Sizes, crops, padding and holes of Albumentations, by DALI's operators and the reverse."""
+"""Sizes, crops, padding and holes of Albumentations as DALI operators, and vice versa."""
 
 from __future__ import annotations
 
@@ -100,13 +100,13 @@ def max_size_(
 
 
 def written_interpolation(step: Step) -> Source | None:
-    """The argument ``interpolation``; None where it is linear, the default."""
+    """The argument ``interpolation``; None for linear, the default."""
     found = exporters.interpolation(step, _INTERPOLATIONS)
     return None if found == "LINEAR" else Source(f"cv2.INTER_{found}")
 
 
 def _exported_sampling(step: Step) -> dict[str, Source | str | None]:
-    """How a resize samples: DALI smooths what it makes smaller, OpenCV does as INTER_AREA."""
+    """The interpolation of a resize: DALI antialiases reductions, OpenCV only with INTER_AREA."""
     area = step.fixed("antialias") and step.fixed("interp_type") != "INTERP_NN"
     return {
         "interpolation": written_interpolation(step),
@@ -376,7 +376,7 @@ def coarse_dropout(
 
 @_exports("erase")
 def export_erase(transforms: Transforms, step: Step) -> None:
-    """A window of one size, anywhere: a hole of CoarseDropout."""
+    """A window of fixed size at a random position: a hole of CoarseDropout."""
     (height, width), fill = exporters.erased_window(step), step.items("fill_value")
     transforms.add(
         "CoarseDropout",

@@ -1,4 +1,4 @@
-"""Flips, turns and affine maps of Albumentations, by DALI's operators and the reverse."""
+"""Flips, rotations and affine maps of Albumentations as DALI operators, and vice versa."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def affine_(
 
 
 def _axes(value: Any, usual: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The ranges along x and y, of one range both; each draws for itself."""
+    """The ranges along x and y; a single range is used for both, sampled separately."""
     if value is None:
         return (usual, usual), (usual, usual)
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""Chains of steps out of a graph: what leads from the decoded image to each output.
+"""Extract chains of steps from a graph: from the decoded image to each output.
 
-A library that has no DALI samples inside its transforms, so what matters of a random value is its
-range, and that no other step needs the same value.
+A library without DALI samples inside its transforms, so only the range of a random value matters,
+and that no other step uses the same value.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ OTHERWISE = "Leave it out, or export for pytorch, which runs DALI."
 
 
 class Drawn(NamedTuple):
-    """A number that is drawn: evenly from ``low`` to ``high``, or one of ``values``.
+    """A random number: uniform from ``low`` to ``high``, or one of ``values``.
 
-    Of a coin these are 0 and 1, with the ``probability`` of a 1. ``numbers`` are drawn at once.
+    For a coin flip these are 0 and 1, with the ``probability`` of a 1. ``numbers`` is how many are
+    sampled at once.
     """
 
     low: float
@@ -43,7 +44,7 @@ class Drawn(NamedTuple):
 
 @dataclass
 class Step:
-    """One operator that an image passes, and which of its arguments an exporter has read."""
+    """One operator of an image chain, and which of its arguments an exporter has read."""
 
     node: Node
     extractor: ChainExtractor
@@ -122,10 +123,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Choice:
-    """A block: for each image some of several chains, one after another.
+    """A block: some of several chains for each image, one after another.
 
-    ``weights`` are those of each where one of them runs; else ``count`` of them run, in any order
-    where it is ``shuffled``. Of a single chain ``times`` says how often it runs at least and most.
+    ``weights`` are the weights if a single one runs; otherwise ``count`` of them run, in random
+    order if ``shuffled``. For a single chain ``times`` is the minimum and maximum number of
+    repetitions.
     """
 
     node: Node
@@ -181,7 +183,7 @@ class ChainExtractor:
         return GraphExportError(f"{place}: {self.target} {why}. {OTHERWISE}")
 
     def views(self) -> tuple[list[View], Chain]:
-        """The views of a photo, and the steps that all of them begin with."""
+        """The views of a photo, and their common first steps."""
         flows = self.resolved.outputs
         found: dict[Port, View] = {}
         for name, port in self.graph.outputs.items():
@@ -227,9 +229,9 @@ class ChainExtractor:
         )
 
     def chain(self, port: Port, scope: str = "") -> tuple[Chain, Port]:
-        """The steps that lead to a port, and the port that they begin at.
+        """The steps to a port, and the port at which they start.
 
-        That is what a body takes in, or the encoded image of a reader.
+        That is an input of a body, or the encoded image of a reader.
         """
         made: list[Step | Choice] = []
         while port.node != scope and not isinstance(node := self.graph.node(port.node), Source):
@@ -264,7 +266,7 @@ class ChainExtractor:
         return node.op.startswith(_EXPRESSION)
 
     def _text(self, port: Port, leaves: set[Port], user: str) -> str:
-        """An expression as text, in which ``x`` is what is no arithmetic."""
+        """An expression as text, in which ``x`` is the non-arithmetic operand."""
         node = self._node(port)
         if node is not None and is_generator(self.catalog[node.op]):
             drawn = self._of_generator(node)
@@ -413,7 +415,7 @@ class ChainExtractor:
 
 
 def _common(chains: Sequence[Chain]) -> int:
-    """The number of steps that several chains begin with."""
+    """The number of common first steps of several chains."""
     count = 0
     for steps in zip(*chains, strict=False):
         if len({step.node.id for step in steps}) > 1:

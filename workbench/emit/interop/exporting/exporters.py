@@ -1,4 +1,4 @@
-"""What the exporters of several libraries share."""
+"""Common parts of the exporters of several libraries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def export_flips(transforms: Transforms, step: Step, name: str) -> None:
 
 
 def add_normalize(transforms: Transforms, mean: tuple[Any, ...], std: tuple[Any, ...]) -> None:
-    """Write ``Normalize``, with its numbers of pixels of 0 to 1 as constants."""
+    """Write ``Normalize``, with the constants for pixels of 0 to 1."""
     for name, values in (("MEAN", mean), ("STD", std)):
         transforms.constants[name] = str([round(value / 255, 6) for value in values])
     transforms.add("Normalize", Source("MEAN"), Source("STD"))
@@ -48,9 +48,9 @@ def export_random_resized_crop(
 
 
 def jitter(step: Step) -> tuple[dict[str, Range], Range | None]:
-    """Factors of brightness, contrast and saturation, and the turn of the hue from -0.5 to 0.5.
+    """Factors of brightness, contrast and saturation, and the hue shift from -0.5 to 0.5.
 
-    Those that change nothing are left out.
+    Those that change nothing are omitted.
     """
     factors = {}
     for name in ("brightness", "contrast", "saturation"):
@@ -78,7 +78,7 @@ MEAN_CONTRAST = "contrast turns about the mean of the image, not about 128"
 
 
 def interpolation(step: Step, names: Mapping[str, str], where: str = "") -> str:
-    """A library's name of the interpolation. Raises GraphExportError where it has none."""
+    """A library's name of the interpolation. Raises GraphExportError if it has none."""
     name = str(step.fixed("interp_type"))
     if name not in names:
         raise step.refusal(f"has no {name}{where}", "interp_type")
@@ -86,7 +86,7 @@ def interpolation(step: Step, names: Mapping[str, str], where: str = "") -> str:
 
 
 def square_window(step: Step) -> int:
-    """The side of the window of a blur. Raises GraphExportError where it is no square."""
+    """The side of the window of a blur. Raises GraphExportError if it is not square."""
     sizes = step.items("window_size")
     if len(set(sizes)) > 1:
         raise step.refusal("blurs in a square window", "window_size")
@@ -94,13 +94,13 @@ def square_window(step: Step) -> int:
 
 
 def require_grey(step: Step) -> None:
-    """Raise GraphExportError for a conversion of colours that is not from RGB to grey."""
+    """Raise GraphExportError for a colour conversion other than RGB to grey."""
     if (step.fixed("image_type"), step.fixed("output_type")) != ("RGB", "GRAY"):
         raise step.refusal("converts RGB to grey", "output_type")
 
 
 def whole(ends: tuple[float, float]) -> tuple[float, float]:
-    """The ends of a range, as whole numbers where they are."""
+    """The ends of a range, as integers if they are."""
     low, high = (int(end) if float(end).is_integer() else end for end in ends)
     return low, high
 
@@ -114,14 +114,14 @@ def decoded_with_pillow(step: Step) -> None:
 
 
 def grey_share(step: Step) -> float:
-    """How often the saturation is 0, where it is nothing but 0 and 1; else 0."""
+    """Probability that the saturation is 0, if it is only 0 or 1; else 0."""
     found = step.value("saturation")
     values = found.values if isinstance(found, Drawn) else (found,)
     return values.count(0) / len(values) if values and {*values} <= {0, 1} else 0.0
 
 
 def blur_window(window: float, low: float, high: float) -> tuple[int, float, float]:
-    """Window and ends of sigma of a Gaussian blur, of which DALI takes one from the other."""
+    """Window and sigma range of a Gaussian blur, one of which DALI derives from the other."""
     if not window:
         return 2 * math.ceil(3 * high) + 1, low, high  # that of the largest
     if not high:
@@ -130,7 +130,7 @@ def blur_window(window: float, low: float, high: float) -> tuple[int, float, flo
 
 
 def erased_window(step: Step) -> tuple[float, float]:
-    """Height and width, as shares of the image, of a window that is erased anywhere."""
+    """Relative height and width of a window erased at a random position."""
     anchor, shape = step.value("anchor"), step.items("shape")
     normal = step.fixed("normalized") or step.fixed("normalized_shape")
     step.read |= {"axis_names", "axes", "normalized_anchor", "normalized"}
@@ -141,7 +141,7 @@ def erased_window(step: Step) -> tuple[float, float]:
 
 
 def crop_place(step: Step) -> tuple[float, float] | None:
-    """Where a crop lies, across and down, from 0 to 1; None for one that lies anywhere."""
+    """Relative position of a crop, x and y from 0 to 1; None if it is random."""
     if "crop" not in step.given:
         raise step.refusal("crops to a size: give crop", "crop")
     places = step.value("crop_pos_x"), step.value("crop_pos_y")
@@ -153,7 +153,7 @@ def crop_place(step: Step) -> tuple[float, float] | None:
 
 
 def kept_bits(step: Step, mask: float) -> int:
-    """How many of the highest bits a mask keeps, where it keeps no others."""
+    """Number of highest bits that a mask keeps, if it keeps no others."""
     bits = int(mask).bit_count()
     if int(mask) != 256 - (1 << (8 - bits)):
         raise step.refusal(f"keeps the highest bits, and the mask is {mask:g}")

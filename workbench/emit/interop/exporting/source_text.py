@@ -1,4 +1,4 @@
-"""Calls inside calls as Python source, laid out as ruff formats them."""
+"""Nested calls as Python source, formatted like ruff."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Expression = str | Call | list[Any]
 
 
 def call_of(function: str, *arguments: Any, **named: Any) -> Call:
-    """A call with values as arguments, source as a ``Source``; named ones of None are left out."""
+    """A call with values, or source as ``Source``; named arguments that are None are omitted."""
     given = [(name, source_of(value)) for name, value in named.items() if value is not None]
     return Call(function, (*map(source_of, arguments), *given))
 
@@ -62,7 +62,7 @@ def flat(expression: Expression) -> str:
 def lines_of(
     expression: Expression, prefix: str = "", suffix: str = "", indent: str = ""
 ) -> list[str]:
-    """``prefix``, the expression and ``suffix``, on as few lines as fit."""
+    """``prefix``, the expression and ``suffix``, on as few lines as possible."""
     whole = f"{indent}{prefix}{flat(expression)}{suffix}"
     if len(whole) <= LINE or isinstance(expression, str):
         return [whole]

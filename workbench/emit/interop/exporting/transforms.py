@@ -58,7 +58,7 @@ class Transforms:
         self.notes[text] = None
 
     def write(self, chain: Chain) -> None:
-        """Append a chain. Raises GraphExportError for what has no counterpart."""
+        """Append a chain. Raises GraphExportError for steps without an equivalent."""
         for step in chain:
             first = len(self.made)
             if isinstance(step, Choice):
@@ -96,7 +96,7 @@ def differences(library: str) -> dict[str, dict[str, Any]]:
 
 
 def differences_told(library: str, cases: Sequence[str], notes: Sequence[str]) -> list[str]:
-    """Sentences on how far the transforms are from DALI's operators."""
+    """Sentences on the differences of the transforms from DALI's operators."""
     known = differences(library)
     rows = {case: known[case] for case in cases if case in known}
     far = [

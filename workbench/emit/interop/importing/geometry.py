@@ -39,7 +39,7 @@ def pad_sides(images: Images, sides: tuple[int, int, int, int], fill: Any) -> No
 def crop_at_random(
     images: Images, size: tuple[int, int], sides: tuple[int, int, int, int], fill: Any
 ) -> None:
-    """Cut a window of this size out of the image as if it was padded by so many pixels.
+    """Crop a window of this size at random from the padded image.
 
     A window larger than the image is padded.
     """
@@ -105,11 +105,11 @@ def affine(
     sheared_last: bool = False,
     whole_shift: bool = False,
 ) -> None:
-    """Scale, shear, turn and shift about the middle; all sizes stay.
+    """Scale, shear, rotate and translate about the centre, keeping the size.
 
-    ``angle`` and ``shear`` (first along x, then along y) are degrees, as DALI's ``transforms``
-    count them; ``shift`` holds the ranges of shares of width and height. ``sheared_last``: both at
-    once, behind the turn. ``whole_shift``: shifts are cut to whole pixels.
+    ``angle`` and ``shear`` (first along x, then along y) are degrees, as in DALI's ``transforms``;
+    ``shift`` has the ranges relative to width and height. ``sheared_last``: both shears at once,
+    after the rotation. ``whole_shift``: shifts are truncated to whole pixels.
     """
     middle = fn.stack(images.width, images.height).cast(dtype="FLOAT") * 0.5
     matrix = fn.transforms.translation(offset=-middle)
@@ -137,7 +137,7 @@ def affine(
 
 
 def _cut(value: Any) -> Any:
-    """Cut to a whole number, towards 0."""
+    """Truncate to an integer."""
     above = fn.math.max(value, right=0.0, constant_type="FLOAT")
     below = fn.math.min(value, right=0.0, constant_type="FLOAT")
     return fn.math.floor(above) + fn.math.ceil(below)
@@ -173,10 +173,10 @@ def as_value(drawn: Drawn) -> DataNode:
 def erase_at_random(
     images: Images, scale: tuple[float, float], ratio: tuple[float, float], value: Any
 ) -> None:
-    """Erase a window of a drawn share of the area and a drawn ratio of height to width.
+    """Erase a window with a random relative area and a random ratio of height to width.
 
-    The ratio is drawn evenly on a logarithmic scale, as torchvision does; a window that does not
-    fit is cut, where torchvision draws again.
+    The ratio is uniform on a logarithmic scale, as in torchvision; a window that does not fit is
+    clipped, whereas torchvision samples again.
     """
     area = uniform(*scale)
     aspect = uniform(math.log(ratio[0]), math.log(ratio[1]))
@@ -201,7 +201,7 @@ def _positive(value: DataNode) -> DataNode:
 
 
 def erased_value(images: Images, value: Any) -> tuple[float, ...]:
-    """A value on the library's scale, on the scale of 0 to 255."""
+    """Convert a value from the library's scale to 0 to 255."""
     values = fills(value)
     if images.normalised:
         spread = [*zip(_channels(images.mean), _channels(images.std), strict=True)]

@@ -38,7 +38,7 @@ APPROXIMATED = {
 """Interpolations that DALI only approximates."""
 _OF_PILLOW = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
 OF_OPENCV = ("nearest", "linear", "cubic", "area", "lanczos4", "linear_exact")
-"""Interpolations by their numbers."""
+"""OpenCV's interpolations by number."""
 
 
 class NoMatchError(Exception):
@@ -47,15 +47,15 @@ class NoMatchError(Exception):
 
 @dataclass
 class Images:
-    """A graph, and what is known of the pixels at its end.
+    """A graph, and what is known of its final pixels.
 
-    They stay uint8 of the layout HWC until ``finish``: what libraries do between ``ToTensor`` and
-    ``Normalize`` gives the same there, and faster.
+    They stay uint8 with layout HWC until ``finish``: operations between ``ToTensor`` and
+    ``Normalize`` are equivalent there, and faster.
     """
 
     graph: Graph
     zero_to_one: bool = False
-    """Whether the library has values of 0 to 1."""
+    """Whether the library's values are 0 to 1."""
     channels_first: bool = False
     mean: Sequence[float] = (0.0,)
     std: Sequence[float] = (1.0,)
@@ -63,15 +63,15 @@ class Images:
     normalised: bool = False
     issues: list[ImportIssue] = field(default_factory=list)
     floats: bool = False
-    """Whether the library has floats, of whatever range."""
+    """Whether the library has floats, in any range."""
     differing: dict[str, bool] = field(default_factory=dict)
     """By node whether it differs from the library; ``issues`` has the reason."""
     blocks: dict[str, str] = field(default_factory=dict)
     """Block -> the transform that it was made for."""
     _differs: bool = False
-    """Whether a difference was reported for the transform that is being matched."""
+    """Whether a difference was reported for the current transform."""
     call: TransformCall = field(default_factory=lambda: TransformCall(""))
-    """The one that is being matched."""
+    """The current transform."""
 
     @property
     def value(self) -> DataNode:
@@ -197,7 +197,7 @@ class Images:
         self.graph = replace(value.graph, outputs={**self.graph.outputs, name: value.port})
 
     def finish(self) -> Graph:
-        """The graph, with the floats and the layout that the library's images have at the end."""
+        """The graph, with the final floats and layout of the library's images."""
         if self.normalised or self.zero_to_one or self.floats:
             # A library normalises pixels of 0 to 1, crop_mirror_normalize those of 0 to 255.
             most = 255.0 if self.zero_to_one else 1.0

@@ -55,7 +55,7 @@ def jitter_around(
 
 
 def grey(images: Images, channels: int) -> None:
-    """Grey as ITU-R 601 weighs the colours, in one channel or three."""
+    """Grey with ITU-R 601 weights, in one channel or three."""
     if channels == 3:
         images.graph = images.graph.saturation(saturation=0)
     elif channels == 1:
@@ -65,7 +65,7 @@ def grey(images: Images, channels: int) -> None:
 
 
 def normalise(images: Images, mean: Any, std: Any) -> None:
-    """Subtract and divide at the end; what is between works on the pixels as they are."""
+    """Subtract and divide at the end; operations in between work on unnormalised pixels."""
     if images.normalised:
         raise NoMatchError("the images are normalised already")
     images.mean, images.std = fills(mean), fills(std)
@@ -116,7 +116,7 @@ def sharpen(images: Images, factor: float) -> None:
 
 
 def sharpen_by_kernel(images: Images, strength: Range, lightness: Range) -> None:
-    """Mix the image with what its edges are, a drawn share of them and drawn lightness."""
+    """Blend the image with its edges, with random strength and lightness."""
     share, light = as_value(uniform(*strength)), as_value(uniform(*lightness))
     middle = fn.constant(fdata=(0.0,) * 4 + (1.0,) + (0.0,) * 4, shape=(3, 3))
     edges = fn.constant(fdata=(-1.0,) * 4 + (8.0,) + (-1.0,) * 4, shape=(3, 3))
@@ -134,9 +134,9 @@ _ANGLES = 6
 
 
 def blur_motion(images: Images, size: int, angles: Range) -> None:
-    """The mean along a line of so many pixels through each, at one of several angles.
+    """The mean along a line of ``size`` pixels at one of several angles.
 
-    These are degrees, clockwise from the right, as Albumentations counts them.
+    Angles are degrees, clockwise from the right, as in Albumentations.
     """
     steps = [n - size // 2 for n in range(size)]
     low, high = (math.radians(each) for each in angles)

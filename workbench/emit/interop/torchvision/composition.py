@@ -1,8 +1,8 @@
 """The table of torchvision's transforms: blocks, compositions, tensors and floats.
 
 Arguments and defaults are those of torchvision 0.26 (``torchvision/transforms/transforms.py`` and
-``torchvision/transforms/v2``); each function is named after its class. What is exported is for
-version 2, on uint8 tensors (torchvision 0.28).
+``torchvision/transforms/v2``); each function is named after its class. Exports are for version 2,
+on uint8 tensors (torchvision 0.28).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _joined(steps: list[Expression]) -> Expression:
 
 
 def _applied(steps: list[Expression], p: float) -> list[Expression]:
-    """The steps with a probability: in the transform itself where it takes one."""
+    """The steps with a probability, in the transform itself if it accepts one."""
     if not steps or p >= 1:
         return steps
     if len(steps) == 1 and (own := with_p(steps[0], p)):
@@ -140,7 +140,7 @@ def random_apply(images: Images, transforms: Any, p: float = 0.5) -> None:
 
 @_imports("Lambda")
 def lambda_(images: Images, lambd: Any, *types: Any) -> None:
-    """A function of the script's own, whose steps were read where that is possible."""
+    """A function of the script, whose steps were read if possible."""
     if not isinstance(lambd, TransformCall):
         raise NoMatchError("a function of your own: write it as @wb.node")
     TORCHVISION.import_transform(images, lambd)
@@ -219,7 +219,7 @@ def _image_dtype(dtype: Any) -> str:
 
 @_imports("ToImage", "PILToTensor", "ToImageTensor", compare=FORM)
 def to_image(images: Images) -> None:
-    """A tensor of the same numbers; what follows scales it."""
+    """A tensor of the same numbers; later transforms scale it."""
     images.channels_first = True
 
 

@@ -1,7 +1,7 @@
 """Functions of ``torchvision.transforms.functional``, as a script's own classes call them.
 
-Each has the name and the arguments that the function has behind the image; a number may be a
-``DrawnValue`` of the script's own.
+Each has the name and the arguments of the function after the image; a number may be a
+``DrawnValue`` of the script.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sizes, crops, flips, turns and holes of torchvision, by DALI's operators and the reverse."""
+"""Sizes, crops, flips, rotations and holes of torchvision as DALI operators, and vice versa."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _sampling(images: Images, interpolation: Any, antialias: Any) -> dict[str, A
 
 
 def _interpolation(step: Step, usual: str) -> Source | None:
-    """The argument ``interpolation``; None where it is the transform's own default."""
+    """The argument ``interpolation``; None if it is the transform's default."""
     found = exporters.interpolation(step, _INTERPOLATIONS, " on tensors")
     return None if found == usual else Source(f"v2.InterpolationMode.{found}")
 
@@ -342,7 +342,7 @@ def random_affine(
 
 
 def one_fill(images: Images, fill: Any) -> float:
-    """One value for all channels, as DALI's warps take it."""
+    """One value for all channels, as DALI's warps require."""
     values = erased_value(images, fill)
     if len(set(values)) == 1:
         return values[0]
@@ -366,7 +366,7 @@ def random_erasing(
 
 @_exports("erase")
 def export_erase(transforms: Transforms, step: Step) -> None:
-    """A window of one size, anywhere: RandomErasing of one area and ratio."""
+    """A window of fixed size at a random position: RandomErasing of one area and ratio."""
     (height, width), fill = exporters.erased_window(step), step.items("fill_value")
     if not height or not width:
         raise step.refusal("erases a window that is not empty", "shape")

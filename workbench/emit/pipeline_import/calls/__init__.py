@@ -1,1 +1,1 @@
-"""One call or statement of a traced pipeline, as nodes of the graph."""
+"""Convert one call or statement of a traced pipeline to nodes of the graph."""

@@ -1,10 +1,10 @@
-"""``if`` statements of a traced pipeline, found again among the calls that DALI made of them.
+"""Reconstruct ``if`` statements of a traced pipeline from DALI's calls.
 
 For each value that a branch uses DALI splits the batch by the predicate, and for each variable that
 the branches set it merges the parts again (``_conditional__Split``, ``_conditional__Merge``). One
-statement is all splits and merges by one predicate that hang together, or whose merges were made on
-one line. A draw without input is made for the whole batch and split afterwards: it is put back into
-the innermost branch that uses it.
+statement consists of all connected splits and merges by one predicate, or of those whose merges are
+on one line. A generator without input runs for the whole batch and is split afterwards: it is moved
+into the innermost branch that uses it.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from workbench.emit.pipeline_import.trace.traced import SourceLocation, TracedIn
 
 SPLIT, MERGE = "_conditional__Split", "_conditional__Merge"
 BODIES = ("then", "else")
-"""Of the parts of a split, in order."""
+"""Bodies of the parts of a split, in order."""
 _PREDICATE = "predicate"
 _DRAWN = "random__"
 _CONSTANT = "Constant"
 
 Step = tuple[int, int]
-"""Into one branch: the number of the statement, and 0 or 1 for its body."""
+"""A step into a branch: the number of the statement, and 0 or 1 for its body."""
 Scope = tuple[Step, ...]
 
 
 @dataclass(frozen=True)
 class ConditionalBlock:
-    """Calls that see one part of the batch, in the order of the source, and the statements there.
+    """Calls that see one part of the batch, in source order, including nested statements.
 
-    A statement stands among the calls as a call of its own, which ``statements`` knows by name.
+    A statement is represented by a call, whose name maps to it in ``statements``.
     """
 
     ops: tuple[TracedOp, ...]
     statements: Mapping[str, Statement] = field(default_factory=dict)
     takes: Mapping[str, TracedInput] = field(default_factory=dict)
-    """The edges of the body that come from outside, and what each is there."""
+    """Input edges of the body from outside, and their origin."""
     gives: tuple[TracedInput, ...] = ()
-    """What the branch leaves in each of the statement's variables."""
+    """Final value of each of the statement's variables in the branch."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """An ``if``: its condition, its two branches, and what it gives out."""
+    """An ``if``: its condition, its two branches, and its outputs."""
 
     condition: TracedInput
     bodies: tuple[ConditionalBlock, ConditionalBlock]
@@ -55,7 +55,7 @@ class Statement:
 
 
 def every_op(block: ConditionalBlock) -> Iterator[TracedOp]:
-    """The calls of a block, statements among them, and those inside these."""
+    """The calls of a block, including statements and nested calls."""
     for op in block.ops:
         yield op
         if op.name in block.statements:
@@ -64,7 +64,7 @@ def every_op(block: ConditionalBlock) -> Iterator[TracedOp]:
 
 
 def producers_by_edge(block: ConditionalBlock) -> dict[str, TracedOp]:
-    """By edge what made it, also where it is taken into a body."""
+    """The producer of each edge, also if it is an input of a body."""
     makers: dict[str, TracedOp] = {}
 
     def add(block: ConditionalBlock) -> None:
@@ -80,7 +80,7 @@ def producers_by_edge(block: ConditionalBlock) -> dict[str, TracedOp]:
 
 
 class _UnclearError(Exception):
-    """What was split by ``predicate`` does not make a statement."""
+    """The splits by ``predicate`` do not form a statement."""
 
     def __init__(self, predicate: str) -> None:
         self.predicate = predicate
@@ -89,10 +89,10 @@ class _UnclearError(Exception):
 def find_statements(
     ops: Sequence[TracedOp], outputs: Iterable[TracedInput], lines: Lines
 ) -> tuple[ConditionalBlock, tuple[TracedInput, ...]]:
-    """The calls with each ``if`` as one, and the pipeline's outputs as they are called there.
+    """The calls with each ``if`` as one, and the pipeline's outputs under their new names.
 
-    ``ops`` stand in the order of the source. Splits and merges of DALI's own library, and those
-    that make no statement, stay calls like any other.
+    ``ops`` are in source order. Splits and merges of DALI's own library, and those that form no
+    statement, remain calls.
     """
     given = tuple(outputs)
     merges = [op for op in ops if op.schema == MERGE]
@@ -110,7 +110,7 @@ def predicate_of(op: TracedOp) -> str:
 
 
 class _Finder:
-    """One attempt, for the predicates that are taken to be those of statements."""
+    """One attempt, for the predicates that are assumed to be those of statements."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class _Finder:
         return op.schema in (SPLIT, MERGE) and predicate_of(op) in self.predicates
 
     def _paths(self) -> dict[str, tuple[tuple[str, int], ...]]:
-        """By edge the parts in which it lies: predicates, the outer ones first, and which part."""
+        """For each edge its parts: predicates, outer first, and which part."""
         paths: dict[str, tuple[tuple[str, int], ...]] = {}
         for op in self.ops:
             fed = {paths[edge.edge] for edge in op.inputs}
@@ -183,7 +183,7 @@ class _Finder:
 
         @cache
         def turn(root: tuple[str, str]) -> int:
-            """How many statements of one line and predicate stand before: in a loop, some do."""
+            """Number of preceding statements with the same line and predicate, as in a loop."""
             alike = (r for r in before[root] if r != root and place(r) == place(root))
             return 1 + max(map(turn, alike), default=0)
 
@@ -203,7 +203,7 @@ class _Finder:
         return found
 
     def _before(self, joined: _Joined) -> dict[tuple[str, str], set[tuple[str, str]]]:
-        """For what hangs together what stands before it."""
+        """For each connected group the groups before it."""
         above: dict[str, set[tuple[str, str]]] = {}
         before: dict[tuple[str, str], set[tuple[str, str]]] = {}
         for op in self.ops:
@@ -220,7 +220,7 @@ class _Finder:
         return before
 
     def _scope(self, op: TracedOp) -> Scope:
-        """Where a call stands; a split or merge where its statement does."""
+        """The scope of a call; for a split or merge, of its statement."""
         if not op.inputs:
             return self._innermost(op)
         index = 0
@@ -230,7 +230,7 @@ class _Finder:
         return tuple((self.statement_of[op.name, predicate], side) for predicate, side in path)
 
     def _innermost(self, op: TracedOp) -> Scope:
-        """The scope that holds all that reads a draw or a constant; the outermost for a reader."""
+        """The innermost scope with all consumers of a generator or constant; else the outermost."""
         if not op.schema.startswith(_DRAWN) and op.schema != _CONSTANT:
             return ()
         given = {edge.edge for edge in self.outputs}
@@ -263,7 +263,7 @@ class _Finder:
         return source if source[: len(inside)] == inside else inside
 
     def _resolved(self, read: TracedInput) -> TracedInput:
-        """The same value, named as where it is read: by what made it, or by what the body takes."""
+        """The same value, named by its producer or by the input of the body."""
         maker = self.makers[read.edge]
         if maker.schema != SPLIT or not self._of_statement(maker):
             return read
@@ -341,7 +341,7 @@ class _Finder:
 
 
 def _common(scopes: Sequence[Scope]) -> Scope:
-    """The longest beginning of all."""
+    """The longest common prefix."""
     if not scopes:
         return ()
     shortest = min(scopes, key=len)
@@ -352,7 +352,7 @@ def _common(scopes: Sequence[Scope]) -> Scope:
 
 
 class _Joined:
-    """Which members hang together (union and find)."""
+    """Connected groups of members (union-find)."""
 
     def __init__(self) -> None:
         self._over: dict[tuple[str, str], tuple[str, str]] = {}

@@ -1,6 +1,6 @@
-"""The calls inside functions that an exported program has copies of, as what they stand for.
+"""Replace calls inside copied functions of an exported program by the original operators.
 
-Others of such functions, which move annotations, stay the calls that they make.
+Other copied functions, which move annotations, remain separate calls.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from workbench.sources import SourceKind, load_source, source_kinds
 
 
 def kinds_by_reader() -> dict[str, SourceKind]:
-    """The kinds of sources that programs read by a function of ours, by its name."""
+    """The kinds of sources that programs read with a generated function, by its name."""
     kinds = map(load_source, source_kinds())
     return {kind.reader.__name__: kind for kind in kinds if kind.reader is not None}
 
 
 def kinds_by_finder() -> dict[str, str]:
-    """The names of the kinds of sources by the function with which programs find the data."""
+    """The names of the kinds of sources, by the function with which programs find the data."""
     return {load_source(kind).find.__name__: kind for kind in source_kinds()}
 
 
 def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
     """The pipeline with one call for each call of a ``SourceKind.reader``.
 
-    It gives two things: what is used of it or else what DALI's reader gives first, and what the
-    function makes last; of more, what DALI's reader gives first and what is used of the casts that
-    are called as its outputs. What pixels are read on the GPU were decoded where the setting said.
+    It has two outputs: what is used of it or else the first output of DALI's reader, and the
+    function's last output; with more outputs, the first of DALI's reader and the used casts. Pixels
+    that are read on the GPU were decoded on the device of the setting.
     """
     readers = kinds_by_reader()
     folded: dict[str, TracedOp] = {}
@@ -54,7 +54,7 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
         (last, side), made = calls[-1].outputs[-1], [e for op in calls for e in op.outputs]
         first = next((e for e in made if e[0] in used and e[0] != last), reader.outputs[0])
         between: list[tuple[str, Device]] = []
-        if len(kind.outputs) > 2:  # encoded images, which the reader itself gives
+        if len(kind.outputs) > 2:  # encoded images, which the reader itself outputs
             first = reader.outputs[0]
             known = [e for e in made if e[0] in used and e[0] not in (first[0], last)]
             between = (known or [reader.outputs[1]])[: len(kind.outputs) - 2]
@@ -84,13 +84,13 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
 
 
 _READERS = ("readers__", "experimental__readers__", "ExternalSource")
-"""How DALI's registry names readers begin."""
+"""Prefixes of readers in DALI's registry."""
 
 
 def without_clipping(pipeline: TracedPipeline, sources: Mapping[str, str]) -> TracedPipeline:
-    """The pipeline whose box crops read the boxes as they are before the program clips them.
+    """The pipeline whose box crops read the boxes before the program clips them.
 
-    Exports clip them by a copy of a function of ours, and so does the one of the graph.
+    Exports clip them with a copied function, and so will the export of the graph.
     """
     replaced: dict[str, TracedInput] = {}
     inside: set[str] = set()
@@ -117,7 +117,7 @@ def without_clipping(pipeline: TracedPipeline, sources: Mapping[str, str]) -> Tr
 
 
 def _clips(user: TracedOp, function: str, calls: Sequence[TracedOp], made: Collection[str]) -> bool:
-    """Whether an export clips the boxes of this call by this function, and in as many axes."""
+    """Whether an export clips the boxes of this call with this function and number of axes."""
     if user.schema != "RandomBBoxCrop" or user.inputs[0].edge not in made:
         return False
     expected, axes = clip_function(Node("", BOX_CROP, user.args)) or ("", 0)
@@ -128,7 +128,7 @@ def _clips(user: TracedOp, function: str, calls: Sequence[TracedOp], made: Colle
 def _grouped(
     ops: Iterable[TracedOp], functions: Collection[str]
 ) -> Iterator[tuple[int, list[TracedOp]]]:
-    """The calls inside each call of these functions, and how many frames are outside of it."""
+    """The calls inside each call of these functions, and the number of outer frames."""
     groups: dict[tuple[int, str, tuple[SourceLocation, ...]], list[TracedOp]] = {}
     for op in ops:
         names = [place.function for place in op.places]

@@ -1,4 +1,4 @@
-"""Where each node runs and each edge is read: as in the pipeline, said only where it must be."""
+"""Set devices of nodes and edges as in the pipeline, only where needed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def with_devices(
     ids: Mapping[str, str],
     outputs: Sequence[TracedInput],
 ) -> Graph:
-    """The graph with devices of nodes, and with copies where an edge alone changes sides."""
+    """The graph with devices of nodes, and with copies where only an edge changes the device."""
     devices = {ids[op.name]: op.device for op, call in made if not call.bodies}
     graph = _placed(graph, catalog, devices)
     copies = _Copies(graph)
@@ -69,7 +69,7 @@ def _placed(graph: Graph, catalog: Catalog, devices: Mapping[str, Device]) -> Gr
 
 
 def _running(nodes: tuple[Node, ...]) -> Iterator[Node]:
-    """The nodes in running order, and at each block those in it."""
+    """The nodes in topological order, each block followed by its nodes."""
     for node in running_order(nodes)[0]:
         yield node
         for body in node.bodies.values():
@@ -77,14 +77,14 @@ def _running(nodes: tuple[Node, ...]) -> Iterator[Node]:
 
 
 class _Copies:
-    """A graph to which copies to another side are added, one for each output and side."""
+    """A graph to which copies to another device are added, one per output and device."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._made: dict[tuple[Port, Device], Port] = {}
 
     def of(self, port: Port, side: Device, scope: str = "", before: str | None = None) -> Port:
-        """The output on that side, through a copy in the scope."""
+        """The output on that device, through a copy in the scope."""
         if (port, side) not in self._made:
             word = port.node if self.graph.has(port.node) else port.output
             node = Node(free_id(self.graph, f"{word}_{side}"), "copy", {}, {"data": port}, side)

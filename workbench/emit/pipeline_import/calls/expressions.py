@@ -1,7 +1,7 @@
-"""Arithmetic and indexing of a traced pipeline -> operators of the graph.
+"""Arithmetic and indexing of a traced pipeline as operators of the graph.
 
-DALI writes arithmetic as ``mul(&0 $0:float32)``: ``&0`` is the first edge, ``$0`` the first of the
-constants of whole numbers or of fractions, as its type says.
+DALI writes arithmetic as ``mul(&0 $0:float32)``: ``&0`` is the first edge, ``$0`` the first integer
+or float constant, depending on its type.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from workbench.graph.model.values import index_text
 
 ARITHMETIC = "_ArithmeticGenericOp"
 INDEXING = frozenset({"_TensorSubscript", "_SubscriptDimCheck"})
-"""DALI's hidden operators, of which ``expression_node`` makes nodes."""
+"""DALI's hidden operators that ``expression_node`` converts."""
 SHAPE = "_Shape"
-"""Of ``images.shape()``."""
+"""For ``images.shape()``."""
 
 _CALL = re.compile(r"(\w+)\(([^()]*)\)")
 _EDGE = re.compile(r"&(\d+)")
@@ -31,7 +31,7 @@ _TYPE_NAMES = {"float32": "FLOAT", "float64": "FLOAT64"}
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A node without its id: an operator of the catalogue, its fixed values and what feeds it."""
+    """A node without its id: an operator, its fixed values and its inputs."""
 
     op: str
     """``math.mul``, ``subscript``."""
@@ -51,11 +51,10 @@ _Operand = str | _Constant
 
 
 def expression_node(op: TracedOp, ops_by_edge: Mapping[str, TracedOp]) -> Expression | None:
-    """The node for arithmetic or indexing, or None where the graph cannot hold it.
+    """The node for arithmetic or indexing, or None if the graph cannot represent it.
 
-    ``ops_by_edge`` gives the maker of each edge: numbers that a generator draws stand in the place
-    of a constant, as where a person makes a constant random. A constant array is an edge like any
-    other, from an operator ``constant``.
+    ``ops_by_edge`` has the producer of each edge: random numbers replace a constant, as when a user
+    makes a constant random. A constant array is an edge from an operator ``constant``.
     """
     if op.schema == ARITHMETIC:
         return _arithmetic(op, ops_by_edge)
@@ -115,7 +114,7 @@ def _operand(word: str, op: TracedOp) -> _Operand | None:
     if not isinstance(value, bool | int | float):
         return None
     if fractions:
-        # DALI keeps float32: the shortest number that becomes the same one
+        # DALI stores float32: use the shortest decimal with the same value
         return _Constant(float(str(np.float32(value))), dtype)
     return _Constant(int(value), dtype)
 
@@ -129,7 +128,7 @@ def _listed(value: Value | None) -> Sequence[Value]:
 def _places(
     found: Sequence[_Operand], spec: OpSpec, ops_by_edge: Mapping[str, TracedOp]
 ) -> list[str] | None:
-    """The port or argument for each operand, or None where there is none for it."""
+    """The port or argument for each operand, or None if there is none for it."""
 
     def stands_alone(operand: _Operand) -> bool:
         return isinstance(operand, _Constant) or _is_drawn(operand, ops_by_edge)
@@ -150,7 +149,7 @@ def _places(
 
 
 def _is_drawn(edge: str, ops_by_edge: Mapping[str, TracedOp]) -> bool:
-    """Whether an edge brings numbers of a generator that needs nothing itself, from the CPU."""
+    """Whether an edge has numbers of a CPU generator without inputs."""
     maker = ops_by_edge.get(edge)
     return (
         maker is not None
@@ -161,7 +160,7 @@ def _is_drawn(edge: str, ops_by_edge: Mapping[str, TracedOp]) -> bool:
 
 
 def _subscript(op: TracedOp) -> Expression | None:
-    """None where a place or an end comes from another node."""
+    """None if an index or end comes from another node."""
     fed = [one.edge for one in op.inputs if one.argument is None]
     if len(fed) != 1 or len(fed) != len(op.inputs):
         return None
@@ -177,7 +176,7 @@ def _subscript(op: TracedOp) -> Expression | None:
 
 
 def _shape(op: TracedOp) -> Expression | None:
-    """None where the numbers are of another type, or on the GPU."""
+    """None if the numbers have another type, or are on the GPU."""
     if len(op.inputs) != 1 or op.device != "cpu" or op.args.get("dtype") not in (None, "INT64"):
         return None
     return Expression("shape", {}, {"data": op.inputs[0].edge})

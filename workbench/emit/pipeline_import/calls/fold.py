@@ -1,7 +1,7 @@
-"""What one statement of the user's does and a graph cannot hold -> one opaque node.
+"""Fold a statement that a graph cannot represent into one opaque node.
 
-DALI makes an ``if`` of dozens of calls that split a batch and merge it again. None of them, nor any
-operator in a branch, which sees a part of the batch only, means anything alone.
+DALI converts an ``if`` to dozens of calls that split and merge a batch. None of them, nor any
+operator in a branch, which sees only a part of the batch, is meaningful alone.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _CONDITION = "condition"
 
 
 def fold_calls(made: Made, lines: Lines, outputs: Collection[str]) -> Made:
-    """The calls, those that cannot be held apart from each other as one opaque call.
+    """The calls, with inseparable ones merged into one opaque call.
 
-    ``made`` has each call behind what feeds it; ``outputs`` are the edges that the pipeline gives
-    out. What is folded lies in stretches of that order which do not overlap, and with two calls
-    also holds what lies between them: so no cycle arises. Without opaque calls nothing changes.
+    ``made`` has each call after its inputs; ``outputs`` are the output edges of the pipeline.
+    Folded ranges of that order do not overlap, and include everything between two folded calls, so
+    that no cycle arises. Without opaque calls nothing changes.
     """
     stretches = list(_stretches([op for op, _ in made], lines))
     folds = [_folded(made[part], lines) for part in stretches]
@@ -52,12 +52,12 @@ def fold_calls(made: Made, lines: Lines, outputs: Collection[str]) -> Made:
 
 
 def _reads(op: TracedOp, call: Call, inside: Collection[str]) -> Iterator[TracedInput]:
-    """What a call reads in the graph: a node holds some constants itself."""
+    """Edges that a call reads in the graph: a node stores some constants itself."""
     yield from op.inputs if op.name in inside else call.inputs.values()
 
 
 def _stretches(ops: Sequence[TracedOp], lines: Lines) -> Iterator[slice]:
-    """The order cut by statements; no ``if`` is cut, even where its source is not known."""
+    """The order split by statements; no ``if`` is split, even if its source is unknown."""
     keys = [lines.block(op).key for op in ops]
     cuts = {0, *(i for i in range(1, len(ops)) if keys[i] != keys[i - 1])}
     for first, last in _conditions(ops):
@@ -68,7 +68,7 @@ def _stretches(ops: Sequence[TracedOp], lines: Lines) -> Iterator[slice]:
 
 
 def _conditions(ops: Sequence[TracedOp]) -> Iterator[tuple[int, int]]:
-    """From the first split by a predicate to the last of the merges by it that follow."""
+    """From the first split by a predicate to the last of the following merges by it."""
     open_since: dict[str, int] = {}
     merged: dict[str, tuple[int, int]] = {}
     for index, op in enumerate(ops):
@@ -84,7 +84,7 @@ def _conditions(ops: Sequence[TracedOp]) -> Iterator[tuple[int, int]]:
 
 
 def _folded(calls: Made, lines: Lines) -> list[int]:
-    """The places of those calls that become one; none where they can stand alone."""
+    """Indices of the calls to merge; empty if they can stay separate."""
     if not any(call.opaque for _, call in calls):
         return []
     core = {
@@ -98,7 +98,7 @@ def _folded(calls: Made, lines: Lines) -> list[int]:
 
 
 def _reached(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
-    """The places of the calls that need one of ``start``."""
+    """Indices of the calls that depend on ``start``."""
     found: set[int] = set()
     edges: set[str] = set()
     for index, op in enumerate(ops):
@@ -110,7 +110,7 @@ def _reached(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
 
 
 def _needed(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
-    """The places of the calls that one of ``start`` needs."""
+    """Indices of the calls that ``start`` depends on."""
     found: set[int] = set()
     edges: set[str] = set()
     for index in reversed(range(len(ops))):
@@ -122,7 +122,7 @@ def _needed(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
 
 
 def _node(calls: Made, lines: Lines, readers: Counter[str]) -> tuple[TracedOp, Call] | None:
-    """The opaque call for several, or None where there are none or it would have too many ends."""
+    """The opaque call for several, or None if there are none or too many inputs or outputs."""
     if not calls:
         return None
     own = {edge for op, _ in calls for edge, _ in op.outputs}
@@ -159,7 +159,7 @@ def _node(calls: Made, lines: Lines, readers: Counter[str]) -> tuple[TracedOp, C
 
 
 def _name(calls: Made, last: TracedOp, text: str) -> str:
-    """``if``, the function of DALI's library that was called, or the last of the calls."""
+    """``if``, the called function of DALI's library, or the last of the calls."""
     if last.schema == MERGE and not is_library(last):
         return "if" if text.startswith(("if", "elif")) else _CONDITION  # as in x = a and b
     return next(filter(None, (library_function(op) for op, _ in reversed(calls))), call_name(last))

@@ -1,7 +1,7 @@
-"""Readers that others write otherwise than a graph does, as the graph's own sources.
+"""Convert readers of foreign pipelines to the graph's own sources.
 
-TFRecord of which an image and a label are read, arrays without labels, videos read by the operators
-of a GPU alone: what they read is named when the graph is run, as a folder of photos is.
+TFRecord with an image and a label, arrays without labels, videos read by GPU-only operators: the
+data are specified when the graph is run, like a folder of photos.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ SELECTING = (
     *("index_path", "index_paths", "annotations_file", "labels", "ext", "meta_files"),
     *("manifest_filepaths", "file_list_frame_num", "file_list_include_preceding_frame"),
 )
-"""Arguments of readers that say which files, samples or parts of these are read."""
+"""Reader arguments that select files, samples or parts of these."""
 _LONGEST = 100
 
 
 def shortened(value: Value) -> str:
-    """A value as Python writes it, cut where it is long."""
+    """A value as Python source, shortened."""
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 _RECORDS = frozenset({"readers___TFRecord", "readers__TFRecord"})
 _VIDEOS = {"readers__Video": "", "readers__VideoResize": "Resize"}
-"""Readers of video, and the operator that stands for what each does besides."""
+"""Readers of video, and the operator for their additional function."""
 _VIDEO = "experimental__readers__Video"
 _USUAL: Mapping[str, Value] = {
     **{"normalized": False, "image_type": 0, "dtype": 0, "skip_vfr_check": True, "channels": 3},
     **{"additional_decode_surfaces": 2, "initial_fill": 1024, "lazy_init": False},
 }
-"""Options that the other reader of video lacks, with the values that mean what it does."""
+"""Options that the other video reader lacks, with its equivalent values."""
 _EXTRA_OUTPUTS = {"enable_frame_num": "frame numbers", "enable_timestamps": "times"}
-"""Arguments of readers of video that add an output, in the order of the outputs."""
+"""Arguments of video readers that add an output, in output order."""
 _RESIZING = frozenset(
     {"resize_x", "resize_y", "resize_shorter", "resize_longer", "size", "mode", "max_size"}
     | {"interp_type", "mag_filter", "min_filter", "antialias", "subpixel_scale"}
@@ -53,7 +53,7 @@ _DECODING = ("decoders__Image", "PeekImageShape", "_conditional")
 
 
 def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline:
-    """The pipeline with such readers as those that a graph has, where nothing of theirs is lost."""
+    """The pipeline with such readers converted, if nothing is lost."""
     read = {edge.edge for op in pipeline.ops for edge in op.inputs}
     read |= {edge.edge for edge in pipeline.outputs}
     ops: list[TracedOp] = []
@@ -69,7 +69,7 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
 
 
 def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
-    """The calls; readers of different data have different parameters of the graph."""
+    """The calls; readers of different data get different parameters of the graph."""
     parameters: dict[str, str] = {}
     for op in ops:
         if not op.kind:
@@ -82,7 +82,7 @@ def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
 
 
 def _fed(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
-    """An external source, refused unless all that reads it decodes images or passes them on."""
+    """An external source, rejected unless its consumers decode images or pass them on."""
     made = {edge for edge, _ in op.outputs}
     readers = [each for each in ops if made & {edge.edge for edge in each.inputs}]
     if readers and all(each.schema.startswith(_DECODING) for each in readers):
@@ -91,7 +91,7 @@ def _fed(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
 
 
 def _given(op: TracedOp, read: Collection[str]) -> TracedOp:
-    """A reader that a function of ours calls, with what that gives of it: of requests no labels."""
+    """A reader called by a generated function, with its outputs: no labels for requests."""
     kind = kinds_by_reader().get(op.display)
     given = len(kind.outputs) if kind else 0
     if given and not any(edge in read for edge, _ in op.outputs[given:]):
@@ -111,7 +111,7 @@ def _known(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
 
 
 def _unheld_data(op: TracedOp) -> str:
-    """Which arguments of a reader select its files; the graph's own source replaces them."""
+    """Reader arguments that select files, which the graph's own source replaces."""
     named = (f"{name}={shortened(op.args[name])}" for name in SELECTING if name in op.args)
     return f"{', '.join(named) or 'its data'} is not kept: name the data when you run the graph"
 
@@ -127,7 +127,7 @@ def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
     said = " and ".join(repr(name) for name, _ in kept)
     outputs = [edge for _, edge in kept]
     made: list[TracedOp] = []
-    if "labels" in ports:  # a graph's reader gives them as INT32, and a record holds INT64
+    if "labels" in ports:  # a graph's reader outputs INT32, a record contains INT64
         at = ports.index("labels")
         (edge, device) = outputs[at]
         outputs[at] = (f"{edge}_int32", device)
@@ -148,7 +148,7 @@ def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
 def _call_behind(
     reader: TracedOp, given: tuple[str, Device], edge: str, schema: str, args: Mapping[str, Value]
 ) -> TracedOp:
-    """An operator that makes an edge out of what a reader gives in its place."""
+    """An operator that computes an edge from the output of the replacement reader."""
     return replace(
         reader,
         schema=schema,
@@ -212,7 +212,7 @@ def _videos(op: TracedOp, read: Collection[str]) -> list[TracedOp]:
 
 
 def _video_outputs(op: TracedOp) -> list[str]:
-    """What each output of a reader of video is, in DALI's order."""
+    """Description of each output of a video reader, in DALI's order."""
     labelled = "labels" in op.args or any(op.args.get(name) for name in ("file_root", "file_list"))
     extra = [
         name

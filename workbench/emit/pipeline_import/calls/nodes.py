@@ -1,4 +1,4 @@
-"""One call of a traced pipeline -> one node of the graph to be, still without its id."""
+"""Convert one call of a traced pipeline to a node without id."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _FOLDER = "file_root"
 _LISTED = ("files", "labels")
 _NAMED = ("files", "file_list")
 _DATA = ("annotations_file", "path", "paths", "files", "filenames", "file_list", _FOLDER)
-"""Arguments that name what a reader reads."""
+"""Arguments that name the data of a reader."""
 _SET_BY_READERS = frozenset({("case_sensitive_extensions", False)})
-"""Arguments that the reading functions of our scripts pass if a graph does not."""
+"""Arguments that generated reading functions pass if a graph does not."""
 _COMPILED = "NumbaFuncImpl"
-"""What DALI's registry calls numba's functions, behind their plugin."""
+"""DALI's registry name of numba functions, behind their plugin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +41,15 @@ class Call:
     outputs: tuple[str, ...] = ()
     """The port of each output of the traced call."""
     opaque: str | None = None
-    """Why the graph cannot hold the call, or None where it can."""
+    """Why the graph cannot represent the call, or None if it can."""
     bodies: Mapping[str, BodyCalls] = field(default_factory=dict)
-    """Of a block."""
+    """For blocks."""
     folder: str | None = None
-    """What a reader read, which a graph leaves to whoever runs it."""
+    """The data of a reader, which are specified when the graph is run."""
     source: tuple[str, str] | None = None
-    """Of a reader whose data one of our scripts finds: the kind of source, and the parameter."""
+    """For a reader whose data an exported script finds: the kind of source, and the parameter."""
     lost: tuple[str, ...] = ()
-    """Arguments that the graph's own source does not have, as Python writes them."""
+    """Arguments that the graph's own source does not have, as Python code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +58,16 @@ class BodyCalls:
 
     made: Sequence[tuple[TracedOp, Call]] = ()
     takes: Mapping[str, str] = field(default_factory=dict)
-    """What it takes in, by name: the edges that lead from there."""
+    """Inputs by name: the edges to them."""
     gives: Mapping[str, TracedInput] = field(default_factory=dict)
 
 
 class _CannotHoldError(Exception):
-    """Says what of a call the graph has no place for."""
+    """Part of a call that the graph cannot represent."""
 
 
 def read_folder(ops: Iterable[TracedOp]) -> Value | None:
-    """The folder that the pipeline's first reader of one reads; None where no reader does."""
+    """The folder of the pipeline's first folder reader, or None."""
     return next((op.args[_FOLDER] for op in ops if _reads_folder(op)), None)
 
 
@@ -83,9 +83,9 @@ def make_call(
     makers: Mapping[str, TracedOp],
     folder: Value | None = None,
 ) -> Call:
-    """The node for a call: an opaque one where the graph cannot hold it.
+    """The node for a call: an opaque one if the graph cannot represent it.
 
-    ``makers`` gives the maker of each edge. A reader of ``folder`` reads what the graph is run on.
+    ``makers`` has the producer of each edge. A reader of ``folder`` reads the graph's data.
     """
     try:
         return _expression(op, catalog, makers) or _operator(op, catalog, lines, makers, folder)
@@ -94,7 +94,7 @@ def make_call(
 
 
 def automatic_call(op: TracedOp, call: AutomaticCall) -> Call:
-    """The node for a call of automatic augmentation, of which ``op`` has the edges."""
+    """The node for a call of automatic augmentation, with the edges of ``op``."""
     data = next(edge for edge in op.inputs if edge.argument is None)
     shape = next((edge for edge in op.inputs if edge.argument == "crop_pos_z"), None)
     inputs = {"data": data} if shape is None else {"data": data, "shape": shape}
@@ -102,7 +102,7 @@ def automatic_call(op: TracedOp, call: AutomaticCall) -> Call:
 
 
 def call_name(op: TracedOp) -> str:
-    """What the user called: ``fn.decoders.image``, or wrote: ``[...]``."""
+    """The called function, ``fn.decoders.image``, or the expression: ``[...]``."""
     if op.schema in INDEXING:
         return "[...]"
     return ".".join(part for part in (op.module.removeprefix("nvidia.dali."), op.display) if part)
@@ -164,7 +164,7 @@ def _operator(
     if source is not None:
         kind = load_source(source[0])
         folder = next((given[name] for name in _DATA if name in given), None)
-        if isinstance(folder, list | tuple):  # of one file, or of too many to be told
+        if isinstance(folder, list | tuple):  # for one file, or for too many to list
             folder = folder[0] if len(folder) == 1 else given.get(_FOLDER)
         found = {_FOLDER, *_LISTED} | kind.located_by
         known = given.keys() if kind.options is None else kind.options
@@ -174,7 +174,7 @@ def _operator(
                 f"{k}={shortened(v)}" for k, v in given.items() if k not in {*known, *selecting}
             ]
         given = {k: v for k, v in given.items() if k in known and k not in found}
-        if not op.kind:  # a function of ours reads, and sets these itself
+        if not op.kind:  # a generated function reads, and sets these itself
             given = {k: v for k, v in given.items() if (k, v) not in _SET_BY_READERS}
     elif spec.reads and load_source(kind_of_reader(spec.name)).options is not None:
         raise _CannotHoldError("it runs Python code, which only the source holds")
@@ -207,14 +207,14 @@ def _own_code(op: TracedOp, lines: Lines) -> Call:
 
 
 def _calling(name: str, args: Mapping[str, Value], op: TracedOp) -> Call:
-    """The node that calls a function of the user."""
+    """The node that calls a user function."""
     names = tuple(f"output_{index}" for index in range(len(op.outputs)))
     inputs = {f"input_{index}": edge for index, edge in enumerate(op.inputs)}
     return Call(name, args, inputs, names if len(names) > 1 else ("output",))
 
 
 def _written_number(maker: TracedOp | None) -> int | None:
-    """The whole number that a constant holds, where it holds just one as Python writes it."""
+    """The integer of a constant, if it is a single Python integer."""
     if maker is None or maker.schema != "Constant" or maker.args.get("shape"):
         return None
     values = maker.args.get("idata")
@@ -225,7 +225,7 @@ def _written_number(maker: TracedOp | None) -> int | None:
 
 
 def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
-    """The kind of source and the parameter, where one of our scripts finds what a reader reads."""
+    """The kind of source and the parameter of a reader, if an exported script finds its data."""
     if op.kind:
         return op.kind, given_parameter(op.dataset or PARAMETER)
     function, parameter = lines.found_by(op) or ("", "")
@@ -236,9 +236,9 @@ def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
 
 
 def _without_feeding(given: Mapping[str, Value]) -> dict[str, Value]:
-    """The arguments of an external source without those that say how it is fed encoded images.
+    """The arguments of an external source without those for feeding encoded images.
 
-    Raises _CannotHoldError where it is fed something else.
+    Raises _CannotHoldError if it is fed something else.
     """
     if given.get("ndim", 1) not in (1, (1,)) or given.get("layout") not in (None, "", ("",)):
         raise _CannotHoldError("it is fed arrays, and a request is of encoded images")
@@ -301,7 +301,7 @@ def _item(value: Value, arg: ArgSpec) -> Value:
             raise _CannotHoldError(f"{arg.name}={value} is no member of types.{arg.enum}")
         return name
     if isinstance(value, float) and value.is_integer():
-        return int(value)  # as people write 224, though DALI holds a float
+        return int(value)  # as people write 224, although DALI stores a float
     return value
 
 

@@ -1,6 +1,6 @@
-"""Calls under names that DALI had for them, and sizes taken in older ways, as today's calls.
+"""Convert calls with older DALI names, and older forms of sizes, to current calls.
 
-``save_attrs`` gives height and width of what is resized, as INT32 (DALI 2.4,
+``save_attrs`` outputs height and width before the resize, as INT32 (DALI 2.4,
 ``dali/operators/image/resize/resize_attr.h``).
 """
 
@@ -16,34 +16,34 @@ from workbench.emit.pipeline_import.calls.expressions import SHAPE
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 _OTHERS = frozenset({"SSDRandomCrop"})
-"""Deprecated ones that do something else than the one that DALI names."""
+"""Deprecated operators that differ from the successor that DALI names."""
 _DEFAULTS: Mapping[str, Mapping[str, Value]] = {"FastResizeCropMirror": {"antialias": False}}
-"""What older operators do by default, where today's do otherwise."""
+"""Defaults of older operators that differ from current ones."""
 _SAVED = "save_attrs"
 _SHAPES = (SHAPE, "Shapes")
 _INT32, _INT64 = 6, 7
-"""DALI's numbers of the types: ``nvidia.dali.types.DALIDataType``."""
+"""DALI's type numbers: ``nvidia.dali.types.DALIDataType``."""
 
 
 @cache
 def todays_name(schema: str) -> str:
-    """The registry name of the operator that does the same today; the name itself where it is."""
+    """The current registry name of an operator."""
     if schema == "_TFRecordReader":  # of ``ops.TFRecordReader``, which DALI does not list
         return "readers___TFRecord"
     return schema if schema in _OTHERS else successors().get(schema, schema)
 
 
 def older_name_notes(ops: Iterable[TracedOp]) -> tuple[str, ...]:
-    """One note that names the older operators among the calls, and what they opened as."""
+    """One note that lists the older operators and their replacements."""
     found = {op.schema: todays_name(op.schema) for op in ops if todays_name(op.schema) != op.schema}
     said = ", ".join(f"{old} as {new.replace('__', '.')}" for old, new in sorted(found.items()))
     return (f"older names of DALI, opened as today's: {said}",) if said else ()
 
 
 def with_todays_calls(ops: Iterable[TracedOp]) -> tuple[TracedOp, ...]:
-    """The calls by the names of today; those that give sizes in older ways are calls of ``shape``.
+    """The calls with current names; older forms of sizes become calls of ``shape``.
 
-    Where sequences are read a saved size stays what it is: another axis is the height there.
+    For sequences a saved size is kept, because another axis is the height.
     """
     given = [
         replace(op, schema=todays_name(op.schema), args={**_DEFAULTS.get(op.schema, {}), **op.args})
@@ -69,7 +69,7 @@ def _as_shapes(op: TracedOp, frames: bool) -> Iterator[TracedOp]:
 def _shape_of(
     op: TracedOp, image: TracedInput, given: str, dtype: Value, sides: int = 0
 ) -> Iterator[TracedOp]:
-    """Calls that give the shape of an image, or the first sides of it, as numbers of a type."""
+    """Calls that compute the shape of an image, or its first sides, as numbers of a type."""
     steps: list[tuple[str, str, dict[str, Value]]] = [(SHAPE, "shape", {})]
     if sides:
         steps.append(("_TensorSubscript", "subscript", {"hi_0": sides, "num_subscripts": 1}))

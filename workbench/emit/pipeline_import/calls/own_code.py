@@ -1,4 +1,4 @@
-"""``fn.python_function(function=f)`` of a user's script: the text of ``f``, where it can be had."""
+"""``fn.python_function(function=f)`` of a user's script: the text of ``f``, if available."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def compiled_arguments(
 ) -> dict[str, Value] | str:
     """The arguments of a node for a call of ``numba_function``, or why there is none.
 
-    Otherwise as ``function_arguments``: where DALI compiled the functions, the call names them.
+    Otherwise as ``function_arguments``: if DALI compiled the functions, the call names them.
     """
     if "source" in op.args:
         return dict(op.args)
@@ -41,7 +41,7 @@ def compiled_arguments(
 
 
 def sources_together(*functions: str) -> str:
-    """Functions, the imports above each of them together above all."""
+    """Functions, with their imports combined above them."""
     parts = [text.rpartition("\n\n\n") for text in functions if text]
     imports = dict.fromkeys(line for above, _, _ in parts for line in above.splitlines() if line)
     texts = [text.strip() for _, _, text in parts]
@@ -53,7 +53,7 @@ def function_arguments(
 ) -> dict[str, Value] | str:
     """The arguments of the node for a call, or why there is none.
 
-    ``keywords`` are those of the call, ``source`` the script in which it stands.
+    ``keywords`` are those of the call, ``source`` is the script that contains it.
     """
     given = {keyword.arg or "**": keyword.value for keyword in keywords}
     function = given.get("function")

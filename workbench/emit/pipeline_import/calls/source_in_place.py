@@ -1,4 +1,4 @@
-"""The user's own data in the place of what a pipeline reads."""
+"""Replace a pipeline's input by the user's own data."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _FILES = "readers__File"
 
 
 def with_folder(pipeline: TracedPipeline) -> TracedPipeline:
-    """The pipeline with readers of a folder of images in the place of those that feed it.
+    """The pipeline with its image input replaced by a folder reader.
 
-    These are what a decoder of images reads, and else the first source of all, behind which a
-    decoder comes. The image and a label are taken; what else a source gives stays its own.
+    The replaced source is the one that feeds an image decoder, else the first source, followed by a
+    new decoder. Image and label are replaced; other outputs of the source remain.
     """
     pipeline = replace(pipeline, ops=tuple(_joined(pipeline.ops)))
     decoded = {
@@ -36,7 +36,7 @@ def with_folder(pipeline: TracedPipeline) -> TracedPipeline:
 
 
 def _joined(ops: Sequence[TracedOp]) -> Iterator[TracedOp]:
-    """The calls, of which those that DALI makes of one external source are one again."""
+    """The calls, with DALI's calls for one external source merged."""
     groups: dict[object, list[TracedOp]] = {}
     for op in ops:
         external = op.schema == _EXTERNAL and op.refused and op.places

@@ -1,4 +1,4 @@
-"""``if`` statements -> blocks of the graph to be, still without ids."""
+"""Convert ``if`` statements to blocks, still without ids."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _CONDITION = "condition"
 
 
 class BlockConverter:
-    """Makes the calls of blocks, and names what goes into bodies and out of them.
+    """Creates the calls of blocks, and names the inputs and outputs of bodies.
 
     Parameters
     ----------
     make:
         Returns the call for one of the user's operators.
     finish:
-        Gets the calls of each block with the edges that it gives out.
+        Receives the calls of each block with its output edges.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class BlockConverter:
         return Call("if", {}, inputs, outputs, bodies=bodies)
 
     def _ends(self, op: TracedOp, statement: Statement) -> tuple[str, ...]:
-        """A name for each output: the variable that a body set, else the one that it left alone."""
+        """A name for each output: a variable that a body set, else an unchanged one."""
         found: list[str | None] = []
         usual: list[str] = []
         for ends in zip(*(block.gives for block in statement.bodies), strict=True):
@@ -96,14 +96,14 @@ class BlockConverter:
             found.append(next((self._words[e] for e in edges if e in self._written), None))
             usual.append(self._words[edges[0]])
         left = [name for name in self._lines.assigned(op) if name not in found]
-        if found.count(None) == 1 == len(left):  # a variable that is set to plain values
+        if found.count(None) == 1 == len(left):  # a variable set to plain values
             found[found.index(None)] = left[0]
         taken: set[str] = set()
         return tuple(claim_name(n or u, taken) for n, u in zip(found, usual, strict=True))
 
 
 def every_call(made: Made) -> Iterator[tuple[TracedOp, Call]]:
-    """The calls, and those inside them."""
+    """The calls, including nested ones."""
     for op, call in made:
         yield op, call
         for body in call.bodies.values():

@@ -1,7 +1,7 @@
-"""``and``, ``or`` and ``not`` of a traced pipeline, as operators of the graph.
+"""Convert ``and``, ``or`` and ``not`` of a traced pipeline to operators of the graph.
 
-DALI makes ``a and b`` of a split by ``a``, of ``b`` in the one part, and of a merge. Where nothing
-is drawn for ``b`` it is ``a & b``: both are truth values. Otherwise it stays an ``if``.
+DALI converts ``a and b`` to a split by ``a``, ``b`` in one part, and a merge. If ``b`` needs no
+random values, it equals ``a & b``, because both are boolean. Otherwise it remains an ``if``.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 _CHECK, _NOT = "_conditional__ValidateLogical", "_conditional__Not_"
 _SIDES = {"and": (0, "bitand"), "or": (1, "bitor")}
-"""Of each word, in which part of the batch its right side is asked, and the operator."""
+"""For each word, the part of the batch that evaluates its right operand, and the operator."""
 
 
 def without_logic(
     ops: Sequence[TracedOp], outputs: Sequence[TracedInput], drawing: Collection[str]
 ) -> tuple[list[TracedOp], tuple[TracedInput, ...]]:
-    """The calls, each behind what feeds it, with operators in place of the words.
+    """The calls, each after its inputs, with operators in place of the words.
 
-    ``drawing`` are the schemas of what draws.
+    ``drawing`` are the schemas of random operators.
     """
     makers = {edge: op for op in ops for edge, _ in op.outputs}
     moved: dict[str, str] = {}
@@ -75,7 +75,7 @@ def _splits(
     drawing: Collection[str],
     moved: Mapping[str, str],
 ) -> list[TracedOp] | None:
-    """The splits by ``predicate`` behind an edge; None where more than calculation lies between."""
+    """The splits by ``predicate`` behind an edge; None if there is more than arithmetic between."""
     found: dict[str, TracedOp] = {}
     waiting, seen = [edge], set[str]()
     while waiting:

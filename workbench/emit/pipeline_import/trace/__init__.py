@@ -1,1 +1,1 @@
-"""A pipeline as DALI holds it: calls in order, seeds, serialized pipelines, source lines."""
+"""A pipeline as DALI represents it: calls in order, seeds, serialised pipelines, source lines."""

@@ -1,4 +1,4 @@
-"""Seeds of a pipeline -> the graph's seed and each node's own, which is added to it."""
+"""Split the seeds of a pipeline into the graph's seed and each node's own, which is added."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from workbench.graph.model.bounds import LARGEST_SEED, SETTINGS
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """The graph's seed, and by call what is added to it."""
+    """The graph's seed, and each call's own."""
 
     base: int
     own: Mapping[str, int]
     changed: Mapping[str, str]
-    """Calls that draw otherwise than in the source -> why."""
+    """Calls whose random values differ from the source -> why."""
     unseeded: tuple[str, ...] = ()
-    """Calls to which the source gives no seed, so that DALI picks one each time."""
+    """Calls without a seed in the source, for which DALI chooses one each time."""
 
 
 def assign_seeds(
     asking: Sequence[TracedOp], held: Sequence[TracedOp], lines: Lines, pipeline: int | None
 ) -> Seeds:
-    """Seeds for the calls that a graph holds.
+    """Seeds for the calls of a graph.
 
-    The graph's is that from which the source counts (``seed=base + 3``), else the pipeline's, else
-    the smallest in use: of these, the one that leaves most seeds as they were. What has no seed
-    gets that which DALI draws for it from the pipeline's; without one, any of its own.
+    The graph's seed is the base that the source uses (``seed=base + 3``), else the pipeline's, else
+    the smallest in use: the one that preserves most seeds. Calls without a seed get the one that
+    DALI derives from the pipeline's; without that, any free one.
 
     Parameters
     ----------
     asking:
-        All calls that take a seed, in the order in which DALI holds them.
+        All calls with a seed argument, in DALI's registration order.
     held:
-        Those of them that a graph can hold, in the order of the source.
+        Those that a graph can represent, in source order.
     """
     given = {op.name: seed for op in asking if (seed := _given(op)) is not None}
     if pipeline is not None:
@@ -77,11 +77,11 @@ def automatic_changes(
     pipeline: int | None,
     base: int,
 ) -> dict[str, str]:
-    """Calls of automatic augmentation that draw otherwise in the graph -> why.
+    """Automatic augmentations whose random values differ in the graph -> why.
 
-    There every other call has a seed of its own, so that they alone get seeds in turn.
+    In the graph all other calls have their own seeds, so only these get seeds from DALI.
     """
-    if pipeline is None:  # it draws by the graph's seed, and each time otherwise in the source
+    if pipeline is None:  # it uses the graph's seed, whereas the source has another one each time
         return {}
     if base != pipeline:
         why = f"the graph's seed is {base}, the pipeline's {pipeline}: its draws differ"
@@ -102,7 +102,7 @@ def _base(
     pipeline: int | None,
     known: Sequence[int],
 ) -> int:
-    """The seed to count from: of those in question, the first from which most others can be."""
+    """The base seed: the first candidate that can represent most seeds."""
     terms = {op.name: lines.seed_term(op) for op in held if op.name in given}
     candidates = [
         *(given[name] - term for name, term in terms.items() if term is not None),
@@ -119,13 +119,13 @@ def _base(
 
 
 def _given(op: TracedOp) -> int | None:
-    """The seed in the source, also -1: to DALI it is one as any other."""
+    """The seed in the source, including -1, which DALI treats as a seed."""
     seed = op.args.get("seed")
     return seed if isinstance(seed, int) else None
 
 
 def _draws(op: TracedOp) -> bool:
-    """Whether another seed is seen: a reader draws only to shuffle."""
+    """Whether the seed has an effect: for a reader, only if it shuffles."""
     reader = op.schema.startswith(("readers__", "experimental__readers__"))
     return not reader or any(
         op.args.get(name) for name in ("random_shuffle", "shuffle_after_epoch")
@@ -133,5 +133,5 @@ def _draws(op: TracedOp) -> bool:
 
 
 def _free(taken: set[int]) -> Iterator[int]:
-    """Seeds that no call has yet, from 0 up."""
+    """Unused seeds, from 0 up."""
     return (number for number in range(LARGEST_SEED + 1) if number not in taken)

@@ -1,7 +1,7 @@
-"""A serialised pipeline (a ``.dali`` file) -> calls. Nothing is run, and DALI is not needed.
+"""Read a serialised pipeline (a ``.dali`` file) as calls. Runs nothing and needs no DALI.
 
-The message is DALI's ``PipelineDef``. Its field numbers were read off files that DALI 2.4 wrote;
-fields that the workbench has no use for are left out and passed over.
+The message is DALI's ``PipelineDef``. Its field numbers were determined from files written by DALI
+2.4; unused fields are ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workbench.emit.pipeline_import.trace.traced import (
 from workbench.errors import PipelineFormatError
 
 LARGEST = 64 * 2**20
-"""Bytes: a pipeline of a thousand calls takes one mebibyte."""
+"""Maximum bytes: a pipeline of a thousand calls has one mebibyte."""
 
 _MESSAGES: Mapping[str, Mapping[str, tuple[int, str]]] = {
     "Argument": {
@@ -66,11 +66,11 @@ _LEFT_OUT = frozenset({"device", "_module", "_display_name", "preserve_name"})
 
 
 def read_pipeline(data: bytes) -> TracedPipeline:
-    """The pipeline that DALI serialised to these bytes.
+    """Parse a pipeline serialised by DALI.
 
-    Floating-point arguments, which DALI holds as float32, come back as the shortest decimals that
-    are the same float32. Raises PipelineFormatError for anything else: random bytes, a file cut
-    short, calls that are fed by nothing.
+    Float arguments, which DALI stores as float32, are returned as the shortest decimals with the
+    same float32 value. Raises PipelineFormatError for anything else: random bytes, a truncated
+    file, calls without inputs.
     """
     if len(data) > LARGEST:
         raise PipelineFormatError(
@@ -211,7 +211,7 @@ def _text(data: bytes) -> str:
 
 
 def _require_joined(ops: tuple[TracedOp, ...], outputs: tuple[TracedInput, ...]) -> None:
-    """Raise PipelineFormatError where a call reads what none before it makes."""
+    """Raise PipelineFormatError if a call reads an edge that no previous call produces."""
     made: set[str] = set()
     for op in ops:
         for edge in op.inputs:

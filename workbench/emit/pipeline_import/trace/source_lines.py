@@ -1,4 +1,4 @@
-"""What a user's own lines say of a call: the variables it went to, how its seed was written."""
+"""Analyse the user's source lines of a call: assigned variables, how its seed is written."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ASSIGNED = re.compile(r"\s*(\w+(?:\s*,\s*\w+)*)\s*=(?!=)")
 _MOVES = ("gpu", "cpu")
 _DALI = ("/nvidia/dali/", "\\nvidia\\dali\\")
 _LIBRARY = "/nvidia/dali/auto_aug/"
-"""DALI's Python code of whole augmentations: what it calls is the user's one call."""
+"""DALI's Python library of augmentations: its calls count as one call of the user."""
 _MERGE = "_conditional__Merge"
 _PIPELINE_PARAMETERS = ("batch_size", "num_threads", "device_id", "seed", "exec_pipelined")
 """The first parameters of ``nvidia.dali.Pipeline``."""
@@ -26,23 +26,23 @@ _PIPELINE_MAKERS = frozenset({"pipeline_def", "Pipeline", "__init__"})
 _CELL = re.compile(r"(?P<notebook>.+) cell \d+", re.DOTALL)
 """The name of a notebook's cell among the sources of a pipeline."""
 _MOST_LINES = 3
-"""Lines that are named for a setting."""
+"""Maximum number of lines named for a setting."""
 Statement = tuple[str, int]
 """A file and the line at which a statement begins."""
 
 
 class Block(NamedTuple):
-    """The statement that stands for a call where the graph cannot hold it."""
+    """The statement that represents a call if the graph cannot."""
 
     key: Hashable
-    """Equal for all calls of the statement, as it was reached."""
+    """Equal for all calls of one execution of the statement."""
     text: str
     branch: bool
-    """Whether the call stands in a branch, and so sees a part of the batch."""
+    """Whether the call is in a branch, and so sees a part of the batch."""
 
 
 class Lines:
-    """The sources of a pipeline, as far as they are known; without, the lines DALI recorded."""
+    """The known sources of a pipeline; otherwise the lines that DALI recorded."""
 
     def __init__(self, sources: Mapping[str, str], ops: Sequence[TracedOp]) -> None:
         self._sources = sources
@@ -54,21 +54,21 @@ class Lines:
         last: dict[Hashable, str] = {}
         for op in ops:
             place = self._places[op.name]
-            if place is not None:  # a function's statement is one for each call of the function
+            if place is not None:  # a function's statement counts once for each call of it
                 last[_own_places(op)[:-1], self._start(op.name, place)] = op.name
         self._outermost = frozenset(last.values())
         """Of the calls in one statement, that which was made last: what is assigned is its."""
 
     def place(self, op: TracedOp) -> SourceLocation | None:
-        """The innermost line of the user's own that made a call."""
+        """The innermost user line of a call."""
         return self._places[op.name]
 
     def stack(self, op: TracedOp) -> tuple[SourceLocation, ...]:
-        """The lines of the user's own that led to a call, the outermost first."""
+        """The user lines that led to a call, outermost first."""
         return _own_places(op)
 
     def source(self, op: TracedOp) -> str:
-        """The statement that made a call, or the line if no more is known."""
+        """The statement of a call, or its line if no more is known."""
         place, found = self._places[op.name], self._statements[op.name]
         if place is None:
             return ""
@@ -93,7 +93,7 @@ class Lines:
         return Block((own[:-1], *self._start(op.name, own[-1])), self.source(op), branch=False)
 
     def targets(self, op: TracedOp) -> tuple[str, ...]:
-        """The variables that a call's outputs were assigned to; empty where it is not known."""
+        """The variables that a call's outputs were assigned to; empty if unknown."""
         place = self._places[op.name]
         if place is None or op.name not in self._outermost:
             return ()
@@ -108,12 +108,12 @@ class Lines:
         return tuple(_names(statement.targets[0]))
 
     def statement(self, op: TracedOp) -> Statement | None:
-        """Where the statement that made a call begins."""
+        """The start of a call's statement."""
         place = self._places[op.name]
         return None if place is None else self._start(op.name, place)
 
     def assigned(self, op: TracedOp) -> list[str]:
-        """The variables that are set anywhere in the statement that made a call."""
+        """The variables that are set anywhere in the statement of a call."""
         found = (
             node.id
             for node in ast.walk(self._statements[op.name] or ast.Pass())
@@ -122,7 +122,7 @@ class Lines:
         return list(dict.fromkeys(found))
 
     def keywords(self, op: TracedOp) -> list[ast.keyword]:
-        """The arguments of a call as they were written; empty where that cannot be told."""
+        """The arguments of a call as written; empty if unknown."""
         statement = self._statements[op.name]
         if statement is None:
             return []
@@ -134,7 +134,7 @@ class Lines:
         return calls[0].keywords if len(calls) == 1 else []
 
     def literals(self, op: TracedOp) -> dict[str, Value]:
-        """The arguments of a call that were written as values."""
+        """The literal arguments of a call."""
         found = {}
         for keyword in self.keywords(op):
             if keyword.arg is not None:
@@ -143,12 +143,12 @@ class Lines:
         return found
 
     def script(self, op: TracedOp) -> str:
-        """The text of the script or notebook in which a call stands; empty where not known."""
+        """The text of the script or notebook of a call; empty if unknown."""
         place = self._places[op.name]
         return whole_text(place.file, self._sources) if place is not None else ""
 
     def seed_term(self, op: TracedOp) -> int | None:
-        """The number in ``seed=base + 3`` (0 in ``seed=base``), or None where nothing like it."""
+        """The number in ``seed=base + 3`` (0 in ``seed=base``), or None for other forms."""
         for keyword in self.keywords(op):
             match keyword:
                 case ast.keyword(arg="seed", value=ast.Name()):
@@ -161,14 +161,14 @@ class Lines:
         return None
 
     def setting(self, name: str) -> str:
-        """The lines that set a setting of the pipeline; empty if they are not known."""
+        """The lines that set a setting of the pipeline; empty if unknown."""
         places = [place for stack in self._stacks for place in stack]
         return _setting_lines(name, self._files, places)
 
     def found_by(self, op: TracedOp) -> tuple[str, str] | None:
-        """The function and the parameter in ``**find_files(data)``, as our scripts are written.
+        """The function and the parameter in ``**find_files(data)``, as in exported scripts.
 
-        Or in ``file_root=data``, which stands for it in them.
+        Or in ``file_root=data``, which is equivalent there.
         """
         ours = "Return the built pipeline" in self.script(op)
         for keyword in self.keywords(op):
@@ -183,7 +183,7 @@ class Lines:
         return None
 
     def returned(self, ops: Sequence[TracedOp], count: int) -> tuple[str | None, ...]:
-        """The variables in the ``return`` of the function that the calls stand in."""
+        """The variables in the ``return`` of the function that contains the calls."""
         for place in (op.places[0] for op in ops if op.places):
             for node in self._files.get(place.file, ()):
                 if (
@@ -208,7 +208,7 @@ class Lines:
         return found
 
     def _find_conditions(self, ops: Sequence[TracedOp]) -> dict[str, list[ast.If]]:
-        """By file each ``if`` at which DALI merges a batch again, the outer ones first."""
+        """For each file the ``if`` statements at which DALI merges a batch, outer ones first."""
         found: dict[str, dict[int, ast.If]] = {}
         for op in ops:
             place, statement = self._places[op.name], self._statements[op.name]
@@ -222,13 +222,13 @@ class Lines:
 
 
 def notebook_of(file: str) -> str:
-    """The notebook that a source is a cell of; empty for another file."""
+    """The notebook of a cell's source; empty for another file."""
     found = _CELL.fullmatch(file)
     return found["notebook"] if found else ""
 
 
 def whole_text(file: str, sources: Mapping[str, str]) -> str:
-    """The text of a file, or of all cells of the notebook that it is a cell of."""
+    """The text of a file, or of all cells of its notebook."""
     notebook = notebook_of(file)
     if not notebook:
         return sources.get(file, "")
@@ -240,9 +240,9 @@ def _cell_number(file: str) -> int:
     return int(file.rpartition(" ")[2])
 
 
-@lru_cache(maxsize=16)  # of a pipeline's files those that all its imports share
+@lru_cache(maxsize=16)  # for a pipeline's files, those that all its imports share
 def _parse(text: str) -> tuple[ast.stmt, ...]:
-    """All statements of a file, the outer ones first; none where it is no Python."""
+    """All statements of a file, outer ones first; empty if it is not Python."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -251,7 +251,7 @@ def _parse(text: str) -> tuple[ast.stmt, ...]:
 
 
 def is_library(op: TracedOp) -> bool:
-    """Whether DALI's library of whole augmentations made a call."""
+    """Whether DALI's augmentation library made a call."""
     return any(_LIBRARY in place.file for place in op.places)
 
 
@@ -309,7 +309,7 @@ def _setting_lines(
     statements: Mapping[str, Iterable[ast.stmt]],
     places: Collection[SourceLocation],
 ) -> str:
-    """Where the script sets it, such as ``train.py:3``; empty if it is not known.
+    """Where the script sets it, such as ``train.py:3``; empty if unknown.
 
     ``statements`` are those of each file, ``places`` the lines of the pipeline's calls. Statements
     that contain one of these lines have precedence.

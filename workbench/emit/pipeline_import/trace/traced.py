@@ -1,6 +1,6 @@
-"""A pipeline as DALI holds it: operator calls in order, joined by named edges.
+"""A pipeline as DALI represents it: operator calls in order, connected by named edges.
 
-Both a live pipeline and a ``.dali`` file come down to this, and it to a graph.
+The common form of live pipelines and ``.dali`` files before conversion to a graph.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from workbench.graph.model import Executor
 
 
 class SourceLocation(NamedTuple):
-    """Where in a user's source a call stands."""
+    """Location of a call in a user's source."""
 
     file: str
     line: int
@@ -25,20 +25,20 @@ class SourceLocation(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """Something of the whole pipeline that may not be as in the source."""
+    """A possible difference of the whole pipeline from the source."""
 
     why: str
     place: str = ""
-    """The line of the source, as in messages; empty if it is not known."""
+    """The line of the source, as in messages; empty if unknown."""
 
 
 class TracedInput(NamedTuple):
-    """An edge that leads into a call."""
+    """An input edge of a call."""
 
     edge: str
     """Name of the edge, for example ``__Image_1`` or ``reader[0]``."""
     device: Device
-    """The side from which it is read: other than its maker's where ``.gpu()`` stands between."""
+    """The device from which it is read: differs from its producer's after ``.gpu()``."""
     argument: str | None = None
     """The named argument that it feeds; None for a positional input."""
 
@@ -47,35 +47,35 @@ class TracedInput(NamedTuple):
 class TracedOp:
     """One call of one operator.
 
-    ``args`` holds fixed values as DALI stores them: an enum member is its number, and what DALI
-    adds for itself (``device``, ``_module``, ``_origin_stack_*``, ``preserve_name``) is left out.
+    ``args`` has fixed values as DALI stores them: an enum member is its number; DALI's internal
+    arguments (``device``, ``_module``, ``_origin_stack_*``, ``preserve_name``) are omitted.
     """
 
     schema: str
     """DALI's registry name: ``Rotate``, ``readers__File``, ``ArithmeticGenericOp``."""
     name: str
-    """DALI's name of the instance: ``__Rotate_2``, or what the user gave as ``name=``."""
+    """DALI's name of the instance: ``__Rotate_2``, or the user's ``name=``."""
     device: Device
     inputs: tuple[TracedInput, ...] = ()
     outputs: tuple[tuple[str, Device], ...] = ()
-    """Edges that leave it, with the side on which they lie."""
+    """Output edges with their devices."""
     args: Mapping[str, Value] = field(default_factory=dict)
     places: tuple[SourceLocation, ...] = ()
-    """The stack of its making, outermost first; empty where it was not recorded."""
+    """The call stack, outermost first; empty if not recorded."""
     module: str = ""
     """``nvidia.dali.fn``, ``nvidia.dali.math``, ... as the user called it."""
     display: str = ""
-    """The name that the user called: ``rotate``, ``add``."""
+    """The function that the user called: ``rotate``, ``add``."""
     refused: str | None = None
     """Why DALI could not serialise it (a Python function), or None."""
     kind: str = ""
-    """Of a reader that stands for one which a graph lacks: the kind of source that it is."""
+    """For a reader that replaces an unsupported one: its kind of source."""
     dataset: str = ""
-    """The graph's parameter for its data, where it differs from the usual one."""
+    """The graph's parameter for its data, if it is not the default."""
     ports: tuple[str, ...] = ()
-    """The ports of its outputs, where these are not the operator's in their order."""
+    """The ports of its outputs, if they are not the operator's in order."""
     changed: str = ""
-    """What of it is not as it was, in words."""
+    """Differences from the source, as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,48 +85,48 @@ class AutomaticCall:
     op: str
     args: Mapping[str, Value]
     draws: tuple[str, ...] = ()
-    """The names of the operators that stand for what it draws."""
+    """The names of the operators that represent its random values."""
     lost: tuple[str, ...] = ()
-    """What of its arguments a node cannot hold, in words."""
+    """Arguments that a node cannot represent, as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class TracedPipeline:
-    """Calls in the order of their making, and what the pipeline gives out."""
+    """Calls in source order, and the outputs of the pipeline."""
 
     ops: tuple[TracedOp, ...]
     outputs: tuple[TracedInput, ...]
     batch_size: int
     num_threads: int
     seed: int | None
-    """None where DALI would pick one."""
+    """None if DALI would choose one."""
     device_id: int | None
     """None for a pipeline without a GPU."""
     prefetch_queue_depth: int = 2
     executor: Executor = "dynamic"
     unheld: Mapping[str, str] = field(default_factory=dict)
-    """Settings other than DALI's own for which a graph has no place, as Python writes them."""
+    """Settings other than DALI's defaults that a graph cannot represent, as Python code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A pipeline, and what is known of where it came from."""
+    """A pipeline, and what is known of its origin."""
 
     pipeline: TracedPipeline
     name: str = "imported"
     about: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
-    """File, as in ``SourceLocation``, -> its text, as far as it could be read."""
+    """File, as in ``SourceLocation``, -> its text, if readable."""
     notes: tuple[str, ...] = ()
-    """What the reader of the import's report should know."""
+    """Notes for the import report."""
     changed: tuple[Loss, ...] = ()
     automatic: Mapping[str, AutomaticCall] = field(default_factory=dict)
-    """By the name of the operator that stands for each call of automatic augmentation."""
+    """By the name of the operator that represents each call of automatic augmentation."""
     assumed: Mapping[str, str] = field(default_factory=dict)
-    """What was taken for what the source asks for and was not given, as Python writes it."""
+    """Values assumed for missing arguments, as Python code."""
     placeholders: tuple[str, ...] = ()
-    """Folders that stood for those which the source was not given."""
+    """Folders that replaced missing arguments."""
     pipelines: int = 1
-    """As many run side by side, of which this is the first."""
+    """Number of parallel pipelines, of which this is the first."""
     shard: tuple[str, ...] = ()
-    """Arguments of readers with which a program of ours says that it reads the only shard."""
+    """Reader arguments with which an exported program reads the only shard."""
