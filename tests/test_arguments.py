@@ -97,7 +97,7 @@ OF_ANOTHER_KIND: list[tuple[Mistake, str]] = [
     (lambda g: wb.Node("a", "rotate", args=3), "is 3 (int). Give a dict."),
     (
         lambda g: g.with_p(0.5, 3),
-        "with_p: apply is 3 (int). Use a function of the graph: lambda x:",
+        "with_p: apply is 3 (int). Give a function of the graph: lambda x:",
     ),
     (lambda g: g.with_p(0.5, None), "apply is None"),
     (lambda g: g.one_of(3, 4), "options is 3"),
@@ -152,7 +152,7 @@ OUT_OF_RANGE: list[tuple[type[wb.WorkbenchError], Mistake, str]] = [
     (wb.GraphEditError, lambda g: wb.outputs(**{"a b": g.images}), "is not a Python name"),
     (wb.GraphEditError, lambda g: invert.after(g, "resize", "outpt"), "no output 'outpt'. It has"),
     (wb.GraphEditError, lambda g: invert.after(g, "rotate", draws={"a": 3}), "minimum and the"),
-    (wb.GraphEditError, lambda g: wb.node(3), "is not stored with it"),
+    (wb.GraphEditError, lambda g: wb.node(3), "cannot be stored"),
     (wb.GraphEditError, lambda g: wb.node("x"), "does not name a function"),
     (wb.GraphEditError, lambda g: wb.numba_node(3)(abs), "3 is not a type and layout"),
     (wb.GraphExportError, lambda g: wb.export(g, "pytorc"), "Did you mean pytorch?"),

@@ -63,7 +63,7 @@ MISTAKES = {
     "g.rotate(angle=np.random.uniform)": ("GraphEditError", "is not a valid argument value"),
     "g.with_p(0.5, g.flip())": ("ArgumentError", "Use a function of the graph"),
     "g.with_p(0.5, lambda x: None)": ("GraphEditError", "An option returned None"),
-    "g.flip(p=2)": ("GraphEditError", "Give a number from 0 to 1"),
+    "g.flip(p=2)": ("GraphEditError", "Use a number from 0 to 1"),
     "g + g": ("UnsupportedUseError", "graph.images * 0.5"),
     'g.images + "a"': ("GraphEditError", "Use a number"),
     "if g.labels == 3: pass": ("UnsupportedUseError", "Use if_else"),

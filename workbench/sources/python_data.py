@@ -71,7 +71,7 @@ def _require_array(array: Any) -> None:
         more = "[None]" if len(shape) == 3 else "[None, ..., None]"
         raise DataError(f"{what} is one image. Pass several: a list, or array{more}.")
     if len(shape) == 3:
-        first = "array.transpose(1, 2, 0)[None] if it is one channels-first image, or"
+        first = "array.transpose(1, 2, 0)[None] if it is one channels-first image, or "
         raise DataError(
             f"{what} has no channel axis at its end. Use "
             f"{first if shape[0] in (1, 3) else ''}array[..., None] for grey images."

@@ -148,7 +148,7 @@ def test_polygons_of_boxes_that_another_numbering_has_are_a_fault(folder: Path) 
     (fault,) = check_graph(wrong, CATALOG)
     assert (fault.node, fault.code) == ("follow_boxes", "polygons")
     assert "reader.polygons refers to the boxes as read" in str(fault)
-    with pytest.raises(GraphFaultsError, match="polygons counts the boxes"):
+    with pytest.raises(GraphFaultsError, match="polygons refers to the boxes"):
         export(wrong, "script", CATALOG)
     assert next(fix.graph for fix in fixes(ResolvedGraph(wrong, CATALOG), fault)) == graph
     told = with_node(wrong, "follow_boxes", args={"places": True})

@@ -290,7 +290,7 @@ def test_a_tensor_of_the_wrong_type_for_an_argument() -> None:
     fault = only_fault(set_arg(graph, CATALOG, generator, "dtype", "INT32"))
     assert (fault.node, fault.arg, fault.code) == ("rotate", "angle", "arg_dtype")
     assert fault.message == (
-        f"it takes fractions (FLOAT) and {generator}.output gives whole numbers (INT32)"
+        f"it accepts fractions (FLOAT), but {generator}.output outputs whole numbers (INT32)"
     )
 
 

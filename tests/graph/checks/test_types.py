@@ -169,7 +169,7 @@ def test_interpolations_are_no_numbers(photos: Path, tmp_path: Path) -> None:
     number = replace(constant("a", "INT32", 1), args={"idata": (1,), "dtype": "INT32", "shape": ()})
     graph = fed_graph("resize", {"size": (9, 9)}, data=DECODED, interp_type=number)
     (fault,) = check_graph(graph, CATALOG)
-    assert fault.message.startswith("it takes interpolations (INTERP_TYPE) and a.output gives")
+    assert fault.message.startswith("it accepts interpolations (INTERP_TYPE), but a.output outputs")
     assert not dali_runs(graph, photos, tmp_path)
 
 

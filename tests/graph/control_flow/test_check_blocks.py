@@ -116,7 +116,7 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
     "an output that one body lacks": (
         lambda: with_body("outer.else", outputs={}),
         "outer.images",
-        "outer.else does not give images",
+        "outer.else has no output images",
         "Add images to the outputs of every body",
     ),
     "what stands outside": (

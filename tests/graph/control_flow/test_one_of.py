@@ -259,7 +259,7 @@ def test_a_draw_of_other_numbers_is_a_fault(
     assert words in str(fault)
     assert "Set choice.population to 2." in str(fault)
     first = fixes(ResolvedGraph(graph, CATALOG), fault)[0]
-    assert first.label.startswith("Let choice draw one of 2 numbers")
+    assert first.label.startswith("Let choice select from 2 numbers")
     assert first.graph.node("choice").args == mended
 
 

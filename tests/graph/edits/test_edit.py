@@ -166,7 +166,7 @@ def test_a_node_that_feeds_two_does_not_move(catalog: Catalog) -> None:
     graph = with_nodes(graph, twin)
     with pytest.raises(GraphEditError, match="resize feeds several ports"):
         move_node(graph, catalog, "rotate", -1)
-    with pytest.raises(GraphEditError, match="resize has 2 followers"):
+    with pytest.raises(GraphEditError, match="resize has 2 consumers"):
         move_node(graph, catalog, "resize", 1)
 
 

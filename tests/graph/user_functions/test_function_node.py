@@ -129,7 +129,7 @@ REFUSED = {
     "decorated": (decorated, r"has the decorator wrapping.*Remove it"),
     "generator": (yields, r"yields\) is a generator. Return the values instead"),
     "async": (waits, r"waits\) is an async function. Define a plain one with def"),
-    "by name": (by_name, r"keyword-only. Give it a default"),
+    "by name": (by_name, r"keyword-only argument. Give it a default"),
     "method": (Blur().method, r"method is of the type method.*Its object cannot be stored"),
     "object": (Blur(), r"of the type Blur, which cannot be stored. Define a function with def"),
     "class": (Blur, r"Blur is of the type type"),
@@ -228,7 +228,7 @@ PLACES = {
     "math:sqrt": "math is not written in Python",
     "{0}/mine.py:nothing": "the script defines no function nothing at its top level",
     "{0}/mine.py:kept": "kept has the decorator cached. Remove it",
-    "{0}/mine.py:limited": "limited uses 'LIMIT', which is no import of the script. Pass it in",
+    "{0}/mine.py:limited": "limited uses 'LIMIT', which the script does not import. Pass it",
     "{0}/mine.py:late": "late uses 'LIMIT'",
     "{0}/mine.py:Blur": "Blur is a class, not a plain function",
     "{0}/mine.py:waits": "waits is an async function",
@@ -266,13 +266,13 @@ def test_dali_draws_further_arguments() -> None:
     two = noisy.after(graph, "rotate", draws={"seed": (0, 1), "more": (1, 2)})
     (fault,) = wb.check_graph(two, load_catalog())
     assert str(fault) == (
-        "noisy_2.function: noisy takes 2 arrays (image, seed), and is fed 3. Feed fewer, or write "
-        "it with more arguments."
+        "noisy_2.function: noisy accepts 2 arrays (image, seed), but has 3 inputs. Connect fewer, "
+        "or add arguments to it."
     )
     seeds = [node.seed for node in two.walk() if node.seed is not None]
     assert len(seeds) == len(set(seeds))
     (fault,) = wb.check_graph(noisy.after(load_recipe("rotate-jitter"), "resize"), load_catalog())
-    assert fault.remedy == "Feed input_1."
+    assert fault.remedy == "Connect input_1."
 
 
 # What does not give the same for the same input is found in the source.
@@ -401,7 +401,7 @@ def test_what_sets_the_extents_stands_beside_the_function() -> None:
     assert "        run_fn=invert,\n        setup_fn=same,\n" in text
     other = {**both, "setup_fn": "another"}
     (fault,) = wb.check_graph(graph.replace_node(replace(node, args=other)), load_catalog())
-    assert "something else than the function invert and another" in str(fault)
+    assert "something other than the function invert and another" in str(fault)
 
 
 @pytest.mark.parametrize("words", ["UINT8", "uint8 HWC", "FLOAT16 HWC", "UINT8 H C", ""])

@@ -305,7 +305,7 @@ def test_what_is_no_image_is_refused(engine: Engine, photos: Path) -> None:
         GraphError, match=r"no 'imgs' to show\. Use one of images, labels, original"
     ):
         preview_pixels(engine, request, 0, "imgs")
-    with pytest.raises(GraphError, match="no picture"):
+    with pytest.raises(GraphError, match="not an image"):
         preview_pixels(engine, request, 0, "labels")
     with pytest.raises(GraphError, match="no sample 7"):
         preview_pixels(engine, request, 7, "images")

@@ -202,7 +202,7 @@ class OneOf(BlockKind):
         if draw is None or not count or not isinstance(numbers, int) or numbers == count:
             return
         idle = ", ".join(names[max(numbers, 0) :])
-        words = f"{draw.id} selects from {numbers} numbers, but it has {count} bodies:" + (
+        words = f"{draw.id} selects from {numbers} numbers, but it has {count} bodies: " + (
             f"{idle} would never run" if idle else f"{names[-1]} would run for all the others"
         )
         yield Fault(block.id, CHOICE, words, f"Set {draw.id}.population to {count}.", "draw")

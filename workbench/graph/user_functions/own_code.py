@@ -172,7 +172,7 @@ def _arity_problem(node: Node) -> tuple[str, str] | None:
         written, read = (len(_listed(node, name)) for name in ("out_types", "in_types"))
         if (written, read) == (len(names) - fed, fed):
             return None
-        words = f"{definition.name} has {len(names)} arguments ({', '.join(names)}), first"
+        words = f"{definition.name} has {len(names)} arguments ({', '.join(names)}), first "
         words += f"{written} to write and then {read} to read, but has {fed} inputs"
         return words, "Connect as many as in_types has."
     if least <= fed and (fed <= len(names) or args.vararg is not None):
