@@ -45,7 +45,7 @@ def test_a_composition_is_compared_with_its_library(
         *("--plot", spot / "beside.png", "-o", spot / "graph.json"),
     )
     assert result.exit_code == 0, result.output
-    assert "1 of 1 transformations compared with albumentations 0.0.1 on 2 photos" in result.output
+    assert "1 of 1 transforms compared with albumentations 0.0.1 on 2 photos" in result.output
     assert "  HorizontalFlip(p=1.0) as flip: equal" in result.output
     assert load_graph((spot / "graph.json").read_text()).has("flip")
     assert (spot / "beside.png").read_bytes()[:4] == b"\x89PNG"
