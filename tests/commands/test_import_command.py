@@ -229,7 +229,7 @@ def trace_with_little_memory(worker: Worker, path: str) -> Any:
 
 def test_a_script_that_takes_memory_without_end(spot: Path) -> None:
     script = written(spot, bad.GREEDY)
-    with Engine() as engine, pytest.raises(ImportFailedError, match=r"script\.py:2: it took more"):
+    with Engine() as engine, pytest.raises(ImportFailedError, match=r"script\.py:2: it used more"):
         engine.call(trace_with_little_memory, str(script))
 
 
