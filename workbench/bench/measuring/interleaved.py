@@ -29,11 +29,11 @@ _WARM = 2
 """Expected number of warm-up rounds."""
 
 OnRows = Callable[[tuple[Measurement, ...]], None]
-WARM_UP_CUT = "the time was up in the warm-up: give more"
-ROUNDS_CUT = "the time was up before {} rounds: give more"
-ROUND_CUT = "the time was up in the midst of a round: give more"
+WARM_UP_CUT = "the time budget ended during the warm-up: use a larger one"
+ROUNDS_CUT = "the time budget ended before {} rounds: use a larger one"
+ROUND_CUT = "the time budget ended during a round: use a larger one"
 """Flags of results that a limit ended early."""
-TIME_UP = "the time was up before its first round: give more"
+TIME_UP = "the time budget ended before the first round: use a larger one"
 """Reason for a configuration without a result because of its ``seconds``."""
 NOT_YET = "not measured yet"
 """Reason of a configuration without a result yet."""

@@ -30,7 +30,7 @@ IMAGES = 64
 LIMIT = 300.0
 """Timeout in seconds: with a cold disk, importing a library may take minutes."""
 LEVELS = "levels of 255"
-NOT_COMPARED = "not compared: the time was up, give more"
+NOT_COMPARED = "not compared: the time budget ended"
 FLOATS = "units of the output's floats"
 SAME = {LEVELS: 8.0, FLOATS: 0.15}
 """Maximum mean difference of the same augmentation with other filters and rounding: a wrong sign or
