@@ -134,7 +134,7 @@ def cost_text(cost: OperatorCost) -> str:
 
 
 def _reasons(costs: Sequence[OperatorCost], measured: set[str]) -> list[str]:
-    """A line for each reason: for programs without any result, or for single cells."""
+    """Lines with the reasons for programs without results, or for single empty cells."""
     where: dict[tuple[str, str], list[str]] = {}
     for cost in costs:
         if cost.rate is None:

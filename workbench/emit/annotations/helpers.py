@@ -409,7 +409,7 @@ def mixed_corners(
     size: DataNode,
     visible: float = 0.25,
 ) -> DataNode:
-    """The corners of both images' boxes: inside a window (start, extent) those of the other."""
+    """The corners of both images' boxes, with the other image inside a window (start, extent)."""
     start, extent = window
     low = fn.stack(start[1], start[0]) * size
     high = low + fn.stack(extent[1], extent[0]) * size

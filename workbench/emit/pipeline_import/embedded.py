@@ -26,7 +26,7 @@ from workbench.graph.storage.layout import Document, load_document
 from workbench.graph.user_functions.own_code import written_not_run
 
 _READERS = frozenset({"file_root", "file_list"})
-"""Arguments of DALI's readers that programs set directly to the data."""
+"""Reader arguments to which programs pass the data directly."""
 _MOST_LONGER = 4
 """Maximum length of a program relative to the exported text, if they differ."""
 

@@ -18,7 +18,7 @@ from nvidia.dali.data_node import DataNode
 
 RANDOM_STATE = '''\
 def random_state(seed: int, position: int) -> Any:
-    """Philox(key=seed, sequence=position): where DALI's random operators stand at that sample."""
+    """Philox(key=seed, sequence=position): the state of a random operator at that sample."""
     key = [seed & 0xFFFFFFFF, seed >> 32]
     words = [*key, 0, 0, position & 0xFFFFFFFF, position >> 32, 0]
     return types.Constant(np.array(words, np.uint32), device="cpu")

@@ -61,7 +61,7 @@ class FoundPipeline:
     pipelines: int = 1
     """Number of parallel pipelines, of which it makes the first."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
-    """Values that were not given; complete once the pipeline was made."""
+    """Assumed values of missing arguments; complete after the pipeline is built."""
     shard: tuple[str, ...] = ()
     """Reader arguments with which an exported program reads the only shard."""
     choice: list[str] = field(default_factory=list)

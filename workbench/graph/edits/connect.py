@@ -200,7 +200,7 @@ def disconnect(graph: Graph, target: str, into: str) -> Graph:
 
 
 def require_given(graph: Graph, port: Port) -> None:
-    """Raise GraphEditError if no node of this body, or input of it, has a port."""
+    """Raise GraphEditError unless a port belongs to a node or input of this body."""
     if graph.gives(port):
         return
     graph.whole.node(port.node)

@@ -108,7 +108,7 @@ class Sounds(ClassFiles):
         return path
 
     def directly(self, dataset: Dataset | None) -> str:
-        """DALI's reader accepts class folders as they are."""
+        """The reader argument for class folders, which DALI reads without ``find``."""
         if dataset is None or not class_folders(dataset.location):
             return ""
         return "" if has_hidden(dataset.location, SOUNDS) else "file_root"

@@ -134,7 +134,7 @@ def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
 
 
 class Photos(Dataset):
-    """Gives of each photo images and labels; the folder has one for each class."""
+    """Returns images and labels of each photo in a folder with one subfolder per class."""
 
     def __init__(self, folder: str) -> None:
         found = named_files(folder, IMAGES)

@@ -6,8 +6,8 @@ labels stay on the CPU.
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 The pipeline in DALI's dynamic mode (experimental): each operator runs where it is called,
-so its results can be looked at and changed in between. It gives what the pipeline gives,
-bit for bit.
+so its results can be inspected and changed in between. Its outputs are bit-identical to the
+pipeline's.
 
 Usage: python dynamic.py --data DIR [--device cpu|gpu] [--batch-size N] [--threads T]
 
@@ -30,7 +30,7 @@ class Draws(ndd.random.RNG):  # type: ignore[misc]  # it is marked final
     """The random state that an operator of a pipeline has at a sample.
 
     That is Philox with the operator's seed as its key and the samples so far as its position;
-    an operator of the dynamic mode asks for it in seven words.
+    an operator of the dynamic mode expects it as seven words.
     """
 
     def __init__(self, seed: int, position: int) -> None:

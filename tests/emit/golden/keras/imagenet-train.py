@@ -104,7 +104,7 @@ def batches(pipe: Pipeline) -> Iterator[tuple[Any, ...]]:
 
 
 def to_tensor(batch: Any) -> Any:
-    """A batch of DALI as the backend has it, where it lies: on the GPU it stays there."""
+    """Convert a DALI batch to a tensor of the backend, on the same device."""
     backend, tensor = keras.backend.backend(), batch.as_tensor()
     if backend == "torch":
         import torch
@@ -114,5 +114,5 @@ def to_tensor(batch: Any) -> Any:
         import jax
 
         return jax.dlpack.from_dlpack(tensor)
-    # TensorFlow takes what a generator gives through the host.
+    # TensorFlow copies the output of a generator through the host.
     return np.array(batch.as_cpu().as_tensor())

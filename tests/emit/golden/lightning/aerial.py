@@ -204,7 +204,7 @@ class PipelineData(lightning.LightningDataModule):
         self.saved: bytes | None = None  # state to resume from, once
 
     def last_batch(self) -> LastBatchPolicy:
-        """Return the policy that gives all ranks the same number of batches."""
+        """Return the policy with which all ranks have the same number of batches."""
         assert self.trainer is not None, "a trainer calls this"
         # With batches of 1 sample a rank can have a batch less, and the others would wait.
         fill = self.trainer.world_size > 1 and self.batch_size == 1
@@ -228,7 +228,7 @@ class PipelineData(lightning.LightningDataModule):
         return self.loader
 
     def state_dict(self) -> dict[str, Any]:
-        # Every rank comes here, but the file of rank 0 is the one that is kept.
+        # Called on every rank, but only the file of rank 0 is saved.
         mine = self.loader.checkpoint() if self.loader and self.resumable else None
         every = [mine]
         if distributed.is_available() and distributed.is_initialized():

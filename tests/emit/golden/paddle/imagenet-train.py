@@ -5,7 +5,7 @@ labels stay on the CPU.
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
-Batches as PaddlePaddle tensors. DALI's Paddle iterator asks for a GPU, also where images
+Batches as PaddlePaddle tensors. DALI's Paddle iterator requires a GPU, even if images
 are decoded on the CPU.
 
 Usage: python loader.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]

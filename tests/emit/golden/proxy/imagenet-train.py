@@ -9,8 +9,8 @@ DALI decodes and augments the batches in the process that trains.
         for batch in loader:
             ...
 
-Any data set can be given in place of ``Photos`` whose samples are the bytes of an image file
-and a class number, and any sampler, such as a WeightedRandomSampler. A rank gives its
+Any dataset whose samples are the bytes of an image file and a class number can replace
+``Photos``, with any sampler, such as a WeightedRandomSampler. A rank passes its
 ``shard_id`` to both functions, and ``num_shards`` or a sampler of its own to ``make_loader``.
 
 Needs nvidia-dali-cuda120 and a torch that is built with CUDA; a GPU is not needed.
@@ -163,8 +163,8 @@ class Loader:
     """Batches as dictionaries of tensors: ``images``, ``labels``.
 
     One pass is one epoch of the sampler. The same samples in the same order give the same
-    batches, whichever worker reads them: ``deterministic`` says so to DALI, which would else
-    also return batches of an epoch that was left early in the next one.
+    batches, whichever worker reads them: ``deterministic`` requests this from DALI, which would
+    otherwise return batches of an unfinished epoch in the next one.
     """
 
     def __init__(self, server: DALIServer, batches: DataLoader[Any]) -> None:

@@ -185,7 +185,7 @@ class Shard:
         """Every sample of the shard once, with a key that no other has."""
         shards, batch_size = self.args.actors, self.args.batch_size
         total = self.pipe.reader_meta("reader")["epoch_size"]
-        # With each epoch the reader goes on to the next shard.
+        # With each epoch the reader continues with the next shard.
         size = shard_size(total, (self.shard_id + epoch) % shards, shards)
         longest = ceil(total / shards)
         for start in range(0, longest, batch_size):  # the reader pads the shorter ones
@@ -202,7 +202,7 @@ def main() -> None:
     parser.add_argument("--out", required=True, help="folder to write")
     parser.add_argument("--format", choices=list(WRITERS), default="tar")
     parser.add_argument("--actors", type=int, default=2, help="as many as shards")
-    parser.add_argument("--epochs", type=int, default=1, help="each is drawn anew")
+    parser.add_argument("--epochs", type=int, default=1, help="with new values")
     parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
     parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per actor")

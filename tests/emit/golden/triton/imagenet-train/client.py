@@ -46,8 +46,8 @@ def main() -> None:
     parser.add_argument("image", type=Path, help="JPEG, PNG, or what else DALI decodes")
     parser.add_argument("--url", default="localhost:8000", help="its HTTP port")
     parser.add_argument("--save", metavar="FILE.npz", help="keep the arrays")
-    parser.add_argument("--requests", type=int, default=0, help="measure so many")
-    parser.add_argument("--clients", type=int, default=8, help="that ask at a time")
+    parser.add_argument("--requests", type=int, default=0, help="measure this many")
+    parser.add_argument("--clients", type=int, default=8, help="concurrent clients")
     args = parser.parse_args()
 
     encoded = np.fromfile(args.image, np.uint8)[np.newaxis]  # a batch of one

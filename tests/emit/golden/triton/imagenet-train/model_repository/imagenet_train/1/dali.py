@@ -2,12 +2,12 @@
 
 Yields images (float32 CHW [3, 224, 224]).
 
-A model of Triton's DALI backend: encoded images in, what the pipeline gives out. The
-backend serialises this file itself; where its Python has no DALI, do it beforehand.
+A model of Triton's DALI backend: encoded images in, outputs of the pipeline out. The
+backend serialises this file itself; if its Python has no DALI, do it in advance.
 
 It draws anew for each request: crop, mirror.
 
-Usage: python dali.py [--out FILE] [--warm-up PHOTO]    (writes model.dali beside this file)
+Usage: python dali.py [--out FILE] [--warm-up PHOTO]    (writes model.dali next to this file)
 
 Needs nvidia-dali-cuda120.
 """
