@@ -436,7 +436,7 @@ def test_names_and_data_that_the_program_has(photos: Path, tmp_path: Path) -> No
 
 def test_other_names_and_values_are_looked_for_in_the_code(tmp_path: Path) -> None:
     path = written(program(), tmp_path)
-    with pytest.raises(ImportFailedError, match=f"(?s)nothing.*{NOT_USED}. nothing is asked for"):
+    with pytest.raises(ImportFailedError, match=f"(?s)nothing.*{NOT_USED}. nothing is requested"):
         wb.from_file(path, "nothing")
     found = wb.from_file(path, "build_pipeline", args={"data": "photos", "batch_size": 7})
     assert found.graph.settings.batch_size == 7

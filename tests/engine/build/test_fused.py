@@ -85,7 +85,7 @@ def test_what_the_block_holds_more_is_refused() -> None:
     grown, turned = sometimes("rotate", {"angle": 9.0})
     shared = with_nodes(graph, coin=graph.node(block).inputs["condition"])
     for refused, name, words in (
-        (two, both, "holds 2 operators"),
+        (two, both, "contains 2 operators"),
         (noisy, noise, "no argument of noise.gaussian"),
         (grown, turned, "keep_size=True alone"),
         (shared, block, "feeds other nodes too"),
@@ -108,7 +108,7 @@ def test_so_is_what_was_not_proven_for_a_type() -> None:
     graph = chain_graph("resize", "cast", "hue", resize={"size": (32.0, 32.0)})
     graph = set_arg(graph, CATALOG, "cast", "dtype", "FLOAT")
     graph, block = wrap_in_block(graph, CATALOG, ["hue"])
-    with pytest.raises(GraphEditError, match="no bit of UINT8 alone, and FLOAT comes in"):
+    with pytest.raises(GraphEditError, match="exact for UINT8 only, but its input is FLOAT"):
         fuse(graph, CATALOG, block)
 
 
