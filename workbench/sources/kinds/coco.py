@@ -247,41 +247,36 @@ def require_sizes(dataset: Dataset, found: dict[str, Any]) -> None:
         )
 
 
-def folder_of_images(file: pathlib.Path, names: list[str]) -> pathlib.Path:
-    """Find the folder with most of the images that an annotations file names.
-
-    Searches train2017 for annotations/instances_train2017.json, as in COCO, images/train2017,
-    images, and the file's own folder, there and one level up. Raises FileNotFoundError if none has
-    an image.
-    """
-    split = file.stem.rpartition("_")[2]
-    places = (split, f"images/{split}", "images", "")
-    folders = [parent / place for parent in file.parents[:2] for place in places]
-    counts = [sum((f / name).is_file() for name in names) if f.is_dir() else 0 for f in folders]
-    if not any(counts):
-        raise FileNotFoundError(f"No image of {file} is in {', '.join(map(str, folders))}")
-    return folders[counts.index(max(counts))]
-
-
 def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader: the annotations file and the folder of its images."""
+    """Arguments of the COCO reader: the annotations file and the folder of its images.
+
+    Of train2017 for annotations/instances_train2017.json, as in COCO, images/train2017, images and
+    the file's own folder, there and one level up, it is the folder with most of the images. Raises
+    FileNotFoundError if none of these has an image.
+    """
     file = pathlib.Path(data).absolute()
     names = [image.get("file_name") or "" for image in json.loads(file.read_bytes())["images"]]
-    return {"annotations_file": data, "file_root": str(folder_of_images(file, names))}
+    places = (split := file.stem.rpartition("_")[2], f"images/{split}", "images", "")
+    folders = [parent / place for parent in file.parents[:2] for place in places]
+    found = {f: f.is_dir() and sum((f / name).is_file() for name in names) for f in folders}
+    if not any(found.values()):
+        raise FileNotFoundError(f"No image of {data} is in {', '.join(map(str, folders))}")
+    return {"annotations_file": data, "file_root": str(max(folders, key=found.__getitem__))}
 
 
 @lru_cache(maxsize=8)
 def _root_of(location: str, stamp: int) -> str:
-    """Cache the folder that ``find_annotations`` finds: parsing 156 MB takes 5 s.
+    """Find the folder of ``find_annotations`` from parsed annotations: parsing 156 MB takes 5 s.
 
-    If no image is found, it is the folder of the annotations file.
+    Exported scripts have ``find_annotations`` alone. If no image is found, it is the folder of the
+    annotations file.
     """
     names = [image.get("file_name") or "" for image in _read(location, stamp).entries["images"]]
     file = pathlib.Path(location).absolute()
-    try:
-        return str(folder_of_images(file, names))
-    except FileNotFoundError:
-        return str(file.parent)
+    places = (split := file.stem.rpartition("_")[2], f"images/{split}", "images", "")
+    folders = [parent / place for parent in file.parents[:2] for place in places]
+    found = {f: f.is_dir() and sum((f / name).is_file() for name in names) for f in folders}
+    return str(max(folders, key=found.__getitem__) if any(found.values()) else file.parent)
 
 
 def annotation_files(folder: str) -> Iterator[str]:
@@ -312,7 +307,6 @@ class Coco(SourceKind):
     op = "readers.coco"
     located_by = frozenset({"annotations_file", "file_root"})
     find = staticmethod(find_annotations)
-    helpers: tuple[Any, ...] = (folder_of_images,)
     outputs = ("jpegs", "boxes", "labels")
     imports: tuple[str, ...] = ("json", "pathlib")
     targets = "boxes"
@@ -473,7 +467,7 @@ class CocoKeypoints(Coco):
     about = "COCO key points (*keypoints*.json)"
     begins: ClassVar = {"polygon_masks": True}
     find = staticmethod(find_keypoints)
-    helpers = (folder_of_images, find_annotations, keypoints_as_polygons)
+    helpers = (find_annotations, keypoints_as_polygons)
     imports = ("atexit", "json", "numpy as np", "pathlib", "tempfile")
     is_indexed = True
     precedence = 4

@@ -25,27 +25,21 @@ MEAN = [0.0]
 STD = [255.0]
 
 
-def folder_of_images(file: pathlib.Path, names: list[str]) -> pathlib.Path:
-    """Find the folder with most of the images that an annotations file names.
-
-    Searches train2017 for annotations/instances_train2017.json, as in COCO, images/train2017,
-    images, and the file's own folder, there and one level up. Raises FileNotFoundError if none has
-    an image.
-    """
-    split = file.stem.rpartition("_")[2]
-    places = (split, f"images/{split}", "images", "")
-    folders = [parent / place for parent in file.parents[:2] for place in places]
-    counts = [sum((f / name).is_file() for name in names) if f.is_dir() else 0 for f in folders]
-    if not any(counts):
-        raise FileNotFoundError(f"No image of {file} is in {', '.join(map(str, folders))}")
-    return folders[counts.index(max(counts))]
-
-
 def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader: the annotations file and the folder of its images."""
+    """Arguments of the COCO reader: the annotations file and the folder of its images.
+
+    Of train2017 for annotations/instances_train2017.json, as in COCO, images/train2017, images and
+    the file's own folder, there and one level up, it is the folder with most of the images. Raises
+    FileNotFoundError if none of these has an image.
+    """
     file = pathlib.Path(data).absolute()
     names = [image.get("file_name") or "" for image in json.loads(file.read_bytes())["images"]]
-    return {"annotations_file": data, "file_root": str(folder_of_images(file, names))}
+    places = (split := file.stem.rpartition("_")[2], f"images/{split}", "images", "")
+    folders = [parent / place for parent in file.parents[:2] for place in places]
+    found = {f: f.is_dir() and sum((f / name).is_file() for name in names) for f in folders}
+    if not any(found.values()):
+        raise FileNotFoundError(f"No image of {data} is in {', '.join(map(str, folders))}")
+    return {"annotations_file": data, "file_root": str(max(folders, key=found.__getitem__))}
 
 
 def clip_boxes(boxes: DataNode) -> DataNode:
