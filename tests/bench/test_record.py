@@ -414,7 +414,7 @@ STAGES = StageReport(
         StageCost("decode", "decode", "mixed", 2.0, 2.4),
         StageCost("copy to the host", "copy", "gpu", 1.1, None),
     ),
-    *(2.1, -0.3, 60_000.0, "decode", "advice"),
+    *(2.1, 0.3, 60_000.0, "decode", "advice"),
 )
 KINDS: dict[str, tuple[Report, tuple[str, ...]]] = {
     "bench": (
@@ -455,7 +455,7 @@ KINDS: dict[str, tuple[Report, tuple[str, ...]]] = {
     ),
     "stages": (
         report(measured(500, WHOLE), kind="stages", extra={"stages": asdict(STAGES)}),
-        ("decode, mixed", "bottleneck: decode", "ms a batch", "alone leaves -0.3 ms"),
+        ("decode, mixed", "bottleneck: decode", "ms a batch", "alone leaves +0.3 ms"),
     ),
 }  # fmt: skip
 
