@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         CancelledError,
         CatalogError,
         DataError,
+        EngineClosedError,
         EngineError,
         GraphEditError,
         GraphError,
@@ -133,6 +134,7 @@ __all__ = [
     "DataNode",
     "Edge",
     "Engine",
+    "EngineClosedError",
     "EngineError",
     "Export",
     "Fault",
@@ -225,10 +227,11 @@ _HOMES = {
     "engine.build.kernel_program": "KernelLoader loader",
     "engine.protocol.process": "Engine",
     "errors": (
-        "ArgumentError CancelledError CatalogError DataError EngineError GraphEditError "
-        "GraphError GraphExportError GraphFaultsError GraphFormatError ImportFailedError "
-        "MissingLibraryError PipelineError PipelineFormatError SaveError UnknownNameError "
-        "UnsupportedUseError WorkbenchError WorkerCrashedError WorkerTimeoutError "
+        "ArgumentError CancelledError CatalogError DataError EngineClosedError EngineError "
+        "GraphEditError GraphError GraphExportError GraphFaultsError GraphFormatError "
+        "ImportFailedError MissingLibraryError PipelineError PipelineFormatError SaveError "
+        "UnknownNameError UnsupportedUseError WorkbenchError WorkerCrashedError "
+        "WorkerTimeoutError "
     ),
     "graph": (
         "DataNode Edge Fault Graph Node Port "

@@ -81,7 +81,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "found, the allowed values and the fix. Each example raises the documented error.",
         "WorkbenchError ArgumentError CatalogError DataError GraphError GraphFormatError "
         "GraphEditError UnknownNameError UnsupportedUseError GraphFaultsError GraphExportError "
-        "MissingLibraryError EngineError PipelineError "
+        "MissingLibraryError EngineError EngineClosedError PipelineError "
         "WorkerCrashedError WorkerTimeoutError CancelledError ImportFailedError "
         "PipelineFormatError SaveError",
     ),
