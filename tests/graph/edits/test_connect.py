@@ -37,7 +37,7 @@ from workbench.graph.edits.connect import (
     narrowed_kind,
     set_output,
 )
-from workbench.graph.edits.edit import set_setting
+from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.graph.fixes import fixes
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import port_kind
@@ -114,7 +114,9 @@ def test_connecting_replaces_the_value_and_its_rivals() -> None:
     graph, _ = place_node(JITTER, CATALOG, "random.uniform")
     fed = connect(graph, CATALOG, out("uniform"), "resize", "resize_shorter")
     assert "size" not in fed.node("resize").args
-    assert not check_graph(fed, CATALOG)
+    (fault,) = check_graph(fed, CATALOG)
+    assert "resize.resize_shorter: random values from -1 to 1 are out of range" in str(fault)
+    assert not check_graph(set_arg(fed, CATALOG, "uniform", "range", (100, 200)), CATALOG)
 
 
 def test_any_number_of_inputs_has_one_more_port() -> None:

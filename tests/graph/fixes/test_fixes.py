@@ -287,6 +287,35 @@ def test_values(op: str, arg: str, value: Value, label: str | None, mended: Valu
         assert offered[label].node(op).args[arg] == mended
 
 
+@pytest.mark.parametrize(
+    ("node", "found", "fault", "offered"),
+    [
+        ("brightness", ("abc", 1.4), "brightness.range: 'abc' is not a", {"Reset to 0.7, 1.3"}),
+        ("angle", ("abc", 10), "angle.range: 'abc' is not a number.", {"Reset to -10, 10"}),
+        (
+            "brightness",
+            (-2, 1.4),
+            "color.brightness: random values from -2 to 1.4 are out of range. Give a number, 0 or",
+            {"Limit them to 0, 1.4", "Limit them to 0.7, 1.3"},
+        ),
+        ("brightness", (-3, -2), "color.brightness: random values", {"Limit them to 0.7, 1.3"}),
+    ],
+)
+def test_random_ranges(node: str, found: Value, fault: str, offered: set[str]) -> None:
+    """A range stays within the limits of the argument that it feeds."""
+    graph = set_arg(load_recipe("rotate-jitter"), CATALOG, node, "range", found)
+    assert str(check_graph(graph, CATALOG)[0]).startswith(fault)
+    mended = labels(graph, "value")
+    assert mended.keys() == offered
+    assert all(check_graph(each, CATALOG) == () for each in mended.values())
+
+
+def test_random_values_of_a_list() -> None:
+    graph = set_arg(load_recipe("rotate-jitter"), CATALOG, "brightness", "values", (-1.0, 0.5))
+    mended = labels(graph, "value")["Limit them to 0, 0.5"]
+    assert mended.node("brightness").args["values"] == (0, 0.5)
+
+
 def test_layouts_types_and_channels() -> None:
     graph = chain_graph("crop_mirror_normalize", "hsv")
     offered = labels(graph, "layout")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import fsum, inf
+from math import ceil, floor, fsum, inf
 
 from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.own_operators.auto_augment import (
@@ -13,15 +13,16 @@ from workbench.catalog.own_operators.auto_augment import (
     WITHOUT_TRANSLATION,
 )
 from workbench.catalog.own_operators.own_code import OWN_CODE
-from workbench.catalog.spec import OpSpec, kind_fits
+from workbench.catalog.spec import ArgSpec, OpSpec, kind_fits
 from workbench.graph.edits.edit import free_seed
+from workbench.graph.edits.generators import uniform_values
 from workbench.graph.execution.dataset_parameters import found_by_source
 from workbench.graph.model import Body, Graph, Node, Port, block_of
 from workbench.graph.model.bounds import LARGEST_SEED
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.policy import bins_of, policy_fault
 from workbench.graph.model.ports import outputs_of, positional_ports
-from workbench.graph.model.values import value_fault
+from workbench.graph.model.values import value_fault, value_limits
 from workbench.graph.types.tensor_type import integer_range
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.own_code import own_code_faults
@@ -181,7 +182,8 @@ def _seed(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
 def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]:
     """Faults of the edges into a node, and missing edges."""
     ports = positional_ports(node, spec)
-    scope = typed.graph.scope_of(node.id)
+    graph = typed.graph
+    scope = graph.scope_of(node.id)
     for name, source in node.inputs.items():
         problem = port_problem(typed, source, scope)
         if problem:
@@ -191,6 +193,8 @@ def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
             if not spec.args[name].tensor:
                 words = "it takes one value for all samples"
                 yield Fault(node.id, name, words, "Give a fixed value.", "fixed_arg")
+            elif problem is None and graph.has(source.node) and not spec.bodies:
+                yield from _random_values(node, spec.args[name], graph.node(source.node))
             continue
         if name not in ports:
             words = f"{node.op} has no such input"
@@ -209,6 +213,21 @@ def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
     for port in spec.inputs:
         if not port.optional and port.name not in node.inputs:
             yield Fault(node.id, port.name, "nothing feeds it", "Connect a node to it.", "unfed")
+
+
+def _random_values(node: Node, arg: ArgSpec, generator: Node) -> Iterator[Fault]:
+    """Random values of which some would be refused as a constant."""
+    _, numbers = uniform_values(generator) or ("", ())
+    low, high = value_limits(arg)
+    outside = next((number for number in numbers if not low <= number <= high), None)
+    if outside is None:
+        return
+    whole = arg.kind.startswith("int")
+    limit = value_fault(
+        arg, (floor(outside) if outside < low else ceil(outside)) if whole else outside
+    )
+    words = f"random values from {min(numbers):g} to {max(numbers):g} are out of range"
+    yield Fault(node.id, arg.name, words, limit[1] if limit else "", "value", generator.id)
 
 
 _TOLERANCE = 1e-4

@@ -102,6 +102,20 @@ def drawn_range(args: Mapping[str, Value]) -> tuple[float, float] | None:
     return None
 
 
+def uniform_values(generator: Node) -> tuple[str, tuple[float, ...]] | None:
+    """The argument ``range`` or ``values`` of ``random.uniform``, and its numbers.
+
+    None for other operators, and if the node does not give valid numbers.
+    """
+    name = "values" if "values" in generator.args else "range"
+    if generator.op != "random.uniform" or generator.inputs:
+        return None
+    found = generator.args.get(name, ())
+    items = found if isinstance(found, tuple) else (found,)
+    numbers = [float(item) for item in items if isinstance(item, int | float)]
+    return (name, tuple(numbers)) if numbers and len(numbers) == len(items) else None
+
+
 def _usual_range(arg: ArgSpec, value: Value | None) -> tuple[float, float]:
     """A range of the default width around the current value.
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from workbench.catalog.spec import ArgSpec, Value
-from workbench.graph.edits.edit import free_seed
+from workbench.graph.edits.edit import free_seed, set_arg
+from workbench.graph.edits.generators import draw_args, uniform_values
 from workbench.graph.fixes.case import (
     Case,
     FixCandidate,
@@ -17,7 +18,7 @@ from workbench.graph.fixes.case import (
 )
 from workbench.graph.fixes.unfed_inputs import feed_from_new, feed_of
 from workbench.graph.model.policy import bins_of, mended_policy
-from workbench.graph.model.values import value_fault
+from workbench.graph.model.values import value_fault, value_limits
 from workbench.graph.types.tensor_type import integer_range
 from workbench.names import shortened
 
@@ -45,9 +46,12 @@ def fix_value_and_link(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("value")
 def fix_value(case: Case) -> Iterator[FixCandidate]:
-    """The nearest allowed value, then the default one."""
+    """The nearest allowed value, then the default one; random values are limited."""
     node = case.node
     arg = case.spec.args[case.arg]
+    if case.about:
+        yield from _limited_range(case, arg)
+        return
     if arg.kind == "policy":
         mended = mended_policy(node.args[case.arg], bins_of(node))
         yield "Correct the policy", case.set(case.arg, mended)
@@ -58,9 +62,36 @@ def fix_value(case: Case) -> Iterator[FixCandidate]:
         if value_fault(arg, candidate) is None:
             label = f"Set it to {short_value_text(candidate)}"
             yield label, case.set(case.arg, candidate)
+    if suggested := _suggested_range(case):
+        yield f"Reset to {short_value_text(suggested)}", case.set(case.arg, suggested)
+        return
     usual = arg.default if arg.start is None else arg.start
     label = f"Reset to {short_value_text(usual)}" if usual is not None else f"Leave {case.arg} out"
     yield label, case.reset()
+
+
+def _suggested_range(case: Case) -> Value | None:
+    """The usual range of the argument that a faulty ``range`` of ``random.uniform`` feeds."""
+    if (case.node.op, case.arg) != ("random.uniform", "range"):
+        return None
+    for edge in case.graph.consumers(case.node_id):
+        spec = case.catalog.find(case.graph.node(edge.target).op)
+        if spec is not None and edge.input in spec.args:
+            return draw_args(case.node.op, spec.args[edge.input], None, {})["range"]
+    return None
+
+
+def _limited_range(case: Case, arg: ArgSpec) -> Iterator[FixCandidate]:
+    """The random values within the limits of the argument, then its usual range."""
+    generator = case.graph.node(case.about)
+    name, numbers = uniform_values(generator) or ("range", ())
+    low, high = value_limits(arg)
+    clipped: Value = tuple(min(max(number, low), high) for number in numbers)
+    usual = draw_args(generator.op, arg, None, {})["range"]
+    for key, value in ((name, clipped), ("range", usual)):
+        if key == "values" or (isinstance(value, tuple) and len(set(value)) > 1):
+            label = f"Limit them to {short_value_text(value)}"
+            yield label, case.edit(set_arg, generator.id, key, value)
 
 
 def _near_values(arg: ArgSpec, found: Value) -> list[Value]:

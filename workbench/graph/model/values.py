@@ -115,6 +115,15 @@ def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | No
     return None
 
 
+def value_limits(arg: ArgSpec) -> tuple[float, float]:
+    """The smallest and largest number that ``value_fault`` accepts for ``arg``; may be infinite."""
+    low = -math.inf if arg.minimum is None else arg.minimum
+    high = math.inf if arg.maximum is None else arg.maximum
+    if arg.name in PROBABILITIES or (arg.form == "flag" and arg.kind == "int"):
+        return max(low, 0), min(high, 1)
+    return max(low, 0) if arg.name in SIZES or arg.name == "std" else low, high
+
+
 PROBABILITIES = frozenset({"p", "prob", "probability", "foreground_prob"})
 _ALONE = frozenset({"resize_shorter", "resize_longer", "max_size"})
 SIZES = _ALONE | {"size", "crop", "resize_x", "resize_y", "resize_z"}
