@@ -77,10 +77,19 @@ class Roots:
             "repeated"
         )
 
+    def is_missing(self, path: str | Path) -> bool:
+        """Whether a path does not exist; False unless a user may add any folder."""
+        try:
+            return self.extensible and not os.path.exists(os.path.expanduser(path))
+        except ValueError:  # a NUL
+            return False
+
     def require(self, paths: Iterable[str]) -> None:
         """Raise DataError for the first path that may not be opened."""
         for path in paths:
             if outside := self.refusal(path):
+                if self.is_missing(path):
+                    outside = "there is no such folder or file"
                 raise DataError(f"{path} cannot be opened: {outside}.")
 
     def _looks_inside(self, path: str | Path) -> bool:

@@ -512,6 +512,9 @@ def test_any_folder_is_opened_once_its_user_has_confirmed_it(
     model, screen = make(inside, roots=roots)
     screen.wait_ready()
     name = "open" if component == "data" else "open_folder"
+    model.act(component, {"do": name, "path": str(tmp_path / "none")})
+    assert "there is no such folder or file" in screen["bar", "data"]["refused"]
+    assert screen["bar", "data"]["outside"] == ""
     model.act(component, {"do": name, "path": str(outside)})
     assert "is outside the folders" in screen["bar", "data"]["refused"]
     assert screen["bar", "data"]["outside"] == screen["data", "summary"]["outside"] == str(outside)
@@ -532,6 +535,8 @@ def test_folders_that_were_named_at_the_start_are_all_that_is_opened(
     model, screen = make(inside, roots=roots)
     model.act("data", {"do": "open", "path": str(photos)})
     assert screen["data", "summary"]["outside"] == ""
+    model.act("data", {"do": "open", "path": str(tmp_path / "none")})  # its absence is not told
+    assert "is outside the folders" in screen["bar", "data"]["refused"]
     model.act("data", {"do": "add_root", "path": str(photos)})
     assert "is outside the folders" in screen["bar", "message"]
     assert roots.added == []

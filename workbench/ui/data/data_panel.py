@@ -155,7 +155,8 @@ class DataPanel:
         if roots is None or not roots.extensible:
             return ""
         places = (each.location for each in self.datasets.values() if each.location)
-        return next((place for place in places if roots.refusal(place)), "")
+        outside = next((place for place in places if roots.refusal(place)), "")
+        return "" if roots.is_missing(outside) else outside
 
     def fields(self, parameters: list[DataParameter]) -> dict[str, Any]:
         """The fields of the component that are of the data alone."""
