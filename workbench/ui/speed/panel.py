@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -289,6 +290,10 @@ TOO_EARLY = 0.1
 """Below this share the time that is left cannot be told."""
 
 
+NEARLY_DONE = 0.8
+_LEFT = re.compile(", about [^,;]+ left")
+
+
 class ExperimentTask(BackgroundTask[Report]):
     """A run of the speed panel, for one of its parts."""
 
@@ -304,6 +309,7 @@ class ExperimentTask(BackgroundTask[Report]):
         self.experiment = experiment
         self.part = part
         self._keep = keep
+        self._overdue: threading.Timer | None = None
 
     def keep(self, result: Report) -> None:
         self._keep(result)
@@ -314,11 +320,24 @@ class ExperimentTask(BackgroundTask[Report]):
         return found if found is not None and is_drawable(found) else None
 
     def describe(self, share: float, text: str) -> str:
-        """With the time that is left, where it can be told."""
-        if "left" in text or text == NO_ANSWER or not TOO_EARLY < share < 1:
+        """Add the remaining time if it can be estimated, until that time has passed."""
+        if text == NO_ANSWER or not TOO_EARLY < share < 1:
             return text
-        spent = time.monotonic() - self.began
-        return f"{text}, about {format_duration(spent * (1 / share - 1))} left"
+        left = (time.monotonic() - self.began) * (1 / share - 1)
+        if not _LEFT.search(text):
+            text = f"{text}, about {format_duration(left)} left"
+        if self._overdue is not None:
+            self._overdue.cancel()
+        self._overdue = threading.Timer(max(left, 1.0), self._say_overdue, (share, text))
+        self._overdue.daemon = True
+        self._overdue.start()
+        return text
+
+    def _say_overdue(self, share: float, text: str) -> None:
+        """Replace a remaining time that has passed without further progress."""
+        if self.outcome is None and self.text == text:
+            late = "finishing" if share > NEARLY_DONE else "longer than estimated"
+            self._tell(share, _LEFT.sub(f", {late}", text))
 
 
 EXPERIMENTS: OwnedTasks[ExperimentTask] = OwnedTasks()
