@@ -144,12 +144,14 @@ def test_cycles_name_all_nodes_in_them() -> None:
 
 def test_kinds_must_fit() -> None:
     fault = only_fault(with_input(chain_graph("rotate"), "rotate", "data", "reader.jpegs"))
-    assert fault.message == "it takes image and is fed encoded"
+    assert fault.message == "it needs images, but reader.jpegs outputs encoded data"
     assert "call .decode()" in fault.remedy
     (fault, *_) = check_graph(
         with_input(chain_graph("rotate"), "rotate", "data", "reader.labels"), CATALOG
     )
-    assert fault.remedy == "Connect a port of its kind."
+    assert fault.words == (
+        "it needs images, but reader.labels outputs labels. Connect an output of images."
+    )
 
 
 @pytest.mark.parametrize(

@@ -147,8 +147,11 @@ def long_seconds(settings: int, device: DecodeDevice) -> float:
     return min(_MOST_LONG[device], max(_LEAST_LONG, part))
 
 
-UNCOMPARED = "the time was up: measured once, not interleaved with the others: give more"
-NOT_FOR_LONG = "the time was up before it could run for long: give more"
+UNCOMPARED = (
+    "the time was up: measured once, not interleaved with the others; choose Precise or a higher "
+    "time limit"
+)
+NOT_FOR_LONG = "the time was up before it could run for long: choose Precise or a higher time limit"
 """Flags of a choice for which the time ended early."""
 _SEARCH_SHARE, _TURNS_SHARE = 0.7, 0.9
 """Fractions of the progress bar at which the search and the interleaved rounds end."""

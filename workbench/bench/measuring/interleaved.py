@@ -29,11 +29,11 @@ _WARM = 2
 """Expected number of warm-up rounds."""
 
 OnRows = Callable[[tuple[Measurement, ...]], None]
-WARM_UP_CUT = "the time budget ended during the warm-up: use a larger one"
-ROUNDS_CUT = "the time budget ended before {} rounds: use a larger one"
-ROUND_CUT = "the time budget ended during a round: use a larger one"
+WARM_UP_CUT = "the time budget ended during the warm-up: choose Precise or a higher time limit"
+ROUNDS_CUT = "the time budget ended before {} rounds: choose Precise or a higher time limit"
+ROUND_CUT = "the time budget ended during a round: choose Precise or a higher time limit"
 """Flags of results that a limit ended early."""
-TIME_UP = "the time budget ended before the first round: use a larger one"
+TIME_UP = "the time budget ended before the first round: choose Precise or a higher time limit"
 """Reason for a configuration without a result because of its ``seconds``."""
 NOT_YET = "not measured yet"
 """Reason of a configuration without a result yet."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import ceil, floor, fsum, inf
 
 from workbench.catalog.familiar_names import nearest_arguments
@@ -13,7 +13,7 @@ from workbench.catalog.own_operators.auto_augment import (
     WITHOUT_TRANSLATION,
 )
 from workbench.catalog.own_operators.own_code import OWN_CODE
-from workbench.catalog.spec import ArgSpec, OpSpec, kind_fits
+from workbench.catalog.spec import ArgSpec, OpSpec, PortKind, kind_fits
 from workbench.graph.edits.edit import free_seed
 from workbench.graph.edits.generators import uniform_values
 from workbench.graph.execution.dataset_parameters import found_by_source
@@ -27,6 +27,17 @@ from workbench.graph.types.tensor_type import integer_range
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.own_code import own_code_faults
 
+_KINDS: Mapping[PortKind, str] = {
+    "encoded": "encoded data",
+    "image": "images",
+    "sound": "sound",
+    "label": "labels",
+    "boxes": "boxes",
+    "mask": "masks",
+    "points": "points",
+    "number": "numbers",
+    "any": "any data",
+}
 _DECODE = "Decode it first: put decoders.image between them, or call .decode() in code."
 
 
@@ -206,8 +217,10 @@ def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
             yield Fault(
                 node.id,
                 name,
-                f"it takes {want} and is fed {got}",
-                _DECODE if (want, got) == ("image", "encoded") else "Connect a port of its kind.",
+                f"it needs {_KINDS[want]}, but {source} outputs {_KINDS[got]}",
+                _DECODE
+                if (want, got) == ("image", "encoded")
+                else f"Connect an output of {_KINDS[want]}.",
                 "kind",
             )
     for port in spec.inputs:
@@ -216,7 +229,7 @@ def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
 
 
 def _random_values(node: Node, arg: ArgSpec, generator: Node) -> Iterator[Fault]:
-    """Random values of which some would be refused as a constant."""
+    """Random values, if a constant with the lowest or the highest value would be refused."""
     _, numbers = uniform_values(generator) or ("", ())
     low, high = value_limits(arg)
     outside = next((number for number in numbers if not low <= number <= high), None)
