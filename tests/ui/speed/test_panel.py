@@ -374,4 +374,4 @@ def test_how_long_a_measurement_takes_is_said_before_and_can_be_limited(bed: Bed
     assert isinstance(rewrites, OptimisationExperiment)
     assert (tuner.seconds, rewrites.seconds) == (120.0, 60.0)
     bed.do("tune", search="tuner", seconds=3.0, **TRY)
-    assert "seconds is 3.0. Give 20" in bed["message"]
+    assert "seconds is 3.0. Use 20" in bed["message"]
