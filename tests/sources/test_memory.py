@@ -417,7 +417,10 @@ def test_the_shell_names_a_factory(factory: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("own_data:floats", "own_data:floats: The array (2, 4, 4, 3) of float64 goes from 0 to 0"),
+        (
+            "own_data:floats",
+            "own_data:floats: The array (2, 4, 4, 3) of float64 has values from 0 to 0",
+        ),
         ("own_data:broken", "own_data:broken returned no data: KeyError: 'no such folder'"),
         ("own_data:nothing", "has no attribute 'nothing'"),
         ("no_such_module:photos", "ModuleNotFoundError"),

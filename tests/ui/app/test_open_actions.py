@@ -207,8 +207,11 @@ def test_hostile_names_and_unknown_operators_are_opened_as_data(make: Make, name
         ({"do": "open", "text": '{"format": "dali-workbench-graph", "version": 9}'}, "newer"),
         ({"do": "open", "text": None}, "text is None. Expected `str`"),
         ({"do": "open_picture", "data": "***"}, "damaged"),
-        ({"do": "open_picture", "data": ""}, "no PNG"),
-        ({"do": "open_picture", "data": base64.b64encode(b"GIF89a").decode()}, "no PNG"),
+        ({"do": "open_picture", "data": ""}, "not a readable PNG"),
+        (
+            {"do": "open_picture", "data": base64.b64encode(b"GIF89a").decode()},
+            "not a readable PNG",
+        ),
         ({"do": "open_picture", "data": "A" * 9_000_000}, "more than any graph"),
         ({"do": "open_picture", "data": picture("no graph")}, "not JSON"),
         ({"do": "open_recent", "owner": "../../x"}, "is there no more"),
@@ -323,7 +326,7 @@ def test_a_sheet_of_a_nameless_graph_has_a_title() -> None:
 def test_a_recipe_for_other_data_names_the_samples_to_open(make: Make, shapes: Path) -> None:
     model, screen = make()
     bar(model, "recipe", name="ssd")
-    assert "give COCO annotations (.json)" in screen["bar", "message"]
+    assert "use COCO annotations (.json)" in screen["bar", "message"]
     assert "`workbench samples shapes --targets`" in screen["bar", "message"]
     assert model.graph == load_recipe("ssd")
     model.open_data(str(shapes / "coco" / "annotations.json"))

@@ -417,7 +417,7 @@ def test_places_and_names_are_those_of_the_body(opened: Ready) -> None:
     assert screen["canvas", "positions"] == there
     ask(model, "rename", node=":images", to="turned")
     assert screen["canvas", "positions"][":turned"] == [7.0, 8.0]
-    assert "branch.else does not give turned" in str(screen["bar", "faults"])
+    assert "branch.else has no output turned" in str(screen["bar", "faults"])
     ask(model, "undo")
     ask(model, "open_scope", scope="")
     outputs = {"branch.then:images": there.pop(":images")}

@@ -242,7 +242,7 @@ def targets_fit(file: Sample, image: Image.Image) -> Iterator[Finding]:
     if file.sides and tuple(file.sides) != sides:
         wanted = "×".join(map(str, file.sides))
         turned = (orientation(image) or 0) > LAST_UPRIGHT and tuple(file.sides) == sides[::-1]
-        how = " after EXIF turns it: set adjust_orientation to False" if turned else ""
+        how = " after EXIF rotates it: set adjust_orientation to False" if turned else ""
         yield Finding("annotated size", f"its annotations are for {wanted}, and it is {shown}{how}")
     if file.remark:
         yield Finding("box", file.remark)

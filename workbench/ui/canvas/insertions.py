@@ -226,7 +226,7 @@ class AddTemplate(Insertion, tag="add_template", frozen=True):
         ends = TypedGraph(graph, catalog).images.values()
         after = self.after or next((port.node for port in ends), "")
         if not after:
-            raise GraphEditError(f"{template.name} needs an image: begin with a source.")
+            raise GraphEditError(f"{template.name} needs an image: start with a source.")
         if not getattr(template, "mixes", False):
             return insert_template(graph, catalog, template, after)
         other = self.other

@@ -5,7 +5,7 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 /** Bytes as a host hands them over. */
 export type Bytes = ArrayBuffer | ArrayBufferView;
 
-/** One that automatic augmentation may choose. ``key`` is ``rand_augment_1.rotate``. */
+/** An augmentation that automatic augmentation may apply. */
 export interface Augmentation {
   key: string;
   node: string;
@@ -30,7 +30,7 @@ export interface ChannelStatistics {
   not_finite: number;
 }
 
-/** One thing in which two graphs differ. */
+/** One difference between two graphs. */
 export interface GraphDifference {
   change: "added" | "removed" | "changed";
   node: string;
@@ -46,7 +46,7 @@ export interface Histogram {
   channels: ChannelStatistics[];
 }
 
-/** Bytes: what is kept between changes on host and GPU, and the budget of each. */
+/** Bytes cached between changes on host and GPU, and the budget of each. */
 export interface MemoryUse {
   host: number;
   host_budget: number;
