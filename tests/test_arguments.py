@@ -74,7 +74,7 @@ OF_ANOTHER_KIND: list[tuple[Mistake, str]] = [
     (lambda g: wb.from_file("pipe.py", 3), "pipeline is 3"),
     (lambda g: wb.from_file("pipe.py", args=3), "args is 3 (int). Give a dict."),
     (lambda g: wb.from_file("pipe.py", seconds="x"), "seconds is 'x'"),
-    (lambda g: wb.outputs(g.images), "outputs: too many positional arguments. It takes (**values)"),
+    (lambda g: wb.outputs(g.images), "Give names: wb.outputs(view_1"),
     (lambda g: wb.preview_batch(3, g), "engine is 3 (int). Give an Engine: workbench.Engine()"),
     (lambda g: wb.PreviewRequest(3, "."), "PreviewRequest: graph is 3"),
     (lambda g: wb.PreviewRequest(g, ".", batch=1.5), "batch is 1.5 (float). Give a whole number."),

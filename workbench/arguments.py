@@ -69,6 +69,10 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
                 given = signature.bind(*args, **options).arguments
             except TypeError as error:
                 require_names(where, options, signature)
+                if signature.parameters.keys() == {"values"}:
+                    raise ArgumentError(
+                        f"Give names: wb.{where}(view_1=..., view_2=...)."
+                    ) from None
                 raise ArgumentError(f"{where}: {error}. It takes {_taken(signature)}.") from None
             for name, value in _each(signature, given):
                 if name in kinds:
@@ -81,6 +85,25 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
         return call
 
     return decorate
+
+
+def checked_init(init: Callable[P, None], create: str) -> Callable[P, None]:
+    """The ``__init__`` of a class that refuses unknown arguments, and one value without a name.
+
+    ``create`` says how to create an object instead.
+    """
+    declared = inspect.signature(init)
+    name = init.__qualname__.removesuffix(".__init__")
+
+    @wraps(init)
+    def call(*args: P.args, **options: P.kwargs) -> None:
+        require_names(name, options, declared)
+        given = len(args) - 1  # without self
+        if given >= len(declared.parameters) or (given == 1 and not options):
+            raise ArgumentError(f"{name} received {shown(args[1])} without a name. {create}")
+        init(*args, **options)
+
+    return call
 
 
 @contextmanager

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -35,6 +36,16 @@ def test_a_loader_needs_no_workbench(graph: Graph) -> None:
     assert len(list(wb.loader(graph, epochs=2, batch_size=60))) == 4
     with pytest.raises(DataError, match="no data are set"):
         wb.loader(wb.load_recipe("simclr"))
+
+
+def test_a_loader_converts_the_graph_to_other_kinds_of_data(graph: Graph, photos: Path) -> None:
+    files = sorted(photos.rglob("*.jpg"))[:6]
+    of_files = wb.read(files).decode().resize(size=(8, 8)).with_settings(batch_size=6)
+    for made, data in ((of_files, photos), (graph.with_settings(batch_size=6), files)):
+        (images, labels), *_ = wb.loader(made, data, "numpy")
+        batch = made.batch(0, data=data)
+        assert np.array_equal(images, batch.images)
+        assert np.array_equal(labels, batch.labels)
 
 
 def test_jax_has_batches_of_one_size(graph: Graph, photos: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
+import workbench as wb
 from tests.helpers import arrays_of, import_script, same, script_batches
 from tests.sources.in_memory import BATCH, COUNT, FORMS, PIXELS, Photos, a_graph, png
 from tests.sources.written import read_photos
@@ -187,6 +188,18 @@ def test_a_sample_that_cannot_be_had_is_one_bad_tile(engine: Engine) -> None:
     verified = Verifier(graph, dataset, 2, engine=engine).run()
     assert verified.exact, verified.lines()
     assert [one.file for one in verified.left_out] == ["4"]
+
+
+def test_a_label_that_is_no_integer_ends_the_run_with_its_sample() -> None:
+    class Labelled(Photos):
+        def __getitem__(self, index: int) -> Any:
+            return super().__getitem__(index)[0], float(index) / 2
+
+    graph = wb.read(Labelled()).decode().resize(size=(8, 8))
+    with pytest.raises(DataError, match="Sample 1 of the Labelled: its label is"):
+        graph.batch(0)
+    with pytest.raises(DataError, match="Sample 1 of the Labelled: its label is"):
+        list(wb.loader(graph, library="numpy"))
 
 
 def test_an_empty_image_is_named_by_its_index() -> None:

@@ -252,7 +252,14 @@ def open_dataset(data: Location) -> Dataset:
         kept: Dataset = import_module("workbench.sources.kinds.memory").keep_images(data)
         return kept
     items = tuple(map(_item, data))
-    unlabelled = not any(isinstance(each, tuple) for each in data)
+    labelled = [not isinstance(each, str | Path) for each in data]
+    unlabelled = not any(labelled)
+    if not unlabelled and False in labelled:
+        at = labelled.index(False)
+        raise DataError(
+            f"Item {at}, {repr(data[at])[:60]}, has no label, but item {labelled.index(True)} has "
+            "one. Use pairs of a path and a label for all items, or paths only."
+        )
     for kind in source_kinds():
         source = load_source(kind)
         if source.suffixes and all(path.lower().endswith(source.suffixes) for path, _ in items):

@@ -19,6 +19,8 @@ from workbench.sources.tables import label_column
 
 IMAGE_COLUMNS = ("image", "img", "bytes", "photo")
 """Names of the image column, case-insensitive."""
+LABEL_FAULT = "its label is"
+"""Start of the message about a label that is not an integer. It ends the run."""
 _TRIED = 3
 """Number of samples read to test whether a dataset can be read at all."""
 _GIVE = (

@@ -37,7 +37,7 @@ from workbench.errors import (
 )
 from workbench.graph.checks.check import check_graph
 from workbench.graph.edits.edit import set_setting
-from workbench.graph.execution.dataset_parameters import require_datasets
+from workbench.graph.execution.dataset_parameters import require_datasets, with_datasets
 from workbench.graph.model import GRAPH, Graph
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.sources import (
@@ -48,6 +48,7 @@ from workbench.sources import (
     open_datasets,
     require_dataset,
 )
+from workbench.sources.python_data import LABEL_FAULT
 
 LIBRARIES: Mapping[str, str] = {"torch": "pytorch", "jax": "jax", "numpy": "script"}
 """Libraries with a loader, and the target whose program has it or its pipeline."""
@@ -147,6 +148,8 @@ def loader(
             print(images.shape)
     """
     given = graph.datasets if data is None else open_datasets(data)
+    if given:
+        graph = with_datasets(graph.whole, given)
     with told_as(loader.__name__, build_pipeline.__name__):
         return make_loader(graph, given or {}, library, epochs, **options)
 
@@ -249,6 +252,10 @@ def _bad_files_told(data: Datasets) -> Iterator[None]:
     """Raise DataError with a fix if DALI fails on a file of the data."""
     try:
         yield
+    except OSError as error:
+        if LABEL_FAULT not in str(error):
+            raise
+        raise DataError(str(error)) from None
     except RuntimeError as error:
         places = [each for each in data.values() if each.location and not each.in_memory]
         if not places or not is_file_fault(str(error)):

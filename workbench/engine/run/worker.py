@@ -46,8 +46,9 @@ from workbench.engine.resources.process_memory import (
     thread_count,
 )
 from workbench.engine.run.runner import Runner
-from workbench.errors import CancelledError, EngineError, WorkbenchError
+from workbench.errors import CancelledError, DataError, EngineError, WorkbenchError
 from workbench.graph.user_functions.own_code import trust_whatever_comes
+from workbench.sources.python_data import LABEL_FAULT
 from workbench.system_limits import describe_refusal
 
 _IDLE = 0.3
@@ -160,6 +161,8 @@ def _as_workbench_error(worker: Worker, error: Exception) -> WorkbenchError:
         return EngineError(out_of_memory(worker.running))
     if isinstance(error, OSError) and (refusal := describe_refusal(error)):
         return EngineError(f"The worker could not go on: {refusal}")
+    if isinstance(error, OSError) and LABEL_FAULT in str(error):
+        return DataError(str(error))
     detail = "".join(traceback.format_exception(error, limit=-3))
     return EngineError(f"The worker failed: {type(error).__name__}: {error}\n{detail}")
 

@@ -176,6 +176,8 @@ def call_operator(
     linked = {key: value for key, value in given.items() if isinstance(value, DataNode)}
     fixed = {key: plain_value(v) for key, v in given.items() if key not in linked and v is not None}
     graph = onto or _common_graph([value.graph for value in (*fed.values(), *linked.values())])
+    if name is not None and graph.whole.has(name):
+        raise GraphEditError(f"{op}: the graph has a node {name!r} already. Use another name.")
     found: dict[str, Port] = {}
     for key, value in fed.items():
         graph, found[key] = joined(graph, catalog, value)

@@ -44,6 +44,7 @@ from workbench.graph.builder.data_node import (
 from workbench.graph.builder.graph_drawing import graph_svg, graph_text
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.checks.check import check_graph
+from workbench.graph.checks.check_readers import unpaired_outputs
 from workbench.graph.control_flow.kinds import KINDS
 from workbench.graph.edits.edit import free_id, set_setting, usual_id
 from workbench.graph.model import GRAPH, Graph, Port, Settings, is_name
@@ -134,8 +135,9 @@ def outputs(**values: DataNode | Graph) -> Graph:
         flipped = graph.images.flip()
         two = wb.outputs(view_1=graph.images, view_2=flipped, labels=graph.labels)
 
-    Annotations are output unchanged; a UserWarning reports those that match no output image. Raises
-    GraphEditError for values that are not of a graph, for invalid Python names, and without values.
+    Annotations are output unchanged; a UserWarning reports those that match no output image, and
+    those of another reader. Raises GraphEditError for values that are not of a graph, for invalid
+    Python names, and without values, and ArgumentError for values without a name.
     """
     catalog = load_catalog()
     if not values:
@@ -167,6 +169,8 @@ def outputs(**values: DataNode | Graph) -> Graph:
             f"an image before {moved}.",
             stacklevel=3,
         )
+    for fault in unpaired_outputs(TypedGraph(used, catalog)):
+        warn(fault.words, stacklevel=3)
     return used
 
 

@@ -38,7 +38,10 @@ _KINDS: Mapping[PortKind, str] = {
     "number": "numbers",
     "any": "any data",
 }
-_DECODE = "Decode it first: put decoders.image between them, or call .decode() in code."
+_DECODE = (
+    "Readers output encoded images, also of arrays: put decoders.image between them, or call "
+    ".decode() after wb.read."
+)
 
 
 def port_problem(typed: TypedGraph, port: Port, scope: str = "") -> tuple[str, str] | None:

@@ -11,6 +11,7 @@ from workbench.catalog import load_catalog
 from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.catalog.spec import CATALOG, Catalog, Value
 from workbench.graph.annotations.formats import BOX_CROP, box_format, box_layout, clip_function
+from workbench.graph.checks.check_readers import unpaired_outputs
 from workbench.graph.execution.active import active_graph
 from workbench.graph.execution.dataset_parameters import parameter_of
 from workbench.graph.model import GRAPH, Graph, Node, Port, Source, block_of, used_ports
@@ -63,6 +64,7 @@ def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults
     active = typed.graph
     return Faults(
         (
+            *unpaired_outputs(typed),
             *_covered(typed),
             *_scales(typed),
             *_unequal_sizes(typed),

@@ -22,10 +22,16 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, NoReturn, Self, TypeVar, get_args
 
-from workbench.arguments import MAPPING, Kind, require_kind, shown
+from workbench.arguments import MAPPING, TEXT, Kind, checked_init, require_kind, shown
 from workbench.catalog.spec import Device, Value
-from workbench.errors import ArgumentError, GraphEditError, UnsupportedUseError
+from workbench.errors import (
+    ArgumentError,
+    GraphEditError,
+    UnknownNameError,
+    UnsupportedUseError,
+)
 from workbench.graph.model.operators import GraphMethods
+from workbench.names import did_you_mean
 from workbench.sources import PARAMETER, Datasets, is_reader, kind_of_reader, load_source
 
 DecodeDevice = Literal["cpu", "mixed"]
@@ -69,7 +75,7 @@ class FrozenDict(dict[K, V]):
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise UnsupportedUseError(
             "A graph cannot be changed in place. Edits return a new one: "
-            'graph["rotate"].set(angle=5), or wb.outputs for its outputs.'
+            f"{_EDIT}, or wb.outputs for its outputs."
         )
 
     __setitem__ = _refuse
@@ -99,12 +105,19 @@ def _frozen_value(value: Any) -> Any:
     return value
 
 
+_EDIT = "graph[NODE].set(ARGUMENT=...)"
+
+
 def fixed(kind: type[T]) -> type[T]:
     """Decorator: changing the frozen dataclass raises UnsupportedUseError with a fix."""
 
     def refuse(self: T, name: str, value: object = None) -> NoReturn:
-        use = f"graph.with_settings({name}=...)" if kind.__name__ == "Settings" else ""
-        use = use or ("graph.named(...)" if name == "name" else 'graph["rotate"].set(angle=5)')
+        settings = [each.name for each in fields(Settings)]
+        if kind is Settings and name not in settings:
+            hint = did_you_mean(name, settings, f"There are {', '.join(settings)}.")
+            raise UnknownNameError(f"There is no setting {name!r}. {hint}")
+        use = f"graph.with_settings({name}=...)" if name in settings else ""
+        use = use or ("graph.named(...)" if name in ("name", "about") else _EDIT)
         raise UnsupportedUseError(
             f"{kind.__name__}.{name} cannot be set, because a graph is immutable. Create "
             f"another one: {use}."
@@ -357,8 +370,13 @@ class Graph(GraphMethods):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outputs", frozen(self.outputs))
+        if not isinstance(self.name, str):
+            raise ArgumentError(f"Graph: name is {shown(self.name)}. Give a text. {_CREATE}")
+        require_kind("Graph: about", self.about, TEXT)
+        if not isinstance(self.settings, Settings):
+            raise ArgumentError(f"Graph: settings is {shown(self.settings)}. Give wb.Settings().")
         nodes = self.nodes
-        if not isinstance(nodes, tuple | list):
+        if not isinstance(nodes, tuple | list) or not all(isinstance(n, Node) for n in nodes):
             raise ArgumentError(f"Graph: nodes is {shown(nodes)}. Give a tuple of Nodes.")
         if any(map(_reads, nodes)):
             nodes = tuple(map(_as_source, nodes))
@@ -531,6 +549,10 @@ class Graph(GraphMethods):
         return kept.replace_body(scope, body).whole
 
 
+_CREATE = 'wb.read("photos") and wb.outputs(images=...) create graphs.'
+
+
+Graph.__init__ = checked_init(Graph.__init__, _CREATE)  # type: ignore[method-assign]
 GRAPH: Kind = Kind.of("workbench.read(data) or workbench.load_recipe(name)", Graph)
 
 

@@ -32,6 +32,7 @@ from workbench.sources.kinds._image_store import (
 )
 from workbench.sources.kinds._kept_images import SAMPLES
 from workbench.sources.python_data import (
+    LABEL_FAULT,
     class_names_of,
     describe,
     facts_of,
@@ -302,6 +303,11 @@ def keep_images(data: Any) -> Dataset:
     def read(at: int, row: Any) -> tuple[Any, int] | Exception:
         try:
             image, label = split_row(row)
+        except ValueError as error:
+            if not str(error).startswith(LABEL_FAULT):
+                return error
+            raise DataError(f"Sample {at} of the {type(data).__name__}: {error}.") from None
+        try:
             content = encode_image(image)
             return (content, label) if content.size else ValueError("it is empty: it has no bytes")
         except Exception as error:  # a user's dataset may raise anything
@@ -309,9 +315,10 @@ def keep_images(data: Any) -> Dataset:
 
     def one(at: int) -> tuple[Any, int] | Exception:
         try:
-            return read(at, rows[at])
+            row = rows[at]
         except Exception as error:
             return ValueError(_words(error))
+        return read(at, row)
 
     def fetch(indices: Sequence[int]) -> Iterator[tuple[Any, int] | Exception]:
         if hasattr(rows, "__getitems__"):

@@ -1,0 +1,57 @@
+"""Warnings about outputs that come from different readers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from workbench.graph.model import Port, Source
+from workbench.graph.model.faults import Fault
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.types.typed_graph import TypedGraph
+
+_PIXELS = ("image", "encoded")
+_ANNOTATIONS = ("label", "boxes", "points")
+
+
+def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
+    """Annotations whose reader also reads images, while all output images are of other readers.
+
+    No warning where both readers read the same data in the same order.
+    """
+    graph = typed.graph
+    readers = {source.id: source for source in graph.sources}
+    kinds = {name: typed.kind(port) for name, port in graph.outputs.items()}
+    sources = {name: ancestors(graph, [port]) & {*readers} for name, port in graph.outputs.items()}
+    images = [name for name, kind in kinds.items() if kind in _PIXELS and sources[name]]
+    of_images = {reader for name in images for reader in sources[name]}
+    unpaired: dict[str, list[str]] = defaultdict(list)
+    for name, kind in kinds.items():
+        if kind in _ANNOTATIONS and images and sources[name] and not sources[name] & of_images:
+            for reader in sorted(sources[name]):
+                unpaired[reader].append(name)
+    for reader, names in unpaired.items():
+        source = readers[reader]
+        same = any(_order(source) == _order(readers[other]) for other in of_images)
+        if same or not _reads_images(typed, source):
+            continue
+        yield Fault(
+            reader,
+            "",
+            f"{' and '.join([images[0], *names])} come from two readers "
+            f"({min(sources[images[0]])}, {reader}), so they belong to different files",
+            "Use one reader.",
+            "readers",
+        )
+
+
+def _reads_images(typed: TypedGraph, source: Source) -> bool:
+    ports = [Port(source.id, output.name) for output in typed.spec(source).outputs]
+    return any(typed.kind(port) in _PIXELS for port in ports)
+
+
+def _order(source: Source) -> tuple[object, ...]:
+    """Which samples a reader reads, and in which order."""
+    options = {**source.args, **source.inputs}
+    seed = source.seed if options.pop("random_shuffle", False) else None
+    return source.kind, source.dataset, options, seed
