@@ -115,8 +115,8 @@ MISTAKES = {
     # The wrong place
     "wb.read([np.zeros((8, 8, 3), np.uint8)]).flip()": ("GraphFaultsError", "call .decode() after"),
     'wb.read("photos").resize(size=(64, 64))': ("GraphFaultsError", ".decode()"),
-    "g.decode()": ("GraphFaultsError", "it takes encoded"),
-    "g.labels.rotate(angle=5)": ("GraphFaultsError", "it takes image"),
+    "g.decode()": ("GraphFaultsError", "it needs encoded"),
+    "g.labels.rotate(angle=5)": ("GraphFaultsError", "it needs images"),
     'wb.Workbench(wb.load_recipe("simclr"))': ("ArgumentError", "The graph names no data"),
     'wb.Workbench("photos", g, layout="wide")': ("ArgumentError", "give one of: side, stacked"),
     'wb.Workbench("photos", g, restor=True)': ("UnknownNameError", "Did you mean restore?"),
