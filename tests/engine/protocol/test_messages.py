@@ -228,7 +228,7 @@ def job(_: object, graph: Graph, names: Sequence[str], count: int = 3) -> NoRetu
 
 
 def test_a_tasks_codecs() -> None:
-    graph = Graph("a")
+    graph = Graph(name="a")
     for arguments in [(graph,), (graph, ["x"]), (graph, ["x"], 4)]:
         codec = arguments_codec(job, len(arguments))
         found = codec.decode(codec.encode(arguments))
