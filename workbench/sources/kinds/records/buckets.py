@@ -140,7 +140,10 @@ class S3(Bucket):
         (
             *("AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken"),
             "Forbidden",
-        ): ("AWS_ENDPOINT_URL and AWS_REGION"),
+        ): (
+            "Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if used, AWS_SESSION_TOKEN in the "
+            "environment, and that they may list the bucket and read its objects"
+        ),
         ("curlCode", "Unable to connect", "SlowDown", "InternalError", "ServiceUnavailable"): (
             "The endpoint does not answer as it should: try again, or check the network, and "
             "AWS_ENDPOINT_URL in the environment"
