@@ -55,7 +55,7 @@ MISTAKES = {
     'wb.read("photos", random_shufle=True)': ("UnknownNameError", "Did you mean random_shuffle?"),
     'wb.read("photos", shuffle=True)': ("UnknownNameError", "Did you mean random_shuffle?"),
     'wb.export(g, "pytorhc")': ("GraphExportError", "Did you mean pytorch?"),
-    "wb.loader(g, batchsize=4)": ("UnknownNameError", "Did you mean batch_size?"),
+    'wb.loader(g, library="numpy", batchsize=4)': ("UnknownNameError", "Did you mean batch_size?"),
     "wb.Engine(limit=3)": ("UnknownNameError", "Did you mean call_limit?"),
     # Wrong types
     'g.rotate(angle="left")': ("GraphFaultsError", "'left' is not a number"),
@@ -88,7 +88,7 @@ MISTAKES = {
     "wb.from_torchvision(5)": ("ImportFailedError", "no transformation of torchvision"),
     'g.save("nowhere/x.json")': ("SaveError", "was not written"),
     'g("photos/nope.jpg")': ("DataError", "There is no file"),
-    'wb.loader(wb.load_recipe("simclr"))': ("DataError", "Pass data"),
+    'wb.loader(wb.load_recipe("simclr"), library="numpy")': ("DataError", "Pass data"),
     # Wrong shapes and values
     "g.resize(size=(0, 0))": ("GraphFaultsError", "Give pixels above 0"),
     "g.resize(size=(64, 64, 64))": ("GraphFaultsError", "Give one number, or 2"),
@@ -113,6 +113,10 @@ MISTAKES = {
     "g.batch_size = 4": ("UnsupportedUseError", "graph.with_settings(batch_size=...)"),
     "g.settings.batchsize = 4": ("UnknownNameError", "Did you mean batch_size?"),
     # The wrong place
+    'wb.outputs(x=g.images, y=wb.read("photos/cat").decode().images)': (
+        "GraphEditError",
+        "Use values of one workbench.read",
+    ),
     "wb.read([np.zeros((8, 8, 3), np.uint8)]).flip()": ("GraphFaultsError", "call .decode() after"),
     'wb.read("photos").resize(size=(64, 64))': ("GraphFaultsError", ".decode()"),
     "g.decode()": ("GraphFaultsError", "it needs encoded"),

@@ -262,7 +262,7 @@ class TestRealWork:
         with pytest.raises(WorkerCrashedError) as named:
             call_isolating_faults(hurt, render, request)
         assert named.value.node == "color_twist"
-        assert str(named.value).startswith("color_twist: DALI ended the worker process in this")
+        assert str(named.value).startswith("color_twist: DALI crashed in this node")
         assert "remove it" in str(named.value)
         colour = chain_graph("color_twist")
         request = PreviewRequest(with_settings(colour, batch_size=2), str(photos), tiles=2)

@@ -146,7 +146,7 @@ def test_blocks_nest_and_draw_apart(graph: Graph, catalog: Catalog) -> None:
         (lambda g: g.repeat("a", lambda x: x), "times: 'a' is not a whole number"),
         (lambda g: g.if_else(3, lambda x: x), "The condition is 3"),
         (lambda g: g.if_else(g.labels[0] == 1, lambda x: x.cast(dtype="FLOAT")), "a cast to"),
-        (lambda g: g.peek_image_shape(), "it needs encoded data, but decode.output outputs images"),
+        (lambda g: g.peek_image_shape(), "it needs encoded data, but resize.output outputs images"),
         (lambda g: g.shape(), "shape outputs number, not an image"),
         (lambda g: g.images + "a", "cannot be combined"),
         (lambda g: g.images["a"], "an index consists of integers"),

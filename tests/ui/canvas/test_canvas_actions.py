@@ -300,7 +300,7 @@ def test_what_an_operator_needs_comes_along() -> None:
     ("action", "reason"),
     [
         (Add("rotate", ""), "nothing feeds it"),
-        (AddTemplate("gamma"), "begin with a source"),
+        (AddTemplate("gamma"), "start with a source"),
     ],
 )
 def test_on_an_empty_canvas_only_a_beginning_is_added(action: Insertion, reason: str) -> None:

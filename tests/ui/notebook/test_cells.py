@@ -378,7 +378,7 @@ def test_what_cannot(source: object) -> None:
 
 def test_half_a_character_is_no_name() -> None:
     odd = "\ud800"
-    for graph in (Graph(odd), Graph(about=odd), Graph(nodes=(Node(odd, "rotate"),))):
+    for graph in (Graph(name=odd), Graph(about=odd), Graph(nodes=(Node(odd, "rotate"),))):
         with pytest.raises(GraphFormatError, match="half a character"):
             to_graph(graph)
 

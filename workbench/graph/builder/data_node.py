@@ -312,13 +312,26 @@ def joined(graph: Graph, catalog: Catalog, given: DataNode, wanted: str = "") ->
 
     A new generator without its own name is called ``wanted``, after the argument that it feeds; its
     seed is kept unless another node has it. Values outside a block are routed into it. Raises
-    GraphEditError for values created inside another block.
+    GraphEditError for values created inside another block, and for values read from other data.
     """
     if given.graph is graph:
         return graph, given.port
+    _require_same_data(graph.whole, given.graph.whole)
     merger = _Merger(graph, catalog, given.graph)
     taken = merger.take(given.port, graph.scope, wanted)
     return merger.whole.at_scope(graph.scope), taken
+
+
+def _require_same_data(graph: Graph, other: Graph) -> None:
+    """Raise GraphEditError for two datasets of one parameter: both readers would read the first."""
+    datasets = graph.datasets or {}
+    for name, dataset in (other.datasets or {}).items():
+        if name in datasets and datasets[name] != dataset:
+            raise GraphEditError(
+                f"One value is read from {datasets[name].location or 'data in memory'}, the other "
+                f"from {dataset.location or 'other data in memory'}, but a graph opens one of "
+                "them. Use values of one workbench.read."
+            )
 
 
 class _Merger:

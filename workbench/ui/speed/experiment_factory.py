@@ -228,8 +228,12 @@ def _estimates(graph: Graph, machine: Machine, settings: int) -> dict[str, dict[
 
 
 def _up_to(config: MeasurementConfig, count: int) -> str:
-    """The limit of ``count`` configurations, and from when on their fewest rounds take longer."""
-    assert config.limit is not None
+    """The limit of ``count`` configurations, and from when on their fewest rounds take longer.
+
+    Empty for a configuration without a limit.
+    """
+    if config.limit is None:
+        return ""
     batch = config.budget / ((1 + FEWEST_ROUNDS) * FEWEST_BATCHES)
     most = format_duration(count * config.limit)
     return f"up to {most}, longer if a batch takes over {batch:.1g} s"
