@@ -21,7 +21,7 @@ from workbench.errors import GraphFormatError
 from workbench.graph import Graph, Node, Port, dump_graph, load_recipe
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.model.bounds import MOST_CANVAS_NODES, MOST_PAGE_CHARACTERS
-from workbench.ui.app import view_model
+from workbench.ui.app import field_publisher, view_model
 from workbench.ui.app.bar_actions import Undo
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.contract.components import COMPONENTS
@@ -112,7 +112,7 @@ def test_the_fields_of_an_edited_value_follow_its_picture_or_come_soon(
     screen.wait_ready()
     before = screen.picture
     turn = {"view": "a", "do": "set", "node": "rotate", "arg": "angle"}
-    monkeypatch.setattr(view_model, "PICTURE_FIRST", 60.0)
+    monkeypatch.setattr(field_publisher, "PICTURE_FIRST", 60.0)
     with model.lock:
         screen.published.clear()
         model.take("inspector", [turn | {"n": 1, "value": 7}])
@@ -122,7 +122,7 @@ def test_the_fields_of_an_edited_value_follow_its_picture_or_come_soon(
     screen.wait(lambda s: ("inspector", "node") in s.published, "its fields")
     assert screen.published[:2] == [("inspector", "ack"), ("preview", "picture")]
 
-    monkeypatch.setattr(view_model, "PICTURE_FIRST", 0.01)
+    monkeypatch.setattr(field_publisher, "PICTURE_FIRST", 0.01)
     monkeypatch.setattr(model.previewer, "ask", lambda request: None)  # no picture comes
     model.take("inspector", [turn | {"n": 2, "value": 8}])
     screen.wait(lambda s: s.published.count(("inspector", "node")) == 2, "without a picture")
@@ -418,6 +418,29 @@ def test_a_document_that_cannot_be_shown_is_replaced_by_the_last_one(
     model.take("bar", [{"n": 7, "do": "open", "text": dump_graph(ODD)}])
     assert screen["bar", "ack"] == 7
     assert model.graph.node("rotate").args["angle"] == 5
+
+
+def test_so_is_one_whose_fields_waited_for_a_picture(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, screen = make(picture_first=True)
+    model.set_graph(set_arg(model.graph, model.catalog, "rotate", "angle", 6))
+    screen.wait_ready()
+    real = view_model.graph_fields
+
+    def failing(state: Any, history: Any, *others: Any) -> Any:
+        if history.now.node("rotate").args["angle"] == 13:
+            raise ZeroDivisionError("a bug")
+        return real(state, history, *others)
+
+    monkeypatch.setattr(view_model, "graph_fields", failing)
+    turn = {"view": "a", "do": "set", "node": "rotate", "arg": "angle"}
+    model.take("inspector", [turn | {"n": 1, "value": 13}])
+    screen.wait(lambda s: "ZeroDivisionError" in s["bar", "message"], "the bug")
+    assert model.graph.node("rotate").args["angle"] == 6
+    model.take("inspector", [turn | {"n": 2, "value": 7}])
+    screen.wait(lambda s: s["bar", "message"] == "", "an answer to the next edit")
+    assert model.graph.node("rotate").args["angle"] == 7
 
 
 def test_a_kept_session_that_cannot_be_shown_is_set_aside(

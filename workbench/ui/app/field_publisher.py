@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -18,6 +20,12 @@ Together = Callable[[str], AbstractContextManager[Any]]
 Fields = Mapping[str, Mapping[str, Any]]
 """Values by component and field."""
 
+PICTURE_FIRST = 0.05
+"""Seconds that the fields of an edited value wait for its picture: a page that draws them takes
+the picture 10 ms later."""
+PAINTING = 0.02
+"""Seconds that a page has to decode and paint a picture before it gets other fields."""
+
 
 class FieldPublisher:
     """Publishes what differs from the value that the browser holds.
@@ -31,17 +39,23 @@ class FieldPublisher:
         lock: threading.RLock,
         present: Callable[[], Fields],
         together: Together = nullcontext,
+        on_due: Callable[[], None] | None = None,
     ) -> None:
-        """``present`` gives the fields as they are now; it is called with the lock held."""
+        """``present`` returns the present fields; it is called with the lock held.
+
+        ``on_due`` is called, with the lock held, when a wait for a picture or for its painting
+        ends; by default it is ``refresh``.
+        """
         self._publish = publish
         self._together = together
         self._lock = lock
         self._present = present
         self._held: dict[tuple[str, str], Any] = {}
         self._publishing = self._stale = False
-        self._alarm: Alarm[None] = Alarm(lambda _: self.refresh())
-        self._due = False
-        """Whether the alarm will refresh, unless something else does before."""
+        self._on_due = on_due or self.refresh
+        self._alarm: Alarm[None] = Alarm(lambda _: self._end_wait())
+        self._due = math.inf
+        """When the alarm refreshes (``time.monotonic``), unless something else does before."""
 
     def held(self, component: str, field: str, default: Any = None) -> Any:
         """The value that the browser holds."""
@@ -67,8 +81,8 @@ class FieldPublisher:
         is looked at anew.
         """
         with self._lock:
-            if self._due:
-                self._due = False
+            if self._due < math.inf:
+                self._due = math.inf
                 self._alarm.clear()
             self._stale = True
             if self._publishing:
@@ -81,16 +95,30 @@ class FieldPublisher:
             finally:
                 self._publishing = False
 
-    def refresh_within(self, seconds: float) -> None:
-        """Refresh after so many seconds, unless it happens before for another reason."""
+    def refresh_after_picture(self) -> None:
+        """Refresh when the picture of an edit is there, at the latest after ``PICTURE_FIRST``."""
+        self._refresh_within(PICTURE_FIRST)
+
+    def refresh_after_painting(self) -> None:
+        """Refresh once the page has had time to paint a picture."""
+        self._refresh_within(PAINTING)
+
+    def _refresh_within(self, seconds: float) -> None:
         with self._lock:
-            if not self._due:
-                self._due = True
+            due = time.monotonic() + seconds
+            if due < self._due:
+                self._due = due
                 self._alarm.watch(None, seconds)
 
     def close(self) -> None:
         """End the thread; a refresh that is due is dropped."""
         self._alarm.close()
+
+    def _end_wait(self) -> None:
+        with self._lock:
+            if self._due < math.inf:
+                self._due = math.inf
+                self._on_due()
 
     def _publish_present(self) -> None:
         for component, fields in self._present().items():

@@ -68,11 +68,6 @@ from workbench.ui.storage.saved_snippets import saved_snippets
 SENDING = 0.001
 """Seconds in which the thread that sends can take the interpreter's lock, so that a picture is
 sent before all else is computed: else it waits for 5 ms (``sys.getswitchinterval``)."""
-PICTURE_FIRST = 0.05
-"""Seconds that the fields of an edited value wait for its picture: a page that draws them takes
-the picture 10 ms later."""
-PAINTING = 0.02
-"""Seconds that a page has to decode and paint a picture before it gets other fields."""
 
 
 class ViewModel:
@@ -105,8 +100,7 @@ class ViewModel:
         is restored with ``apply_kept`` and offered without; ``claim`` returns the owner for a page
         that names its tab. ``cell`` is the id of the
         notebook's cell that made the workbench, None where there is no notebook. With
-        ``picture_first`` all other fields follow a picture 20 ms later, and those of an edited
-        value wait up to 50 ms for it.
+        ``picture_first`` other fields follow a picture; those of an edited value wait for it.
 
         Until it is ``connected`` it computes no picture: no worker starts for a page that is asked
         for and never shown.
@@ -124,8 +118,7 @@ class ViewModel:
             on_silence=partial(self._on_worker, "silent"),
             on_wait=partial(self._on_worker, "waits_for"),
         )
-        self._publisher = FieldPublisher(publish, self.lock, self._fields, together)
-        self._refresh = self._publisher.refresh
+        self._publisher = FieldPublisher(publish, self.lock, self._fields, together, self._refresh)
         self._picture_first = picture_first
         self.roots = roots
         self._seen: dict[tuple[str, str], int] = {}
@@ -401,26 +394,36 @@ class ViewModel:
         A document that cannot be shown, because of a bug, is replaced by the last one that could:
         the page answers whatever it opens.
         """
-        try:
-            self._follow_change(picture_first)
-        except Exception as error:
-            said = self._report("This graph cannot be shown", error)
-            if self.history.document is self._shown_document:
-                self._publisher.show("bar", "message", said)
-                return
-            self.sessions.set_aside(self.history.document)
-            self.history.take_back(self._shown_document)
-            self.state.scope, self.state.selected = "", []
-            self.state.message = f"{said} The graph before it is shown again."
-            self._follow_change()
-        self._shown_document = self.history.document
+        self._show(partial(self._follow_change, picture_first))
+
+    def _refresh(self) -> None:
+        self._show(self._publisher.refresh)
+
+    def _show(self, publish: Callable[[], object]) -> None:
+        """Publish the fields by ``publish``, which returns whether they wait for a picture."""
+        with self.lock:
+            try:
+                waits = publish()
+            except Exception as error:
+                said = self._report("This graph cannot be shown", error)
+                if self.history.document is self._shown_document:
+                    self._publisher.show("bar", "message", said)
+                    return
+                self.sessions.set_aside(self.history.document)
+                self.history.take_back(self._shown_document)
+                self.state.scope, self.state.selected = "", []
+                self.state.message = f"{said} The graph before it is shown again."
+                waits = self._follow_change()
+            if not waits:
+                self._shown_document = self.history.document
 
     def _report(self, what: str, error: Exception) -> str:
         """Log an error that is a bug of the workbench. Returns what to tell the user."""
         logging.getLogger(__name__).exception("%s", what)
         return f"{what}: {type(error).__name__}: {str(error)[:200]}. This is a bug."
 
-    def _follow_change(self, picture_first: bool = False) -> None:
+    def _follow_change(self, picture_first: bool = False) -> bool:
+        """Request what a change needs; returns whether the fields wait for the picture."""
         state, document = self.state, self.history.document
         if document is not state.shared_of:
             state.shared, state.shared_of = b"", document
@@ -450,14 +453,15 @@ class ViewModel:
         self.comparison.follow(state, self.data_panel.datasets, there)
         self._follow_warnings()
         if waits:
-            self._publisher.refresh_within(PICTURE_FIRST)
+            self._publisher.refresh_after_picture()
         else:
-            self._refresh()
+            self._publisher.refresh()
+        return waits
 
     def _refresh_soon(self) -> None:
         """Publish what has changed once the page has had time to paint the picture."""
         if self._picture_first:
-            self._publisher.refresh_within(PAINTING)
+            self._publisher.refresh_after_painting()
         else:
             self._refresh()
 
