@@ -64,6 +64,14 @@ def test_a_draw_that_is_used_twice_is_drawn_once(graph: Graph) -> None:
     assert made.node("horizontal").op == "random.coin_flip"  # called after what it feeds
 
 
+def test_two_spellings_of_a_path_are_the_same_data(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(photos.parent)
+    there, here = wb.read(photos).decode(), wb.read(f"{photos.name}/").decode()
+    assert list(wb.outputs(a=there.images, b=here.images).outputs) == ["a", "b"]
+
+
 def test_two_calls_that_look_alike_draw_for_themselves(graph: Graph) -> None:
     views = [graph.images.random_resized_crop(size=(32, 32)) for _ in range(2)]
     made = wb.outputs(view_1=views[0], view_2=views[1])

@@ -7,6 +7,7 @@ merged, so a coin flip for an image and its mask is sampled once.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -34,6 +35,7 @@ from workbench.graph.model.ports import output_ports
 from workbench.graph.model.values import index_text
 from workbench.graph.types.devices import is_generator
 from workbench.graph.types.typed_graph import TypedGraph
+from workbench.sources.dataset import Dataset
 
 
 def _arithmetic(name: str, left: Any, right: Any) -> DataNode:
@@ -326,12 +328,16 @@ def _require_same_data(graph: Graph, other: Graph) -> None:
     """Raise GraphEditError for two datasets of one parameter: both readers would read the first."""
     datasets = graph.datasets or {}
     for name, dataset in (other.datasets or {}).items():
-        if name in datasets and datasets[name] != dataset:
+        if name in datasets and _absolute(datasets[name]) != _absolute(dataset):
             raise GraphEditError(
                 f"One value is read from {datasets[name].location or 'data in memory'}, the other "
                 f"from {dataset.location or 'other data in memory'}, but a graph opens one of "
                 "them. Use values of one workbench.read."
             )
+
+
+def _absolute(dataset: Dataset) -> Dataset:
+    return replace(dataset, location=os.path.abspath(dataset.location))
 
 
 class _Merger:
