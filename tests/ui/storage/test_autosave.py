@@ -85,15 +85,23 @@ def test_an_owner_finds_what_it_left(saver: Make) -> None:
     assert saver().attach(new_owner()) is None
 
 
-def test_a_change_is_on_the_disk_before_the_session_ends(saver: Make) -> None:
+def test_a_change_is_on_the_disk_before_the_session_ends(
+    saver: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = saver(delay=0.0)
+    written, write = threading.Semaphore(0), session._write
+
+    def notify() -> None:
+        write()
+        written.release()
+
+    monkeypatch.setattr(session, "_write", notify)
     for number in range(20):
         session.changed(named(f"step {number}"))
     path = session.folder / f"{session.owner}.json"
-    deadline = time.monotonic() + 30
-    while not path.exists() or load_graph(path.read_text()).name != "step 19":
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    assert written.acquire(timeout=30)
+    while load_graph(path.read_text()).name != "step 19":
+        assert written.acquire(timeout=30)
     assert stat.S_IMODE(session.folder.stat().st_mode) == 0o700
 
 
