@@ -229,7 +229,7 @@ class OpSpec:
     """Groups of arguments and ports that must be set together, such as ``crop_h`` and
     ``crop_w``."""
     one_of: tuple[tuple[str, ...], ...] = ()
-    """Groups of arguments and ports of which at least one must be set."""
+    """Groups of arguments and ports; each group needs at least one that is set."""
     same_dtype: tuple[tuple[str, ...], ...] = ()
     """Groups of ports that need equal element types, such as ``anchor`` and ``shape_input``. Ports
     beyond the named ones belong to the group of the last."""
@@ -241,7 +241,7 @@ class OpSpec:
     """Python expression with ``{}`` for each operand, if it is not a call of ``fn``: ``{} + {}``,
     ``math.sqrt({})``."""
     operands: tuple[tuple[str, ...], ...] = ()
-    """Candidates for each ``{}``: names of ports and arguments, of which the first one set is
+    """Candidates for each ``{}``: names of ports and arguments. The first one that is set is
     used."""
     written_numbers: Mapping[str, str] = field(default_factory=dict)
     """Inputs that may be written as an integer, and the argument that holds it:

@@ -40,7 +40,7 @@ POLICY_BINS = 11
 """Number of magnitude bins of the learnt policies."""
 
 SubPolicies = tuple[tuple[tuple[str | float | int, ...], ...], ...]
-"""Sub-policies, one of which is applied to each sample; each consists of operations: a name, a
+"""Sub-policies. Each sample gets one of them. A sub-policy consists of operations: a name, a
 probability and, for some augmentations, a magnitude."""
 
 AUTO_AUGMENT = read_operators("auto_augment.toml")
