@@ -470,8 +470,8 @@ class Emitter:
         if len(asked) == len(fed):
             follows = not fed and node.device is None
             return [] if follows else [f'device="{self._devices[node.id]}"']
-        # DALI moves an operator to the GPU for any GPU input, even one of which only the shape or
-        # type is read.
+        # DALI moves an operator to the GPU for any GPU input, even if it reads only the shape
+        # or type.
         led = any(device_of(self._mixed, node.inputs[name]) != "cpu" for name in asked)
         return ['device="cpu"'] if led and self._mixed[node.id] == "cpu" else []
 

@@ -22,7 +22,7 @@ _CHAINED = frozenset({"math.bitor", "math.bitand"})
 """Operators that can be chained without parentheses."""
 _COMPARES = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2}
-"""Precedence of Python arithmetic, all of which is above comparisons."""
+"""Precedence of Python's arithmetic operators, which bind tighter than comparisons."""
 _MOST_NESTED = 4
 """Maximum nodes per expression; conditions of blocks may have more."""
 

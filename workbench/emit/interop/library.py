@@ -70,9 +70,9 @@ def unused_keyword(default: Any, why: str) -> Unused:
 class Comparison:
     """How a transform is compared with the library's own, with all random values fixed.
 
-    ``ranges`` are its range arguments, with the middle of the range that a single number stands
-    for; None: the number itself. A limit up to a number counts as one about 0. ``fixed`` are values
-    for arguments that sample about 0 and accept no other range.
+    ``ranges`` maps a range argument to the centre of the range that a single number means; None:
+    the number itself. A limit up to a number counts as a range around 0. ``fixed`` are values for
+    arguments that sample around 0 and accept no other range.
     """
 
     role: Literal["alone", "holds", "form", "nothing", "window", "colours"] = "alone"

@@ -121,7 +121,7 @@ def grey_share(step: Step) -> float:
 
 
 def blur_window(window: float, low: float, high: float) -> tuple[int, float, float]:
-    """Window and sigma range of a Gaussian blur, one of which DALI derives from the other."""
+    """Window and sigma range of a Gaussian blur. DALI derives one from the other."""
     if not window:
         return 2 * math.ceil(3 * high) + 1, low, high  # that of the largest
     if not high:
