@@ -133,14 +133,13 @@ def loader(
     epochs: int | None = 1,
     **options: Any,
 ) -> KernelLoader:
-    """Batches of a graph as tensors of ``torch`` or ``jax``, in this process, without a workbench.
+    """Batches of a graph as tensors of ``torch`` or ``jax``, or as NumPy arrays.
 
-    Or as arrays of ``numpy``: batch by batch those of the exported script, whose last batch of an
-    epoch goes on with the next epoch.
+    The batches equal those of the exported script; the last batch of an epoch is filled from the
+    next epoch. DALI runs in this process, so a crash of DALI ends it.
 
-    ``data`` is what ``Workbench`` takes; by default what the graph was made to read. The rest, and
-    what is raised, is as of ``Workbench.loader``: what ends DALI ends this process. Raises
-    DataError where nothing says what is read.
+    ``data`` is any data that ``Workbench`` accepts, by default the data of the graph. The other
+    arguments and errors are those of ``Workbench.loader``. Raises DataError if there are no data.
 
     ::
 

@@ -128,7 +128,7 @@ def vars_of_settings() -> tuple[str, ...]:
 
 @checked()
 def outputs(**values: DataNode | Graph) -> Graph:
-    """A graph with these named outputs; a graph as a value stands for its image.
+    """Return a graph with these named outputs. A graph as a value is its image output.
 
     ::
 
