@@ -55,7 +55,7 @@ def tidy(notebook: Any) -> Any:
 
 
 def _hidden(cell: Any) -> dict[str, Any]:
-    """What of a cell is collapsed until a reader opens it: its source or its outputs."""
+    """The parts of a cell that are collapsed: its source, its outputs, or none."""
     hidden = cell.metadata.get("jupyter", {})
     return {"jupyter": hidden} if hidden else {}
 

@@ -69,7 +69,7 @@ MISTAKES = (
     'wb.check_graph("x")',
 )
 UNSEEN = 5
-"""Mistakes of which mypy cannot know: names that are data, such as those of targets."""
+"""Mistakes that mypy cannot find: names that are data, such as export targets."""
 
 
 _OPTIONS = ("--disable-error-code=used-before-def",)  # an example may replace ``graph``

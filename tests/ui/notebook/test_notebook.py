@@ -316,7 +316,7 @@ def test_of_many_widgets_the_latest_alone_keeps_threads(open_workbench: Open, ph
         time.sleep(0.01)
     assert threads() <= before + 1
     widgets[0].graph = widgets[0].graph.with_settings(batch_size=3)
-    assert len(widgets[0].batch(0).files) == 3, "one that rests goes on"
+    assert len(widgets[0].batch(0).files) == 3, "an idle workbench starts its worker again"
 
 
 def test_several_of_one_cell_each_show_their_pictures(open_workbench: Open, photos: Path) -> None:
