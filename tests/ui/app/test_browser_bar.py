@@ -268,7 +268,7 @@ def test_the_report_of_an_import_is_read_kept_and_removed(panel: PanelHost, phot
     expect(bar(page).get_by_text("later edits do not change it")).to_be_visible()
     rows.first.click()
     expect(rows.first).to_be_hidden()
-    assert panel.python("model.state.selected") == ["resize"]
+    await_python(panel, "model.state.selected", ["resize"].__eq__)
     assert panel.python("model.sessions.close()") is None
     page.reload()
     await_picture(page)
