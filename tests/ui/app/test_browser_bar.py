@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -236,6 +237,7 @@ def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
     assert address.startswith(f"{host.url}/#graph=")
     assert len(address) < 2000
     other = page.context.browser.new_context().new_page()  # type: ignore[union-attr]
+    host.server.shown = photos / "cat", small()  # another folder than the link's
     other.goto(address)
     other.get_by_label("Token").fill(host.server.token)
     other.get_by_role("button", name="Log in").click()  # the link outlives it
@@ -243,6 +245,12 @@ def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
     expect(other).to_have_url(f"{host.url}/")
     expect(message(other)).to_have_text("Opened to share.")
     await_python(host, "model.sessions.fields()['opened']", lambda opened: opened == 0)  # drawn
+    assert host.python("model.data_panel.data") == str(photos)
+    gone = json.dumps(json.loads(dump_graph(small())) | {"session": {"data": {"data": "/gone"}}})
+    drop(other, bar(other), "gone.json", "application/json", gone.encode())
+    expect(bar(other).locator("[data-wb=restored]")).to_contain_text("/gone cannot be opened")
+    bar(other).locator("[data-wb=choose-data]").click()
+    expect(bar(other).locator("[data-wb=folder-typed]")).to_be_visible()
     other.goto(f"{host.url}/#graph=%%%")
     expect(message(other)).to_contain_text("The link is damaged")
     other.context.close()

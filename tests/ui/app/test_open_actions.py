@@ -23,6 +23,7 @@ from workbench.graph import Graph, Node, dump_graph, load_graph, load_recipe, lo
 from workbench.graph.storage.import_report import ImportIssue, ImportReport
 from workbench.graph.storage.layout import Document, dump_document, load_document
 from workbench.preview.views.share import draw_sheet, read_picture, read_shared, write_shared
+from workbench.roots import Roots
 from workbench.ui.state.open_actions import LONGEST_NAME
 
 SMALL = small()
@@ -317,6 +318,33 @@ def test_a_good_folder_stays_when_another_cannot_be_opened(
     model.act("data", {"do": "open", "path": str(photos / "cat")})
     screen.wait(lambda s: s["data", "summary"]["count"] == 10, "the cats")
     assert screen["data", "summary"]["refused"] == ""
+
+
+@pytest.mark.parametrize("where", ["readable", "outside", "missing", "remote"])
+def test_a_shared_graph_opens_with_its_data_or_names_them(
+    make: Make, photos: Path, shapes: Path, tmp_path: Path, where: str
+) -> None:
+    annotations = shapes / "coco" / "annotations.json"
+    folders = (photos, shapes) if where == "readable" else (photos,)
+    model, screen = make(roots=replace(Roots.of(folders), extensible=True))
+    place = {"missing": tmp_path / "none.json", "remote": "s3://bucket/a"}.get(where, annotations)
+    shared = json.loads(dump_graph(load_recipe("ssd")))
+    shared["session"] = {"data": {"data": str(place)}}
+    bar(model, "open", text=json.dumps(shared))
+    report = screen["bar", "restored"]
+    assert model.graph.name == "ssd"
+    assert bool(report) == (where != "readable")
+    if report:
+        assert report["choose"]
+        assert str(place) in report["text"]
+        assert report["outside"] == ("" if where == "missing" else str(place))
+        assert screen["bar", "data"]["path"] == str(photos)
+    if where == "outside":
+        bar(model, "open_shared_data")
+    if where in ("outside", "readable"):
+        assert screen["bar", "restored"] == {}
+        assert screen["bar", "data"]["places"] == {"data": str(place)}
+        assert screen["bar", "faults"] == []
 
 
 def test_a_sheet_of_a_nameless_graph_has_a_title() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.storage.import_report import ImportReport
 from workbench.graph.storage.layout import Layout, dump_document
 from workbench.roots import Roots
+from workbench.sources import Datasets
 from workbench.ui.canvas.canvas_annotations import copied_text, frame_entries, note_entries
 from workbench.ui.canvas.canvas_views import (
     edge_entries,
@@ -130,6 +132,7 @@ def graph_fields(
                 "path": data_panel.view["root"],
                 "refused": data_panel.view["refused"] or data_panel.error,
                 "outside": data_panel.view["outside"],
+                "places": memo(_places, data_panel.datasets),
             },
             "device": settings.device,
             "can_undo": history.can_undo,
@@ -249,6 +252,12 @@ def graph_fields(
             "shown_classes": state.shown_classes,
         },
     }
+
+
+def _places(data: Datasets) -> dict[str, str]:
+    """The text that opens each dataset from any working folder; empty without one."""
+    places = {name: replace(each, location=each.place).text for name, each in data.items()}
+    return places if all(places.values()) else {}
 
 
 def _on_drawn_nodes(

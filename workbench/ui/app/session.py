@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from workbench.errors import GraphEditError, WorkbenchError
+from workbench.errors import DataError, GraphEditError, WorkbenchError
 from workbench.graph.storage.layout import Document
 from workbench.preview import PreviewResult
 from workbench.roots import Roots
+from workbench.sources import Datasets, open_datasets
+from workbench.sources.dataset import REMOTE
 from workbench.ui.app.field_edits import restore_view, view_settings
 from workbench.ui.contract.action import Action
 from workbench.ui.contract.views import CellEntry, KeptState, RecentEntry, RestoredEntry
@@ -19,7 +21,7 @@ from workbench.ui.export.cell_source import cell_source
 from workbench.ui.state.owner import is_owner, new_owner
 from workbench.ui.storage.autosave import Autosave, Restored
 from workbench.ui.storage.recent_work import recent_folders, recent_work, small_picture
-from workbench.ui.storage.session_file import Session
+from workbench.ui.storage.session_file import Session, data_of
 
 if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
@@ -63,6 +65,8 @@ class ModelSession:
         self._report: RestoredEntry = {}
         self._offered: Restored | None = None
         """Earlier edits that were found and not applied."""
+        self._shared: Datasets = {}
+        """The data of a shared graph that were not opened with it."""
         self._recent: list[RecentEntry] = []
         self._opened = self._opens = 0
         """Number of the graph that a page has yet to draw (0: there is none), and the last one."""
@@ -277,6 +281,38 @@ class ModelSession:
         data = session.data
         return (self._model.open_data(data) if data and all(data.values()) else "") or said
 
+    def open_shared(self, document: Document, text: str) -> str:
+        """Open the graph of a text with the data that this names, or report why not with them."""
+        said, places = self._model.replace(document), data_of(text)
+        if not places or not all(places.values()):
+            return said
+        try:
+            self._shared = open_datasets(places)
+        except DataError as error:
+            return f"{said} Its data were not opened. {error}"
+        if self._model.data_panel.reads(self._shared):
+            return said
+        outside = [data.place for data in self._shared.values() if REMOTE.match(data.location)]
+        if outside:
+            refused = f"{outside[0]} is on another machine."
+        else:
+            refused = self._model.open_data(self._shared)
+            outside = [self._model.data_panel.view["outside"]]
+        if refused:
+            text = f"The data of this graph were not opened. {refused}"
+            self._report = {"text": text, "choose": True, "outside": outside[0]}
+        return said
+
+    def open_shared_data(self) -> str:
+        """Open the data of the shared graph, wherever they are. Raises DataError."""
+        model, shared = self._model, self._shared
+        for data in shared.values():
+            refused = model.roots.refusal(data.location) if model.roots is not None else ""
+            if model.roots is not None and refused and not REMOTE.match(data.location):
+                model.roots.add(data.location)
+                model.engine.set_environment(model.roots.environment)
+        return model.open_data(shared)
+
     def start_afresh(self) -> str:
         """Show the given graph; undo returns to the restored one."""
         model = self._model
@@ -320,6 +356,13 @@ class ApplyKept(Action, tag="apply_kept", frozen=True):
 
     def apply(self, model: ViewModel) -> str:
         return model.sessions.apply_kept()
+
+
+class OpenSharedData(Action, tag="open_shared_data", frozen=True):
+    """Open the data of a shared graph after a confirmation: their folder becomes a root."""
+
+    def apply(self, model: ViewModel) -> str:
+        return model.sessions.open_shared_data()
 
 
 class DismissRestored(Action, tag="dismiss_restored", frozen=True):

@@ -76,6 +76,8 @@ class OpenedData(TypedDict):
     refused: str
     outside: str
     """As the data panel's."""
+    places: dict[str, str]
+    """Absolute path of each parameter's data, for a link; empty if given in Python."""
 
 
 class RunningWork(TypedDict):
@@ -104,11 +106,18 @@ class RecentEntry(TypedDict):
 
 
 class RestoredEntry(TypedDict):
-    """Earlier edits that were restored, or are offered; empty: there is nothing to report."""
+    """Earlier edits that were restored or are offered, or data of a shared graph that are not open.
+
+    Empty: there is nothing to report.
+    """
 
     text: NotRequired[str]
     offered: NotRequired[bool]
     """Whether the edits were not applied; ``apply_kept`` applies them."""
+    choose: NotRequired[bool]
+    """Whether data are to be chosen."""
+    outside: NotRequired[str]
+    """Data that ``open_shared_data`` opens; empty: they cannot be opened."""
 
 
 class CellEntry(TypedDict):

@@ -79,6 +79,11 @@ class OpenText(OpenAction, tag="open", frozen=True):
     def document(self) -> Document:
         return _document(self.text, self.file)
 
+    def apply(self, model: ViewModel) -> str:
+        opened = self.document()
+        model.sessions.hold()
+        return model.sessions.open_shared(opened, self.text)
+
 
 class OpenPicture(OpenAction, tag="open_picture", frozen=True):
     """Open the graph of a shared picture."""

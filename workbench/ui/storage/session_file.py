@@ -99,7 +99,6 @@ def load_session(text: str) -> Session:
     if not isinstance(entry, dict):
         return Session(document)
     before, undone = _history(entry.get("history"))
-    data = entry.get("data")
     selected = entry.get("selected")
     scope = entry.get("scope")
     view = entry.get("view")
@@ -107,15 +106,29 @@ def load_session(text: str) -> Session:
         document,
         before,
         undone,
-        {str(k): v for k, v in data.items() if isinstance(v, str)}
-        if isinstance(data, dict)
-        else {},
+        _data(entry),
         tuple(node for node in selected if isinstance(node, str))
         if isinstance(selected, list)
         else (),
         scope if isinstance(scope, str) else "",
         view if isinstance(view, dict) else {},
     )
+
+
+def data_of(text: str) -> dict[str, str]:
+    """Location of the data of each parameter in the text of a session; of other text, none."""
+    try:
+        found = parse_json(text)
+    except GraphFormatError:  # a program
+        return {}
+    entry = found.get("session") if isinstance(found, dict) else None
+    return _data(entry) if isinstance(entry, dict) else {}
+
+
+def _data(entry: Mapping[str, Any]) -> dict[str, str]:
+    data = entry.get("data")
+    data = data if isinstance(data, dict) else {}
+    return {name: place for name, place in data.items() if isinstance(place, str)}
 
 
 def _history(packed: Any) -> tuple[tuple[HistoryStep, ...], tuple[HistoryStep, ...]]:

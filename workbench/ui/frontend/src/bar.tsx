@@ -48,6 +48,7 @@ function Bar({ link, root }: PanelProps<"bar">) {
   );
   const opening = useRef<HTMLDivElement>(null);
   const saving = useRef<HTMLDivElement>(null);
+  const folders = useRef<HTMLDivElement>(null);
   usePage({ link, root }, incoming, () => saving.current!.showPopover());
   useShown(link);
   useLayoutEffect(() => arrangeScreen(root), [root]);
@@ -60,6 +61,7 @@ function Bar({ link, root }: PanelProps<"bar">) {
       <div class="wb-bar-row" role="toolbar" aria-label="Workbench">
         <Title name={useField(link, "title", "")} rename={(name) => link.ask("title", { name })} />
         <FolderBrowser
+          handle={folders}
           button={folderButton(useField(link, "folder", ""))}
           folders={useField(link, "folders", {})}
           recent={useField(link, "recent_folders", [])}
@@ -138,6 +140,8 @@ function Bar({ link, root }: PanelProps<"bar">) {
         entry={useField(link, "restored", {})}
         startAfresh={() => link.ask("start_afresh", {})}
         applyKept={() => link.ask("apply_kept", {})}
+        openShared={() => link.ask("open_shared_data", {})}
+        choose={() => folders.current!.showPopover()}
         dismiss={() => link.ask("dismiss_restored", {})}
       />
     </>
@@ -335,6 +339,7 @@ function Files({ link, root, saving, say }: FilesProps) {
         picture={useField(link, "shared", NO_PICTURE)}
         ask={() => link.ask("share", {})}
         graph={() => link.get("saved", "")}
+        data={() => link.get("data", {}).places ?? {}}
         stem={stem}
         linked={isPage(root)}
       />

@@ -113,6 +113,7 @@ export interface OpenedData {
   path: string;
   refused: string;
   outside: string;
+  places: Record<string, string>;
 }
 
 /** A measurement, comparison or check that runs, for the tab of the panel that shows it. */
@@ -132,10 +133,12 @@ export interface RecentEntry {
   open: boolean;
 }
 
-/** Earlier edits that were restored, or are offered; empty: there is nothing to report. */
+/** Earlier edits that were restored or are offered, or data of a shared graph that are not open. */
 export interface RestoredEntry {
   text?: string;
   offered?: boolean;
+  choose?: boolean;
+  outside?: string;
 }
 
 /** The present graph as the code of a cell; empty where there is no notebook. */
@@ -1080,6 +1083,7 @@ export interface BarActions {
   attach: { tab: string; kept?: (Record<string, Json>)[] };
   start_afresh: {};
   apply_kept: {};
+  open_shared_data: {};
   dismiss_restored: {};
   shown: { opened: number };
   list_recent: {};

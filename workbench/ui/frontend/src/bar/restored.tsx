@@ -1,4 +1,5 @@
-// A line about earlier edits: restored, with a button that undoes it, or offered.
+// A line about earlier edits (restored, with a button that undoes it, or offered), or about data of a
+// shared graph that could not be opened.
 
 import { Icon } from "../lib/icons";
 
@@ -8,45 +9,53 @@ interface Props {
   entry: Partial<RestoredEntry>;
   startAfresh: () => void;
   applyKept: () => void;
+  openShared: () => void;
+  /** Opens the dialog of the folders. */
+  choose: () => void;
   dismiss: () => void;
 }
 
-export function Restored({ entry, startAfresh, applyKept, dismiss }: Props) {
-  const { text = "", offered = false } = entry;
+export function Restored({ entry, dismiss, ...does }: Props) {
+  const { text = "", offered = false, choose = false, outside = "" } = entry;
   return (
     <p class="wb-notice wb-bar-restored" role="status" data-wb="restored" hidden={!text}>
-      <Icon name="reset" size={14} />
+      <Icon name={choose ? "warn" : "reset"} size={14} />
       <span>{text}</span>
-      {offered ? (
-        <button
-          class="wb-link"
-          type="button"
-          data-wb="apply-kept"
-          data-tip="Undo returns to the graph of the cell"
-          onClick={applyKept}
-        >
-          Apply the edits
-        </button>
-      ) : (
-        <button
-          class="wb-link"
-          type="button"
-          data-wb="start-afresh"
-          data-tip="Show the given graph; undo returns to this one"
-          onClick={startAfresh}
-        >
-          Start afresh
-        </button>
+      {outside && <Way name="open-shared" label="Open them anyway" tip={outside} run={does.openShared} />}
+      {choose && <Way name="choose-data" label="Choose data" run={does.choose} />}
+      {offered && (
+        <Way
+          name="apply-kept"
+          label="Apply the edits"
+          tip="Undo returns to the graph of the cell"
+          run={does.applyKept}
+        />
+      )}
+      {!choose && !offered && (
+        <Way
+          name="start-afresh"
+          label="Start afresh"
+          tip="Show the given graph; undo returns to this one"
+          run={does.startAfresh}
+        />
       )}
       <button
         class="wb-ico"
         type="button"
-        aria-label={offered ? "Do not apply" : "Keep it"}
+        aria-label={choose ? "Close the message" : offered ? "Do not apply" : "Keep it"}
         data-wb="dismiss"
         onClick={dismiss}
       >
         <Icon name="close" size={13} />
       </button>
     </p>
+  );
+}
+
+function Way({ name, label, tip, run }: { name: string; label: string; tip?: string; run: () => void }) {
+  return (
+    <button class="wb-link" type="button" data-wb={name} data-tip={tip} onClick={run}>
+      {label}
+    </button>
   );
 }

@@ -13,6 +13,8 @@ interface Props {
   ask: () => void;
   /** The graph's file text. */
   graph: () => string;
+  /** Where the data of each parameter are. */
+  data: () => Record<string, string>;
   stem: () => string;
   /** Whether the page's address may carry the graph. */
   linked: boolean;
@@ -24,7 +26,7 @@ const DRAWING = "Drawing the picture";
 const WHERE = "Who opens it needs this app and its token: the link that the app printed.";
 const HINT = "It carries the graph: dropped on a workbench, it opens again.";
 
-export function Share({ picture, ask, graph, stem, linked }: Props) {
+export function Share({ picture, ask, graph, stem, data, linked }: Props) {
   const [words, say] = useState("");
   const blob = useMemo(
     () => (picture.byteLength ? new Blob([picture as BlobPart], { type: "image/png" }) : null),
@@ -43,11 +45,13 @@ export function Share({ picture, ask, graph, stem, linked }: Props) {
     if (!blob) ask();
   };
   const copyLink = async (): Promise<void> => {
-    const packed = await pack(JSON.stringify(JSON.parse(graph())));
+    // The session's part of a file (session_file.py): the data, which are opened with the graph.
+    const content = { ...JSON.parse(graph()), session: { data: data() } };
+    const packed = await pack(JSON.stringify(content));
     const link = `${location.href.split("#")[0]}${FRAGMENT}${packed}`;
     const copied = await copyText(link);
     const long = link.length > LONG ? " It is long: some programs cut it; the PNG is safer." : "";
-    say(copied ? `Link copied: it holds the whole graph. ${WHERE}${long}` : "The link could not be copied.");
+    say(copied ? `Link copied: it holds the graph and the paths of its data. ${WHERE}${long}` : "The link could not be copied.");
   };
   return (
     <Popover

@@ -1,6 +1,6 @@
 // Folders that may be opened: those used lately, then what lies in a folder.
 
-import type { ComponentProps } from "preact";
+import type { ComponentProps, RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { IconButton } from "../lib/button";
 import { Icon } from "../lib/icons";
@@ -9,6 +9,8 @@ import { Menu, Popover } from "../lib/popover";
 import type { FolderEntry, FolderListing, OpenedData } from "../views";
 
 interface Props {
+  /** Where the caller opens it. */
+  handle?: RefObject<HTMLDivElement | null>;
   button: ComponentProps<typeof Popover>["button"];
   folders: Partial<FolderListing>;
   recent: readonly string[];
@@ -23,7 +25,8 @@ interface Props {
 
 export function FolderBrowser(props: Props) {
   const { button, folders, recent, data, list, look } = props;
-  const pop = useRef<HTMLDivElement>(null);
+  const own = useRef<HTMLDivElement>(null);
+  const pop = props.handle ?? own;
   const typed = useRef<HTMLInputElement>(null);
   const { path = "", parent = "", places = [], entries = [], more, error } = folders;
   const { refused = "", outside = "" } = data;
