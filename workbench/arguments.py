@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import sys
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,6 +48,17 @@ PATHS = Kind("a list of folders", lambda v: isinstance(v, Collection) and not is
 MAPPING = Kind("a dict", lambda v: isinstance(v, Mapping))
 FUNCTION = Kind("a function", callable)
 APPLY = Kind("a function of the graph: lambda x: x.rotate(angle=5)", callable)
+
+
+def warn_caller(words: str) -> None:
+    """Issue a UserWarning for the first line outside of this package that led here."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(_INNER):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(words, stacklevel=level)
+
+
+_INNER = ("workbench.", "contextlib")
 
 
 def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:

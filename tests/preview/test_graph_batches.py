@@ -175,8 +175,25 @@ class Broken:
 
 def test_a_data_set_that_raises_is_told_with_the_sample() -> None:
     graph = wb.read(Broken()).decode().resize(size=(32, 32)).with_settings(batch_size=4)
-    batch = graph.batch(0)
+    with pytest.warns(UserWarning, match=r"replace 1 of 4 samples: 2 \(.*the disk is gone\)"):
+        batch = graph.batch(0)
     assert batch.labels[[0, 1, 3]].tolist() == [0, 1, 3]
-    ((sample, reason),) = batch.errors.items()
-    assert sample == "2"
-    assert "the disk is gone" in reason
+    assert {*batch.errors} == {"2"}
+    assert "the disk is gone" in repr(batch)
+    assert batch.plot().axes[2].get_title() == "replaces 2"
+    with pytest.raises(wb.DataError, match=r"Sample 2 of the Broken .* RuntimeError: the disk"):
+        next(iter(wb.loader(graph, library="numpy")))
+
+
+def test_constants_for_another_range_are_reported_where_a_graph_runs(graph: Graph) -> None:
+    made = graph.crop_mirror_normalize(mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225])
+    for run in (made.batch, lambda: wb.loader(made, library="numpy")):
+        with pytest.warns(UserWarning, match="Multiply mean and std by 255") as found:
+            run()
+        assert found[0].filename == __file__
+    assert "warning: crop_mirror_normalize.mean" in repr(made)
+
+
+def test_labels_of_torch_are_int64(graph: Graph) -> None:
+    pytest.importorskip("torch")
+    assert str(graph.batch(0).to("torch").labels.dtype) == "torch.int64"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
-from workbench.arguments import Kind, checked
+from workbench.arguments import Kind, checked, warn_caller
 from workbench.catalog import load_catalog
-from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.engine.protocol.call_handle import Caller, ReportListener
 from workbench.graph.checks.check import require_sound
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.user_functions.function_source import undetermined
 from workbench.preview.pictures.contact_sheet import small_jpeg
 from workbench.preview.pictures.pixels import Picture, Pixels, read_picture, read_pixels
 from workbench.preview.request import PreviewRequest, replayed
@@ -25,6 +22,7 @@ from workbench.preview.views.output_batch import (
     OutputBatch,
     output_batch,
     read_outputs,
+    unusable_text,
 )
 from workbench.preview.views.render import PreviewResult, Tile, render
 from workbench.preview.views.statistics import OutputStatistics, batch_statistics
@@ -106,8 +104,9 @@ preview_picture = isolating_faults(read_picture)
 def preview_outputs(engine: Caller, request: PreviewRequest) -> OutputBatch:
     """All outputs of the graph for a batch as arrays, bit-identical to the exported script.
 
-    Includes a thumbnail sheet if an output is an image. Raises as ``preview_batch``, and GraphError
-    for a batch larger than 1 GiB.
+    Includes a thumbnail sheet if an output is an image. A UserWarning reports what
+    ``check_warnings`` finds, and the samples that cannot be used. Raises as ``preview_batch``, and
+    GraphError for a batch larger than 1 GiB.
 
     ::
 
@@ -115,15 +114,15 @@ def preview_outputs(engine: Caller, request: PreviewRequest) -> OutputBatch:
         assert batch.images.shape == (4, 224, 224, 3)
     """
     resolved = ResolvedGraph(request.graph, load_catalog())
-    resolved.sound()
-    for node in request.graph.walk():
-        source = str(node.args.get("source", "")) if node.op in OWN_CODE else ""
-        if function := undetermined(source):
-            warnings.warn(f"{node.id}: {function.words}", stacklevel=3)
+    for warning in resolved.sound().warnings:
+        warn_caller(str(warning))
     found: BatchArrays = call_isolating_faults(engine, read_outputs, request)
     sheet = b""
     if resolved.images:
         shown = replace(request, tiles=min(request.tiles, 16), tile_size=96, shown="augmented")
         preview = call_isolating_faults(engine, render, shown)
         sheet = small_jpeg(preview.image, preview.mime, preview.size)
-    return output_batch(request.batch, found, sheet)
+    batch = output_batch(request.batch, found, sheet)
+    if batch.errors:
+        warn_caller(f"Other images replace {unusable_text(batch.errors, len(batch.files))}")
+    return batch

@@ -36,10 +36,13 @@ def batch(
 ) -> OutputBatch:
     """Batch ``number`` (from 0) of the graph as arrays: ``.images``, ``.labels``, ``.draws``.
 
-    Bit for bit that of the exported script. It runs in a worker process that all graphs of this
-    process share. ``samples`` is the number of samples, by default all of the batch. ``data`` is
-    what ``Workbench`` accepts, by default what the graph was made to read. Raises GraphFaultsError
-    if the graph cannot run, DataError for the data, and PipelineError if DALI refuses.
+    Bit for bit that of the exported script. Numbers continue through all epochs: of 120 samples in
+    batches of 16, batch 8 has samples of the second epoch. It runs in a worker process that all
+    graphs of this process share. A UserWarning reports what ``check_warnings`` finds, and samples
+    that cannot be used. ``samples`` is the number of samples, by default all of the batch.
+    ``data`` is what ``Workbench`` accepts, by default what the graph was made to read. Raises
+    GraphFaultsError if the graph cannot run, DataError for the data, and PipelineError if DALI
+    refuses.
 
     ::
 

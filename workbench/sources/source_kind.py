@@ -244,6 +244,10 @@ class SourceKind:
         """Whether its annotations have masks that its reader outputs only with an option."""
         return False
 
+    def identity(self, dataset: Dataset) -> object:
+        """Compares equal for two descriptions of the same data."""
+        return dataset.kind, os.path.abspath(dataset.location), dataset.items
+
     def require(self, dataset: Dataset) -> None:
         """Raise DataError, with a fix, if a dataset cannot be read at all."""
         raise NotImplementedError

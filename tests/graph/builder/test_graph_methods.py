@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -70,6 +71,14 @@ def test_two_spellings_of_a_path_are_the_same_data(
     monkeypatch.chdir(photos.parent)
     there, here = wb.read(photos).decode(), wb.read(f"{photos.name}/").decode()
     assert list(wb.outputs(a=there.images, b=here.images).outputs) == ["a", "b"]
+
+
+def test_the_same_objects_are_the_same_data() -> None:
+    one, other = (np.full((9, 9, 3), value, np.uint8) for value in (0, 1))
+    first, again = wb.read([one, other]).decode(), wb.read([one, other]).decode()
+    assert list(wb.outputs(a=first.images, b=again.images).outputs) == ["a", "b"]
+    with pytest.raises(wb.GraphEditError, match="data in memory"):
+        wb.outputs(a=first.images, b=wb.read([one, one]).decode().images)
 
 
 def test_two_calls_that_look_alike_draw_for_themselves(graph: Graph) -> None:
@@ -166,6 +175,7 @@ def test_blocks_nest_and_draw_apart(graph: Graph, catalog: Catalog) -> None:
         (lambda g: wb.outputs(labels=g.labels).rotate(angle=1), "outputs no image"),
         (lambda g: wb.fn.cat(1, 2), "cat: input 0 is 1"),
         (lambda g: wb.fn.rotate(angle=3), "nothing feeds it"),
+        (lambda g: g.rotate(angle=3, name="images"), "has an output 'images' already"),
         (lambda g: wb.read([]), "The list is empty"),
         (lambda g: wb.read(".", shuffle=True), "has no argument 'shuffle'"),
     ],

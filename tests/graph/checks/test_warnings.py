@@ -294,12 +294,16 @@ def test_arithmetic_of_images_that_can_differ_in_size_is_a_warning_with_a_fix(
 
 
 @pytest.mark.parametrize("shuffled", [True, False])
-def test_labels_of_another_reader_are_a_warning(photos: Path, shuffled: bool) -> None:
-    graph, other = wb.read(photos).decode(), wb.read(photos, random_shuffle=shuffled)
+@pytest.mark.parametrize("name", ["labels", "masks"])
+def test_annotations_of_another_reader_are_a_warning(
+    photos: Path, shapes: Path, name: str, shuffled: bool
+) -> None:
+    data = photos if name == "labels" else shapes / "segmentation"
+    graph, other = wb.read(data).decode(), wb.read(data, random_shuffle=shuffled)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        made = wb.outputs(images=graph.images, labels=other.labels)
-    words = "images and labels come from two readers (reader, reader_2), so they belong to "
+        made = wb.outputs(images=graph.images, **{name: getattr(other, name)})
+    words = f"images and {name} come from two readers (reader, reader_2), so they belong to "
     words += "different files. Use one reader."
     assert [fault.words for fault in check_warnings(made)] == [words] * shuffled
     assert [str(each.message) for each in told] == [words] * shuffled

@@ -370,13 +370,13 @@ def test_a_batch_warns_of_a_function_that_is_another_at_each_call(
 ) -> None:
     """Not by ``pytest.warns``: a thread that looks at photos exchanges filters meanwhile."""
     told: list[str] = []
-    monkeypatch.setattr("workbench.preview.warnings.warn", lambda text, **_: told.append(text))
+    monkeypatch.setattr("workbench.arguments.warnings.warn", lambda text, **_: told.append(text))
     made = wb.read(photos).decode().resize(size=(32, 32))
     graph = noisy(made).with_settings(batch_size=2)
     (warning,) = [each for each in wb.check_warnings(graph) if each.code == "random"]
     assert "numpy.random.randint (line 4" in warning.message
     open_workbench(graph, trust=True).batch(0)
-    assert any("noisy: The preview differs from the script: numpy.random" in text for text in told)
+    assert any("noisy.source: numpy.random" in text for text in told)
 
 
 def test_a_missing_library_is_one_sentence_with_the_command(

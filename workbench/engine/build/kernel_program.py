@@ -22,7 +22,16 @@ from typing import Any
 
 import numpy as np
 
-from workbench.arguments import TEXT, WHOLE, checked, require_library, require_names, shown, told_as
+from workbench.arguments import (
+    TEXT,
+    WHOLE,
+    checked,
+    require_library,
+    require_names,
+    shown,
+    told_as,
+    warn_caller,
+)
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine.build.pipelines import plain_reason
@@ -36,6 +45,7 @@ from workbench.errors import (
     GraphFaultsError,
 )
 from workbench.graph.checks.check import check_graph
+from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.execution.dataset_parameters import require_datasets, with_datasets
 from workbench.graph.model import GRAPH, Graph
@@ -59,8 +69,11 @@ def import_program(graph: Graph, target: str, data: Datasets) -> ModuleType:
     """Import the program that a target exports for a graph.
 
     Its source is kept in a temporary file while the module exists, because DALI reads it again.
+    A UserWarning reports what ``check_warnings`` finds.
     Raises as ``export``, and ImportError if the program's library is not installed.
     """
+    for warning in check_warnings(graph):
+        warn_caller(str(warning))
     made = export(graph, target, data=data, facts={}, plain=True)
     folder = tempfile.TemporaryDirectory(prefix="workbench-program-")
     path = Path(folder.name, "program.py")
@@ -256,8 +269,17 @@ def _bad_files_told(data: Datasets) -> Iterator[None]:
             raise
         raise DataError(str(error)) from None
     except RuntimeError as error:
+        if not is_file_fault(str(error)):
+            raise
+        for each in data.values():
+            bad = next((s for s in list_samples(each) if s.fault), None) if each.in_memory else None
+            if bad is not None:
+                raise DataError(
+                    f"Sample {bad.name} of the {each} cannot be used: {bad.fault}. Mend or remove "
+                    "it; wb.check_folder(data) lists all."
+                ) from None
         places = [each for each in data.values() if each.location and not each.in_memory]
-        if not places or not is_file_fault(str(error)):
+        if not places:
             raise
         remedies = [
             f"`workbench check {shlex.quote(each.text or str(each))} --full --good "

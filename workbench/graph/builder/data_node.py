@@ -7,7 +7,6 @@ merged, so a coin flip for an image and its mask is sampled once.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -35,7 +34,7 @@ from workbench.graph.model.ports import output_ports
 from workbench.graph.model.values import index_text
 from workbench.graph.types.devices import is_generator
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.sources.dataset import Dataset
+from workbench.sources.dataset import load_source
 
 
 def _arithmetic(name: str, left: Any, right: Any) -> DataNode:
@@ -178,8 +177,9 @@ def call_operator(
     linked = {key: value for key, value in given.items() if isinstance(value, DataNode)}
     fixed = {key: plain_value(v) for key, v in given.items() if key not in linked and v is not None}
     graph = onto or _common_graph([value.graph for value in (*fed.values(), *linked.values())])
-    if name is not None and graph.whole.has(name):
-        raise GraphEditError(f"{op}: the graph has a node {name!r} already. Use another name.")
+    if name is not None and (graph.whole.has(name) or name in graph.outputs):
+        what = "a node" if graph.whole.has(name) else "an output"
+        raise GraphEditError(f"{op}: the graph has {what} {name!r} already. Use another name.")
     found: dict[str, Port] = {}
     for key, value in fed.items():
         graph, found[key] = joined(graph, catalog, value)
@@ -328,16 +328,13 @@ def _require_same_data(graph: Graph, other: Graph) -> None:
     """Raise GraphEditError for two datasets of one parameter: both readers would read the first."""
     datasets = graph.datasets or {}
     for name, dataset in (other.datasets or {}).items():
-        if name in datasets and _absolute(datasets[name]) != _absolute(dataset):
+        kind = load_source(dataset.kind)
+        if name in datasets and kind.identity(datasets[name]) != kind.identity(dataset):
             raise GraphEditError(
                 f"One value is read from {datasets[name].location or 'data in memory'}, the other "
                 f"from {dataset.location or 'other data in memory'}, but a graph opens one of "
                 "them. Use values of one workbench.read."
             )
-
-
-def _absolute(dataset: Dataset) -> Dataset:
-    return replace(dataset, location=os.path.abspath(dataset.location))
 
 
 class _Merger:

@@ -8,6 +8,8 @@ from html import escape
 
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Catalog, Value
+from workbench.graph.checks.check import check_graph
+from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.model import Graph, Node
 from workbench.graph.model.node_order import running_order
 from workbench.names import shortened
@@ -38,7 +40,15 @@ def graph_text(graph: Graph) -> str:
     count = sum(1 for _ in graph.walk())
     lines = [f"{graph.name}: {count} nodes"]
     lines += _text_lines(graph.nodes, "  ")
-    return "\n".join([*lines, f"  gives {gives}"])
+    return "\n".join([*lines, f"  gives {gives}", *(f"  {each}" for each in _remarks(graph))])
+
+
+def _remarks(graph: Graph) -> list[str]:
+    """Faults and warnings of a graph; none of them for an unfinished body of a block."""
+    if graph.enclosing is not None or not graph.outputs:
+        return []
+    faults, warnings = check_graph(graph), check_warnings(graph)
+    return [*(f"fault: {each}" for each in faults), *(f"warning: {each}" for each in warnings)]
 
 
 def _text_lines(nodes: Sequence[Node], indent: str) -> list[str]:

@@ -11,7 +11,7 @@ from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.typed_graph import TypedGraph
 
 _PIXELS = ("image", "encoded")
-_ANNOTATIONS = ("label", "boxes", "points")
+_ANNOTATIONS = ("label", "boxes", "points", "mask")
 
 
 def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:

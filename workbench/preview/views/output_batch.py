@@ -17,7 +17,7 @@ from workbench.engine.reading.undecodable_samples import Sample
 from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError, UnknownNameError
 from workbench.figures import plot_pictures, show_figure
-from workbench.names import did_you_mean
+from workbench.names import did_you_mean, shortened
 from workbench.preview.pictures.target_marks import Marks, draw_marks, marks_of
 from workbench.preview.request import PreviewRequest, run_request
 from workbench.preview.views.texts import (
@@ -117,7 +117,7 @@ class OutputBatch(Mapping[str, Any]):
     Attributes
     ----------
     number:
-        Batch number, from 0.
+        Batch number from 0. Numbers continue through all epochs, as in the script.
     files:
         The file of each sample, relative to the data.
     errors:
@@ -150,6 +150,7 @@ class OutputBatch(Mapping[str, Any]):
     marks: Mapping[str, tuple[Marks, ...]] = field(default_factory=dict, repr=False)
     sheet: bytes = field(default=b"", repr=False)
     folder: str = field(default="", repr=False)
+    label_outputs: frozenset[str] = field(default=frozenset(), repr=False)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.arrays:
@@ -180,18 +181,21 @@ class OutputBatch(Mapping[str, Any]):
     def to(self, library: str) -> OutputBatch:
         """Convert the arrays to another library, on the CPU except for cupy.
 
-        ``library`` is ``numpy``, ``torch``, ``jax`` or ``cupy``. Raises ArgumentError for another,
-        and MissingLibraryError if it is not installed.
+        ``library`` is ``numpy``, ``torch``, ``jax`` or ``cupy``. Labels become int64 for ``torch``,
+        as in its loader. Raises ArgumentError for another library, and MissingLibraryError if it
+        is not installed.
 
         ::
 
             arrays = w.batch(0).to("numpy").images
         """
         convert = _converter(library)
-        arrays = {
-            name: tuple(map(convert, value)) if isinstance(value, tuple) else convert(value)
-            for name, value in self.arrays.items()
-        }
+        arrays = {}
+        for name, value in self.arrays.items():
+            made = [convert(each) for each in (value if isinstance(value, tuple) else [value])]
+            if library == "torch" and name in self.label_outputs:
+                made = [each.long() for each in made]
+            arrays[name] = tuple(made) if isinstance(value, tuple) else made[0]
         return replace(self, arrays=arrays)
 
     def to_frame(self) -> Any:
@@ -275,6 +279,8 @@ class OutputBatch(Mapping[str, Any]):
     def _caption(self, index: int, name: str) -> str:
         """The class or else the file of a sample, and its random values."""
         named = self.classes[index] if self.classes else self.files[index]
+        if self.files[index] in self.errors:
+            named = f"replaces {self.files[index]}"
         lines = [f"{named} · {name}" if name else named]
         for node, values in self.draws.items():
             value = values[index]
@@ -308,7 +314,7 @@ class OutputBatch(Mapping[str, Any]):
         if self.draws:
             lines.append(f"  draws: {', '.join(self.draws)}")
         if self.errors:
-            lines.append(f"  not usable: {', '.join(self.errors)}")
+            lines.append(f"  other images replace {unusable_text(self.errors, len(self.files))}")
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -334,7 +340,14 @@ def output_batch(number: int, found: BatchArrays, sheet: bytes = b"") -> OutputB
         {each.name: each.marks for each in found.outputs if each.marks},
         sheet,
         found.folder,
+        frozenset(each.name for each in found.outputs if each.is_label),
     )
+
+
+def unusable_text(errors: Mapping[str, str], count: int) -> str:
+    """The samples of a batch of ``count`` that cannot be used, with the reason for each."""
+    listed = ", ".join(f"{file} ({reason.rstrip('.')})" for file, reason in errors.items())
+    return f"{len(errors)} of {count} samples: {shortened(listed, 300)}."
 
 
 def _stacked(output: OutputArrays) -> Any:

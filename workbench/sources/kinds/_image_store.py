@@ -63,6 +63,8 @@ class ImageStore:
         Class names in label order.
     facts:
         Returns label and bytes of an image that was not requested yet; -1 if unknown.
+    data:
+        The object that holds the images, to recognise it.
     """
 
     def __init__(
@@ -71,8 +73,11 @@ class ImageStore:
         fetch: Fetch,
         classes: Sequence[str] = (),
         facts: Callable[[int], tuple[int, int]] = lambda _: (-1, -1),
+        data: object = None,
     ) -> None:
         self.facts = facts
+        self.objects = _identities(data)
+        self._data = data  # an id is unique while the object exists
         _remove_abandoned()
         self._fetch = fetch
         self._lock = threading.Lock()
@@ -180,6 +185,17 @@ def place_of(store: ImageStore) -> StorePlace:
     place = StorePlace(store.folder)
     place.store = store
     return place
+
+
+def objects_in(folder: str) -> object:
+    """Compares equal for two stores of the same objects, if this process holds them."""
+    return _stores[folder].objects if folder in _stores else folder
+
+
+def _identities(data: object) -> object:
+    if isinstance(data, list | tuple):
+        return tuple(map(_identities, data))
+    return data if isinstance(data, int | str) else ("id", id(data))
 
 
 def program_in(folder: str) -> str:

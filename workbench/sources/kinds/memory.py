@@ -24,6 +24,7 @@ from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources.kinds._image_store import (
     CLASSES,
     ImageStore,
+    objects_in,
     part_without,
     place_of,
     program_in,
@@ -336,6 +337,7 @@ def keep_images(data: Any) -> Dataset:
         fetch,
         class_names_of(data) or class_names_of(rows),
         facts_of(data, rows, split_row),
+        data,
     )
     return Dataset("memory", items=((place_of(made), count),), title=describe(data, count))
 
@@ -399,6 +401,9 @@ class Memory(SourceKind):
 
     def accepts(self, path: Path) -> bool:
         return path.suffix.lower() == ".parquet" and not os.path.isdir(path)
+
+    def identity(self, dataset: Dataset) -> object:
+        return super().identity(dataset) if dataset.location else objects_in(self.root(dataset))
 
     def class_names(self, dataset: Dataset) -> list[str]:
         names: list[str] = json.loads(Path(self.root(dataset), CLASSES).read_text(encoding="utf-8"))
