@@ -41,7 +41,7 @@ from workbench.emit.pipeline_import.graph import import_traced
 from workbench.engine.script_import import scripts
 from workbench.errors import ImportFailedError
 from workbench.graph import Graph
-from workbench.graph.user_functions.own_code import trust_graph
+from workbench.graph.user_functions.trust import trust_graph
 from workbench.samples import write_samples
 from workbench.sources import list_samples, open_dataset
 from workbench.sources.kinds.records._record_index import index_of

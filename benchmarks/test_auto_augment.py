@@ -18,7 +18,7 @@ from tests.helpers import chain_graph
 from workbench.catalog import Value, load_catalog
 from workbench.engine.run.worker import Worker
 from workbench.graph import Graph
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.preview import PreviewRequest
 from workbench.preview.views.render import render

@@ -27,7 +27,7 @@ from workbench.catalog import Value, load_catalog
 from workbench.emit import emit_script
 from workbench.engine.run.worker import Worker
 from workbench.graph import Graph
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_as_options, wrap_in_block
 from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest
 from workbench.preview.views.render import render

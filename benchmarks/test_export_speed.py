@@ -20,7 +20,7 @@ from tests.emit.targets.test_execute import some_of
 from tests.helpers import import_script
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
-from workbench.engine.build.kernel_program import make_loader
+from workbench.engine.build.in_process_loader import make_loader
 from workbench.graph import load_recipe
 from workbench.sources import open_datasets
 

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from tests.helpers import CATALOG
 from workbench.catalog import Catalog, Value
 from workbench.graph import Graph, Node, Port, Settings, load_recipe
-from workbench.graph.control_flow.kinds import SOME_OF
+from workbench.graph.control_flow.block_kinds import SOME_OF
 from workbench.graph.control_flow.options import (
     add_option,
     fit_generator,
     set_probability,
     set_weights,
 )
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_as_options, wrap_in_block
 from workbench.graph.edits.edit import start_graph
 from workbench.graph.model import Body, Source
 from workbench.sources import Dataset, Datasets, open_datasets

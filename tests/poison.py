@@ -20,7 +20,7 @@ from typing import Any
 from tests.graph.builder.test_code_of import STEPS, a_graph
 from tests.helpers import CATALOG, good_value
 from workbench.catalog import ArgSpec
-from workbench.catalog.own_operators import STRUCTURE
+from workbench.catalog.extra_operators import STRUCTURE
 from workbench.catalog.spec import OPAQUE, OpSpec
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphFormatError, WorkbenchError

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from workbench.emit.interop.graph import from_albumentations, from_torchvision
     from workbench.emit.pipeline_import.graph import ImportedGraph
     from workbench.emit.targets import Export
-    from workbench.engine.build.kernel_program import KernelLoader, loader
+    from workbench.engine.build.in_process_loader import KernelLoader, loader
     from workbench.engine.importing import from_file, from_pipeline
     from workbench.engine.protocol.process import Engine
     from workbench.errors import (
@@ -98,7 +98,7 @@ if TYPE_CHECKING:
     from workbench.graph.checks.check_warnings import check_warnings
     from workbench.graph.model.faults import Faults
     from workbench.graph.storage.import_report import ImportReport
-    from workbench.graph.user_functions.own_code import trust_graph
+    from workbench.graph.user_functions.trust import trust_graph
     from workbench.graph.variants.difference import GraphDifferences
     from workbench.health import check_folder
     from workbench.health.check import FolderCheck
@@ -224,7 +224,7 @@ _HOMES = {
     "emit.targets": "Export",
     "emit.interop.graph": "from_albumentations from_torchvision",
     "engine.importing": "from_file from_pipeline",
-    "engine.build.kernel_program": "KernelLoader loader",
+    "engine.build.in_process_loader": "KernelLoader loader",
     "engine.protocol.process": "Engine",
     "errors": (
         "ArgumentError CancelledError CatalogError DataError EngineClosedError EngineError "
@@ -240,7 +240,7 @@ _HOMES = {
     ),
     "graph.checks.check_warnings": "check_warnings",
     "graph.builder.function_node": "FunctionNode node numba_node",
-    "graph.user_functions.own_code": "trust_graph",
+    "graph.user_functions.trust": "trust_graph",
     "graph.variants.difference": "GraphDifferences",
     "health": "check_folder",
     "health.skip_bad": "export",

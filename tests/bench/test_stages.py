@@ -54,7 +54,7 @@ from workbench.emit import emit_script
 from workbench.engine import Engine
 from workbench.errors import EngineError
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import open_datasets

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from workbench.catalog import ArgSpec, Catalog, OpSpec, PortSpec
+from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER, REQUEST
+from workbench.catalog.extra_operators.readers import TARGET_READERS
 from workbench.catalog.overlay import Overlay, apply_overlay, read_overlay
-from workbench.catalog.own_operators.python_decoder import PILLOW_DECODER, REQUEST
-from workbench.catalog.own_operators.readers import TARGET_READERS
 from workbench.catalog.schema import read_schemas
 from workbench.catalog.spec import NOTHING_KNOWN, Feed, OutputRule, kind_fits
 from workbench.catalog.templates import PLACE, SECOND, load_templates

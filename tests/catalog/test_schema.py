@@ -11,9 +11,9 @@ import pytest
 
 from workbench.catalog import Catalog, load_catalog
 from workbench.catalog import schema as schema_module
-from workbench.catalog.own_operators.arithmetic import CALLED, arithmetic_specs
-from workbench.catalog.own_operators.python_decoder import PILLOW_DECODER, REQUEST
-from workbench.catalog.own_operators.readers import TARGET_READERS
+from workbench.catalog.extra_operators.arithmetic import CALLED, arithmetic_specs
+from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER, REQUEST
+from workbench.catalog.extra_operators.readers import TARGET_READERS
 from workbench.catalog.schema import enum_names
 from workbench.errors import CatalogError
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from tests.block_graphs import BLOCK_GRAPHS, CATALOG, branching_graph, set_count, several
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_as_options, wrap_in_block
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import rename_node
 from workbench.graph.model import Body

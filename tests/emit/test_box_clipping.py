@@ -29,7 +29,7 @@ from workbench.engine import Engine
 from workbench.engine.importing import from_file
 from workbench.errors import GraphError, PipelineError
 from workbench.graph import Graph, Node, Port, load_recipe
-from workbench.graph.variants.source_targets import with_opened
+from workbench.graph.variants.source_annotations import with_opened
 from workbench.health import check_folder, scan_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier

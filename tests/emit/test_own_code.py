@@ -13,12 +13,12 @@ import workbench as wb
 from tests.emit.written_code import ruff
 from tests.helpers import CATALOG, chain_graph, with_args
 from workbench.catalog import Catalog, Value
-from workbench.catalog.own_operators.auto_augment import NAMED
+from workbench.catalog.extra_operators.auto_augment import NAMED
 from workbench.emit import emit_script
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError
 from workbench.graph import Graph, load_recipe
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.edit import own_policy
 
 GOLDEN = Path(__file__).parent / "own_code" / "golden" / "script.py"

@@ -11,7 +11,7 @@ from workbench.catalog import Catalog
 from workbench.emit import emit_script, emit_stage
 from workbench.engine.build.auto_augment import automatic_draws
 from workbench.graph import Graph, Node, Port, load_recipe
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.graph.model.node_order import topological
 from workbench.graph.resolved import ResolvedGraph

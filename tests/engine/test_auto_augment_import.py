@@ -10,7 +10,7 @@ from tests.engine.build.test_auto_augment import LONG
 from tests.helpers import chain_graph
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
-from workbench.catalog.own_operators.auto_augment import POLICIES
+from workbench.catalog.extra_operators.auto_augment import POLICIES
 from workbench.emit import emit_script
 from workbench.engine.importing import from_file
 from workbench.graph import Graph, Node, Port

@@ -12,7 +12,7 @@ from tests.thorough import examples
 from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.edit import rename_node, set_arg, set_setting
 from workbench.graph.model import Body
 from workbench.sources import Datasets

@@ -15,9 +15,9 @@ from tests.engine.test_some_of import DRAWING, chain
 from tests.helpers import chain_graph, require_parity
 from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, Node, Port, check_graph
-from workbench.graph.control_flow.kinds import SOME_OF
+from workbench.graph.control_flow.block_kinds import SOME_OF
 from workbench.graph.control_flow.options import add_option, set_probability, set_weights
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_as_options, wrap_in_block
 from workbench.graph.edits.edit import set_setting
 from workbench.sources import open_datasets
 

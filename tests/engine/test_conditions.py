@@ -26,7 +26,7 @@ from workbench.graph.control_flow.conditions import (
     elif_of,
     set_condition,
 )
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.edit import insert_node, randomise_arg, set_setting
 from workbench.graph.types.typed_graph import TypedGraph
 

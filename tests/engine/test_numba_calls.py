@@ -17,7 +17,7 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphError, GraphExportError
 from workbench.graph import Graph
-from workbench.graph.user_functions.own_code import is_trusted
+from workbench.graph.user_functions.trust import is_trusted
 
 SCRIPT = """
 import numpy as np

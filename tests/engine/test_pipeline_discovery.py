@@ -27,7 +27,7 @@ from workbench.engine.script_import.pipeline_discovery import (
     is_pipeline,
     name_of,
 )
-from workbench.engine.script_import.stand_ins import StandIn, StandIns
+from workbench.engine.script_import.placeholders import StandIn, StandIns
 from workbench.errors import ImportFailedError
 from workbench.sources.kinds.file_list import read_list
 

@@ -13,7 +13,7 @@ from tests.block_graphs import CATALOG, TURN_GRAPHS, set_count
 from tests.helpers import chain_graph, require_parity
 from tests.thorough import examples, one_in
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_as_options, wrap_in_block
 from workbench.graph.edits.edit import new_node, set_setting
 
 BATCH = 6

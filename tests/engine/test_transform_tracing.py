@@ -15,8 +15,8 @@ from PIL import ImageEnhance, ImageFilter, ImageOps
 
 from workbench.emit.pipeline_import.transform_call import DrawnValue, TransformCall
 from workbench.engine.importing import from_file
-from workbench.engine.script_import.stand_ins import StandIns
-from workbench.engine.transform_tracing.own_transforms import read_own_transform
+from workbench.engine.script_import.placeholders import StandIns
+from workbench.engine.transform_tracing.custom_transforms import read_own_transform
 from workbench.engine.transform_tracing.recorded_calls import RecordedCall
 from workbench.engine.transform_tracing.recorded_values import transform_call
 from workbench.errors import ImportFailedError

@@ -10,7 +10,7 @@ from tests.helpers import chain_graph, same, script_batches
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph import Graph, Port, Settings, check_graph, load_recipe
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import randomise_arg
 from workbench.graph.snippets import (

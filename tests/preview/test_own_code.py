@@ -16,7 +16,7 @@ from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.run.worker import MOST_OUTPUT
 from workbench.graph import Graph
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
 from workbench.sources import open_datasets

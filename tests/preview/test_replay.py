@@ -40,7 +40,7 @@ from workbench.graph.model import Port
 from workbench.graph.types.devices import is_generator
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.variants.samples import with_samples
-from workbench.graph.variants.source_targets import with_opened
+from workbench.graph.variants.source_annotations import with_opened
 from workbench.sources import list_samples, open_datasets
 
 READ = """

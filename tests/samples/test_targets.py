@@ -23,6 +23,7 @@ from workbench.graph import Graph, Port, load_recipe
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
 from workbench.samples import write_samples
+from workbench.samples.annotations import CLIPS, FRAMES, VOLUMES
 from workbench.samples.records import framed
 from workbench.samples.shapes import (
     CLASSES,
@@ -34,7 +35,6 @@ from workbench.samples.shapes import (
     scenes,
     shape_at,
 )
-from workbench.samples.targets import CLIPS, FRAMES, VOLUMES
 from workbench.sources import list_samples, load_source, open_dataset, require_dataset, source_kinds
 
 KINDS = [kind for kind in source_kinds() if load_source(kind).sample]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.samples.targets import RATE, avi
+from workbench.samples.annotations import RATE, avi
 
 
 def jpeg(picture: NDArray[np.uint8]) -> bytes:

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from tests.helpers import script_batches, with_settings
-from workbench.catalog.own_operators.python_decoder import decode_with_pillow
+from workbench.catalog.extra_operators.python_decoder import decode_with_pillow
 from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph import Graph, Port, load_recipe

@@ -26,11 +26,11 @@ from tests.thorough import one_in
 from workbench.bench import Benchmark
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
-from workbench.catalog.own_operators.python_decoder import decode_with_pillow
+from workbench.catalog.extra_operators.python_decoder import decode_with_pillow
 from workbench.cli import main
 from workbench.emit.targets import export
 from workbench.engine import Engine
-from workbench.engine.build.kernel_program import make_loader
+from workbench.engine.build.in_process_loader import make_loader
 from workbench.engine.run.runner import Runner
 from workbench.errors import DataError, GraphEditError, GraphExportError
 from workbench.graph import load_recipe

@@ -18,7 +18,7 @@ from workbench.engine.importing import from_pipeline
 from workbench.errors import DataError, GraphExportError
 from workbench.graph import Graph, check_graph, load_recipe
 from workbench.graph.execution.dataset_parameters import with_datasets
-from workbench.graph.variants.source_targets import with_opened
+from workbench.graph.variants.source_annotations import with_opened
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
 from workbench.sources import list_samples, open_dataset, open_datasets

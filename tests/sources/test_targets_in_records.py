@@ -21,7 +21,7 @@ from workbench.catalog.spec import Value
 from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.variants.source_targets import with_opened
+from workbench.graph.variants.source_annotations import with_opened
 from workbench.health import check_folder, scan_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier

@@ -29,7 +29,7 @@ from workbench.health import check_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
 from workbench.sources import DataFacts, data_facts, open_dataset, open_datasets, require_dataset
-from workbench.sources.target_faults import box_fault, outline_fault
+from workbench.sources.annotation_faults import box_fault, outline_fault
 
 STORED, BOX = (80, 60), (10, 5, 30, 10)
 EVERY = range(1, 9)

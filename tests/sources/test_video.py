@@ -29,7 +29,7 @@ from workbench.preview.request import PreviewRequest
 from workbench.preview.verify import Verifier
 from workbench.preview.views.render import render
 from workbench.preview.views.statistics import batch_statistics
-from workbench.samples.targets import avi
+from workbench.samples.annotations import avi
 from workbench.sources import Dataset, list_samples, open_dataset, require_dataset
 from workbench.sources.kinds import video
 from workbench.sources.kinds.video import codec_of, refusal

@@ -7,7 +7,7 @@ from typing import Any
 from tests.ui.screen import Screen
 from workbench.catalog import load_catalog
 from workbench.graph import load_recipe
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.edit import set_setting
 from workbench.ui.app.view_model import ViewModel
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 
+from workbench.catalog.extra_operators import STRUCTURE
+from workbench.catalog.extra_operators.arithmetic import arithmetic_specs
+from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
+from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER, REQUEST
+from workbench.catalog.extra_operators.readers import PYTHON_READER, python_reader, target_readers
+from workbench.catalog.extra_operators.user_functions import OWN_CODE
 from workbench.catalog.overlay import apply_overlay, read_overlay
-from workbench.catalog.own_operators import STRUCTURE
-from workbench.catalog.own_operators.arithmetic import arithmetic_specs
-from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
-from workbench.catalog.own_operators.own_code import OWN_CODE
-from workbench.catalog.own_operators.python_decoder import PILLOW_DECODER, REQUEST
-from workbench.catalog.own_operators.readers import PYTHON_READER, python_reader, target_readers
 from workbench.catalog.schema import read_schemas
 from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, PortSpec, Value
 

@@ -251,7 +251,7 @@ class OpSpec:
     counted_outputs: str = ""
     """The argument that sets the number of outputs: ``output``, or ``output_0`` and so on."""
     bodies: tuple[str, ...] = ()
-    """For blocks (``own_operators.BLOCKS``): the names of their bodies."""
+    """For blocks (``extra_operators.BLOCKS``): the names of their bodies."""
     numbered_bodies: bool = False
     """Whether a block may have more than two bodies, numbered ``option_2``, ..."""
     consecutive: bool = False

@@ -27,8 +27,8 @@ from workbench.graph.execution.active import loose_nodes, muted_nodes, without_l
 from workbench.graph.execution.dataset_parameters import parameter_of, parameters
 from workbench.graph.model import Graph, is_name
 from workbench.graph.model.faults import Faults
-from workbench.graph.user_functions.own_code import trust_graph
-from workbench.graph.variants.source_targets import with_opened
+from workbench.graph.user_functions.trust import trust_graph
+from workbench.graph.variants.source_annotations import with_opened
 from workbench.sources import (
     PARAMETER,
     Dataset,

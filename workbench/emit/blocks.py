@@ -9,7 +9,7 @@ from workbench.emit.core.code import Lines
 from workbench.emit.core.expressions import condition_lines
 from workbench.emit.core.python import INDENT, call
 from workbench.errors import GraphError
-from workbench.graph.control_flow.kinds import (
+from workbench.graph.control_flow.block_kinds import (
     CHOICE,
     CONDITION,
     IF,

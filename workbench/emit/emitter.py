@@ -40,7 +40,8 @@ from workbench.emit.core.naming import (
     name_outputs,
 )
 from workbench.emit.core.outputs import shard_arguments
-from workbench.emit.core.own_code import (
+from workbench.emit.core.python import INDENT, LINE, assigned, call, identifier, literal, written
+from workbench.emit.core.user_functions import (
     CALLING,
     called,
     function_names,
@@ -48,7 +49,6 @@ from workbench.emit.core.own_code import (
     layout_calls,
     own_arguments,
 )
-from workbench.emit.core.python import INDENT, LINE, assigned, call, identifier, literal, written
 from workbench.graph.annotations.formats import clip_function
 from workbench.graph.execution.dataset_parameters import parameter_of, parameters, reader_name
 from workbench.graph.execution.pipelines import SHARD_SEED

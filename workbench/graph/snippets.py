@@ -15,7 +15,7 @@ from workbench.catalog.spec import Catalog
 from workbench.catalog.templates import PLACE, SECOND, Template, TemplateNode
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph.control_flow.options import set_probability
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.compose import find_edge, with_outputs
 from workbench.graph.edits.connect import connect, set_output
 from workbench.graph.edits.edit import free_id, free_seed, ports_at, scoped

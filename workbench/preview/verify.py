@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from workbench.catalog import load_catalog
 from workbench.emit.core.outputs import class_numbers
-from workbench.emit.core.own_code import nodes_calling
+from workbench.emit.core.user_functions import nodes_calling
 from workbench.emit.targets import export
 from workbench.engine.file_checks.usable_data import UsableData, describe_left_out
 from workbench.engine.protocol.exit_status import is_file_fault

@@ -116,7 +116,7 @@ def write_samples(folder: str | Path, formats: bool = False, targets: bool = Fal
     """
     folder = Path(folder)
     if targets:
-        from workbench.samples.targets import target_files
+        from workbench.samples.annotations import target_files
 
         if formats:
             raise DataError("formats and targets cannot share a folder. Write two folders.")

@@ -10,10 +10,10 @@ from itertools import islice
 from typing import Literal
 
 from workbench.errors import WorkbenchError
+from workbench.sources.annotation_faults import OVER_EDGE, WITHOUT_AREA
 from workbench.sources.dataset import Dataset, load_source
 from workbench.sources.headers import SOUND_HEAD, ImageHeader, float_rate, image_header
 from workbench.sources.source_kind import Sample
-from workbench.sources.target_faults import OVER_EDGE, WITHOUT_AREA
 
 MOST_READ = 20_000
 """Maximum number of samples whose labels are read."""

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.emit.interop.custom_steps import OWN
 from workbench.emit.interop.graph import LIBRARIES
-from workbench.emit.interop.own_steps import OWN
 from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
 from workbench.engine.script_import.script_sandbox import one_printable_line
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from workbench.emit.interop.custom_steps import OWN
 from workbench.emit.interop.graph import LIBRARIES
 from workbench.emit.interop.importing.images import around
 from workbench.emit.interop.library import (
@@ -19,7 +20,6 @@ from workbench.emit.interop.library import (
     call_of,
     transforms_of,
 )
-from workbench.emit.interop.own_steps import OWN
 from workbench.emit.pipeline_import.transform_call import DrawnValue, NamedValue, TransformCall
 
 _TABLES = {**LIBRARIES, OWN.name: OWN}

@@ -21,7 +21,7 @@ from PIL import Image
 
 import workbench as wb
 from tests.emit.target_graphs import WITHOUT_DALI
-from workbench.catalog.own_operators.python_decoder import decode_with_pillow
+from workbench.catalog.extra_operators.python_decoder import decode_with_pillow
 from workbench.emit.targets import export
 from workbench.errors import GraphExportError
 

@@ -41,9 +41,9 @@ from workbench.engine import importing
 from workbench.errors import GraphExportError, GraphFormatError, ImportFailedError
 from workbench.graph import Graph, Port, load_recipe, load_recipes
 from workbench.graph.control_flow.options import set_body_title
-from workbench.graph.control_flow.wrap import wrap_as_options
+from workbench.graph.control_flow.wrapping import wrap_as_options
 from workbench.graph.edits.edit import set_arg
-from workbench.graph.user_functions.own_code import is_trusted
+from workbench.graph.user_functions.trust import is_trusted
 from workbench.sources import open_dataset
 
 NOT_USED = "the graph at the end of pipe.py is not used"

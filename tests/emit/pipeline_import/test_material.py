@@ -26,7 +26,7 @@ from workbench.engine.importing import from_file, from_pipeline
 from workbench.errors import GraphFaultsError
 from workbench.graph import check_graph
 from workbench.graph.types.devices import infer_devices
-from workbench.graph.user_functions.own_code import trust_graph
+from workbench.graph.user_functions.trust import trust_graph
 
 pytestmark = pytest.mark.xdist_group("material")  # in one worker: all of it is imported once
 

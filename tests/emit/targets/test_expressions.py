@@ -13,7 +13,7 @@ from tests.emit.targets.test_execute import drive, outputs_of, some_of, write
 from tests.emit.written_code import imports_in, ruff
 from tests.helpers import chain_graph, with_nodes
 from tests.placed import CATALOG, USABLE, placed
-from workbench.catalog.own_operators.arithmetic import CONSTANT_TYPES
+from workbench.catalog.extra_operators.arithmetic import CONSTANT_TYPES
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph
 from workbench.graph.edits.compose import place_node

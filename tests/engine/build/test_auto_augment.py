@@ -22,7 +22,7 @@ from tests.helpers import (
 )
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
-from workbench.catalog.own_operators.auto_augment import POLICIES, SUITE, SubPolicies
+from workbench.catalog.extra_operators.auto_augment import POLICIES, SUITE, SubPolicies
 from workbench.engine.build.augmenter import Augmenter
 from workbench.engine.build.auto_augment import (
     applied_steps,
@@ -35,7 +35,7 @@ from workbench.engine.build.stage_pipeline import Stage
 from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_as_options, wrap_in_block
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import own_policy, randomise_arg, set_arg, set_setting

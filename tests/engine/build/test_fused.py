@@ -11,11 +11,11 @@ import pytest
 from tests.helpers import CATALOG, chain_graph, require_parity, with_nodes
 from tests.thorough import one_in
 from workbench.catalog import Value
-from workbench.catalog.own_operators import FUSED_FORMS
+from workbench.catalog.extra_operators import FUSED_FORMS
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph
 from workbench.graph.control_flow.options import set_probability
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
 from workbench.graph.variants.fused import fuse, fused_refusal
 

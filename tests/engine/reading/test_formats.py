@@ -21,7 +21,7 @@ from PIL import Image
 from tests.helpers import same, script_batches
 from tests.thorough import one_in
 from workbench.catalog import load_catalog
-from workbench.catalog.own_operators.python_decoder import decode_with_pillow
+from workbench.catalog.extra_operators.python_decoder import decode_with_pillow
 from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.engine.file_checks.file_check import check_header

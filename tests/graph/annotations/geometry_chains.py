@@ -39,7 +39,7 @@ from tests.helpers import with_args
 from workbench.catalog import load_catalog
 from workbench.catalog.geometry import geometry_rules
 from workbench.catalog.spec import Catalog, Value
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_as_options, wrap_in_block
 from workbench.graph.model import Graph, Node, Port
 
 

@@ -15,7 +15,7 @@ import pytest
 import workbench as wb
 from tests.graph.annotations.ramps import HEIGHT, WIDTH, coco_start, run_graph
 from tests.helpers import CATALOG, with_args, with_node, with_nodes
-from workbench.catalog.own_operators import BOX_FORMATS
+from workbench.catalog.extra_operators import BOX_FORMATS
 from workbench.catalog.spec import Value
 from workbench.emit.targets import export
 from workbench.errors import GraphError, GraphFaultsError

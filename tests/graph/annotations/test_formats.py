@@ -19,7 +19,7 @@ from workbench.graph import Port, check_graph, load_recipe
 from workbench.graph.annotations.formats import box_format, is_relative, labels_source
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.model import Graph, Node
-from workbench.graph.variants.source_targets import with_opened, without_missing_targets
+from workbench.graph.variants.source_annotations import with_opened, without_missing_targets
 from workbench.samples.records import write_shard
 from workbench.sources import load_source, open_datasets
 

@@ -14,7 +14,7 @@ from tests.helpers import CATALOG, same, script_batches, with_node, with_nodes
 from workbench.engine.run.runner import Runner
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.checks.check import check_graph
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.edit import insert_node
 from workbench.graph.execution.active import active_graph
 from workbench.graph.model import Body, Graph, Node, Port

@@ -27,7 +27,7 @@ from workbench.graph import load_recipe
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.annotations.mixes import mix_of
 from workbench.graph.checks.check import check_graph
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.edit import insert_node
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Node, Port, Source

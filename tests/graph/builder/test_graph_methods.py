@@ -21,7 +21,7 @@ from workbench.graph.builder.graph_drawing import graph_svg, graph_text
 from workbench.graph.builder.graph_methods import METHODS
 from workbench.graph.checks.check import check_graph
 from workbench.graph.control_flow.options import set_probability, set_weights
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_as_options, wrap_in_block
 from workbench.graph.edits.compose import append_node
 from workbench.graph.edits.edit import randomise_arg, set_arg, start_graph
 from workbench.graph.model import Graph, Node

@@ -21,7 +21,7 @@ from tests.helpers import (
     with_settings,
 )
 from workbench.catalog import Catalog, Value
-from workbench.catalog.own_operators.auto_augment import SUITE, WARPS
+from workbench.catalog.extra_operators.auto_augment import SUITE, WARPS
 from workbench.errors import GraphFaultsError
 from workbench.graph import (
     Fault,
@@ -32,7 +32,7 @@ from workbench.graph import (
     load_recipes,
     require_sound,
 )
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_as_options, wrap_in_block
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.edit import insert_node, randomise_arg, set_arg, set_setting
 from workbench.graph.fixes import fixes

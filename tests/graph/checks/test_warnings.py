@@ -21,7 +21,7 @@ from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.faults import Faults
 from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import DataFacts
-from workbench.sources.target_faults import box_remark
+from workbench.sources.annotation_faults import box_remark
 
 UNIT = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
 BYTES = {"mean": (123.675, 116.28, 103.53), "std": (58.395, 57.12, 57.375)}

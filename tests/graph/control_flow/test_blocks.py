@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.block_graphs import BLOCK_GRAPHS
 from workbench.catalog import Value, load_catalog
-from workbench.catalog.own_operators import BLOCKS
+from workbench.catalog.extra_operators import BLOCKS
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, dump_graph, load_graph, load_recipe
 from workbench.graph.builder.block_methods import block_method
-from workbench.graph.control_flow.kinds import IF, KINDS, ONE_OF, REPEAT, SOME_OF, BlockKind
+from workbench.graph.control_flow.block_kinds import IF, KINDS, ONE_OF, REPEAT, SOME_OF, BlockKind
 from workbench.graph.control_flow.options import fit_generator
-from workbench.graph.control_flow.wrap import unwrap_block, wrap_as_options, wrap_in_block
+from workbench.graph.control_flow.wrapping import unwrap_block, wrap_as_options, wrap_in_block
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.connect import connect, set_output
 from workbench.graph.edits.edit import chain, insert_node, is_movable, new_node, start_graph

@@ -14,7 +14,7 @@ from tests.helpers import chain_graph
 from workbench.errors import GraphFormatError
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph, load_recipe
 from workbench.graph.control_flow.options import add_option
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_as_options, wrap_in_block
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Body

@@ -23,7 +23,7 @@ from workbench.graph.control_flow.conditions import (
     elif_of,
     set_condition,
 )
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.edit import insert_node, rename_node
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.inspector.condition_actions import condition_words

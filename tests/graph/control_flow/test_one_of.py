@@ -17,7 +17,7 @@ from workbench.catalog import Value, load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph import Graph, Port, check_graph, dump_graph, load_graph, load_recipe
-from workbench.graph.control_flow.kinds import (
+from workbench.graph.control_flow.block_kinds import (
     IF,
     MOST_OPTIONS,
     MOST_ORDERS,
@@ -34,7 +34,7 @@ from workbench.graph.control_flow.options import (
     set_probability,
     set_weights,
 )
-from workbench.graph.control_flow.wrap import unwrap_block, wrap_as_options, wrap_in_block
+from workbench.graph.control_flow.wrapping import unwrap_block, wrap_as_options, wrap_in_block
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import new_node, rename_node
 from workbench.graph.edits.fragment import copy_fragment, paste_fragment

@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers import chain_graph
 from workbench.catalog import Value, load_catalog
-from workbench.catalog.own_operators.auto_augment import NAMED, POLICIES, learnt_policies
+from workbench.catalog.extra_operators.auto_augment import NAMED, POLICIES, learnt_policies
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph
 from workbench.graph.edits.edit import own_policy

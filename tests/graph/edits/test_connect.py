@@ -14,7 +14,7 @@ from tests.thorough import examples
 from workbench.catalog.templates import load_templates
 from workbench.errors import CatalogError, GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_as_options, wrap_in_block
 from workbench.graph.edits.compatible_ops import (
     NEEDS_SOURCE,
     incompatible_ops,

@@ -18,7 +18,7 @@ from workbench.catalog import ArgSpec, Value, load_catalog
 from workbench.engine import Engine
 from workbench.errors import DataError, GraphEditError, GraphFormatError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.edit import (
     insert_node,

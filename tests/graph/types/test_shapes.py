@@ -20,7 +20,7 @@ from tests.helpers import CHAINS, built, chain_graph, chained, import_script, wi
 from tests.placed import CATALOG, USABLE, dali_function, placed
 from tests.thorough import examples, one_in
 from workbench.catalog import OpSpec, load_catalog
-from workbench.catalog.own_operators import FOLLOWERS
+from workbench.catalog.extra_operators import FOLLOWERS
 from workbench.catalog.spec import ShapeWord
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, load_recipes

@@ -15,7 +15,7 @@ from tests.helpers import CATALOG, chain_graph
 from tests.placed import dali_function
 from tests.thorough import one_in
 from workbench.catalog import Value
-from workbench.catalog.own_operators.arithmetic import CONSTANT_TYPES
+from workbench.catalog.extra_operators.arithmetic import CONSTANT_TYPES
 from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.connect import connect

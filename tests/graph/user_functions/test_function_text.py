@@ -17,7 +17,7 @@ from workbench.graph import load_recipe
 from workbench.graph.fixes import fixes
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.user_functions.function_source import written_function
-from workbench.graph.user_functions.own_code import is_trusted
+from workbench.graph.user_functions.trust import is_trusted
 
 IMPORTS = ["import math"]
 

@@ -12,9 +12,9 @@ from tests.damaged import make_folder
 from tests.helpers import chain_graph, with_settings
 from workbench.engine import Engine
 from workbench.graph import Graph
-from workbench.graph.control_flow.kinds import IF
+from workbench.graph.control_flow.block_kinds import IF
 from workbench.graph.control_flow.options import add_option, set_probability
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_as_options, wrap_in_block
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.storage.recipes import load_recipe

@@ -26,7 +26,7 @@ from tests.helpers import (
     with_settings,
 )
 from workbench.engine import Engine
-from workbench.engine.build.kernel_program import build_pipeline
+from workbench.engine.build.in_process_loader import build_pipeline
 from workbench.engine.run.runner import Runner
 from workbench.errors import GraphError
 from workbench.graph import Graph, load_recipe

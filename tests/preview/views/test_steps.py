@@ -27,7 +27,7 @@ from tests.thorough import one_in
 from workbench.engine import Engine
 from workbench.errors import GraphError, PipelineError
 from workbench.graph import Graph, Port, load_recipe
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.preview import (
     CardPictures,

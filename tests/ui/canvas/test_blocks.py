@@ -23,9 +23,9 @@ from tests.ui.branched_graph import (
 )
 from tests.ui.screen import Make, Ready, Screen, edit
 from workbench.graph import Port, dump_graph
+from workbench.graph.control_flow.block_kinds import CONDITION
 from workbench.graph.control_flow.conditions import LabelIs, SizeIs, condition_of
-from workbench.graph.control_flow.kinds import CONDITION
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.storage.layout import load_document

@@ -24,7 +24,7 @@ from tests.ui.hosts import (
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, Settings, load_recipe
 from workbench.graph.control_flow.options import add_option, fit_generator
-from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_as_options, wrap_in_block
 
 pytestmark = pytest.mark.browser
 

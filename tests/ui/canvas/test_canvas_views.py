@@ -42,7 +42,7 @@ from workbench.ui.canvas.canvas_views import (
 from workbench.ui.canvas.insertions import AddTemplate
 from workbench.ui.contract.action import parse_action
 from workbench.ui.contract.views import EdgeEntry, NodeEntry
-from workbench.ui.state.step_labels import step_label
+from workbench.ui.state.undo_labels import step_label
 from workbench.ui.state.view_state import ViewState, check_before_run
 from workbench.ui.storage.autosave import state_folder
 from workbench.ui.storage.saved_snippets import (

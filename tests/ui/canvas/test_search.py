@@ -11,7 +11,7 @@ import pytest
 from tests.ui.frontend_module import run_module
 from tests.ui.screen import Make
 from workbench.catalog import load_catalog
-from workbench.catalog.own_operators import BLOCKS
+from workbench.catalog.extra_operators import BLOCKS
 from workbench.catalog.templates import load_templates
 from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.edits.compose import place_node, remove_nodes

@@ -28,7 +28,7 @@ from workbench.ui.contract.action import parse_action
 from workbench.ui.contract.inspector_views import ArgRow, InspectorView
 from workbench.ui.inspector.argument_actions import InspectorEdit, to_value
 from workbench.ui.inspector.argument_rows import editor_of, inspector_view
-from workbench.ui.inspector.random_views import distributions_for, json_value
+from workbench.ui.inspector.random_argument_payloads import distributions_for, json_value
 
 # What the inspector shows of a node.
 

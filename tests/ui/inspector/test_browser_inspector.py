@@ -27,7 +27,7 @@ from tests.ui.hosts import (
 )
 from tests.ui.speed.test_browser_speed import TINY, ended, turn_to
 from workbench.catalog import load_catalog
-from workbench.catalog.own_operators.auto_augment import SUITE
+from workbench.catalog.extra_operators.auto_augment import SUITE
 from workbench.graph import Graph, Port, check_graph, dump_graph
 from workbench.graph.edits.edit import insert_node, set_arg, set_setting
 

@@ -14,13 +14,13 @@ from tests.helpers import chain_graph, with_settings
 from tests.ui.jobs.fake_run import FakeRun
 from tests.ui.screen import Make, edit, until
 from workbench.catalog import load_catalog
-from workbench.catalog.own_operators.auto_augment import learnt_policies
+from workbench.catalog.extra_operators.auto_augment import learnt_policies
 from workbench.errors import DataError
 from workbench.graph import load_recipe
 from workbench.graph.control_flow.options import set_probability
-from workbench.graph.control_flow.wrap import wrap_in_block
+from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.edit import set_arg, set_setting
-from workbench.ui.inspector.random_views import json_value
+from workbench.ui.inspector.random_argument_payloads import json_value
 from workbench.ui.speed import fused_speed
 from workbench.ui.speed.fused_speed import FusedSpeed
 

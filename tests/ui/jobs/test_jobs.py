@@ -12,11 +12,11 @@ from typing import Any, cast
 import pytest
 
 from workbench.errors import CancelledError, GraphError
-from workbench.ui.alarm import Alarm
 from workbench.ui.app import page_heartbeat
 from workbench.ui.app.page_heartbeat import LEASE, PageHeartbeat
 from workbench.ui.jobs.background_results import BackgroundResults
 from workbench.ui.jobs.previewer import BackgroundJob, Previewer
+from workbench.ui.timer import Alarm
 
 # Each result is asked for once, and taken only where it is still wanted.
 

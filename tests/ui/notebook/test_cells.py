@@ -25,7 +25,7 @@ from workbench.engine import describe_machine
 from workbench.engine.protocol import progress
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph import Graph, Node, dump_graph, load_recipe, load_recipes
-from workbench.graph.builder.code_of import ordered
+from workbench.graph.builder.graph_code import ordered
 from workbench.graph.builder.read import reading
 from workbench.graph.storage.import_report import ImportReport
 from workbench.graph.storage.layout import Document, Layout, Note, dump_document

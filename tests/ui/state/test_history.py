@@ -18,7 +18,7 @@ from workbench.ui.app.actions import ACTIONS
 from workbench.ui.canvas.canvas_edit import CanvasEdit
 from workbench.ui.contract.action import parse_action
 from workbench.ui.state.history import BURST, LIMIT, History
-from workbench.ui.state.step_labels import changed_nodes, step_label
+from workbench.ui.state.undo_labels import changed_nodes, step_label
 
 
 def named(name: str) -> Graph:

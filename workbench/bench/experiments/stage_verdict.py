@@ -20,7 +20,7 @@ from workbench.bench.records.stage_report import (
     StageCost,
     StageReport,
 )
-from workbench.catalog.own_operators.own_code import OWN_CODE
+from workbench.catalog.extra_operators.user_functions import OWN_CODE
 from workbench.engine.resources.machine import Machine
 from workbench.errors import EngineError
 from workbench.graph.model import Graph, Node

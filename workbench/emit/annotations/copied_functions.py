@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from workbench.emit.core.own_code import function_names
+from workbench.emit.core.user_functions import function_names
 from workbench.errors import GraphError
 from workbench.graph.annotations.formats import clip_function
 from workbench.graph.model import Node

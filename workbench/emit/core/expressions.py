@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from workbench.catalog.spec import Catalog, Device, OpSpec, Value
 from workbench.emit.core.python import INDENT, LINE, fraction
 from workbench.errors import GraphError
-from workbench.graph.control_flow.kinds import kind_of
+from workbench.graph.control_flow.block_kinds import kind_of
 from workbench.graph.edits.edit import usual_id
 from workbench.graph.model import Body, Node, Port, Source, edges_of
 from workbench.graph.model.node_order import running_order

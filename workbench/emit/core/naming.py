@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog, OpSpec, PortSpec
-from workbench.graph.control_flow.kinds import kind_of
+from workbench.graph.control_flow.block_kinds import kind_of
 from workbench.graph.model import Body, Graph, Node, Port, Source
 from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import output_ports, outputs_of, variables_read

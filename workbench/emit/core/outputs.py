@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from workbench.catalog.own_operators import FOLLOWERS
-from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
+from workbench.catalog.extra_operators import FOLLOWERS
+from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
 from workbench.errors import GraphExportError
 from workbench.graph.annotations.followers import follows
 from workbench.graph.annotations.formats import box_format

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.catalog.own_operators.auto_augment import OWN_POLICY
+from workbench.catalog.extra_operators.auto_augment import OWN_POLICY
 from workbench.emit.core.python import INDENT, LINE, literal
 from workbench.graph.model import Node
 from workbench.graph.model.policy import Operation, bins_of, operations_of

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.core.own_code import CALLING
+from workbench.emit.core.user_functions import CALLING
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.ports import positional_ports
 

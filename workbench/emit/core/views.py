@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from workbench.emit.core.code import Lines
 from workbench.emit.core.naming import IMAGES, ViewCall, name_chain
-from workbench.emit.core.own_code import nodes_within
 from workbench.emit.core.python import INDENT, signature
+from workbench.emit.core.user_functions import nodes_within
 from workbench.graph.model import Node, Port, Source
 
 if TYPE_CHECKING:

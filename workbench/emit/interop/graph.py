@@ -12,11 +12,11 @@ from typing import Any
 
 from workbench.catalog import load_catalog
 from workbench.emit.interop.albumentations import ALBUMENTATIONS
+from workbench.emit.interop.custom_steps import OWN
 from workbench.emit.interop.importing.images import Images
 from workbench.emit.interop.kornia import KORNIA
 from workbench.emit.interop.library import Library
 from workbench.emit.interop.live import call_of_albumentations, call_of_dictionary, call_of_object
-from workbench.emit.interop.own_steps import OWN
 from workbench.emit.interop.timm import TIMM
 from workbench.emit.interop.torchvision import TORCHVISION
 from workbench.emit.pipeline_import.graph import (

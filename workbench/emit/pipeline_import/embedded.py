@@ -23,7 +23,7 @@ from workbench.graph.model import Graph
 from workbench.graph.resolved import resolve
 from workbench.graph.storage.import_report import ImportReport
 from workbench.graph.storage.layout import Document, load_document
-from workbench.graph.user_functions.own_code import written_not_run
+from workbench.graph.user_functions.trust import written_not_run
 
 _READERS = frozenset({"file_root", "file_list"})
 """Reader arguments to which programs pass the data directly."""

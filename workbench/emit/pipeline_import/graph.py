@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from pathlib import PurePath
 
-from workbench.catalog.own_operators.python_decoder import REQUEST
+from workbench.catalog.extra_operators.python_decoder import REQUEST
 from workbench.catalog.spec import OPAQUE, Catalog
 from workbench.emit.annotations.copied_functions import copied_in
 from workbench.emit.core.epoch_shuffle import SHUFFLE

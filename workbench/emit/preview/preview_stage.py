@@ -22,12 +22,12 @@ from dataclasses import dataclass, field
 from workbench.catalog.spec import ArgSpec, Device, Value
 from workbench.emit.core.code import Code, Lines
 from workbench.emit.core.naming import hoisted_with_turns, unique_names
-from workbench.emit.core.own_code import function_sources, nodes_within, plugin_imports
 from workbench.emit.core.policies import has_policy, longest
 from workbench.emit.core.python import INDENT, call, literal, signature
+from workbench.emit.core.user_functions import function_sources, nodes_within, plugin_imports
 from workbench.emit.emitter import Emitter, turn_variable
 from workbench.emit.preview.tap_names import in_turn
-from workbench.emit.templates.automatic_draws import IMPORTS, RANDOM_STATE, Draws, draw_text
+from workbench.emit.templates.auto_augment_random import IMPORTS, RANDOM_STATE, Draws, draw_text
 from workbench.emit.templates.template_parts import has_blocks, pipeline_decorator, policy_imports
 from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Node, Port

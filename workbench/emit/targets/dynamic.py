@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-from workbench.catalog.own_operators import FOLLOWERS
-from workbench.catalog.own_operators.readers import TARGET_READERS
+from workbench.catalog.extra_operators import FOLLOWERS
+from workbench.catalog.extra_operators.readers import TARGET_READERS
 from workbench.catalog.spec import ArgSpec, OpSpec, Value
 from workbench.emit.core.code import Code
 from workbench.emit.core.epoch_shuffle import require_checkpointing
 from workbench.emit.core.expressions import constant_type, number_of, plain_constant
 from workbench.emit.core.outputs import first_reader, require_no_blocks
-from workbench.emit.core.own_code import require_no_own_code
 from workbench.emit.core.python import INDENT, LINE, call, identifier, literal, signature
+from workbench.emit.core.user_functions import require_no_own_code
 from workbench.emit.emitter import Emitter
 from workbench.emit.targets import Target
 from workbench.emit.templates.rendering import render_program

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from workbench.emit.core.code import Code
 from workbench.emit.core.epoch_shuffle import require_checkpointing
 from workbench.emit.core.outputs import Outputs, require_next_shard
-from workbench.emit.core.own_code import require_no_own_code
 from workbench.emit.core.python import LINE
+from workbench.emit.core.user_functions import require_no_own_code
 from workbench.emit.targets import Target
 from workbench.emit.templates.loader_module import sharded_module
 from workbench.errors import GraphExportError

@@ -14,8 +14,8 @@ from typing import Any
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.outputs import Outputs, first_reader
-from workbench.emit.core.own_code import require_no_own_code
 from workbench.emit.core.python import LINE, call, signature
+from workbench.emit.core.user_functions import require_no_own_code
 from workbench.emit.emitter import Emitter
 from workbench.emit.targets import Target
 from workbench.emit.templates.rendering import render, render_program

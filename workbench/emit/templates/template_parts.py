@@ -8,17 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 
-from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
+from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
 from workbench.emit.core import bad_files
 from workbench.emit.core.code import Lines
 from workbench.emit.core.epoch_shuffle import require_checkpointing, shuffles_after_epoch
 from workbench.emit.core.outputs import told_outputs
-from workbench.emit.core.own_code import function_names, plugin_imports
 from workbench.emit.core.policies import IMPORTS as POLICY_IMPORTS
 from workbench.emit.core.policies import MODULES, has_policy
 from workbench.emit.core.python import INDENT, LINE, constant, signature
 from workbench.emit.core.seed_sequence import pipeline_seed_is_enough
+from workbench.emit.core.user_functions import function_names, plugin_imports
 from workbench.emit.core.views import written_views
 from workbench.emit.emitter import Emitter
 from workbench.graph.execution.dataset_parameters import data_constants, parameters

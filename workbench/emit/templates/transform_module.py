@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from textwrap import wrap
 
-from workbench.catalog.own_operators.python_decoder import decode_with_pillow
+from workbench.catalog.extra_operators.python_decoder import decode_with_pillow
 from workbench.emit.core.code import Code, Lines
 from workbench.emit.core.outputs import first_reader
-from workbench.emit.core.own_code import require_no_own_code
 from workbench.emit.core.python import INDENT, LINE, constant, literal
+from workbench.emit.core.user_functions import require_no_own_code
 from workbench.emit.interop.exporting.chains import (
     OTHERWISE,
     Chain,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from workbench.emit.core.code import Code
-from workbench.emit.templates.automatic_draws import Draw, Draws, emit_draws
+from workbench.emit.templates.auto_augment_random import Draw, Draws, emit_draws
 from workbench.engine.build.auto_augment import (
     IDENTITY,
     Applied,

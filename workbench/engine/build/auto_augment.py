@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.catalog.own_operators.auto_augment import (
+from workbench.catalog.extra_operators.auto_augment import (
     AUTO_AUGMENT,
     OWN_POLICY,
     WITHOUT_TRANSLATION,
@@ -28,8 +28,8 @@ from workbench.catalog.own_operators.auto_augment import (
 from workbench.emit.core.code import Code
 from workbench.emit.core.policies import policy_module
 from workbench.emit.core.seed_sequence import drawn_seeds
-from workbench.emit.templates.automatic_draws import Draw, Draws
-from workbench.emit.templates.draw_order import emit_draw_order
+from workbench.emit.templates.auto_augment_random import Draw, Draws
+from workbench.emit.templates.seed_order import emit_draw_order
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.graph.checks.check import stopping_faults
 from workbench.graph.execution.active import active_graph

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.catalog.own_operators.own_code import PYTHON_FUNCTION
-from workbench.emit.core.own_code import nodes_within
+from workbench.catalog.extra_operators.user_functions import PYTHON_FUNCTION
+from workbench.emit.core.user_functions import nodes_within
 from workbench.graph.model import Node
 
 _KINDS = "biuf"

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
+from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog, Device
 from workbench.emit.core.naming import unique_names
-from workbench.emit.core.own_code import nodes_calling, nodes_within
 from workbench.emit.core.policies import has_policy
+from workbench.emit.core.user_functions import nodes_calling, nodes_within
 from workbench.emit.emitter import Emitter
-from workbench.emit.templates.automatic_draws import Draws
+from workbench.emit.templates.auto_augment_random import Draws
 from workbench.engine.build.auto_augment import automatic_draws
 from workbench.graph.execution.dataset_parameters import parameter_of
 from workbench.graph.model import Graph, Node, Port, Source

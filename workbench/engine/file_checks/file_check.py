@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import ImageFile
 
-from workbench.catalog.own_operators.python_decoder import decode_with_pillow
+from workbench.catalog.extra_operators.python_decoder import decode_with_pillow
 from workbench.engine.build.pipelines import plain_reason
 from workbench.engine.protocol.registry import task
 from workbench.engine.reading.encoded_images import (

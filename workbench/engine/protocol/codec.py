@@ -23,7 +23,7 @@ from msgspec.msgpack import Ext
 from workbench.engine.protocol.registry import find_registered, name_of
 from workbench.graph.model import Graph, is_text
 from workbench.graph.storage.io import graph_from_json, graph_to_json
-from workbench.graph.user_functions.own_code import without_untrusted
+from workbench.graph.user_functions.trust import without_untrusted
 
 _TUPLE, _PATH, _TEXT, _ARRAY = 1, 2, 3, 4
 """MessagePack extension types for unsupported types."""

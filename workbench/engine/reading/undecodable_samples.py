@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.catalog.own_operators.python_decoder import PILLOW_DECODER
+from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER
 from workbench.catalog.spec import Value
 from workbench.engine.build.pipelines import plain_reason
 from workbench.engine.reading.encoded_images import (

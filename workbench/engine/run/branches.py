@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.catalog.own_operators import BLOCKS
+from workbench.catalog.extra_operators import BLOCKS
 from workbench.catalog.spec import Catalog
 from workbench.emit.preview.preview_stage import SAMPLE, StageCode, emit_stage
 from workbench.engine.build.pipelines import CompiledSource

@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.naming import is_batch_generator
-from workbench.emit.core.own_code import nodes_calling, nodes_within
+from workbench.emit.core.user_functions import nodes_calling, nodes_within
 from workbench.emit.preview.tap_names import scope_of, scope_of_first_turn, turns_of
 from workbench.engine.build.augmenter import Augmenter, Turns
 from workbench.engine.build.auto_augment import automatic_draws, making_heard

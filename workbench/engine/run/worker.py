@@ -47,7 +47,7 @@ from workbench.engine.resources.process_memory import (
 )
 from workbench.engine.run.runner import Runner
 from workbench.errors import CancelledError, DataError, EngineError, WorkbenchError
-from workbench.graph.user_functions.own_code import trust_whatever_comes
+from workbench.graph.user_functions.trust import trust_whatever_comes
 from workbench.sources.python_data import LABEL_FAULT
 from workbench.system_limits import describe_refusal
 

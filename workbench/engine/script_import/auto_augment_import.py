@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.catalog.own_operators.auto_augment import (
+from workbench.catalog.extra_operators.auto_augment import (
     AUTO_AUGMENT,
     NAMED,
     OWN_POLICY,
@@ -29,7 +29,7 @@ from workbench.catalog.spec import OpSpec, Value
 from workbench.emit.pipeline_import.trace.traced import AutomaticCall, Traced
 from workbench.engine.build.auto_augment import held_order, policy_of, run_as_it_is, uniforms_of
 from workbench.engine.script_import import numba_calls
-from workbench.engine.script_import.stand_ins import replaced
+from workbench.engine.script_import.placeholders import replaced
 from workbench.graph.model import Node
 from workbench.graph.model.policy import mended_policy, policy_fault
 

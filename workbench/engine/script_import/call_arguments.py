@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from workbench.engine.script_import.stand_ins import Settings, StandIns
+from workbench.engine.script_import.placeholders import Settings, StandIns
 
 CONFIGURATIONS = (
     *("args", "arg", "cfg", "config", "conf", "params", "parameters", "hparams", "opt", "opts"),

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from workbench.engine.script_import.script_lines import EnoughError
-from workbench.engine.script_import.stand_ins import StandIns, replaced
+from workbench.engine.script_import.placeholders import StandIns, replaced
+from workbench.engine.script_import.statement_runner import EnoughError
 
 _RUNS = (
     *("run", "schedule_run", "outputs", "share_outputs", "feed_input", "epoch_size"),

@@ -15,10 +15,10 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from workbench.catalog.own_operators.own_code import NUMBA_FUNCTION
+from workbench.catalog.extra_operators.user_functions import NUMBA_FUNCTION
 from workbench.catalog.spec import Value
-from workbench.emit.pipeline_import.calls.own_code import sources_together
-from workbench.engine.script_import.stand_ins import replaced
+from workbench.emit.pipeline_import.calls.user_functions import sources_together
+from workbench.engine.script_import.placeholders import replaced
 from workbench.errors import GraphEditError
 from workbench.graph.user_functions.function_source import function_source
 

@@ -21,19 +21,19 @@ from typing import Any
 from workbench.engine.run.worker import Worker
 from workbench.engine.script_import.call_arguments import written
 from workbench.engine.script_import.failing_statements import STAND_IN
+from workbench.engine.script_import.placeholders import StandIn, StandInError, StandIns
 from workbench.engine.script_import.project_modules import TREES, found_modules, package_of
-from workbench.engine.script_import.script_lines import (
-    EnoughError,
-    ScriptRun,
-    command_line,
-    frames_in,
-)
 from workbench.engine.script_import.script_sandbox import (
     ScriptSandbox,
     one_printable_line,
     source_location,
 )
-from workbench.engine.script_import.stand_ins import StandIn, StandInError, StandIns
+from workbench.engine.script_import.statement_runner import (
+    EnoughError,
+    ScriptRun,
+    command_line,
+    frames_in,
+)
 from workbench.engine.script_import.unknown_uses import UnknownUses
 from workbench.errors import ImportFailedError
 from workbench.system_limits import is_memory_refusal, memory_remedy

@@ -23,16 +23,16 @@ from workbench.engine.script_import.call_arguments import (
     parameters_of,
     required_by,
 )
-from workbench.engine.script_import.makers import (
+from workbench.engine.script_import.opened_script import OpenedScript
+from workbench.engine.script_import.pipeline_factories import (
     is_pipeline,
     is_pipeline_class,
     maker_by_name,
     makers_of,
     pipelines_within,
 )
-from workbench.engine.script_import.opened_script import OpenedScript
+from workbench.engine.script_import.placeholders import Settings, StandIn
 from workbench.engine.script_import.script_sandbox import source_location
-from workbench.engine.script_import.stand_ins import Settings, StandIn
 from workbench.errors import ImportFailedError
 from workbench.graph.model import Graph
 from workbench.graph.model.bounds import SETTINGS

@@ -15,7 +15,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import FrameType, ModuleType
 
-from workbench.engine.script_import.stand_ins import StandIns
+from workbench.engine.script_import.placeholders import StandIns
 
 _MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
 """Files and folders that mark the root of a project."""

@@ -21,7 +21,6 @@ from workbench.engine.script_import.dali_patches import (
     kept_from_running,
     older_names_in_dali,
 )
-from workbench.engine.script_import.makers import is_pipeline
 from workbench.engine.script_import.numba_calls import noted_numba_functions
 from workbench.engine.script_import.opened_script import OpenedScript, opened_script
 from workbench.engine.script_import.pipeline_discovery import (
@@ -33,8 +32,9 @@ from workbench.engine.script_import.pipeline_discovery import (
     other_makers,
     with_made_up_data,
 )
-from workbench.engine.script_import.script_lines import EnoughError, one_process
-from workbench.engine.script_import.stand_ins import StandIn, StandInError
+from workbench.engine.script_import.pipeline_factories import is_pipeline
+from workbench.engine.script_import.placeholders import StandIn, StandInError
+from workbench.engine.script_import.statement_runner import EnoughError, one_process
 from workbench.engine.script_import.tracing import preload_imports, trace_pipeline
 from workbench.errors import ImportFailedError
 

@@ -17,11 +17,11 @@ from types import CodeType, FrameType
 from typing import Literal, NamedTuple
 
 from workbench.emit.pipeline_import.trace.traced import Loss, Traced, TracedOp
-from workbench.engine.script_import import stand_ins
+from workbench.engine.script_import import placeholders
 from workbench.engine.script_import.failing_statements import changed_names
 from workbench.engine.script_import.project_modules import TREES
-from workbench.engine.script_import.script_lines import SkippedStatement
 from workbench.engine.script_import.script_sandbox import source_location
+from workbench.engine.script_import.statement_runner import SkippedStatement
 
 Kind = Literal["truth", "text", "type", "missing"]
 _PRINTING = re.compile(r"print|log|debug|info|warn|warning|error|critical|exception|write")
@@ -58,7 +58,7 @@ class UnknownUses:
         if at is None or (kind == "type" and between):  # libraries check types all the time
             return
         if kind != "text" and any(_DALI in file for file in between):
-            raise stand_ins.StandInError(name)
+            raise placeholders.StandInError(name)
         if any(_ENGINE in file for file in between):
             return
         inner = frames[at]
@@ -173,7 +173,7 @@ def _line_of(frame: FrameType) -> tuple[str, int]:
 def _frames(frame: FrameType | None) -> Iterator[FrameType]:
     """A frame and its callers, without those of the stand-in's own methods."""
     while frame is not None:
-        if frame.f_code.co_filename != stand_ins.__file__:
+        if frame.f_code.co_filename != placeholders.__file__:
             yield frame
         frame = frame.f_back
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.emit.interop.graph import LIBRARIES
 from workbench.emit.interop.timm import CONSTANTS
-from workbench.engine.script_import.stand_ins import StandIn, StandInModule, StandIns, replaced
+from workbench.engine.script_import.placeholders import StandIn, StandInModule, StandIns, replaced
 
 _WORKBENCH = Path(__file__).parents[2]
 

@@ -8,8 +8,8 @@ from types import FunctionType
 from typing import Any
 
 from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
-from workbench.engine.script_import.stand_ins import StandIn, StandIns
-from workbench.engine.transform_tracing.own_transforms import Draw, place_of, read_own_transform
+from workbench.engine.script_import.placeholders import StandIn, StandIns
+from workbench.engine.transform_tracing.custom_transforms import Draw, place_of, read_own_transform
 from workbench.engine.transform_tracing.recorded_calls import RecordedBase, RecordedCall
 
 _MOST_DEPTH = 40

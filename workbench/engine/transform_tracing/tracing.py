@@ -23,10 +23,10 @@ from workbench.engine.script_import.failing_statements import (
     with_noted_tests,
 )
 from workbench.engine.script_import.opened_script import OpenedScript, opened_script
+from workbench.engine.script_import.placeholders import StandIns
 from workbench.engine.script_import.project_modules import TREES
-from workbench.engine.script_import.script_lines import future_flags
 from workbench.engine.script_import.script_sandbox import source_location
-from workbench.engine.script_import.stand_ins import StandIns
+from workbench.engine.script_import.statement_runner import future_flags
 from workbench.engine.transform_tracing.recorded_calls import (
     RecordedBase,
     RecordedCall,

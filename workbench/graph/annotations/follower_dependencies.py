@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from workbench.catalog.own_operators import CARRIERS, FOLLOWERS
+from workbench.catalog.extra_operators import CARRIERS, FOLLOWERS
 from workbench.catalog.spec import Catalog
 from workbench.graph.annotations.followers import follows, path_of
 from workbench.graph.annotations.geometry import GeometryPath, GeometryStep

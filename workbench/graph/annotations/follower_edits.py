@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from workbench.catalog.own_operators import FOLLOWERS
+from workbench.catalog.extra_operators import FOLLOWERS
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.annotations.followers import (

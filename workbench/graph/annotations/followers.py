@@ -1,7 +1,7 @@
 """Which annotations follow images, along which path, and what prevents it.
 
-A follower (``own_operators.FOLLOWERS``) is one node per annotation output. It names the image that
-its annotation belongs to. Its other dependencies are in ``follower_dependencies``;
+A follower (``extra_operators.FOLLOWERS``) is one node per annotation output. It names the image
+that its annotation belongs to. Its other dependencies are in ``follower_dependencies``;
 ``follower_edits`` determines which are added by an edit.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workbench.catalog.own_operators import FOLLOWERS
+from workbench.catalog.extra_operators import FOLLOWERS
 from workbench.catalog.spec import PortKind
 from workbench.graph.annotations.formats import box_format
 from workbench.graph.annotations.geometry import GeometryPath, frame_of, geometry_path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.catalog.own_operators import CARRIERS, FOLLOWERS
+from workbench.catalog.extra_operators import CARRIERS, FOLLOWERS
 from workbench.catalog.spec import Catalog
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.sources import load_source

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from workbench.catalog.geometry import GeometryRule, geometry_rules
 from workbench.catalog.spec import OpSpec, Value
 from workbench.graph.annotations.mixes import Mix, mix_of
-from workbench.graph.control_flow.kinds import kind_of
+from workbench.graph.control_flow.block_kinds import kind_of
 from workbench.graph.model import Node, Port, block_of
 from workbench.graph.types.devices import decodes, is_decoder
 from workbench.graph.types.typed_graph import TypedGraph

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.arguments import APPLY, checked, shown
 from workbench.catalog import load_catalog
-from workbench.catalog.own_operators import BLOCKS
+from workbench.catalog.extra_operators import BLOCKS
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import ArgumentError, GraphEditError
 from workbench.graph.annotations.follower_edits import with_followers
@@ -21,7 +21,7 @@ from workbench.graph.builder.data_node import (
     plain_value,
     require_sound_node,
 )
-from workbench.graph.control_flow.kinds import (
+from workbench.graph.control_flow.block_kinds import (
     IF,
     MOST_ORDERS,
     ONE_OF,

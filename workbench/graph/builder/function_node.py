@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 
 from workbench.arguments import MAPPING, NUMBER, TEXT, checked, shown
 from workbench.catalog import load_catalog
-from workbench.catalog.own_operators.own_code import (
+from workbench.catalog.extra_operators.user_functions import (
     MOST_OUTPUTS,
     NUMBA_FUNCTION,
     NUMBER_TYPES,
@@ -23,7 +23,7 @@ from workbench.graph.model import GRAPH, Graph, Node, Port
 from workbench.graph.model.graph import FrozenDict
 from workbench.graph.model.ports import output_ports
 from workbench.graph.user_functions.function_source import function_source, place_of, source_at
-from workbench.graph.user_functions.own_code import source_problem, trust_source
+from workbench.graph.user_functions.trust import source_problem, trust_source
 
 Library = Literal["numpy", "cupy", "torch", "numba"]
 """Array library of a function."""

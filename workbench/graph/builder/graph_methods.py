@@ -45,7 +45,7 @@ from workbench.graph.builder.graph_drawing import graph_svg, graph_text
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.checks.check import check_graph
 from workbench.graph.checks.check_readers import unpaired_outputs
-from workbench.graph.control_flow.kinds import KINDS
+from workbench.graph.control_flow.block_kinds import KINDS
 from workbench.graph.edits.edit import free_id, set_setting, usual_id
 from workbench.graph.model import GRAPH, Graph, Port, Settings, is_name
 from workbench.graph.model.operators import OperatorGroup, Operators, operator_function, register

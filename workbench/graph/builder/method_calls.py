@@ -14,7 +14,7 @@ from pprint import pformat
 from textwrap import indent
 
 from workbench.catalog.spec import Catalog, OpSpec, Value
-from workbench.graph.control_flow.kinds import IF, KINDS, BlockKind, probabilities
+from workbench.graph.control_flow.block_kinds import IF, KINDS, BlockKind, probabilities
 from workbench.graph.edits.edit import new_node
 from workbench.graph.model import Body, Graph, Node, Port, Settings, Source, is_name
 from workbench.graph.model.node_order import running_order

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from workbench.catalog.spec import OpSpec
 from workbench.graph.checks.check_nodes import port_problem
-from workbench.graph.control_flow.kinds import kind_of
+from workbench.graph.control_flow.block_kinds import kind_of
 from workbench.graph.model import Graph, Node, Port, block_of, is_name
 from workbench.graph.model.bounds import MOST_NESTED, MOST_TURNS_IN_ALL
 from workbench.graph.model.faults import Fault

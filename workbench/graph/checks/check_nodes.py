@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import ceil, floor, fsum, inf
 
-from workbench.catalog.familiar_names import nearest_arguments
-from workbench.catalog.own_operators.auto_augment import (
+from workbench.catalog.extra_operators.auto_augment import (
     OWN_POLICY,
     SUITE,
     WARPS,
     WITHOUT_TRANSLATION,
 )
-from workbench.catalog.own_operators.own_code import OWN_CODE
+from workbench.catalog.extra_operators.user_functions import OWN_CODE
+from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import ArgSpec, OpSpec, PortKind, kind_fits
 from workbench.graph.edits.edit import free_seed
 from workbench.graph.edits.generators import uniform_values
@@ -25,7 +25,7 @@ from workbench.graph.model.ports import outputs_of, positional_ports
 from workbench.graph.model.values import value_fault, value_limits
 from workbench.graph.types.tensor_type import integer_range
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.graph.user_functions.own_code import own_code_faults
+from workbench.graph.user_functions.trust import own_code_faults
 
 _KINDS: Mapping[PortKind, str] = {
     "encoded": "encoded data",

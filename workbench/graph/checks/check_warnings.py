@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from workbench.arguments import checked
 from workbench.catalog import load_catalog
-from workbench.catalog.own_operators.own_code import OWN_CODE
+from workbench.catalog.extra_operators.user_functions import OWN_CODE
 from workbench.catalog.spec import CATALOG, Catalog, Value
 from workbench.graph.annotations.formats import BOX_CROP, box_format, box_layout, clip_function
 from workbench.graph.checks.check_readers import unpaired_outputs

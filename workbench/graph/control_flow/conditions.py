@@ -12,8 +12,8 @@ from typing import Literal, get_args
 
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
-from workbench.graph.control_flow.kinds import CONDITION, IF
-from workbench.graph.control_flow.wrap import passing_input
+from workbench.graph.control_flow.block_kinds import CONDITION, IF
+from workbench.graph.control_flow.wrapping import passing_input
 from workbench.graph.edits.compose import origin_of, route_into_body
 from workbench.graph.edits.edit import NewNodes, new_node, without_idle_generators
 from workbench.graph.model import Body, Graph, Node, Port, block_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from workbench.catalog.own_operators import BLOCKS
+from workbench.catalog.extra_operators import BLOCKS
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
-from workbench.graph.control_flow.kinds import (
+from workbench.graph.control_flow.block_kinds import (
     CHOICE,
     CONDITION,
     IF,
@@ -18,7 +18,7 @@ from workbench.graph.control_flow.kinds import (
     kind_of,
     weight_args,
 )
-from workbench.graph.control_flow.wrap import passing_input
+from workbench.graph.control_flow.wrapping import passing_input
 from workbench.graph.edits.edit import scoped
 from workbench.graph.model import TITLE_WORDS, Body, Graph, Node, Port, is_title
 

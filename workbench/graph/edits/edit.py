@@ -14,8 +14,8 @@ from inspect import signature
 from itertools import count
 from typing import Any, ParamSpec, TypeVar, cast
 
+from workbench.catalog.extra_operators.auto_augment import OWN_POLICY, learnt_policies
 from workbench.catalog.familiar_names import nearest_arguments
-from workbench.catalog.own_operators.auto_augment import OWN_POLICY, learnt_policies
 from workbench.catalog.spec import Catalog, OpSpec, Value, kind_fits
 from workbench.errors import GraphEditError, UnknownNameError
 from workbench.graph.edits.generators import draw_args, draw_refusal, generators_for

@@ -14,9 +14,9 @@ from workbench.catalog.spec import OPAQUE, Catalog
 from workbench.graph.annotations.follower_edits import with_followed, with_polygons
 from workbench.graph.annotations.followers import unmoved_targets
 from workbench.graph.checks.check_blocks import COLOURS
-from workbench.graph.control_flow.kinds import kind_of
+from workbench.graph.control_flow.block_kinds import kind_of
 from workbench.graph.control_flow.options import fit_generator, set_weights
-from workbench.graph.control_flow.wrap import unwrap_block
+from workbench.graph.control_flow.wrapping import unwrap_block
 from workbench.graph.edits.compose import insert_before, with_outputs
 from workbench.graph.edits.connect import set_output
 from workbench.graph.edits.edit import free_id, new_node, set_setting, start_graph

@@ -15,7 +15,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from workbench.catalog.own_operators.auto_augment import (
+from workbench.catalog.extra_operators.auto_augment import (
     NAMED,
     POLICY_BINS,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.catalog.own_operators.own_code import MOST_OUTPUTS
+from workbench.catalog.extra_operators.user_functions import MOST_OUTPUTS
 from workbench.catalog.spec import NOTHING_KNOWN, Catalog, OpSpec, PortKind, PortSpec
 from workbench.graph.model import Node, Port
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.catalog.own_operators import FUSED_FORMS
+from workbench.catalog.extra_operators import FUSED_FORMS
 from workbench.catalog.spec import ArgSpec, Value
 from workbench.graph.edits.edit import without_idle_generators
 from workbench.graph.execution.active import without_loose

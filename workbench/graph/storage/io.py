@@ -45,7 +45,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.arguments import PATH, TEXT, checked
-from workbench.catalog.own_operators import STRUCTURE
+from workbench.catalog.extra_operators import STRUCTURE
 from workbench.catalog.spec import Scalar, Value
 from workbench.errors import GraphFormatError
 from workbench.graph.model import (

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from workbench.catalog.own_operators import FUSED_FORMS, FusedForm
+from workbench.catalog.extra_operators import FUSED_FORMS, FusedForm
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
 from workbench.graph.checks.check import check_graph
-from workbench.graph.control_flow.kinds import IF
+from workbench.graph.control_flow.block_kinds import IF
 from workbench.graph.edits.edit import NewNodes
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.types.devices import is_generator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
-from workbench.catalog.own_operators.own_code import OWN_CODE
+from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
+from workbench.catalog.extra_operators.user_functions import OWN_CODE
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError, GraphError, GraphExportError
 from workbench.graph.annotations.follower_dependencies import without_dependencies

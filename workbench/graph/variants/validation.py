@@ -8,7 +8,7 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
 from workbench.graph.checks.check import check_graph
-from workbench.graph.control_flow.kinds import kind_of
+from workbench.graph.control_flow.block_kinds import kind_of
 from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.edit import free_id, without_idle_generators
 from workbench.graph.execution.active import active_graph, set_muted

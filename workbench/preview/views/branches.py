@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
+from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
 from workbench.emit.preview.tap_names import scope_of
 from workbench.engine.build.auto_augment import augmentation_names
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.branches import BranchCounter
 from workbench.engine.run.worker import Worker
-from workbench.graph.control_flow.kinds import kind_of
+from workbench.graph.control_flow.block_kinds import kind_of
 from workbench.graph.model import Body, Graph, Node, block_of
 from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.request import GraphRun, PreviewRequest, running_part

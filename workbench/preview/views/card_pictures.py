@@ -22,9 +22,9 @@ from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.model import Node, Port
 from workbench.graph.model.ports import outputs_of
+from workbench.preview.pictures.annotation_overlays import marked
 from workbench.preview.pictures.contact_sheet import encode, grid_of
 from workbench.preview.pictures.output_tiles import pictures_of, scaling_for
-from workbench.preview.pictures.target_marks import marked
 from workbench.preview.pictures.tiles import Tiles, picture_layout
 from workbench.preview.pictures.value_scaling import Scaling, scale_on_host
 from workbench.preview.request import GraphRun, PreviewRequest, run_steps

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from workbench.emit.core.own_code import nodes_calling
+from workbench.emit.core.user_functions import nodes_calling
 from workbench.engine.protocol.call_handle import Caller, ReportListener
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker

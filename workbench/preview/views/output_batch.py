@@ -18,7 +18,7 @@ from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError, UnknownNameError
 from workbench.figures import plot_pictures, show_figure
 from workbench.names import did_you_mean, shortened
-from workbench.preview.pictures.target_marks import Marks, draw_marks, marks_of
+from workbench.preview.pictures.annotation_overlays import Marks, draw_marks, marks_of
 from workbench.preview.request import PreviewRequest, run_request
 from workbench.preview.views.texts import (
     augmentations_of,

@@ -20,6 +20,7 @@ from workbench.errors import GraphError
 from workbench.figures import plot_pictures
 from workbench.graph.model import Port
 from workbench.graph.model.faults import Fault
+from workbench.preview.pictures.annotation_overlays import Marks, draw_marks, marks_of
 from workbench.preview.pictures.contact_sheet import (
     RAW,
     compose,
@@ -35,7 +36,6 @@ from workbench.preview.pictures.output_tiles import (
     gpu_jpeg_encoder,
     tiles_of,
 )
-from workbench.preview.pictures.target_marks import Marks, draw_marks, marks_of
 from workbench.preview.pictures.tiles import Tiles
 from workbench.preview.request import MOST_RAW, GraphRun, PreviewRequest, run_request
 from workbench.preview.views.branches import (

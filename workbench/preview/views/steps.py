@@ -22,10 +22,10 @@ from workbench.errors import GraphError
 from workbench.graph.model import Node, Port
 from workbench.graph.model.ports import outputs_of
 from workbench.graph.types.devices import is_generator
+from workbench.preview.pictures.annotation_overlays import marked
 from workbench.preview.pictures.contact_sheet import compose, encode, grid_of
 from workbench.preview.pictures.frame_strip import as_pictures, value_layout
 from workbench.preview.pictures.output_tiles import scaling_for
-from workbench.preview.pictures.target_marks import marked
 from workbench.preview.pictures.tiles import Tiles, make_tiles, picture_layout
 from workbench.preview.request import GraphRun, PreviewRequest, run_steps
 from workbench.preview.views.render import Box

@@ -24,7 +24,7 @@ import numpy as np
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
-from workbench.sources.target_faults import box_fault, box_remark, outline_fault
+from workbench.sources.annotation_faults import box_fault, box_remark, outline_fault
 
 # COCO annotations as stored, and content that DALI misreads.
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources.kinds._cached_images import SAMPLES
 from workbench.sources.kinds._image_store import (
     CLASSES,
     ImageStore,
@@ -31,7 +32,6 @@ from workbench.sources.kinds._image_store import (
     samples_of,
     told_by,
 )
-from workbench.sources.kinds._kept_images import SAMPLES
 from workbench.sources.python_data import (
     LABEL_FAULT,
     class_names_of,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from workbench.ui.alarm import Alarm
+from workbench.ui.timer import Alarm
 
 Publish = Callable[[str, str, Any], None]
 """``publish(component, field, value)``: called from any thread, with the lock held."""

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from workbench.catalog.extra_operators import BLOCKS
+from workbench.catalog.extra_operators.auto_augment import NAMED, POLICIES
 from workbench.catalog.overlay import CATEGORIES
-from workbench.catalog.own_operators import BLOCKS
-from workbench.catalog.own_operators.auto_augment import NAMED, POLICIES
 from workbench.catalog.spec import Catalog, Device
 from workbench.catalog.templates import load_templates
 from workbench.engine.resources.machine import Machine
@@ -50,7 +50,7 @@ from workbench.ui.state.view_state import (
     shuffles_files,
     warnings_of,
 )
-from workbench.ui.storage.saved_draws import saved_draw_entries
+from workbench.ui.storage.saved_samples import saved_draw_entries
 from workbench.ui.storage.saved_snippets import snippet_entries
 
 Fields = dict[str, dict[str, Any]]

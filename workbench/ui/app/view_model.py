@@ -24,7 +24,7 @@ from workbench.errors import CancelledError, DataError, WorkbenchError
 from workbench.graph.fixes import Fix
 from workbench.graph.model import Graph
 from workbench.graph.storage.layout import Document, dump_document
-from workbench.graph.variants.source_targets import with_opened, without_missing_targets
+from workbench.graph.variants.source_annotations import with_opened, without_missing_targets
 from workbench.preview import PreviewRequest, PreviewResult
 from workbench.preview.views.share import share_sheet
 from workbench.roots import Roots

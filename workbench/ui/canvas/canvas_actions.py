@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import msgspec
 
-from workbench.catalog.own_operators import BLOCKS
+from workbench.catalog.extra_operators import BLOCKS
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.control_flow.conditions import add_elif, set_condition
-from workbench.graph.control_flow.wrap import unwrap_block, wrap_as_options, wrap_in_block
+from workbench.graph.control_flow.wrapping import unwrap_block, wrap_as_options, wrap_in_block
 from workbench.graph.edits import compose
 from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.connect import connect, disconnect, port_taken_reason, set_output

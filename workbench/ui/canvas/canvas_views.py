@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.catalog.own_operators.own_code import OWN_CODE
+from workbench.catalog.extra_operators.user_functions import OWN_CODE
 from workbench.catalog.spec import OPAQUE, ArgSpec, Catalog, Device, OpSpec, PortSpec
 from workbench.graph.checks.check import Fault
 from workbench.graph.edits.compose import edge_id
@@ -39,7 +39,7 @@ from workbench.ui.inspector.block_views import (
     expanded_bodies,
     faulty_scopes,
 )
-from workbench.ui.inspector.random_views import distribution, random_view
+from workbench.ui.inspector.random_argument_payloads import distribution, random_view
 
 _COMMON_WORDS = """
 about above after also argument arguments because been before being below between both cannot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from workbench.catalog.own_operators.python_decoder import COST
+from workbench.catalog.extra_operators.python_decoder import COST
 from workbench.engine.protocol.exit_status import printable
 from workbench.health import FolderFacts
 from workbench.health.scan import SAMPLE

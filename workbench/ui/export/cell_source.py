@@ -7,7 +7,7 @@ from dataclasses import replace
 from textwrap import fill
 
 from workbench.errors import GraphEditError
-from workbench.graph.builder.code_of import code_of
+from workbench.graph.builder.graph_code import code_of
 from workbench.graph.builder.method_calls import NotWritableError
 from workbench.graph.storage.io import parse_json
 from workbench.graph.storage.layout import Document, dump_document

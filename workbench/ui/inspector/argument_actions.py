@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.catalog.own_operators import STRUCTURE
+from workbench.catalog.extra_operators import STRUCTURE
 from workbench.catalog.spec import ArgSpec, Catalog, Value
 from workbench.errors import GraphEditError
 from workbench.graph.control_flow.options import fit_generator
@@ -14,7 +14,7 @@ from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.values import describe_kind, kind_fault
 from workbench.graph.storage.layout import Document
 from workbench.ui.contract.action import DocumentEdit, Edited
-from workbench.ui.inspector.random_views import CHOICE
+from workbench.ui.inspector.random_argument_payloads import CHOICE
 
 if TYPE_CHECKING:
     from workbench.ui.state.view_state import ViewState

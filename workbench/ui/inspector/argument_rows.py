@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
-from workbench.catalog.own_operators.own_code import OWN_CODE
+from workbench.catalog.extra_operators.user_functions import OWN_CODE
 from workbench.catalog.spec import ArgSpec, OpSpec
 from workbench.graph.checks.check import Fault
-from workbench.graph.control_flow.kinds import kind_of
+from workbench.graph.control_flow.block_kinds import kind_of
 from workbench.graph.edits.connect import possible_feeders
 from workbench.graph.edits.generators import element_for
 from workbench.graph.model import Node, Port
@@ -25,8 +25,8 @@ from workbench.ui.inspector.block_views import (
     faulty_scopes,
 )
 from workbench.ui.inspector.condition_actions import condition_entry
-from workbench.ui.inspector.random_views import CHOICE as CHOICE
-from workbench.ui.inspector.random_views import (
+from workbench.ui.inspector.random_argument_payloads import CHOICE as CHOICE
+from workbench.ui.inspector.random_argument_payloads import (
     consumers_of,
     distributions_for,
     draw_limits,
@@ -34,7 +34,7 @@ from workbench.ui.inspector.random_views import (
     limits_of_fed,
     port_words,
 )
-from workbench.ui.inspector.random_views import random_view as random_view
+from workbench.ui.inspector.random_argument_payloads import random_view as random_view
 
 Editor = Literal[
     "check", "choice", "number", "text", "texts", "numbers",

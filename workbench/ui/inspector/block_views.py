@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from workbench.graph.checks.check import Fault
-from workbench.graph.control_flow.kinds import kind_of
+from workbench.graph.control_flow.block_kinds import kind_of
 from workbench.graph.model import Body, Graph, Node, Port, block_of
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.contract.views import BodyEntry, ScopeBody, ScopeEntry
 from workbench.ui.inspector.condition_actions import condition_words
-from workbench.ui.inspector.random_views import distribution, random_view
+from workbench.ui.inspector.random_argument_payloads import distribution, random_view
 
 
 def drawn_around(graph: Graph, node_id: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
+from workbench.graph.control_flow.block_kinds import CONDITION, IF
 from workbench.graph.control_flow.conditions import (
     COMPARISONS,
     KINDS,
@@ -21,7 +22,6 @@ from workbench.graph.control_flow.conditions import (
     condition_sources,
     set_condition,
 )
-from workbench.graph.control_flow.kinds import CONDITION, IF
 from workbench.graph.edits.compose import origin_of
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.types.devices import is_generator

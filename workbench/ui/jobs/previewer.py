@@ -17,7 +17,7 @@ from workbench.engine.protocol.call_handle import Caller, CallHandle
 from workbench.engine.protocol.process import Engine
 from workbench.errors import CancelledError, EngineError, WorkbenchError
 from workbench.preview import PreviewRequest, PreviewResult, render_batch
-from workbench.ui.alarm import IDLE, Alarm
+from workbench.ui.timer import IDLE, Alarm
 
 PATIENCE = 0.2
 """Seconds before a request counts as slow: the screen says that it is being computed, and a newer

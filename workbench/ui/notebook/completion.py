@@ -14,7 +14,7 @@ from workbench.catalog import load_catalog
 from workbench.catalog.signatures import accepted_values
 from workbench.catalog.spec import ArgSpec
 from workbench.emit.targets import target_names
-from workbench.engine.build.kernel_program import LIBRARIES
+from workbench.engine.build.in_process_loader import LIBRARIES
 from workbench.errors import WorkbenchError
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.model import Graph

@@ -12,7 +12,7 @@ import traitlets
 
 from workbench.arguments import TEXT, WHOLE, checked, require_choice, told_as
 from workbench.emit.targets import export
-from workbench.engine.build.kernel_program import KernelLoader, build_pipeline, make_loader
+from workbench.engine.build.in_process_loader import KernelLoader, build_pipeline, make_loader
 from workbench.engine.protocol.progress import one_line_interrupt
 from workbench.errors import ArgumentError, EngineClosedError, GraphEditError, UnknownNameError
 from workbench.graph.builder.data_node import plain_value

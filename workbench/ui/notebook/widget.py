@@ -24,7 +24,7 @@ from workbench.errors import ArgumentError, UnknownNameError
 from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Graph
 from workbench.graph.storage.io import dump_graph
-from workbench.graph.user_functions.own_code import trust_graph
+from workbench.graph.user_functions.trust import trust_graph
 from workbench.names import did_you_mean
 from workbench.roots import Roots
 from workbench.sources import Data, Datasets, open_datasets, require_dataset

@@ -19,7 +19,7 @@ from workbench.graph.model import Graph, Node
 from workbench.preview import Effect, PreviewRequest, preview_effect
 from workbench.ui.contract.payload import pack_payload
 from workbench.ui.contract.preview_views import EffectEntry, EffectHeader
-from workbench.ui.inspector.random_views import json_value
+from workbench.ui.inspector.random_argument_payloads import json_value
 from workbench.ui.jobs.background_results import BackgroundResults, DebouncedJob
 from workbench.ui.preview.effect_variations import Variation, effect_remark, variations
 from workbench.ui.state.view_state import ViewState

@@ -13,7 +13,7 @@ from workbench.graph.model.policy import forced
 from workbench.preview import Effect, PreviewRequest, preview_effect
 from workbench.ui.contract.payload import pack_payload
 from workbench.ui.contract.preview_views import PolicyHeader, PolicyPicture
-from workbench.ui.inspector.random_views import json_value
+from workbench.ui.inspector.random_argument_payloads import json_value
 from workbench.ui.jobs.background_results import BackgroundResults, DebouncedJob
 from workbench.ui.preview.effect_sheet import shown_sample, small_pictures
 from workbench.ui.state.view_state import ViewState

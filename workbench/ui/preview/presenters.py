@@ -10,7 +10,7 @@ from workbench.engine.resources.machine import Machine
 from workbench.graph.checks.check import Fault
 from workbench.graph.storage.recipes import load_recipes, sample_words
 from workbench.preview import PreviewRequest, PreviewResult, Tile
-from workbench.preview.pictures.target_marks import TargetMark
+from workbench.preview.pictures.annotation_overlays import TargetMark
 from workbench.ui.contract.payload import pack_payload
 from workbench.ui.contract.preview_views import MarkEntry, SheetHeader, TileEntry
 from workbench.ui.contract.views import DeviceChoice, FaultEntry, RecipeEntry, StartEntry

@@ -23,7 +23,7 @@ from workbench.graph.edits.edit import set_setting
 from workbench.graph.model import Graph
 from workbench.graph.storage.recipes import load_recipes
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
-from workbench.preview.pictures.target_marks import Marks, draw_marks
+from workbench.preview.pictures.annotation_overlays import Marks, draw_marks
 from workbench.samples import write_samples
 from workbench.sources import load_source, open_datasets
 

@@ -10,7 +10,7 @@ from workbench.graph.storage.layout import Document
 from workbench.ui.contract.action import Action
 from workbench.ui.state.closeup import CloseupSample
 from workbench.ui.state.view_state import MOST_COUNTED, ViewState
-from workbench.ui.storage.saved_draws import delete_draw, replay_draw, save_draw
+from workbench.ui.storage.saved_samples import delete_draw, replay_draw, save_draw
 
 if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from workbench.graph.model import Graph
 from workbench.graph.storage.layout import Document, Layout
-from workbench.ui.state.step_labels import shortened, step_label
+from workbench.ui.state.undo_labels import shortened, step_label
 
 LIMIT = 1000
 """Steps kept. Graphs share what did not change, so a step costs about a kilobyte."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
+from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.script import script_of

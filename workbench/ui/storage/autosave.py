@@ -28,9 +28,9 @@ from typing import IO
 
 from workbench.errors import GraphFormatError, SaveError
 from workbench.files import write_bytes, write_text
-from workbench.ui.alarm import Alarm
 from workbench.ui.state.owner import is_owner, new_owner
 from workbench.ui.storage.session_file import Session, SessionSerializer, load_session
+from workbench.ui.timer import Alarm
 
 DELAY = 0.3
 """Seconds from a change until it is on the disk; changes in between go with it."""

@@ -13,7 +13,15 @@ from typing import Any, NamedTuple
 
 from workbench.catalog.spec import OpSpec
 from workbench.errors import GraphExportError
-from workbench.graph.control_flow.kinds import CHOICE, CONDITION, IF, ONE_OF, REPEAT, SOME_OF, TIMES
+from workbench.graph.control_flow.block_kinds import (
+    CHOICE,
+    CONDITION,
+    IF,
+    ONE_OF,
+    REPEAT,
+    SOME_OF,
+    TIMES,
+)
 from workbench.graph.model import Node, Port, Source
 from workbench.graph.model.values import elements
 from workbench.graph.resolved import ResolvedGraph

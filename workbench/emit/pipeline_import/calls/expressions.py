@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from workbench.catalog.own_operators.arithmetic import CALLED, CONSTANT_TYPES, arithmetic_specs
+from workbench.catalog.extra_operators.arithmetic import CALLED, CONSTANT_TYPES, arithmetic_specs
 from workbench.catalog.spec import OpSpec, Value
 from workbench.emit.pipeline_import.trace.traced import TracedOp
 from workbench.graph.model.values import index_text

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from workbench.catalog.own_operators.own_code import NUMBA_FUNCTION, PYTHON_FUNCTION
-from workbench.catalog.own_operators.python_decoder import PILLOW_DECODER, REQUEST
-from workbench.catalog.own_operators.python_decoder import SOURCE as DECODER_SOURCE
+from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER, REQUEST
+from workbench.catalog.extra_operators.python_decoder import SOURCE as DECODER_SOURCE
+from workbench.catalog.extra_operators.user_functions import NUMBA_FUNCTION, PYTHON_FUNCTION
 from workbench.catalog.schema import enum_names
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.core.epoch_shuffle import DEFAULT_EPOCH_SEED, EPOCH_SEED, SHUFFLE
 from workbench.emit.pipeline_import.calls.copied_calls import kinds_by_finder, kinds_by_reader
 from workbench.emit.pipeline_import.calls.expressions import ARITHMETIC, INDEXING, expression_node
 from workbench.emit.pipeline_import.calls.foreign_readers import SELECTING, shortened
-from workbench.emit.pipeline_import.calls.own_code import compiled_arguments, function_arguments
+from workbench.emit.pipeline_import.calls.user_functions import (
+    compiled_arguments,
+    function_arguments,
+)
 from workbench.emit.pipeline_import.trace.source_lines import Lines, is_library
 from workbench.emit.pipeline_import.trace.traced import AutomaticCall, TracedInput, TracedOp
 from workbench.graph.execution.dataset_parameters import given_parameter

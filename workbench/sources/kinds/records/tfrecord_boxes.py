@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample
+from workbench.sources.annotation_faults import box_fault, box_remark
 from workbench.sources.kinds.records._record_index import index_of
 from workbench.sources.kinds.records.tfrecord import (
     TFRecord,
@@ -30,7 +31,6 @@ from workbench.sources.kinds.records.tfrecord import (
     texts_of,
 )
 from workbench.sources.source_kind import AnnotatedBoxes, names_of_numbers
-from workbench.sources.target_faults import box_fault, box_remark
 
 if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them

@@ -19,9 +19,9 @@ from workbench.engine import Engine
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.edits.edit import insert_node, set_setting
-from workbench.graph.variants.source_targets import with_opened
+from workbench.graph.variants.source_annotations import with_opened
 from workbench.preview import PreviewRequest, preview_batch, preview_card_pictures, preview_steps
-from workbench.preview.pictures.target_marks import TargetMark, _ltrb, depth_mark, mask_mark
+from workbench.preview.pictures.annotation_overlays import TargetMark, _ltrb, depth_mark, mask_mark
 from workbench.sources import open_datasets
 
 

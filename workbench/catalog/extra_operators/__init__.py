@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from workbench.catalog.own_operators.own_code import OWN_CODE
-from workbench.catalog.own_operators.rows import read_operators
+from workbench.catalog.extra_operators.rows import read_operators
+from workbench.catalog.extra_operators.user_functions import OWN_CODE
 from workbench.catalog.spec import OpSpec
 from workbench.catalog.tables import read_tables
 
@@ -32,6 +32,6 @@ class FusedForm:
 
 
 FUSED_FORMS: Mapping[str, FusedForm] = {
-    op: FusedForm(**row) for op, row in read_tables("own_operators/fused.toml").items()
+    op: FusedForm(**row) for op, row in read_tables("extra_operators/fused.toml").items()
 }
 """By operator."""

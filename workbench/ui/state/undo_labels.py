@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from workbench.catalog.own_operators.auto_augment import OWN_POLICY
+from workbench.catalog.extra_operators.auto_augment import OWN_POLICY
 from workbench.graph.model import Graph, Node, Port, Settings
 from workbench.graph.model.policy import policy_change
 from workbench.graph.storage.layout import Document, Layout

@@ -8,8 +8,8 @@ registers them in the same order, and is built in a thirtieth of the time.
 from __future__ import annotations
 
 from workbench.emit.core.code import Lines
-from workbench.emit.core.own_code import plugin_imports
 from workbench.emit.core.python import INDENT, call, literal
+from workbench.emit.core.user_functions import plugin_imports
 from workbench.emit.emitter import Emitter
 from workbench.emit.templates.template_parts import (
     pipeline_decorator,

@@ -9,7 +9,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from workbench.engine.script_import.call_arguments import parameters_of
-from workbench.engine.script_import.stand_ins import StandIn
+from workbench.engine.script_import.placeholders import StandIn
 
 Maker = Callable[..., Any]
 _DEPTH = 2

@@ -14,8 +14,8 @@ from contextvars import ContextVar
 from dataclasses import replace
 
 from workbench.arguments import checked
-from workbench.catalog.own_operators.own_code import NUMBA_FUNCTION, OWN_CODE, PLUGINS
-from workbench.catalog.own_operators.python_decoder import SOURCE as DECODER_SOURCE
+from workbench.catalog.extra_operators.python_decoder import SOURCE as DECODER_SOURCE
+from workbench.catalog.extra_operators.user_functions import NUMBA_FUNCTION, OWN_CODE, PLUGINS
 from workbench.catalog.spec import Value
 from workbench.graph.model import GRAPH, Graph, Node, is_name
 from workbench.graph.model.faults import Fault

@@ -1,8 +1,8 @@
 """The kinds of blocks (if, one of, some of, repeat): one object each, and their look-up.
 
-The name, arguments, bodies and texts of a kind are a row of ``own_operators/blocks.toml``, and its
-Python source is written by a function of ``emit.blocks``. All other differences between kinds are
-methods of its ``BlockKind``. Code that handles blocks queries ``kind_of(block)`` and does not
+The name, arguments, bodies and texts of a kind are a row of ``extra_operators/blocks.toml``, and
+its Python source is written by a function of ``emit.blocks``. All other differences between kinds
+are methods of its ``BlockKind``. Code that handles blocks queries ``kind_of(block)`` and does not
 compare names.
 """
 
@@ -14,7 +14,7 @@ from itertools import combinations, islice, permutations
 from math import comb, perm
 from numbers import Real
 
-from workbench.catalog.own_operators import BLOCKS
+from workbench.catalog.extra_operators import BLOCKS
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
 from workbench.graph.edits.edit import new_node

@@ -40,7 +40,7 @@ class _Function:
 
 _FUNCTIONS = {
     kind: [_Function(name, **{"called": name, **row}) for name, row in rows.items()]
-    for kind, rows in read_tables("own_operators/arithmetic.toml").items()
+    for kind, rows in read_tables("extra_operators/arithmetic.toml").items()
 }
 """The functions of each table."""
 CALLED: Mapping[str, str] = {

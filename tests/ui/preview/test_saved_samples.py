@@ -15,7 +15,12 @@ from workbench.preview import PreviewResult, Tile
 from workbench.ui.contract.preview_views import SavedDrawEntry
 from workbench.ui.state.closeup import CloseupSample
 from workbench.ui.state.view_state import ViewState, check_before_run
-from workbench.ui.storage.saved_draws import delete_draw, replay_draw, save_draw, saved_draw_entries
+from workbench.ui.storage.saved_samples import (
+    delete_draw,
+    replay_draw,
+    save_draw,
+    saved_draw_entries,
+)
 
 
 @pytest.fixture

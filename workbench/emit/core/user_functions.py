@@ -6,18 +6,18 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from workbench.catalog.own_operators.own_code import (
+from workbench.catalog.extra_operators.python_decoder import FUNCTION, PILLOW_DECODER, SOURCE
+from workbench.catalog.extra_operators.user_functions import (
     NUMBA_FUNCTION,
     OWN_CODE,
     PLUGINS,
     PYTHON_FUNCTION,
 )
-from workbench.catalog.own_operators.python_decoder import FUNCTION, PILLOW_DECODER, SOURCE
 from workbench.catalog.spec import Value
 from workbench.emit.core.python import call, identifier, literal
 from workbench.errors import GraphError, GraphExportError
 from workbench.graph.model import Node
-from workbench.graph.user_functions.own_code import is_trusted, source_problem
+from workbench.graph.user_functions.trust import is_trusted, source_problem
 
 _FUNCTION_ALONE = ("function", "source", "num_outputs", "output_layouts", "setup_fn")
 """Arguments of a node that are not passed to ``numba_function``."""

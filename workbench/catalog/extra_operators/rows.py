@@ -29,7 +29,7 @@ Row = Mapping[str, Any]
 
 def read_operators(file: str) -> Mapping[str, OpSpec]:
     """The operators of a file of this package, by name."""
-    tables = read_tables(f"own_operators/{file}")
+    tables = read_tables(f"extra_operators/{file}")
     shared = tables.pop("shared", {})
     return {name: _operator(name, row, shared) for name, row in tables.items()}
 

@@ -1,14 +1,14 @@
-"""DALI operators that call a user function: the rows of ``own_code.toml``."""
+"""DALI operators that call a user function: the rows of ``user_functions.toml``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.catalog.own_operators.rows import read_operators
+from workbench.catalog.extra_operators.rows import read_operators
 
 MOST_OUTPUTS = 16
 """Maximum number of arrays that a function may return, as in the rows."""
-OWN_CODE = read_operators("own_code.toml")
+OWN_CODE = read_operators("user_functions.toml")
 PYTHON_FUNCTION = OWN_CODE["python_function"]
 TORCH_FUNCTION = OWN_CODE["torch_python_function"]
 NUMBA_FUNCTION = OWN_CODE["numba_function"]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.helpers import with_node, with_nodes
 from tests.thorough import one_in
-from workbench.graph.builder.code_of import UnknownSyntaxError, code_of, ordered, read_calls
+from workbench.graph.builder.graph_code import UnknownSyntaxError, code_of, ordered, read_calls
 from workbench.graph.builder.method_calls import NotWritableError
 from workbench.graph.builder.operator_stubs import PATH, stub_text
 from workbench.graph.model import Graph

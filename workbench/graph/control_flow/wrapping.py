@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph.control_flow.kinds import KINDS, MOST_OPTIONS
+from workbench.graph.control_flow.block_kinds import KINDS, MOST_OPTIONS
 from workbench.graph.edits.compose import kind_name
 from workbench.graph.edits.edit import new_node, scoped, without_idle_generators
 from workbench.graph.edits.fragment import common_scope, with_own_generators

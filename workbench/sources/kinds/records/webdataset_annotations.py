@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample
+from workbench.sources.annotation_faults import box_fault, box_remark
 from workbench.sources.headers import image_header
 from workbench.sources.kinds.image_masks import classes_of_masks, mask_numbers
 from workbench.sources.kinds.records._tar_samples import with_component
@@ -25,7 +26,6 @@ from workbench.sources.kinds.records.webdataset import (
     list_shards,
 )
 from workbench.sources.source_kind import Annotated, AnnotatedBoxes, names_of_numbers
-from workbench.sources.target_faults import box_fault, box_remark
 
 if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them

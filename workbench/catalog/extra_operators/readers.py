@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from workbench.catalog.own_operators.rows import ports_of
+from workbench.catalog.extra_operators.rows import ports_of
 from workbench.catalog.spec import OpSpec
 from workbench.catalog.tables import read_tables
 from workbench.sources import kind_of_reader, load_source
 
 PYTHON_READER = "external_source"
-_ROWS = read_tables("own_operators/readers.toml")
+_ROWS = read_tables("extra_operators/readers.toml")
 _PORTS = _ROWS.pop("ports")
 TARGET_READERS = frozenset(_ROWS)
 

@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from tests.thorough import one_in
-from workbench.engine.build.kernel_program import build_pipeline, import_program, make_loader
+from workbench.engine.build.in_process_loader import build_pipeline, import_program, make_loader
 from workbench.errors import DataError, GraphExportError, GraphFaultsError
 from workbench.graph.model import Graph
 from workbench.sources import open_datasets

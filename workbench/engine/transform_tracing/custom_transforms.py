@@ -17,7 +17,7 @@ from types import FunctionType
 from typing import Any
 
 from workbench.emit.pipeline_import.transform_call import DrawnValue, TransformCall
-from workbench.engine.script_import.stand_ins import StandIns
+from workbench.engine.script_import.placeholders import StandIns
 from workbench.engine.transform_tracing.recorded_calls import RecordedCall
 
 _MOST_CHOICES = 6

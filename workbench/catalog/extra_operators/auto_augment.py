@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from workbench.catalog.own_operators.rows import read_operators
+from workbench.catalog.extra_operators.rows import read_operators
 from workbench.catalog.tables import read_tables
 
 SUITE = (
@@ -50,4 +50,4 @@ AUTO_AUGMENT = read_operators("auto_augment.toml")
 @cache
 def learnt_policies() -> Mapping[str, SubPolicies]:
     """The sub-policies of ``POLICIES``."""
-    return read_tables("own_operators/policies.toml")
+    return read_tables("extra_operators/policies.toml")

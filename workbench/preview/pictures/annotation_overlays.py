@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from workbench.catalog.own_operators import FOLLOWERS
+from workbench.catalog.extra_operators import FOLLOWERS
 from workbench.catalog.spec import PortKind
 from workbench.engine.run.worker import Worker
 from workbench.errors import DataError, GraphError

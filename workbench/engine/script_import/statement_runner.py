@@ -17,9 +17,9 @@ from types import ModuleType
 from typing import Any
 
 from workbench.engine.script_import.failing_statements import NOTED, changed_names, with_noted_tests
+from workbench.engine.script_import.placeholders import StandIn, StandIns, replaced
 from workbench.engine.script_import.project_modules import TREES
 from workbench.engine.script_import.script_sandbox import one_printable_line, source_location
-from workbench.engine.script_import.stand_ins import StandIn, StandIns, replaced
 from workbench.system_limits import is_memory_refusal
 
 _MOST_NOTES = 6
