@@ -21,7 +21,7 @@ from workbench.graph import Graph
 from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.preview import PreviewRequest
-from workbench.preview.views.render import render
+from workbench.preview.requests.render import render
 
 CATALOG = load_catalog()
 FIRST, RUNS = 5, 30

@@ -30,7 +30,7 @@ from workbench.graph import Graph
 from workbench.graph.control_flow.wrapping import wrap_as_options, wrap_in_block
 from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest
-from workbench.preview.views.render import render
+from workbench.preview.requests.render import render
 
 CATALOG = load_catalog()
 BUILDS, TURNS, BATCHES = 5, 8, 3

@@ -18,7 +18,7 @@ from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
 from workbench.graph import Graph
 from workbench.preview import PreviewRequest
-from workbench.preview.views.render import render
+from workbench.preview.requests.render import render
 
 PAIRS = 25
 ENOUGH = 1.4

@@ -31,7 +31,7 @@ from benchmarks.test_preview_latency import Nowhere, chain
 from workbench.engine.run.worker import Worker
 from workbench.graph.model import Source
 from workbench.preview import PreviewRequest
-from workbench.preview.views.render import render
+from workbench.preview.requests.render import render
 from workbench.sources import load_source
 from workbench.sources.kinds.memory import open_images
 from workbench.ui.data.data_panel import DataPanel

@@ -17,7 +17,7 @@ from workbench.engine.run.worker import Worker
 from workbench.graph import Graph, Settings
 from workbench.graph.edits.edit import insert_node, set_arg, start_graph
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.views.render import render
+from workbench.preview.requests.render import render
 
 RUNS = 40
 

@@ -37,7 +37,7 @@ from workbench.errors import GraphExportError
 from workbench.graph.builder.read import read
 from workbench.graph.model import Graph
 from workbench.graph.resolved import ResolvedGraph
-from workbench.preview.views.difference import PixelDifference, difference
+from workbench.preview.requests.difference import PixelDifference, difference
 from workbench.transform_comparison import nodes_of
 from workbench.transform_comparison.library_calls import made_by_library
 

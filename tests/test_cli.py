@@ -19,7 +19,7 @@ from workbench import __version__
 from workbench.cli import MAX_SEED, main
 from workbench.engine.resources.machine import describe_machine
 from workbench.graph import load_recipes
-from workbench.preview.views.share import read_picture
+from workbench.preview.requests.share import read_picture
 
 
 def run(*arguments: object) -> Result:

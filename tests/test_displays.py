@@ -22,8 +22,8 @@ from workbench.figures import render_figure
 from workbench.graph.storage.import_report import ImportIssue, ImportReport
 from workbench.health.check import FolderCheck
 from workbench.optimiser import Optimisation
+from workbench.preview.requests.difference import PixelDifference
 from workbench.preview.verify import Deviation, Verification
-from workbench.preview.views.difference import PixelDifference
 from workbench.sources import open_dataset
 from workbench.transform_comparison.measured_transform import MeasuredTransform
 from workbench.transform_comparison.result import ComparedTransform, TransformComparison

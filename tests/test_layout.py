@@ -19,7 +19,7 @@ import workbench
 
 ROOT = Path(workbench.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
-WRITTEN_BY_MACHINE = "views.ts"
+WRITTEN_BY_MACHINE = "payloads.ts"
 SOURCES = [
     *MODULES,
     *(

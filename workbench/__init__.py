@@ -111,8 +111,8 @@ if TYPE_CHECKING:
         preview_batch,
         preview_outputs,
     )
+    from workbench.preview.requests.replay import replay
     from workbench.preview.verify import Verification
-    from workbench.preview.views.replay import replay
     from workbench.samples import write_samples
     from workbench.transform_comparison import TransformComparison, compare_transforms
     from workbench.ui.contract.selected_samples import SelectedSamples
@@ -252,7 +252,7 @@ _HOMES = {
     "preview.verify": "Verification",
     "optimiser": "Optimisation optimise",
     "preview": "OutputBatch PreviewResult PreviewRequest preview_batch preview_outputs",
-    "preview.views.replay": "replay",
+    "preview.requests.replay": "replay",
     "samples": "write_samples",
     "transform_comparison": "TransformComparison compare_transforms",
     "ui.notebook.graph_comparison": "GraphComparison compare",

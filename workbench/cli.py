@@ -252,7 +252,7 @@ def share(graph: str, data: Datasets, output: str) -> None:
     from workbench.files import write_bytes
     from workbench.graph.storage.io import dump_graph
     from workbench.preview import PreviewRequest
-    from workbench.preview.views.share import share_sheet
+    from workbench.preview.requests.share import share_sheet
 
     if not output.endswith(".png"):
         raise click.BadParameter(f"{output} does not end in .png.", param_hint="-o")

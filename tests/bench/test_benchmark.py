@@ -26,7 +26,7 @@ from workbench.bench.records.record import dump_report, load_report
 from workbench.engine import describe_machine
 from workbench.errors import CancelledError, DataError
 from workbench.graph import Graph, Port, load_recipe
-from workbench.ui.speed.chart_views import measured_on
+from workbench.ui.speed.chart_payloads import measured_on
 
 PROMPTLY = 0.5
 """Seconds within which a cancelled measurement ends."""

@@ -32,7 +32,7 @@ from workbench.bench.records.plots import plot_record
 from workbench.bench.records.record import dump_report, load_report
 from workbench.errors import EngineError, GraphEditError, RecordFormatError
 from workbench.graph import Graph, load_recipe
-from workbench.ui.speed.chart_views import bars, part_of
+from workbench.ui.speed.chart_payloads import bars, part_of
 
 RATES = {DECODING: 1000.0, NOTHING: 500.0, "resize": 400.0, "rotate": 250.0, "color": 400.0}
 """imgs/s of each by itself; ``flip`` costs nothing."""

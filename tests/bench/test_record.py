@@ -45,8 +45,8 @@ from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Body, Node, Port, Source
 from workbench.sources import open_datasets
-from workbench.ui.speed.chart_views import bars
-from workbench.ui.speed.record_views import record_entry
+from workbench.ui.speed.chart_payloads import bars
+from workbench.ui.speed.record_payloads import record_entry
 
 ROOT = Path(__file__).parents[2]
 FULL = report(

@@ -24,7 +24,7 @@ from workbench.graph.storage.layout import Layout
 from workbench.graph.types.shapes import infer_types
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.ui.canvas.canvas_views import edge_entries, node_entries, operator_entries
+from workbench.ui.canvas.canvas_payloads import edge_entries, node_entries, operator_entries
 from workbench.ui.inspector.argument_rows import inspector_view
 
 CATALOG = load_catalog()

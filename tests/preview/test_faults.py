@@ -39,8 +39,8 @@ from workbench.graph.builder.function_node import node
 from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
-from workbench.preview.views.fault_isolation import call_isolating_faults, run_nodes_separately
-from workbench.preview.views.render import render
+from workbench.preview.requests.fault_isolation import call_isolating_faults, run_nodes_separately
+from workbench.preview.requests.render import render
 
 COUNT = 6
 

@@ -25,7 +25,7 @@ from workbench.health import check_folder, scan_folder
 from workbench.preview import preview_batch
 from workbench.preview.pictures.pixels import read_pixels
 from workbench.preview.request import PreviewRequest
-from workbench.preview.views.render import render
+from workbench.preview.requests.render import render
 from workbench.sources import (
     class_names,
     list_samples,

@@ -23,8 +23,8 @@ from workbench.graph.fixes import fixes
 from workbench.graph.model import Source
 from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.pictures.frame_strip import axes_note, is_sound, sound_pictures
+from workbench.preview.requests.steps import render_steps
 from workbench.preview.verify import verify
-from workbench.preview.views.steps import render_steps
 from workbench.roots import Roots
 from workbench.sources import data_facts, list_samples, load_source, open_dataset, open_datasets
 from workbench.ui.state.view_state import root_faults

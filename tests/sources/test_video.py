@@ -26,9 +26,9 @@ from workbench.health import check_folder
 from workbench.preview import preview_batch
 from workbench.preview.pictures.pixels import read_pixels
 from workbench.preview.request import PreviewRequest
+from workbench.preview.requests.render import render
+from workbench.preview.requests.statistics import batch_statistics
 from workbench.preview.verify import Verifier
-from workbench.preview.views.render import render
-from workbench.preview.views.statistics import batch_statistics
 from workbench.samples.annotations import avi
 from workbench.sources import Dataset, list_samples, open_dataset, require_dataset
 from workbench.sources.kinds import video

@@ -24,8 +24,8 @@ from workbench.graph.model import Graph, Port
 from workbench.health import check_folder, scan_folder
 from workbench.preview import preview_batch
 from workbench.preview.request import PreviewRequest
+from workbench.preview.requests.render import render
 from workbench.preview.verify import Verifier
-from workbench.preview.views.render import render
 from workbench.sources import (
     Dataset,
     class_names,

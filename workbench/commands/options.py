@@ -107,7 +107,7 @@ def _graph_of(source: str) -> Graph:
         )
     try:
         if source.endswith(".png"):
-            from workbench.preview.views.share import read_picture
+            from workbench.preview.requests.share import read_picture
 
             return read_picture(source)
         if source.endswith(".json") or Path(source).is_file():

@@ -19,7 +19,7 @@ from workbench.engine.run.worker import Worker
 from workbench.graph.model import Graph
 from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.pictures.value_scaling import Scaling, scale_on_host, scaling_of
-from workbench.preview.views.difference import DifferenceSums, psnr_of
+from workbench.preview.requests.difference import DifferenceSums, psnr_of
 from workbench.sources import Datasets
 
 WORST = 2

@@ -12,21 +12,21 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.pictures.contact_sheet import small_jpeg
 from workbench.preview.pictures.pixels import Picture, Pixels, read_picture, read_pixels
 from workbench.preview.request import PreviewRequest, replayed
-from workbench.preview.views.branches import BranchShares, count_branches
-from workbench.preview.views.card_pictures import CardPicture, CardPictures, render_card_pictures
-from workbench.preview.views.difference import TileDistance, tile_distances
-from workbench.preview.views.effect import Effect, render_effect
-from workbench.preview.views.fault_isolation import call_isolating_faults, isolating_faults
-from workbench.preview.views.output_batch import (
+from workbench.preview.requests.branches import BranchShares, count_branches
+from workbench.preview.requests.card_pictures import CardPicture, CardPictures, render_card_pictures
+from workbench.preview.requests.difference import TileDistance, tile_distances
+from workbench.preview.requests.effect import Effect, render_effect
+from workbench.preview.requests.fault_isolation import call_isolating_faults, isolating_faults
+from workbench.preview.requests.output_batch import (
     BatchArrays,
     OutputBatch,
     output_batch,
     read_outputs,
     unusable_text,
 )
-from workbench.preview.views.render import PreviewResult, Tile, render
-from workbench.preview.views.statistics import OutputStatistics, batch_statistics
-from workbench.preview.views.steps import Steps, render_steps
+from workbench.preview.requests.render import PreviewResult, Tile, render
+from workbench.preview.requests.statistics import OutputStatistics, batch_statistics
+from workbench.preview.requests.steps import Steps, render_steps
 
 __all__ = [
     "BranchShares",

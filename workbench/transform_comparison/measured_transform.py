@@ -21,7 +21,7 @@ from workbench.errors import DataError
 from workbench.graph.model import Graph, Port
 from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.pictures.value_scaling import Scaling, scaling_of
-from workbench.preview.views.difference import DifferenceSums, PixelDifference
+from workbench.preview.requests.difference import DifferenceSums, PixelDifference
 from workbench.sources import Datasets
 from workbench.transform_comparison import library_calls
 from workbench.transform_comparison.library_calls import CannotCallError, made_by_library

@@ -1,7 +1,7 @@
-"""Writes ``frontend/src/views.ts``, so that Python and the browser cannot drift apart.
+"""Writes ``frontend/src/payloads.ts``, so that Python and the browser cannot drift apart.
 
 ``python -m workbench.ui.typescript`` writes the file; a test fails when it is not what the
-types in ``views.py`` and the modules beside it (``_MODULES``), the actions, and the table in
+types in ``payloads.py`` and the modules beside it (``_MODULES``), the actions, and the table in
 ``components.py`` say.
 """
 
@@ -25,19 +25,19 @@ from msgspec import structs
 
 from workbench.ui.app.actions import ACTIONS
 from workbench.ui.contract import (
-    data_views,
-    inspector_views,
-    preview_views,
-    speed_views,
-    views,
+    data_payloads,
+    inspector_payloads,
+    payloads,
+    preview_payloads,
+    speed_payloads,
 )
 from workbench.ui.contract.action import Action, tag_of
 from workbench.ui.contract.components import COMPONENTS, TABS, Component, Empty
 
-PATH = Path(__file__).parent / "frontend" / "src" / "views.ts"
+PATH = Path(__file__).parent / "frontend" / "src" / "payloads.ts"
 
 _MODULES = (
-    views, inspector_views, data_views, preview_views, speed_views,
+    payloads, inspector_payloads, data_payloads, preview_payloads, speed_payloads,
 )  # fmt: skip
 _HEAD = """\
 // Written by `python -m workbench.ui.typescript` from this package. Do not edit.
@@ -59,19 +59,19 @@ _SCALARS: dict[Any, str] = {
 }
 
 
-def views_source() -> str:
-    """The whole text of ``views.ts``."""
+def payloads_source() -> str:
+    """The whole text of ``payloads.ts``."""
     found = [item for module in _MODULES for item in vars(module).values()]
-    dicts = dict.fromkeys([*preview_views.PAYLOADS, *filter(is_typeddict, found)])
+    dicts = dict.fromkeys([*preview_payloads.PAYLOADS, *filter(is_typeddict, found)])
     parts = [_HEAD, *map(_interface, dicts), *map(_component, COMPONENTS), _table(), _tabs()]
     return "\n".join(parts)
 
 
 def ts_type(hint: Any) -> str:
-    """The TypeScript of a Python type. Raises TypeError for one that the views may not use."""
+    """The TypeScript of a Python type. Raises TypeError for one that payloads may not use."""
     if hint in _SCALARS:
         return _SCALARS[hint]
-    if is_typeddict(hint) or hint in preview_views.PAYLOADS:
+    if is_typeddict(hint) or hint in preview_payloads.PAYLOADS:
         return str(hint.__name__)
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
@@ -149,4 +149,4 @@ def _block(head: str, lines: list[str], doc: str | None = "") -> str:
 
 if __name__ == "__main__":
     PATH.parent.mkdir(parents=True, exist_ok=True)
-    PATH.write_text(views_source(), encoding="utf-8")
+    PATH.write_text(payloads_source(), encoding="utf-8")

@@ -421,8 +421,8 @@ def helper() -> None:
 def test_a_task_is_found_by_its_name() -> None:
     assert name_of(tasks.echo) == "tests.engine.tasks:echo"
     assert find_registered("tests.engine.tasks:echo") is tasks.echo
-    render = find_registered("workbench.preview.views.render:render")
-    assert render.__module__ == "workbench.preview.views.render"
+    render = find_registered("workbench.preview.requests.render:render")
+    assert render.__module__ == "workbench.preview.requests.render"
     assert {"workbench", "tests"} <= known_packages()
 
 

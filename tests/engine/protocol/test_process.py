@@ -26,8 +26,8 @@ from workbench.engine.run.worker import release
 from workbench.errors import EngineError, GraphFaultsError, PipelineError, WorkerCrashedError
 from workbench.graph import Graph, load_recipe
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.views.fault_isolation import call_isolating_faults
-from workbench.preview.views.render import render
+from workbench.preview.requests.fault_isolation import call_isolating_faults
+from workbench.preview.requests.render import render
 
 
 def frame(message: bytes) -> bytes:

@@ -23,7 +23,7 @@ from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.resolved import ResolvedGraph
 from workbench.preview import PreviewRequest, preview_picture, preview_pixels
 from workbench.preview.pictures.value_scaling import Scaling, per_channel, scale_on_host, scaling_of
-from workbench.preview.views.texts import (
+from workbench.preview.requests.texts import (
     describe_encoded,
     describe_shape,
     long_values,

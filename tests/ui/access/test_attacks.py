@@ -19,7 +19,7 @@ from tests.ui.access.client import AppServer, run
 from tests.ui.access.conftest import MARKUP
 from tests.ui.hosts import PATIENCE, part
 from workbench.graph import dump_graph, load_recipe
-from workbench.preview.views.share import KEY
+from workbench.preview.requests.share import KEY
 
 pytestmark = pytest.mark.xdist_group("access")  # in one worker: one app for all of them
 

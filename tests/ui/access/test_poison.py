@@ -31,10 +31,10 @@ from workbench.bench.records.record import load_report
 from workbench.errors import GraphFormatError, RecordFormatError
 from workbench.graph import load_recipe
 from workbench.graph.storage.layout import load_document
-from workbench.preview.views.share import read_shared, write_shared
+from workbench.preview.requests.share import read_shared, write_shared
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.contract.components import COMPONENTS
-from workbench.ui.speed.record_views import require_drawable
+from workbench.ui.speed.record_payloads import require_drawable
 
 SMALL = with_settings(load_recipe("rotate-jitter"), batch_size=2)
 

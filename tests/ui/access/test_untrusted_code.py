@@ -19,7 +19,7 @@ from workbench.graph.builder.function_node import node
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.edits.fragment import copy_fragment
 from workbench.graph.user_functions.trust import trust_graph
-from workbench.preview.views.share import write_shared
+from workbench.preview.requests.share import write_shared
 from workbench.ui.state.owner import new_owner
 
 Make = Callable[..., Ready]

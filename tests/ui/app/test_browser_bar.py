@@ -35,7 +35,7 @@ from workbench.graph import dump_graph, load_recipe
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.storage.import_report import ImportIssue, ImportReport
 from workbench.graph.storage.layout import Document, dump_document
-from workbench.preview.views.share import read_picture, write_shared
+from workbench.preview.requests.share import read_picture, write_shared
 from workbench.sources import describe_datasets, open_datasets
 from workbench.ui.storage.autosave import state_folder
 

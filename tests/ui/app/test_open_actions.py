@@ -22,7 +22,7 @@ from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, dump_graph, load_graph, load_recipe, load_recipes
 from workbench.graph.storage.import_report import ImportIssue, ImportReport
 from workbench.graph.storage.layout import Document, dump_document, load_document
-from workbench.preview.views.share import draw_sheet, read_picture, read_shared, write_shared
+from workbench.preview.requests.share import draw_sheet, read_picture, read_shared, write_shared
 from workbench.roots import Roots
 from workbench.ui.state.open_actions import LONGEST_NAME
 

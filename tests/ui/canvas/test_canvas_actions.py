@@ -22,7 +22,7 @@ from workbench.graph.model.bounds import MOST_CANVAS_NODES
 from workbench.graph.storage.layout import Document, Layout
 from workbench.ui.app.actions import ACTIONS
 from workbench.ui.canvas.canvas_edit import CanvasEdit
-from workbench.ui.canvas.canvas_views import folded_generators_in_scope
+from workbench.ui.canvas.canvas_payloads import folded_generators_in_scope
 from workbench.ui.canvas.insertions import (
     Add,
     AddFeeding,

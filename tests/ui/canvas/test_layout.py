@@ -19,7 +19,7 @@ from workbench.graph.edits.edit import insert_node
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.devices import infer_devices
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.ui.canvas.canvas_views import edge_entries, node_entries
+from workbench.ui.canvas.canvas_payloads import edge_entries, node_entries
 
 # Where aligned and distributed boxes stand.
 

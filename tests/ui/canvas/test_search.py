@@ -16,10 +16,10 @@ from workbench.catalog.templates import load_templates
 from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.edits.compose import place_node, remove_nodes
 from workbench.graph.edits.edit import insert_node, set_setting
-from workbench.ui.canvas.canvas_views import operator_entries
+from workbench.ui.canvas.canvas_payloads import operator_entries
 from workbench.ui.canvas.insertions import Add, AddTemplate
 from workbench.ui.canvas.suggestions import FindCompatibleOps
-from workbench.ui.contract.views import argument_entries, recipe_lines, template_entries
+from workbench.ui.contract.payloads import argument_entries, recipe_lines, template_entries
 from workbench.ui.preview.presenters import recipe_entries
 
 # What the search is told besides operators and nodes.

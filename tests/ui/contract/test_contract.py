@@ -12,11 +12,11 @@ from workbench.ui.canvas.canvas_actions import Remove
 from workbench.ui.canvas.insertions import Add
 from workbench.ui.contract.action import parse_action, tag_of
 from workbench.ui.contract.components import COMPONENTS
-from workbench.ui.contract.inspector_views import ArgRow
-from workbench.ui.contract.payload import empty
-from workbench.ui.contract.views import NodeEntry
+from workbench.ui.contract.encoding import empty
+from workbench.ui.contract.inspector_payloads import ArgRow
+from workbench.ui.contract.payloads import NodeEntry
 from workbench.ui.preview.view_actions import OpenCloseup
-from workbench.ui.typescript import PATH, ts_type, views_source
+from workbench.ui.typescript import PATH, payloads_source, ts_type
 
 # Entries of an outbox become typed actions, or a sentence that says why not.
 
@@ -60,11 +60,11 @@ def test_one_tag_means_one_action_of_a_component() -> None:
     assert tag_of(OpenCloseup) == "open_closeup"
 
 
-# views.ts says what views.py and components.py say.
+# payloads.ts payloads.py says and components.py say.
 
 
 def test_the_file_is_up_to_date() -> None:
-    assert PATH.read_text(encoding="utf-8") == views_source(), (
+    assert PATH.read_text(encoding="utf-8") == payloads_source(), (
         "run python -m workbench.ui.typescript"
     )
 
@@ -101,7 +101,7 @@ def test_an_empty_payload_has_all_fields_that_are_required() -> None:
 @pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.name)
 def test_every_component_has_a_module_and_a_row(component) -> None:  # type: ignore[no-untyped-def]
     assert (PATH.parent / f"{component.name}.tsx").is_file()
-    assert f"  {component.name}: {{ fields: " in views_source()
+    assert f"  {component.name}: {{ fields: " in payloads_source()
 
 
 def test_a_field_has_the_text_below_it() -> None:

@@ -25,7 +25,7 @@ from workbench.graph.types.devices import port_kind
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.app.actions import ACTIONS
 from workbench.ui.contract.action import parse_action
-from workbench.ui.contract.inspector_views import ArgRow, InspectorView
+from workbench.ui.contract.inspector_payloads import ArgRow, InspectorView
 from workbench.ui.inspector.argument_actions import InspectorEdit, to_value
 from workbench.ui.inspector.argument_rows import editor_of, inspector_view
 from workbench.ui.inspector.random_argument_payloads import distributions_for, json_value

@@ -30,7 +30,7 @@ from workbench.graph.builder.read import reading
 from workbench.graph.storage.import_report import ImportReport
 from workbench.graph.storage.layout import Document, Layout, Note, dump_document
 from workbench.graph.storage.recipes import load_recipe_document
-from workbench.preview.views.share import KEY
+from workbench.preview.requests.share import KEY
 from workbench.sources import open_datasets
 from workbench.ui.export.cell_source import MOST_FILES, WIDTH, cell_source
 from workbench.ui.notebook.completion import description

@@ -33,7 +33,7 @@ from workbench.graph.model import Node
 from workbench.graph.storage.layout import Document
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import Picture, Pixels, PreviewRequest, preview_statistics
-from workbench.preview.views.share import read_shared
+from workbench.preview.requests.share import read_shared
 from workbench.ui.app.bar_actions import ShareImageJob
 from workbench.ui.jobs.background_results import KINDS
 from workbench.ui.preview import background_previews

@@ -16,7 +16,7 @@ from workbench.graph import dump_graph, load_recipe
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.storage.layout import Document
 from workbench.roots import Roots
-from workbench.ui.contract.views import RecentEntry
+from workbench.ui.contract.payloads import RecentEntry
 from workbench.ui.preview.comparison_views import MOST_STEPS, ComparedGraphs
 from workbench.ui.state.history import History
 from workbench.ui.storage.session_file import Session

@@ -12,7 +12,7 @@ from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.storage.layout import MOST_SAVED, Document, SavedDraw
 from workbench.preview import PreviewResult, Tile
-from workbench.ui.contract.preview_views import SavedDrawEntry
+from workbench.ui.contract.preview_payloads import SavedDrawEntry
 from workbench.ui.state.closeup import CloseupSample
 from workbench.ui.state.view_state import ViewState, check_before_run
 from workbench.ui.storage.saved_samples import (

@@ -128,7 +128,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     monkeypatch.setattr(
         "workbench.bench.experiments.speed_experiment.describe_machine", lambda: NO_GPU
     )
-    monkeypatch.setattr("workbench.ui.speed.record_views.describe_machine", lambda: NO_GPU)
+    monkeypatch.setattr("workbench.ui.speed.record_payloads.describe_machine", lambda: NO_GPU)
     return made
 
 

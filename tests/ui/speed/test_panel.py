@@ -20,7 +20,7 @@ from workbench.catalog import load_catalog
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.optimiser import OptimisationExperiment
 from workbench.sources import open_datasets
-from workbench.ui.speed.chart_views import ratios
+from workbench.ui.speed.chart_payloads import ratios
 from workbench.ui.speed.experiment_factory import experiment_for, tuner_for
 from workbench.ui.speed.panel import SpeedPanel
 from workbench.ui.speed.speed_actions import Adopt

@@ -20,10 +20,10 @@ from workbench.bench.records.record import WHOLE, dump_report, graph_hash, load_
 from workbench.bench.records.stage_report import StageCost, StageReport
 from workbench.errors import GraphEditError, RecordFormatError
 from workbench.graph import load_recipe
-from workbench.ui.contract.views import LastSpeed
-from workbench.ui.speed.chart_views import measured_on, name_of, part_of
+from workbench.ui.contract.payloads import LastSpeed
+from workbench.ui.speed.chart_payloads import measured_on, name_of, part_of
 from workbench.ui.speed.record_figures import last_speeds
-from workbench.ui.speed.record_views import comparison_view, require_drawable, view_of
+from workbench.ui.speed.record_payloads import comparison_view, require_drawable, view_of
 from workbench.ui.speed.speed_actions import Adopt
 
 # Records of every kind as the parts of the panel show them.

@@ -23,7 +23,7 @@ from workbench.graph.types.devices import infer_devices
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import PreviewRequest, PreviewResult, Tile
 from workbench.ui.app import field_values
-from workbench.ui.canvas.canvas_views import node_entries
+from workbench.ui.canvas.canvas_payloads import node_entries
 from workbench.ui.contract.components import COMPONENTS
 from workbench.ui.inspector.argument_rows import inspector_view
 from workbench.ui.preview import presenters

@@ -10,7 +10,7 @@ from workbench.engine.protocol.process import Engine
 from workbench.errors import CancelledError, GraphEditError, SaveError, WorkbenchError
 from workbench.graph.storage.layout import Document, dump_document
 from workbench.preview import PreviewRequest
-from workbench.preview.views.share import draw_sheet, share_sheet, write_shared
+from workbench.preview.requests.share import draw_sheet, share_sheet, write_shared
 from workbench.ui.app.selection import follow_step
 from workbench.ui.contract.action import Action
 from workbench.ui.jobs.background_task import TaskListener, run_in_background

@@ -12,9 +12,9 @@ from typing import Any
 from workbench.engine.resources.machine import Machine
 from workbench.errors import GraphEditError, WorkbenchError
 from workbench.graph.edits.edit import set_setting
-from workbench.preview.views.effect import MOST_VARIANTS
+from workbench.preview.requests.effect import MOST_VARIANTS
 from workbench.ui.contract.components import TABS
-from workbench.ui.contract.speed_views import PARTS
+from workbench.ui.contract.speed_payloads import PARTS
 from workbench.ui.export.exports import choose_target
 from workbench.ui.preview.comparison_views import LONGEST_NAME
 from workbench.ui.state.history import History

@@ -23,20 +23,20 @@ from workbench.graph.storage.layout import Layout, dump_document
 from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.canvas.canvas_annotations import copied_text, frame_entries, note_entries
-from workbench.ui.canvas.canvas_views import (
+from workbench.ui.canvas.canvas_payloads import (
     edge_entries,
     node_entries,
     on_drawn_nodes,
     operator_entries,
 )
-from workbench.ui.contract import views
+from workbench.ui.contract import payloads
 from workbench.ui.contract.components import Empty
+from workbench.ui.contract.payloads import Status, argument_entries, recipe_lines, template_entries
 from workbench.ui.contract.selected_samples import selected_samples
-from workbench.ui.contract.views import Status, argument_entries, recipe_lines, template_entries
 from workbench.ui.data.data_panel import DataPanel, data_parameters
 from workbench.ui.export.exports import target_entries
 from workbench.ui.inspector.argument_rows import inspector_view
-from workbench.ui.inspector.block_views import scope_entries
+from workbench.ui.inspector.block_payloads import scope_entries
 from workbench.ui.preview import presenters
 from workbench.ui.state.history import History
 from workbench.ui.state.identity_memo import IdentityMemo
@@ -55,7 +55,7 @@ from workbench.ui.storage.saved_snippets import snippet_entries
 
 Fields = dict[str, dict[str, Any]]
 """Component -> field -> value."""
-NO_QUESTION = views.OverwriteQuestion(number=0, do="", path="", message="")
+NO_QUESTION = payloads.OverwriteQuestion(number=0, do="", path="", message="")
 MOST_STEPS = 100
 """Of those done, and of those undone, that are listed."""
 _MOST_ISSUES = 200
@@ -95,7 +95,7 @@ def _inspected_op(state: ViewState, graph: Graph) -> str:
 def graph_fields(
     state: ViewState, history: History, catalog: Catalog, data_panel: DataPanel, memo: IdentityMemo
 ) -> Fields:
-    """All other fields, but for those that measurements, comparisons and auxiliary views set.
+    """All other fields, but for those that measurements, comparisons and auxiliary payloads set.
 
     What takes time to compute goes through ``memo``, so that a tick of a progress bar costs none.
     """
@@ -288,14 +288,14 @@ def _fault_entries(
     loose: Sequence[Fault],
     warnings: Sequence[Fault],
     known: Mapping[Fault, Sequence[Fix]],
-) -> list[views.FaultEntry]:
+) -> list[payloads.FaultEntry]:
     """Those that stop the graph, then the others; ``shown`` are the same at drawn nodes."""
     found = (*stopping, *loose, *warnings)
     labels = [[fix.label for fix in known.get(fault, ())] for fault in found]
     return presenters.fault_entries(shown, labels, len(loose) + len(warnings))
 
 
-def _history_entries(history: History) -> list[views.HistoryEntry]:
+def _history_entries(history: History) -> list[payloads.HistoryEntry]:
     done = len(history.before)
     labels = history.labels(MOST_STEPS)
     first = max(0, done - MOST_STEPS)
@@ -309,11 +309,11 @@ def _at_scope(whole: ResolvedGraph, scope: str) -> ResolvedGraph:
     return whole.at_scope(scope)
 
 
-def _import_entry(report: ImportReport | None, graph: Graph) -> views.ImportEntry | Empty:
+def _import_entry(report: ImportReport | None, graph: Graph) -> payloads.ImportEntry | Empty:
     """The report of the import; what it names can have been removed from the graph since."""
     if report is None:
         return {}
-    rows: list[views.ImportRow] = [
+    rows: list[payloads.ImportRow] = [
         {
             "kind": "left out" if issue.kind == "refused" else issue.kind,
             "subject": issue.node,

@@ -10,9 +10,9 @@ from workbench.graph.control_flow.block_kinds import CONDITION
 from workbench.graph.model import Graph, block_of
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.storage.layout import Document
-from workbench.ui.canvas.canvas_views import all_folded_generators
+from workbench.ui.canvas.canvas_payloads import all_folded_generators
 from workbench.ui.contract.action import Action
-from workbench.ui.inspector.block_views import drawn_around, is_drawn, nearest_existing_scope
+from workbench.ui.inspector.block_payloads import drawn_around, is_drawn, nearest_existing_scope
 from workbench.ui.state.undo_labels import changed_nodes
 from workbench.ui.state.view_state import ViewState, initial_selection
 

@@ -16,7 +16,7 @@ from workbench.sources import Datasets, open_datasets
 from workbench.sources.dataset import REMOTE
 from workbench.ui.app.field_edits import restore_view, view_settings
 from workbench.ui.contract.action import Action
-from workbench.ui.contract.views import CellEntry, KeptState, RecentEntry, RestoredEntry
+from workbench.ui.contract.payloads import CellEntry, KeptState, RecentEntry, RestoredEntry
 from workbench.ui.export.cell_source import cell_source
 from workbench.ui.state.owner import is_owner, new_owner
 from workbench.ui.storage.autosave import Autosave, Restored

@@ -26,7 +26,7 @@ from workbench.graph.model import Graph
 from workbench.graph.storage.layout import Document, dump_document
 from workbench.graph.variants.source_annotations import with_opened, without_missing_targets
 from workbench.preview import PreviewRequest, PreviewResult
-from workbench.preview.views.share import share_sheet
+from workbench.preview.requests.share import share_sheet
 from workbench.roots import Roots
 from workbench.sources import Data
 from workbench.ui.app.actions import ACTIONS
@@ -38,7 +38,7 @@ from workbench.ui.app.page_heartbeat import PageHeartbeat
 from workbench.ui.app.selection import follow_graph
 from workbench.ui.app.session import Claim, ModelSession, own_tab
 from workbench.ui.contract.action import parse_action
-from workbench.ui.contract.views import RunningWork, status_fields
+from workbench.ui.contract.payloads import RunningWork, status_fields
 from workbench.ui.data.data_panel import DataPanel
 from workbench.ui.export.exports import Exports
 from workbench.ui.export.output_paths import OutputPath

@@ -33,7 +33,7 @@ from workbench.ui.canvas.canvas_edit import (
     with_free_nodes,
     within_limit,
 )
-from workbench.ui.canvas.canvas_views import folded_generators_in_scope
+from workbench.ui.canvas.canvas_payloads import folded_generators_in_scope
 from workbench.ui.contract.action import Edited
 from workbench.ui.inspector.condition_actions import usual_condition
 from workbench.ui.state.view_state import ViewState

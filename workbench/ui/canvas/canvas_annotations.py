@@ -25,7 +25,7 @@ from workbench.graph.storage.layout import (
 )
 from workbench.ui.canvas.canvas_edit import CanvasEdit
 from workbench.ui.contract.action import Edited
-from workbench.ui.contract.views import FrameEntry, NoteEntry
+from workbench.ui.contract.payloads import FrameEntry, NoteEntry
 
 _BESIDE = 36
 """Pixels from a copied note to its copy, in both directions."""

@@ -20,10 +20,10 @@ from workbench.graph.storage.layout import Document
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.canvas.canvas_actions import cut_edge
 from workbench.ui.canvas.canvas_edit import split_by_body
-from workbench.ui.canvas.canvas_views import on_drawn_nodes
+from workbench.ui.canvas.canvas_payloads import on_drawn_nodes
 from workbench.ui.canvas.insertions import Add, AddOnEdge, AddTemplate, Branch, Insertion
 from workbench.ui.contract.action import Action, DocumentEdit, Edited
-from workbench.ui.contract.views import CompatibleOps, ConnectTargets
+from workbench.ui.contract.payloads import CompatibleOps, ConnectTargets
 from workbench.ui.state.view_state import ViewState, faults_of, known_fixes, warnings_of
 
 if TYPE_CHECKING:

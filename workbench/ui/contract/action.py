@@ -1,7 +1,7 @@
 """Actions: what the browser may ask for. Each is a frozen struct with an ``apply`` method.
 
 An action is declared where its subject is (``canvas/canvas_actions.py``, ``speed/speed_actions.py``
-and so on); ``app/actions.py`` lists those of each component, and ``frontend/src/views.ts`` is
+and so on); ``app/actions.py`` lists those of each component, and ``frontend/src/payloads.ts`` is
 written from that list.
 """
 

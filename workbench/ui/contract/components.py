@@ -5,7 +5,7 @@
 
 A field has one of four directions:
 
-show      Python sets it, the browser draws it (types in ``views.py``).
+show      Python sets it, the browser draws it (types in ``payloads.py``).
 Both      either side sets it; the last one wins.
 Picture   bytes: u32 little-endian header length, a JSON header (``SheetHeader`` and the like), the
           image. Pixels and what they mean travel in one field because Panel does not update several
@@ -36,15 +36,15 @@ from typing import Annotated, Any, Literal, Never, TypeVar, get_args, get_origin
 import msgspec
 
 from workbench.errors import WorkbenchError
-from workbench.preview.views.statistics import OutputStatistics
+from workbench.preview.requests.statistics import OutputStatistics
 from workbench.ui.contract import (
-    data_views,
-    inspector_views,
-    preview_views,
-    speed_views,
-    views,
+    data_payloads,
+    inspector_payloads,
+    payloads,
+    preview_payloads,
+    speed_payloads,
 )
-from workbench.ui.contract.payload import empty
+from workbench.ui.contract.encoding import empty
 from workbench.ui.contract.selected_samples import SelectedSamples
 
 T = TypeVar("T")
@@ -92,13 +92,13 @@ class Bar(Fields):
     """Name of the graph."""
     folder: str = ""
     """``samples/ · 96 images``."""
-    folders: data_views.FolderListing | Empty = {}
+    folders: data_payloads.FolderListing | Empty = {}
     recent_folders: list[str] = []
     """As ``list_folders`` found them."""
-    data: views.OpenedData | Empty = {}
+    data: payloads.OpenedData | Empty = {}
     device: Both[Literal["cpu", "mixed"]] = "cpu"
     """Where images are decoded."""
-    devices: list[views.DeviceChoice] = []
+    devices: list[payloads.DeviceChoice] = []
     can_undo: bool = False
     """Whether there is an edit to undo."""
     can_redo: bool = False
@@ -107,40 +107,40 @@ class Bar(Fields):
     """What undo takes back; empty: nothing."""
     redo_label: str = ""
     """What redo makes again; empty: nothing."""
-    history: list[views.HistoryEntry] = []
+    history: list[payloads.HistoryEntry] = []
     """Undo and redo labels, oldest first; empty while the history is closed."""
     history_in_view: Both[bool] = False
     """Whether the history is looked at."""
-    status: views.Status | Empty = _default(views.Status(state="busy", text="starting"))
-    recipes: list[views.RecipeEntry] = []
-    faults: list[views.FaultEntry] = []
-    import_report: views.ImportEntry | Empty = {}
+    status: payloads.Status | Empty = _default(payloads.Status(state="busy", text="starting"))
+    recipes: list[payloads.RecipeEntry] = []
+    faults: list[payloads.FaultEntry] = []
+    import_report: payloads.ImportEntry | Empty = {}
     message: str = ""
     """What the last action did or why it failed."""
     saved: str = ""
     """The graph's JSON, for the browser to offer as a file."""
     target: str = "script"
     """What the Code panel shows the graph as."""
-    unread: list[data_views.OtherReading] = []
+    unread: list[data_payloads.OtherReading] = []
     """Targets of the data that the graph does not read."""
     refusals: dict[str, str] = {}
     """Targets that cannot hold the graph, and why; empty until asked for."""
-    targets: list[views.TargetEntry] = []
+    targets: list[payloads.TargetEntry] = []
     save_folder: str = ""
     """Where files with a plain name are saved."""
-    overwrite: views.OverwriteQuestion | Empty = {}
+    overwrite: payloads.OverwriteQuestion | Empty = {}
     shared: bytes = b""
     """The PNG that ``share`` requested; empty until it is ready."""
     tab: str = ""
     """Owner of what is kept (``owner.py``). A page remembers it for its tab and hands it in by
     ``attach`` when it is loaded anew. Empty: nothing is kept, or a notebook is the owner."""
-    restored: views.RestoredEntry | Empty = {}
+    restored: payloads.RestoredEntry | Empty = {}
     graph_number: int = 0
     """Changes whenever another graph is opened."""
     opened: int = 0
     """Number of the graph that is to be confirmed by ``shown``."""
-    recent: list[views.RecentEntry] = []
-    cell: views.CellEntry | Empty = {}
+    recent: list[payloads.RecentEntry] = []
+    cell: payloads.CellEntry | Empty = {}
 
 
 class Canvas(Fields):
@@ -148,25 +148,25 @@ class Canvas(Fields):
 
     graph_number: int = 0
     """Number of the opened graph; edits do not change it."""
-    nodes: list[views.NodeEntry] = []
-    edges: list[views.EdgeEntry] = []
-    breadcrumb: list[views.ScopeEntry] = []
+    nodes: list[payloads.NodeEntry] = []
+    edges: list[payloads.EdgeEntry] = []
+    breadcrumb: list[payloads.ScopeEntry] = []
     """Blocks from the graph into the body that is shown. Empty: the graph itself is."""
     positions: dict[str, list[float]] = {}
     """Where nodes were put by hand: id (``:name`` for an output) -> [x, y]. Empty: all are laid out
     automatically."""
-    frames: list[views.FrameEntry] = []
-    notes: list[views.NoteEntry] = []
-    operators: list[views.OperatorEntry] = []
-    blocks: list[views.OperatorEntry] = []
+    frames: list[payloads.FrameEntry] = []
+    notes: list[payloads.NoteEntry] = []
+    operators: list[payloads.OperatorEntry] = []
+    blocks: list[payloads.OperatorEntry] = []
     """The same of blocks."""
     categories: list[str] = []
     """Of operators, in the order of a palette."""
-    templates: list[views.TemplateEntry] = []
-    snippets: list[views.TemplateEntry] = []
+    templates: list[payloads.TemplateEntry] = []
+    snippets: list[payloads.TemplateEntry] = []
     """What the person saved."""
-    recipes: list[views.RecipeLine] = []
-    arguments: list[views.ArgumentSearchEntry] = []
+    recipes: list[payloads.RecipeLine] = []
+    arguments: list[payloads.ArgumentSearchEntry] = []
     """Of the inspected node."""
     unread_masks: bool = False
     """Whether the data have masks that the graph does not read."""
@@ -176,13 +176,13 @@ class Canvas(Fields):
     """Ids of the selected nodes; the last is inspected."""
     fragment: str = ""
     """The selected nodes as text, to be copied."""
-    copied_code: views.TextFile | Empty = _default(empty(views.TextFile))
+    copied_code: payloads.TextFile | Empty = _default(empty(payloads.TextFile))
     """The Python lines that ``copy_code`` requested."""
-    connect_targets: views.ConnectTargets | Empty = _default(
-        views.ConnectTargets(source="", reasons={})
+    connect_targets: payloads.ConnectTargets | Empty = _default(
+        payloads.ConnectTargets(source="", reasons={})
     )
-    compatible_ops: views.CompatibleOps | Empty = _default(
-        views.CompatibleOps(place="", kind="", reasons={}, tried=[], fixes={})
+    compatible_ops: payloads.CompatibleOps | Empty = _default(
+        payloads.CompatibleOps(place="", kind="", reasons={}, tried=[], fixes={})
     )
     pictures: Picture = b""
     """The cards' pictures: ``CardsHeader`` and JPEG."""
@@ -203,16 +203,16 @@ class Canvas(Fields):
 class Inspector(Fields):
     """The arguments of the selected node."""
 
-    node: inspector_views.InspectorView | Empty = {}
+    node: inspector_payloads.InspectorView | Empty = {}
     classes: list[str] = []
     """Names of the classes of the data."""
-    start: views.StartEntry | Empty = {}
+    start: payloads.StartEntry | Empty = {}
     """A recipe to start from. Empty: the graph is the user's own, and has nodes."""
     warnings: list[str] = []
     """Errors of rows and of the node that stop nothing."""
-    fused_speed: speed_views.FusedSpeedEntry | Empty = {}
+    fused_speed: speed_payloads.FusedSpeedEntry | Empty = {}
     """An if against one operator."""
-    shares: preview_views.InspectedSharesEntry | Empty = {}
+    shares: preview_payloads.InspectedSharesEntry | Empty = {}
     """How often the bodies of the shown block ran."""
     effect_open: Both[bool] = False
     """Whether the effect of arguments is wanted."""
@@ -243,7 +243,7 @@ class Tabs(Fields):
 
     tab: Both[Tab] = "preview"
     """The open one."""
-    work: list[views.RunningWork] = []
+    work: list[payloads.RunningWork] = []
 
 
 class Preview(Fields):
@@ -261,9 +261,9 @@ class Preview(Fields):
     """Nodes that it may compare with."""
     against: Both[str] = "last"
     """What the graph is compared with: an id."""
-    comparison_choices: list[preview_views.ComparisonChoice] = []
+    comparison_choices: list[preview_payloads.ComparisonChoice] = []
     """What it may be compared with; empty while it is not compared."""
-    comparison: preview_views.ComparisonEntry | Empty = {}
+    comparison: preview_payloads.ComparisonEntry | Empty = {}
     compared: Picture = b""
     """The other graph's sheet: ``SheetHeader``, image."""
     batch: Both[int] = 0
@@ -294,14 +294,16 @@ class Preview(Fields):
     """Why the picture is not of the present graph; empty if it is."""
     rendering: bool = False
     """Whether the picture is of the graph before, and the one of the graph just opened follows."""
-    fault: views.FaultEntry | Empty = {}
+    fault: payloads.FaultEntry | Empty = {}
     """What ``stale`` says, with what mends it; empty where that is no fault of the graph."""
     retryable: bool = False
     """Whether trying again may help."""
     shuffles: bool = False
     """Whether another seed also means other photos."""
-    verification: preview_views.VerifiedEntry | Empty = _default(empty(preview_views.VerifiedEntry))
-    saved_draws: list[preview_views.SavedDrawEntry] = []
+    verification: preview_payloads.VerifiedEntry | Empty = _default(
+        empty(preview_payloads.VerifiedEntry)
+    )
+    saved_draws: list[preview_payloads.SavedDrawEntry] = []
     show_targets: Both[bool] = True
     """Whether targets are drawn over pictures."""
     show_statistics: Both[bool] = False
@@ -311,7 +313,7 @@ class Preview(Fields):
     """Whether they are of other values than the picture."""
     statistics_error: str = ""
     """Why there are none; empty where nothing went wrong."""
-    branch_shares: preview_views.BranchSharesEntry | Empty = {}
+    branch_shares: preview_payloads.BranchSharesEntry | Empty = {}
     """Empty while no statistics are shown."""
     sample: int = 0
     """The one that the cards of the canvas show."""
@@ -330,9 +332,9 @@ class Preview(Fields):
 class Speed(Fields):
     """The speed lab: CPU against mixed, stages, rewrites, tuner, scaling, peers, records."""
 
-    part: Both[speed_views.SpeedPart] = "compare"
+    part: Both[speed_payloads.SpeedPart] = "compare"
     """Which part is open."""
-    effort: Both[speed_views.Effort] = "usual"
+    effort: Both[speed_payloads.Effort] = "usual"
     """Precision of the measurement."""
     batch_size: Both[int] = 64
     """Samples in a batch."""
@@ -350,19 +352,19 @@ class Speed(Fields):
     """The running step, or the last one."""
     failed: bool = False
     """Whether the message is an error."""
-    compare: speed_views.CompareView | Empty = {}
-    stages: speed_views.StagesView | Empty = {}
-    rewrites: speed_views.RewritesView | Empty = {}
-    tune: speed_views.TuneView | Empty = {}
-    scaling: speed_views.ScalingView | Empty = {}
-    peers: speed_views.CompareView | Empty = {}
-    records: list[speed_views.RecordEntry] = []
+    compare: speed_payloads.CompareView | Empty = {}
+    stages: speed_payloads.StagesView | Empty = {}
+    rewrites: speed_payloads.RewritesView | Empty = {}
+    tune: speed_payloads.TuneView | Empty = {}
+    scaling: speed_payloads.ScalingView | Empty = {}
+    peers: speed_payloads.CompareView | Empty = {}
+    records: list[speed_payloads.RecordEntry] = []
     overlay: Both[str] = ""
     """Record whose bars are shown in a comparison."""
     selected_records: Both[list[str]] = []
     """Two records, to be set side by side."""
-    comparison: speed_views.ComparisonView | Empty = {}
-    limits: speed_views.SpeedLimits | Empty = {}
+    comparison: speed_payloads.ComparisonView | Empty = {}
+    limits: speed_payloads.SpeedLimits | Empty = {}
     file: Picture = b""
     """``FileHeader`` and a file that ``export`` made."""
 
@@ -377,20 +379,20 @@ class Code(Fields):
     from_top: int = 1
     """Another number with each choice of a target, whose code is then shown from its top; 0 once a
     node is selected, whose lines are then shown."""
-    script: views.TextFile | Empty = {}
+    script: payloads.TextFile | Empty = {}
     """What ``download`` made."""
     refusals: dict[str, str] = {}
     """As the bar's."""
-    targets: list[views.TargetEntry] = []
+    targets: list[payloads.TargetEntry] = []
     in_view: Both[bool] = False
     """Whether it is on the screen: only then it is sent."""
     skip_bad: Both[bool] = False
     """Whether the code reads a list of the good files."""
-    files: list[views.CodeFile] = []
+    files: list[payloads.CodeFile] = []
     """What the target last gave, the main file first."""
     highlighted: dict[str, list[int]] = {}
     """File -> line numbers, from 1, that the selected node made."""
-    fault: views.CodeFault | Empty = {}
+    fault: payloads.CodeFault | Empty = {}
     """Where there is one, there are no files."""
     download: bytes = b""
     """The file to download, or a ZIP of several."""
@@ -406,30 +408,30 @@ class Code(Fields):
     """Where it was saved, or why not."""
     save_folder: str = ""
     """Where files with a plain name are saved."""
-    overwrite: views.OverwriteQuestion | Empty = {}
+    overwrite: payloads.OverwriteQuestion | Empty = {}
 
 
 class Data(Fields):
     """The data set: counts, sizes, formats, and the result of a check of its files."""
 
-    summary: data_views.DataView | Empty = {}
+    summary: data_payloads.DataView | Empty = {}
     shown_classes: list[str] = []
     """As the preview's."""
-    folders: data_views.FolderListing | Empty = {}
+    folders: data_payloads.FolderListing | Empty = {}
     recent_folders: list[str] = []
     """As ``list_folders`` found them."""
-    report: views.TextFile | Empty = _default(empty(views.TextFile))
+    report: payloads.TextFile | Empty = _default(empty(payloads.TextFile))
     """The report of a check, a web page."""
 
 
 class Status(Fields):
     """The line below: faults, the last measured speed of the graph, whether edits are kept."""
 
-    faults: list[views.FaultEntry] = []
+    faults: list[payloads.FaultEntry] = []
     """As the bar's."""
-    speeds: list[views.LastSpeed] = []
+    speeds: list[payloads.LastSpeed] = []
     """Of this very graph; empty: none."""
-    kept: views.KeptState | Empty = {}
+    kept: payloads.KeptState | Empty = {}
 
 
 # What the hosts and the generator of TypeScript make of a struct.

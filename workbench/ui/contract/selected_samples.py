@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.arguments import require_library
 from workbench.figures import plot_counts
-from workbench.preview.views.render import PreviewResult
+from workbench.preview.requests.render import PreviewResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

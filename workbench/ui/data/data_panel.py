@@ -50,15 +50,15 @@ from workbench.sources import (
     taken_as,
 )
 from workbench.sources.good_data import GoodData
-from workbench.ui.contract.data_views import (
+from workbench.ui.contract.data_payloads import (
     DataParameter,
     DataView,
     FileFinding,
     FolderListing,
     other_readings,
 )
-from workbench.ui.contract.payload import empty
-from workbench.ui.contract.views import TextFile
+from workbench.ui.contract.encoding import empty
+from workbench.ui.contract.payloads import TextFile
 from workbench.ui.data.data_texts import (
     counted_by_text,
     fault_text,

@@ -11,8 +11,8 @@ from pathlib import Path
 from workbench.errors import DataError, WorkbenchError
 from workbench.roots import Roots
 from workbench.sources.class_folders import IMAGES
-from workbench.ui.contract.data_views import FolderEntry, FolderListing
-from workbench.ui.contract.payload import empty
+from workbench.ui.contract.data_payloads import FolderEntry, FolderListing
+from workbench.ui.contract.encoding import empty
 
 LISTED = 500
 """Folders of one listing, the first by name."""

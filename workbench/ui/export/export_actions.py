@@ -13,7 +13,7 @@ from workbench.graph.edits.fragment import with_generators
 from workbench.graph.storage.layout import dump_document
 from workbench.roots import Roots
 from workbench.ui.contract.action import Action, tag_of
-from workbench.ui.contract.views import OverwriteQuestion, TextFile
+from workbench.ui.contract.payloads import OverwriteQuestion, TextFile
 from workbench.ui.export.exports import choose_target, exported_files, refusals
 from workbench.ui.export.output_paths import OutputPath, with_suffix
 from workbench.ui.jobs.background_task import TaskListener, run_in_background

@@ -26,8 +26,8 @@ from workbench.emit.targets import (
 from workbench.errors import DataError, GraphEditError, GraphExportError
 from workbench.graph.storage.layout import Document, Frame, Layout
 from workbench.sources import Datasets, data_facts
-from workbench.ui.canvas.canvas_views import all_folded_generators, on_drawn_nodes
-from workbench.ui.contract.views import CodeFault, TargetEntry
+from workbench.ui.canvas.canvas_payloads import all_folded_generators, on_drawn_nodes
+from workbench.ui.contract.payloads import CodeFault, TargetEntry
 from workbench.ui.data.data_panel import DataPanel
 from workbench.ui.inspector.argument_rows import random_view
 from workbench.ui.state.view_state import Checked, ViewState, blocking_faults

@@ -16,9 +16,9 @@ from workbench.graph.model import Node, Port
 from workbench.graph.types.devices import gives_pixels, is_generator
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.function_source import Undetermined, undetermined
-from workbench.ui.contract.inspector_views import ArgRow, InspectorView, RandomView
-from workbench.ui.contract.payload import empty
-from workbench.ui.inspector.block_views import (
+from workbench.ui.contract.encoding import empty
+from workbench.ui.contract.inspector_payloads import ArgRow, InspectorView, RandomView
+from workbench.ui.inspector.block_payloads import (
     body_entries,
     condition_of,
     condition_port,

@@ -27,7 +27,7 @@ from workbench.graph.model import Graph, Node, Port
 from workbench.graph.types.devices import is_generator
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.variants.fused import fused_refusal
-from workbench.ui.contract.inspector_views import ConditionEntry
+from workbench.ui.contract.inspector_payloads import ConditionEntry
 from workbench.ui.inspector.argument_actions import InspectorEdit
 
 _USUAL: Mapping[str, Condition] = {

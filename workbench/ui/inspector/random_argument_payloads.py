@@ -11,8 +11,8 @@ from workbench.graph.edits.generators import generators_for
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.types.devices import is_generator
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.ui.contract.inspector_views import RandomView
-from workbench.ui.contract.views import Json
+from workbench.ui.contract.inspector_payloads import RandomView
+from workbench.ui.contract.payloads import Json
 
 CHOICE = "random.choice"
 """What ``random.uniform`` with ``values`` is called here: the word that a person looks for."""

@@ -27,10 +27,10 @@ from workbench.preview import (
     preview_statistics,
     preview_steps,
 )
-from workbench.preview.views.statistics import OutputStatistics
-from workbench.preview.views.steps import Step, StepOutput
-from workbench.ui.contract.payload import empty, pack_payload, to_json
-from workbench.ui.contract.preview_views import (
+from workbench.preview.requests.statistics import OutputStatistics
+from workbench.preview.requests.steps import Step, StepOutput
+from workbench.ui.contract.encoding import empty, pack_payload, to_json
+from workbench.ui.contract.preview_payloads import (
     CardsHeader,
     DetailHeader,
     StepEntry,

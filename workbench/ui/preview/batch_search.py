@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from workbench.engine.protocol.call_handle import Caller
 from workbench.errors import GraphEditError, WorkbenchError
 from workbench.preview import PreviewRequest
-from workbench.preview.views.batch_search import SampleFilter, find_batch
+from workbench.preview.requests.batch_search import SampleFilter, find_batch
 from workbench.ui.contract.action import Action
 from workbench.ui.state.view_state import MOST_BATCH, ViewState, blocking_faults, request_of
 

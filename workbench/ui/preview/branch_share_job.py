@@ -11,8 +11,8 @@ from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.preview import PreviewRequest, preview_branch_shares
-from workbench.preview.views.branches import BlockShares, BranchShares, wilson_interval
-from workbench.ui.contract.preview_views import (
+from workbench.preview.requests.branches import BlockShares, BranchShares, wilson_interval
+from workbench.ui.contract.preview_payloads import (
     BlockSharesEntry,
     BranchSharesEntry,
     InspectedSharesEntry,

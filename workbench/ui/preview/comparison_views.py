@@ -35,13 +35,13 @@ from workbench.preview import (
     preview_picture,
     render_batch,
 )
-from workbench.preview.views.difference import TileDistance
+from workbench.preview.requests.difference import TileDistance
 from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.contract.action import Action
-from workbench.ui.contract.payload import empty, to_json
-from workbench.ui.contract.preview_views import ComparisonChoice, ComparisonEntry
-from workbench.ui.contract.views import RecentEntry
+from workbench.ui.contract.encoding import empty, to_json
+from workbench.ui.contract.payloads import RecentEntry
+from workbench.ui.contract.preview_payloads import ComparisonChoice, ComparisonEntry
 from workbench.ui.jobs.background_results import BackgroundResults
 from workbench.ui.preview.background_previews import closeup_request
 from workbench.ui.preview.presenters import picture_bytes

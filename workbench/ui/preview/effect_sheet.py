@@ -17,8 +17,8 @@ from workbench.graph.checks.check import check_graph
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.model import Graph, Node
 from workbench.preview import Effect, PreviewRequest, preview_effect
-from workbench.ui.contract.payload import pack_payload
-from workbench.ui.contract.preview_views import EffectEntry, EffectHeader
+from workbench.ui.contract.encoding import pack_payload
+from workbench.ui.contract.preview_payloads import EffectEntry, EffectHeader
 from workbench.ui.inspector.random_argument_payloads import json_value
 from workbench.ui.jobs.background_results import BackgroundResults, DebouncedJob
 from workbench.ui.preview.effect_variations import Variation, effect_remark, variations

@@ -9,7 +9,7 @@ from workbench.catalog.spec import ArgKind, ArgSpec, Catalog, OpSpec, Value
 from workbench.graph.edits.edit import generator_of
 from workbench.graph.edits.generators import drawn_range
 from workbench.graph.model import Graph, Node
-from workbench.preview.views.effect import effect_values
+from workbench.preview.requests.effect import effect_values
 
 _NO_PIXELS = {"preserve", "minibatch_size", "bytes_per_sample_hint"}
 """How DALI runs it; no pixel depends on them."""

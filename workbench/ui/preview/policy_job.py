@@ -11,8 +11,8 @@ from workbench.engine.protocol.call_handle import Caller
 from workbench.graph.model import Graph, Port
 from workbench.graph.model.policy import forced
 from workbench.preview import Effect, PreviewRequest, preview_effect
-from workbench.ui.contract.payload import pack_payload
-from workbench.ui.contract.preview_views import PolicyHeader, PolicyPicture
+from workbench.ui.contract.encoding import pack_payload
+from workbench.ui.contract.preview_payloads import PolicyHeader, PolicyPicture
 from workbench.ui.inspector.random_argument_payloads import json_value
 from workbench.ui.jobs.background_results import BackgroundResults, DebouncedJob
 from workbench.ui.preview.effect_sheet import shown_sample, small_pictures

@@ -11,9 +11,9 @@ from workbench.graph.checks.check import Fault
 from workbench.graph.storage.recipes import load_recipes, sample_words
 from workbench.preview import PreviewRequest, PreviewResult, Tile
 from workbench.preview.pictures.annotation_overlays import TargetMark
-from workbench.ui.contract.payload import pack_payload
-from workbench.ui.contract.preview_views import MarkEntry, SheetHeader, TileEntry
-from workbench.ui.contract.views import DeviceChoice, FaultEntry, RecipeEntry, StartEntry
+from workbench.ui.contract.encoding import pack_payload
+from workbench.ui.contract.payloads import DeviceChoice, FaultEntry, RecipeEntry, StartEntry
+from workbench.ui.contract.preview_payloads import MarkEntry, SheetHeader, TileEntry
 from workbench.ui.preview.thumbnails import picture_url
 
 

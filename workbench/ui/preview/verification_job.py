@@ -14,8 +14,8 @@ from workbench.preview.verify import Verification, Verifier
 from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.contract.action import Action
-from workbench.ui.contract.payload import empty
-from workbench.ui.contract.preview_views import VerifiedEntry
+from workbench.ui.contract.encoding import empty
+from workbench.ui.contract.preview_payloads import VerifiedEntry
 from workbench.ui.jobs.background_task import (
     SHARED_QUEUE,
     BackgroundTask,

@@ -40,7 +40,7 @@ from workbench.graph.model.bounds import FILES
 from workbench.graph.resolved import ResolvedGraph
 from workbench.optimiser import OptimisationExperiment
 from workbench.sources import Datasets
-from workbench.ui.contract.speed_views import SpeedLimits
+from workbench.ui.contract.speed_payloads import SpeedLimits
 
 _START_SECONDS, _PROBE_SECONDS, _BEST_SECONDS = 4.0, 8.0, 60.0
 """For estimates: a worker's start, one setting of a search, and comparing the best at its end."""

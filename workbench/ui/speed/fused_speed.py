@@ -12,8 +12,8 @@ from workbench.bench.measuring.measurement_config import QUICK_CONFIG
 from workbench.graph.model import Graph
 from workbench.roots import Roots
 from workbench.sources import Datasets
-from workbench.ui.contract.payload import empty
-from workbench.ui.contract.speed_views import FusedRow, FusedSpeedEntry
+from workbench.ui.contract.encoding import empty
+from workbench.ui.contract.speed_payloads import FusedRow, FusedSpeedEntry
 from workbench.ui.jobs.background_task import (
     SHARED_QUEUE,
     BackgroundTask,

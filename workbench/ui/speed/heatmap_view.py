@@ -10,8 +10,8 @@ from workbench.bench.measuring.measurement import long_words
 from workbench.bench.measuring.stats import paired_ratio
 from workbench.bench.records.charts import best_measurement, heat_map
 from workbench.errors import EngineError
-from workbench.ui.contract.speed_views import HeatCell, HeatPanel, MeasuredOn, TuneView
-from workbench.ui.speed.chart_views import as_partial
+from workbench.ui.contract.speed_payloads import HeatCell, HeatPanel, MeasuredOn, TuneView
+from workbench.ui.speed.chart_payloads import as_partial
 
 OWN = "as it is"
 """The label that the tuner gives to the graph's own settings."""

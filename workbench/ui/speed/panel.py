@@ -18,9 +18,9 @@ from workbench.errors import SaveError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.roots import Roots
 from workbench.sources import Datasets
-from workbench.ui.contract.payload import pack_payload
-from workbench.ui.contract.speed_views import EFFORTS, PARTS, FileHeader
-from workbench.ui.contract.views import LastSpeed
+from workbench.ui.contract.encoding import pack_payload
+from workbench.ui.contract.payloads import LastSpeed
+from workbench.ui.contract.speed_payloads import EFFORTS, PARTS, FileHeader
 from workbench.ui.jobs.background_task import (
     SHARED_QUEUE,
     BackgroundTask,
@@ -29,11 +29,11 @@ from workbench.ui.jobs.background_task import (
     TaskListener,
     run_in_background,
 )
-from workbench.ui.speed.chart_views import part_of
+from workbench.ui.speed.chart_payloads import part_of
 from workbench.ui.speed.fused_speed import FusedSpeed
 from workbench.ui.speed.record_figures import Choice, RecordFigures
+from workbench.ui.speed.record_payloads import is_drawable
 from workbench.ui.speed.record_store import RecordStore, export_file
-from workbench.ui.speed.record_views import is_drawable
 
 
 class SpeedPanel:

@@ -14,19 +14,19 @@ from workbench.bench.records.record import WHOLE, graph_hash
 from workbench.engine.resources.machine import Machine
 from workbench.graph.model import Graph
 from workbench.sources import Datasets, describe_datasets
-from workbench.ui.contract.speed_views import RecordEntry
-from workbench.ui.contract.views import LastSpeed
-from workbench.ui.speed.chart_views import machine_words, measured_on, part_of
+from workbench.ui.contract.payloads import LastSpeed
+from workbench.ui.contract.speed_payloads import RecordEntry
+from workbench.ui.speed.chart_payloads import machine_words, measured_on, part_of
 from workbench.ui.speed.experiment_factory import limits_of
 from workbench.ui.speed.heatmap_view import running_view, tune_view
-from workbench.ui.speed.record_store import RecordStore
-from workbench.ui.speed.record_views import (
+from workbench.ui.speed.record_payloads import (
     compare_view,
     comparison_view,
     partial_view,
     record_entry,
     view_of,
 )
+from workbench.ui.speed.record_store import RecordStore
 from workbench.ui.speed.rewrites_view import rewrites_so_far, rewrites_view
 from workbench.ui.state.identity_memo import IdentityMemo
 

@@ -22,8 +22,8 @@ from workbench.bench.records.report_text import to_csv
 from workbench.errors import DataError, GraphEditError, RecordFormatError
 from workbench.figures import render_figure
 from workbench.files import require_place, write_text
-from workbench.ui.speed.chart_views import name_of
-from workbench.ui.speed.record_views import require_drawable
+from workbench.ui.speed.chart_payloads import name_of
+from workbench.ui.speed.record_payloads import require_drawable
 
 KEPT = 200
 """Records on the disk; of more, the oldest without a name go."""

@@ -15,8 +15,8 @@ from workbench.graph.types.typed_graph import TypedGraph
 from workbench.optimiser import Proposal, optimisation_of
 from workbench.optimiser.difference import WorstSample
 from workbench.optimiser.proposal import difference_words
-from workbench.ui.contract.speed_views import MeasuredOn, RewriteEntry, RewritesView
-from workbench.ui.speed.chart_views import as_partial, measured_on, ratio_text, rounds_words
+from workbench.ui.contract.speed_payloads import MeasuredOn, RewriteEntry, RewritesView
+from workbench.ui.speed.chart_payloads import as_partial, measured_on, ratio_text, rounds_words
 
 
 def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) -> RewritesView:

@@ -14,10 +14,10 @@ from workbench.errors import GraphEditError
 from workbench.graph.model import Graph
 from workbench.sources import Datasets
 from workbench.ui.contract.action import Action
-from workbench.ui.speed.chart_views import name_of
+from workbench.ui.speed.chart_payloads import name_of
 from workbench.ui.speed.experiment_factory import experiment_for, tuner_for
 from workbench.ui.speed.panel import SpeedPanel
-from workbench.ui.speed.record_views import require_drawable
+from workbench.ui.speed.record_payloads import require_drawable
 from workbench.ui.speed.rewrites_view import take_rewrites
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from workbench.graph.types.devices import decodes
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import Picture, Pixels
 from workbench.sources import load_source
-from workbench.ui.contract.payload import empty, pack_payload
-from workbench.ui.contract.preview_views import CloseupHeader, ValuesHeader
+from workbench.ui.contract.encoding import empty, pack_payload
+from workbench.ui.contract.preview_payloads import CloseupHeader, ValuesHeader
 
 REGION = 256
 """Side in pixels of the region whose values are sent: all of a usual output, 0.8 MB as floats."""

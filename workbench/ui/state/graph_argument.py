@@ -13,7 +13,7 @@ from workbench.graph.model import Graph, is_text
 from workbench.graph.storage.io import dump_json, graph_from_json, graph_to_json, read_graph
 from workbench.graph.storage.layout import Document, load_document
 from workbench.graph.storage.recipes import load_recipe, load_recipe_document, load_recipes
-from workbench.preview.views.share import read_picture, read_shared
+from workbench.preview.requests.share import read_picture, read_shared
 
 BESIDE = {"layout", "draws", "origins", "import_report"}
 """What a graph file may hold besides the graph."""

@@ -19,7 +19,7 @@ from workbench.graph.model import Graph, is_text
 from workbench.graph.model.bounds import MOST_CANVAS_NODES, MOST_PAGE_CHARACTERS
 from workbench.graph.storage.layout import Document, load_document
 from workbench.graph.storage.recipes import load_recipe_document
-from workbench.preview.views.share import read_shared
+from workbench.preview.requests.share import read_shared
 from workbench.ui.contract.action import Action, DocumentEdit, Edited
 
 if TYPE_CHECKING:

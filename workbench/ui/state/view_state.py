@@ -28,8 +28,13 @@ from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import PreviewRequest, PreviewResult
 from workbench.roots import Roots
 from workbench.sources import DataFacts, Datasets
-from workbench.ui.contract.payload import empty
-from workbench.ui.contract.views import CompatibleOps, ConnectTargets, OverwriteQuestion, TextFile
+from workbench.ui.contract.encoding import empty
+from workbench.ui.contract.payloads import (
+    CompatibleOps,
+    ConnectTargets,
+    OverwriteQuestion,
+    TextFile,
+)
 from workbench.ui.inspector.argument_rows import random_view
 from workbench.ui.state.closeup import CloseupSample
 

@@ -13,7 +13,7 @@ from workbench.errors import GraphFormatError
 from workbench.preview import PreviewResult
 from workbench.preview.pictures.contact_sheet import decode
 from workbench.roots import Roots
-from workbench.ui.contract.views import RecentEntry
+from workbench.ui.contract.payloads import RecentEntry
 from workbench.ui.storage.autosave import datetime_text, is_open, sessions_folder
 from workbench.ui.storage.session_file import Session, load_session
 

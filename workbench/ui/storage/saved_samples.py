@@ -8,7 +8,7 @@ from workbench.errors import GraphEditError
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.storage.layout import MOST_SAVED, Document, SavedDraw
 from workbench.preview import PreviewResult
-from workbench.ui.contract.preview_views import SavedDrawEntry
+from workbench.ui.contract.preview_payloads import SavedDrawEntry
 from workbench.ui.state.closeup import CloseupSample
 from workbench.ui.state.view_state import MOST_BATCH, ViewState
 

@@ -15,7 +15,7 @@ from workbench.errors import GraphEditError, GraphFormatError
 from workbench.files import write_text
 from workbench.graph.snippets import Snippet, dump_snippet, load_snippet, make_snippet
 from workbench.ui.contract.action import Action
-from workbench.ui.contract.views import TemplateEntry
+from workbench.ui.contract.payloads import TemplateEntry
 from workbench.ui.state.view_state import ViewState
 from workbench.ui.storage.autosave import state_folder
 

@@ -12,7 +12,7 @@ import { Icon } from "./lib/icons";
 import { OverwriteQuestion, useQuestion } from "./lib/overwriteQuestion";
 import { Segmented } from "./lib/segmented";
 import css from "./styles/code.css";
-import type { CodeFile } from "./views";
+import type { CodeFile } from "./payloads";
 
 const NO_QUESTION = { number: 0, do: "", path: "", message: "" };
 const NO_SCRIPT = { number: 0, text: "" };

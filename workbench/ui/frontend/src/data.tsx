@@ -2,7 +2,7 @@
 // what a check of the files found.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { DataParameter, DataView as Folder } from "./views";
+import type { DataParameter, DataView as Folder } from "./payloads";
 import { WordButton } from "./lib/button";
 import { component, type PanelProps } from "./lib/component";
 import { download } from "./lib/files";

@@ -13,7 +13,7 @@ import { useField, useRedraw, useRootData } from "./lib/hooks";
 import { undoKey } from "./lib/keyboard";
 import { Notice, Notices } from "./lib/notice";
 import css from "./styles/inspector.css";
-import type { ArgRow, InspectorView } from "./views";
+import type { ArgRow, InspectorView } from "./payloads";
 
 const NOTHING = "Select an operator to see its arguments.";
 

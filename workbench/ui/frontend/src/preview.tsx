@@ -23,7 +23,7 @@ import { StatusLine } from "./preview/statusLine";
 import { focusTile, standsIn, Tiles, useColumns } from "./preview/tiles";
 import { Verification } from "./preview/verification";
 import css from "./styles/preview.css";
-import type { CloseupHeader, SheetHeader, TileEntry } from "./views";
+import type { CloseupHeader, SheetHeader, TileEntry } from "./payloads";
 
 const NOT_NEAR = new ArrayBuffer(0);
 

@@ -18,7 +18,7 @@ import { Scaling } from "./speed/scaling";
 import { Stages } from "./speed/stages";
 import { Tune } from "./speed/tune";
 import css from "./styles/speed.css";
-import type { FileHeader } from "./views";
+import type { FileHeader } from "./payloads";
 
 const PARTS: Record<Part, ComponentType<{ link: Speed }>> = {
   compare: Compare,

@@ -9,7 +9,7 @@ import { undoKey } from "./lib/keyboard";
 import type { Link } from "./lib/link";
 import { rateFigure, rateUnit } from "./lib/number";
 import css from "./styles/status.css";
-import type { LastSpeed } from "./views";
+import type { LastSpeed } from "./payloads";
 
 const DEVICES = { mixed: "mixed", cpu: "CPU" };
 /** Milliseconds between two looks at how long ago it was. */

@@ -4,7 +4,7 @@ import type { TargetedKeyboardEvent } from "preact";
 import { component, type PanelProps } from "./lib/component";
 import { useField } from "./lib/hooks";
 import css from "./styles/tabs.css";
-import { TABS } from "./views";
+import { TABS } from "./payloads";
 
 function Tabs({ link }: PanelProps<"tabs">) {
   const open = useField(link, "tab", "preview");

@@ -1,7 +1,7 @@
 // The state of the worker; a click on it lists all that is wrong with the graph.
 
 import { useLayoutEffect, useState } from "preact/hooks";
-import type { FaultEntry, Status } from "../views";
+import type { FaultEntry, Status } from "../payloads";
 import { FaultList } from "../lib/faultList";
 
 interface Props {

@@ -1,7 +1,7 @@
 // The steps of undo and redo, to go back and forth in.
 
 import { useRef } from "preact/hooks";
-import type { HistoryEntry } from "../views";
+import type { HistoryEntry } from "../payloads";
 import { Icon } from "../lib/icons";
 import { Menu, Popover } from "../lib/popover";
 

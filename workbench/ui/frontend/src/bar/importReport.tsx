@@ -1,7 +1,7 @@
 // What the import of the graph changed or left out, behind a chip.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { ImportEntry } from "../views";
+import type { ImportEntry } from "../payloads";
 import { WordButton } from "../lib/button";
 import { Icon } from "../lib/icons";
 import { Menu, Popover } from "../lib/popover";

@@ -1,6 +1,6 @@
 // The present graph as a cell of the notebook, so that its cells say what is shown.
 
-import type { CellEntry } from "../views";
+import type { CellEntry } from "../payloads";
 import { copyText } from "../lib/files";
 
 interface SharedNotebook {

@@ -1,6 +1,6 @@
 // The sessions that were kept, to open a copy of one.
 
-import type { RecentEntry } from "../views";
+import type { RecentEntry } from "../payloads";
 
 interface Props {
   entries: RecentEntry[];

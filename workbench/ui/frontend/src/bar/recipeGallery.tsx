@@ -2,7 +2,7 @@
 
 import type { TargetedKeyboardEvent } from "preact";
 import { useRef } from "preact/hooks";
-import type { RecipeEntry } from "../views";
+import type { RecipeEntry } from "../payloads";
 import { Icon } from "../lib/icons";
 import { Popover } from "../lib/popover";
 

@@ -3,7 +3,7 @@
 
 import { Icon } from "../lib/icons";
 
-import type { RestoredEntry } from "../views";
+import type { RestoredEntry } from "../payloads";
 
 interface Props {
   entry: Partial<RestoredEntry>;

@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { WordButton } from "../lib/button";
 import { OverwriteQuestion } from "../lib/overwriteQuestion";
 import { Popover } from "../lib/popover";
-import type { OverwriteQuestion as Question } from "../views";
+import type { OverwriteQuestion as Question } from "../payloads";
 
 interface Props {
   label: string;

@@ -1,7 +1,7 @@
 // The graph to take along: a picture that carries it, and in the web app an address.
 
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
-import type { Bytes } from "../views";
+import type { Bytes } from "../payloads";
 import { pack } from "../lib/urlCompression";
 import { copyText, download } from "../lib/files";
 import { Icon } from "../lib/icons";

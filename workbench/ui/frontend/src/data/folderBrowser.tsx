@@ -6,7 +6,7 @@ import { IconButton } from "../lib/button";
 import { Icon } from "../lib/icons";
 import { thousands } from "../lib/number";
 import { Menu, Popover } from "../lib/popover";
-import type { FolderEntry, FolderListing, OpenedData } from "../views";
+import type { FolderEntry, FolderListing, OpenedData } from "../payloads";
 
 interface Props {
   /** Where the caller opens it. */

@@ -2,7 +2,7 @@
 
 import type { ComponentChild } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { ArgRow, Json } from "../views";
+import type { ArgRow, Json } from "../payloads";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";

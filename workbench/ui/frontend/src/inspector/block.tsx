@@ -2,7 +2,7 @@
 // kept.
 
 import { useRef } from "preact/hooks";
-import type { InspectorView } from "../views";
+import type { InspectorView } from "../payloads";
 import { WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";

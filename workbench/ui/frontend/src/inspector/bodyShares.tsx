@@ -4,7 +4,7 @@ import { WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import type { Link } from "../lib/link";
 import { thousands } from "../lib/number";
-import type { InspectedSharesEntry } from "../views";
+import type { InspectedSharesEntry } from "../payloads";
 
 type Shares = Partial<InspectedSharesEntry>;
 const BATCHES = 1000;

@@ -5,7 +5,7 @@ import { Select, TextField } from "../lib/fields";
 import type { Link } from "../lib/link";
 import { asField, NumberField, UNBOUNDED } from "../lib/numberInputs";
 import { Popover } from "../lib/popover";
-import type { ConditionEntry, InspectorActions } from "../views";
+import type { ConditionEntry, InspectorActions } from "../payloads";
 import { Held } from "./chance";
 import type { InteractionGuard } from "./interactionGuard";
 

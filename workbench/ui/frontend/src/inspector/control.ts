@@ -1,6 +1,6 @@
 // What every control of a row is given.
 
-import type { ArgRow, Json } from "../views";
+import type { ArgRow, Json } from "../payloads";
 import { tidy } from "../lib/number";
 import type { Limits } from "../lib/numberInputs";
 

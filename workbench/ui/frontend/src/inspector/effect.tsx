@@ -10,7 +10,7 @@ import { jsonEqual } from "../lib/jsonEquality";
 import type { Link } from "../lib/link";
 import { useSheet } from "../lib/useSheet";
 import { choiceText } from "./fixedValueControls";
-import type { ArgRow, EffectEntry, EffectHeader, Json } from "../views";
+import type { ArgRow, EffectEntry, EffectHeader, Json } from "../payloads";
 
 interface Props {
   link: Link<"inspector">;

@@ -1,7 +1,7 @@
 // Controls for a fixed value that is not a list of numbers.
 
 import type { ComponentType } from "preact";
-import type { ArgRow, Json } from "../views";
+import type { ArgRow, Json } from "../payloads";
 import { Select, TextField } from "../lib/fields";
 import { Icon } from "../lib/icons";
 import { tidy } from "../lib/number";

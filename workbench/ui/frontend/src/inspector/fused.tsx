@@ -4,7 +4,7 @@ import { WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import type { Link } from "../lib/link";
 import { rateSpread, rateWords } from "../lib/number";
-import type { FusedSpeedEntry } from "../views";
+import type { FusedSpeedEntry } from "../payloads";
 
 interface Props {
   link: Link<"inspector">;

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
-import type { ArgRow, Json } from "../views";
+import type { ArgRow, Json } from "../payloads";
 import { Icon } from "../lib/icons";
 import { tidy } from "../lib/number";
 import { asField, NumberField, PairSlider, typedIn } from "../lib/numberInputs";

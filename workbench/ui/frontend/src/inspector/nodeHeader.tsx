@@ -1,6 +1,6 @@
 // What the inspector says of the whole node: its name, where it runs, what is wrong with it.
 
-import type { InspectorView } from "../views";
+import type { InspectorView } from "../payloads";
 import { Select } from "../lib/fields";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";

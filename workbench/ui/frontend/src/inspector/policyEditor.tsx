@@ -12,7 +12,7 @@ import { jsonEqual } from "../lib/jsonEquality";
 import type { Link } from "../lib/link";
 import { asField, NumberField, SHARE, UNBOUNDED } from "../lib/numberInputs";
 import { useSheet } from "../lib/useSheet";
-import type { ArgRow, Json, PolicyHeader } from "../views";
+import type { ArgRow, Json, PolicyHeader } from "../payloads";
 import type { InteractionGuard } from "./interactionGuard";
 import { useRowsInView } from "./rowsInView";
 

@@ -1,7 +1,7 @@
 // What an argument was before it was something else. The graph holds only what it is now; so that
 // the dice can be turned off and on again, the page remembers the rest for as long as it is open.
 
-import type { ArgRow, Json } from "../views";
+import type { ArgRow, Json } from "../payloads";
 
 interface Past {
   value: Json;

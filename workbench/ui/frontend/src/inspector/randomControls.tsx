@@ -1,6 +1,6 @@
 // Controls for a value that is drawn for each sample.
 
-import type { ArgRow, Json } from "../views";
+import type { ArgRow, Json } from "../payloads";
 import { Select, TextField } from "../lib/fields";
 import { asField, NumberField, SHARE, SliderField, UNBOUNDED } from "../lib/numberInputs";
 import { asText, described } from "./control";

@@ -1,6 +1,6 @@
 // Where an argument's value comes from: fixed, drawn for each sample, or another node's output.
 
-import type { ArgRow } from "../views";
+import type { ArgRow } from "../payloads";
 import { RandomIcon, Icon } from "../lib/icons";
 import { wordOf } from "./randomControls";
 

@@ -1,6 +1,6 @@
 // A picture and what it means in one field: u32 little-endian header length, JSON header, bytes.
 
-import type { Bytes } from "../views";
+import type { Bytes } from "../payloads";
 
 export interface Payload<H> {
   header: H;

@@ -1,7 +1,7 @@
 // What every component has: its root with style, theme, tips and keys, and the link to Python.
 
 import { render, type ComponentType } from "preact";
-import type { Components } from "../views";
+import type { Components } from "../payloads";
 import { recoverFocus } from "./focus";
 import { keepKeys } from "./keyboard";
 import { Link, type Host } from "./link";

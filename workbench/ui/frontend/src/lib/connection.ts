@@ -3,7 +3,7 @@
 // Each component is a bundle of its own, so the watch is found by a symbol of the window.
 
 import { followHost, silenceOf } from "./hostSignals";
-import type { Json } from "../views";
+import type { Json } from "../payloads";
 import type { Host } from "./link";
 
 /** An edit or a value that could not be sent, by its component. */

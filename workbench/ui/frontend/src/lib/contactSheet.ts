@@ -1,6 +1,6 @@
 // A contact sheet and its header, decoded off the event's path.
 
-import type { Bytes } from "../views";
+import type { Bytes } from "../payloads";
 import { parsePayload } from "./binaryPayload";
 
 interface Header {

@@ -2,7 +2,7 @@
 
 import type { ComponentProps } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { FaultEntry } from "../views";
+import type { FaultEntry } from "../payloads";
 import { WordButton } from "./button";
 import { Icon } from "./icons";
 import { Menu, Popover } from "./popover";

@@ -1,7 +1,7 @@
 // Hooks for what a panel knows only at run time: Python's fields, the connection, the screen.
 
 import { useLayoutEffect, useReducer, useRef } from "preact/hooks";
-import type { Components } from "../views";
+import type { Components } from "../payloads";
 import type { Link } from "./link";
 
 type Fields<N extends keyof Components> = Components[N]["fields"];

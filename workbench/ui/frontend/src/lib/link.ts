@@ -1,6 +1,6 @@
 // A component's view of its Python half: typed fields, and edits that are asked for, not made.
 
-import type { Components, Json } from "../views";
+import type { Components, Json } from "../payloads";
 import { connectionOf, type Connection } from "./connection";
 
 /** What anywidget and Panel both hand to `render`. */

@@ -2,7 +2,7 @@
 
 import type { Ref, TargetedEvent } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { Json } from "../views";
+import type { Json } from "../payloads";
 import { tidy } from "./number";
 import { throttle } from "./throttle";
 import { takeText } from "./typedText";

@@ -1,7 +1,7 @@
 // Says in red that Python is not there.
 
 import { useLayoutEffect } from "preact/hooks";
-import type { Components } from "../views";
+import type { Components } from "../payloads";
 import { useOffline } from "./hooks";
 import { Icon } from "./icons";
 import type { Link } from "./link";

@@ -1,7 +1,7 @@
 // What asks before a file is overwritten.
 
 import { useState } from "preact/hooks";
-import type { OverwriteQuestion as Question } from "../views";
+import type { OverwriteQuestion as Question } from "../payloads";
 
 interface Props {
   question: Partial<Question> | null;

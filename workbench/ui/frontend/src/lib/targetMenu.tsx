@@ -1,6 +1,6 @@
 // All targets that a graph may be exported to, each with what comes out.
 
-import type { TargetEntry } from "../views";
+import type { TargetEntry } from "../payloads";
 import { Icon } from "./icons";
 import { Menu } from "./popover";
 

@@ -1,7 +1,7 @@
 // The newest contact sheet of a field, decoded.
 
 import { useLayoutEffect, useState } from "preact/hooks";
-import type { Bytes } from "../views";
+import type { Bytes } from "../payloads";
 import { Decoder, type Sheet } from "./contactSheet";
 
 interface Source<K extends string> {

@@ -2,7 +2,7 @@
 
 import { useField } from "../lib/hooks";
 import type { Link } from "../lib/link";
-import type { SheetHeader, TileEntry } from "../views";
+import type { SheetHeader, TileEntry } from "../payloads";
 import { GroupedFilter, passes } from "./groupedFilter";
 
 interface Props {

@@ -7,7 +7,7 @@ import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import { thousands } from "../lib/number";
-import type { BodyShareEntry, BranchSharesEntry, BlockSharesEntry } from "../views";
+import type { BodyShareEntry, BranchSharesEntry, BlockSharesEntry } from "../payloads";
 
 const HEADS = ["Body", "Share", "Found", "99 % interval", "Asked", "Samples"];
 const COUNTS = [100, 1_000, 10_000];

@@ -6,7 +6,7 @@ import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import { Popover } from "../lib/popover";
-import type { SheetHeader, TileEntry } from "../views";
+import type { SheetHeader, TileEntry } from "../payloads";
 
 interface Props {
   link: Link<"preview">;

@@ -10,7 +10,7 @@ import { RandomIcon, Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import { showWithin } from "../lib/scrolling";
 import { Segmented } from "../lib/segmented";
-import type { Branch, CloseupHeader, MarkEntry, TileEntry } from "../views";
+import type { Branch, CloseupHeader, MarkEntry, TileEntry } from "../payloads";
 import { branchTexts } from "./branches";
 import { CloseupSplit, Sides, useComparedCloseup } from "./closeupSplit";
 import { Marks } from "./marks";

@@ -4,7 +4,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parsePayload } from "../lib/binaryPayload";
 import { useField } from "../lib/hooks";
 import type { Link } from "../lib/link";
-import type { CloseupHeader } from "../views";
+import type { CloseupHeader } from "../payloads";
 import { SplitHandle, type Split } from "./split";
 import type { Zoom } from "./zoom";
 

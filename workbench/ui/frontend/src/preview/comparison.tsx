@@ -6,7 +6,7 @@ import { Heads } from "../lib/fields";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
-import type { ComparisonChoice, ComparisonEntry, GraphDifference } from "../views";
+import type { ComparisonChoice, ComparisonEntry, GraphDifference } from "../payloads";
 
 const FILE = "choose a file";
 /** Width in pixels below which the table is folded away until it is asked for: tiles come first. */

@@ -11,7 +11,7 @@ import type { Link } from "../lib/link";
 import { OverflowRow } from "../lib/overflowRow";
 import { Popover } from "../lib/popover";
 import { Segmented } from "../lib/segmented";
-import type { PreviewFields } from "../views";
+import type { PreviewFields } from "../payloads";
 import { SavedDraws } from "./savedDraws";
 
 const USUAL_MODES = [

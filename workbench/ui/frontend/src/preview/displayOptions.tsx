@@ -5,7 +5,7 @@ import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import { Popover } from "../lib/popover";
-import type { SheetHeader, TileEntry } from "../views";
+import type { SheetHeader, TileEntry } from "../payloads";
 
 const COUNTS = [4, 8, 16, 32, 64];
 const SIZES = [64, 96, 128, 160, 224, 320, 448];

@@ -4,7 +4,7 @@ import { IconButton, WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
-import type { SheetHeader } from "../views";
+import type { SheetHeader } from "../payloads";
 
 interface Props {
   link: Link<"preview">;

@@ -4,7 +4,7 @@ import type { ComponentChild } from "preact";
 import { IconButton } from "../lib/button";
 import { Icon } from "../lib/icons";
 import { Popover } from "../lib/popover";
-import type { SheetHeader, TileEntry } from "../views";
+import type { SheetHeader, TileEntry } from "../payloads";
 
 export interface Choice {
   key: string;

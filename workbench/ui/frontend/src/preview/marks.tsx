@@ -1,7 +1,7 @@
 // Boxes, points and masks over a picture, with the names of their classes. They are no part of its pixels.
 
 import type { Ref } from "preact";
-import type { MarkEntry, SheetHeader, TileEntry } from "../views";
+import type { MarkEntry, SheetHeader, TileEntry } from "../payloads";
 
 const HUES = 12;
 

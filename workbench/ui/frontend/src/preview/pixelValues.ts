@@ -1,7 +1,7 @@
 // The values of a region of one sample, as they are in the pipeline.
 
 import { parsePayload } from "../lib/binaryPayload";
-import type { Bytes, ValuesHeader } from "../views";
+import type { Bytes, ValuesHeader } from "../payloads";
 
 const READERS: Record<ValuesHeader["store"], [number, (view: DataView, at: number) => number]> = {
   u1: [1, (view, at) => view.getUint8(at)],

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { Icon } from "../lib/icons";
-import type { PreviewFields, SheetHeader } from "../views";
+import type { PreviewFields, SheetHeader } from "../payloads";
 
 interface Props {
   header: SheetHeader | undefined;

@@ -3,7 +3,7 @@
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import type { Sheet } from "../lib/contactSheet";
 import { Picture } from "../lib/picture";
-import type { SheetHeader } from "../views";
+import type { SheetHeader } from "../payloads";
 
 /** Where the slider stands: a percentage of a picture's width, the same in all tiles. */
 export interface Split {

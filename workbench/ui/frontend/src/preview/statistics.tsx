@@ -4,7 +4,7 @@ import { Heads } from "../lib/fields";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
-import type { ChannelStatistics, OutputStatistics } from "../views";
+import type { ChannelStatistics, OutputStatistics } from "../payloads";
 import { BranchShares } from "./branchShares";
 import { valueText } from "./pixelValues";
 

@@ -3,7 +3,7 @@
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
-import type { SheetHeader } from "../views";
+import type { SheetHeader } from "../payloads";
 
 interface Props {
   link: Link<"preview">;

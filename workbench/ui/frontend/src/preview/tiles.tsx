@@ -6,7 +6,7 @@ import { IconButton } from "../lib/button";
 import { RandomIcon, Icon } from "../lib/icons";
 import type { Sheet } from "../lib/contactSheet";
 import { Picture } from "../lib/picture";
-import type { Branch, MarkEntry, PreviewFields, SheetHeader, TileEntry } from "../views";
+import type { Branch, MarkEntry, PreviewFields, SheetHeader, TileEntry } from "../payloads";
 import { branchTexts } from "./branches";
 import { FiredCaption } from "./firedCaption";
 import { Marks, marksAt, markWords } from "./marks";

@@ -5,7 +5,7 @@ import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import { Popover } from "../lib/popover";
-import type { VerifiedEntry } from "../views";
+import type { VerifiedEntry } from "../payloads";
 
 const NOTHING: VerifiedEntry = { state: "none", text: "", detail: [], share: 0, stale: false };
 const TIP =

@@ -1,6 +1,6 @@
 // A bar for each measured configuration, with its interval and the spread of its rounds.
 
-import type { CompareView, RatioEntry, SpeedBar } from "../views";
+import type { CompareView, RatioEntry, SpeedBar } from "../payloads";
 import { BarTrack } from "../lib/barTrack";
 import { Icon } from "../lib/icons";
 import { rateFigure, rateSpread, rateUnit, thousands } from "../lib/number";

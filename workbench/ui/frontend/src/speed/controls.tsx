@@ -10,7 +10,7 @@ import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import { numberIn } from "../lib/number";
 import { Segmented } from "../lib/segmented";
-import type { Components } from "../views";
+import type { Components } from "../payloads";
 
 type Fields = Components["speed"]["fields"];
 export type Part = Fields["part"];

@@ -1,6 +1,6 @@
 // What is said of a figure in words: that it is partial, and what else is to be known of it.
 
-import type { MeasuredOn } from "../views";
+import type { MeasuredOn } from "../payloads";
 
 export function Notes({ words }: { words: readonly string[] }) {
   return (

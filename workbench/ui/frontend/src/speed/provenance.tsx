@@ -1,7 +1,7 @@
 // What stands under every figure: what it was measured on, in a line, and all of it on demand.
 
 import { Fragment } from "preact";
-import type { MeasuredOn } from "../views";
+import type { MeasuredOn } from "../payloads";
 import { Icon } from "../lib/icons";
 
 interface Props {

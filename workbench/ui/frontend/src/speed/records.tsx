@@ -1,7 +1,7 @@
 // Runs that were made or opened: shown again, named, set side by side, taken along as files.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { ComparisonView, RecordEntry } from "../views";
+import type { ComparisonView, RecordEntry } from "../payloads";
 import { IconButton, WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";

@@ -1,7 +1,7 @@
 // Rewrites of the graph that make it faster: each with its gain and how far its pixels move.
 
 import { useState } from "preact/hooks";
-import type { RewriteEntry, RewritesView } from "../views";
+import type { RewriteEntry, RewritesView } from "../payloads";
 import { WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";

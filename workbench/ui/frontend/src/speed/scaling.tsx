@@ -1,7 +1,7 @@
 // How imgs/s grow with threads, and with GPUs that have a process and a shard of the data each.
 
 import { useState } from "preact/hooks";
-import type { ScalingPoint, ScalingView } from "../views";
+import type { ScalingPoint, ScalingView } from "../payloads";
 import { useField } from "../lib/hooks";
 import { rateFigure, rateSpread, rateUnit, rateWords } from "../lib/number";
 import { Segmented } from "../lib/segmented";

@@ -1,6 +1,6 @@
 // Where the time of a batch goes: what each stage adds, beside each operator alone.
 
-import type { StageEntry, StagesView } from "../views";
+import type { StageEntry, StagesView } from "../payloads";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import { rateSpread, rateWords } from "../lib/number";

@@ -2,7 +2,7 @@
 
 import type { RefObject } from "preact";
 import { useRef, useState } from "preact/hooks";
-import type { Components, HeatCell, HeatPanel, TuneView } from "../views";
+import type { Components, HeatCell, HeatPanel, TuneView } from "../payloads";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import { rateFigure, rateSpread, rateWords } from "../lib/number";

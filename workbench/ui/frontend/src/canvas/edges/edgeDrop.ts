@@ -1,6 +1,6 @@
 // What becomes of an edge's loose end where it is dropped.
 
-import type { ConnectTargets } from "../../views";
+import type { ConnectTargets } from "../../payloads";
 import type { CanvasStore } from "../state/canvasStore";
 import { connectTo } from "../state/actions";
 import { isOutput, type Point } from "../layout/geometry";

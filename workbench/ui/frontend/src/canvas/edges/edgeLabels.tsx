@@ -2,7 +2,7 @@
 
 import { EdgeLabelRenderer } from "@xyflow/react";
 import { memo } from "preact/compat";
-import type { EdgeEntry } from "../../views";
+import type { EdgeEntry } from "../../payloads";
 import { useCanvasStore, useCanvasState } from "../state/context";
 import { Icon } from "../../lib/icons";
 import type { Route } from "../layout/edgeRouting";

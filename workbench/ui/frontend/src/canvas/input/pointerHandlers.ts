@@ -7,7 +7,7 @@ import type {
   NodeChange,
   OnConnectStartParams,
 } from "@xyflow/react";
-import type { EdgeEntry } from "../../views";
+import type { EdgeEntry } from "../../payloads";
 import type { Place } from "../state/canvasState";
 import type { CanvasStore } from "../state/canvasStore";
 import { aimed, drop } from "../edges/edgeDrop";

@@ -2,7 +2,7 @@
 
 import { ViewportPortal } from "@xyflow/react";
 import { memo } from "preact/compat";
-import type { NodeEntry } from "../../views";
+import type { NodeEntry } from "../../payloads";
 import type { Point } from "./geometry";
 import { GAP } from "./layout";
 

@@ -1,6 +1,6 @@
 // Which part of the graph is seen until somebody pans or zooms.
 
-import type { NoteEntry } from "../../views";
+import type { NoteEntry } from "../../payloads";
 import type { Point, Size } from "./geometry";
 
 /** Room kept free, in pixels of the screen. */

@@ -1,6 +1,6 @@
 // How large the boxes are, and where their ports sit. All in pixels at zoom 1.
 
-import type { EdgeEntry, NodeEntry, PortEntry } from "../../views";
+import type { EdgeEntry, NodeEntry, PortEntry } from "../../payloads";
 import type { DrawnEntry } from "./groups";
 import { beside, drawWords } from "./nodeLabels";
 

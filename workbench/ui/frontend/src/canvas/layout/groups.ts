@@ -1,7 +1,7 @@
 // Long chains drawn as one card each, "4 colour operators", which a click opens. Pure: tested
 // outside of a browser.
 
-import type { EdgeEntry, NodeEntry, PortEntry } from "../../views";
+import type { EdgeEntry, NodeEntry, PortEntry } from "../../payloads";
 
 export interface Group {
   /** No node has such an id. */

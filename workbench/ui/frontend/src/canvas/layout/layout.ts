@@ -1,6 +1,6 @@
 // Where everything stands when nobody put it anywhere: downwards, row under row.
 
-import type { EdgeEntry } from "../../views";
+import type { EdgeEntry } from "../../payloads";
 import { lineOf, outputSize, sizeOf, type DrawnNode, type Point, type Size } from "./geometry";
 import { mirrored, ranks, type Ranks } from "./ranks";
 

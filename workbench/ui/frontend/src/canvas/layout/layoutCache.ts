@@ -2,7 +2,7 @@
 
 import { useMemo, useRef } from "preact/compat";
 import { reuseUnchanged } from "../../lib/jsonEquality";
-import type { EdgeEntry, NodeEntry, ScopeEntry } from "../../views";
+import type { EdgeEntry, NodeEntry, ScopeEntry } from "../../payloads";
 import { deviceLine } from "./deviceLine";
 import { drawnInputs, sizeOf, titleWidth, type DrawnNode, type Point } from "./geometry";
 import { manualLayout } from "./manualLayout";

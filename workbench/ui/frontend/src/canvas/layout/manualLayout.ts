@@ -1,6 +1,6 @@
 // Where things stand once somebody has put them somewhere.
 
-import type { EdgeEntry } from "../../views";
+import type { EdgeEntry } from "../../payloads";
 import { CARD, lineOf, type DrawnNode, type Point, type Size } from "./geometry";
 import { boxesOf, GAP, type Box } from "./layout";
 

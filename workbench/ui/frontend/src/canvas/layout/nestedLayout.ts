@@ -1,6 +1,6 @@
 // Blocks laid out with what stands in them: each body by itself, one under the other in a frame.
 
-import type { EdgeEntry, NodeEntry, ScopeEntry } from "../../views";
+import type { EdgeEntry, NodeEntry, ScopeEntry } from "../../payloads";
 import { BODY, CARD, FRAME, titleWidth, type DrawnNode, type Place, type Point } from "./geometry";
 import { arrange, boxesOf, type Layout } from "./layout";
 import { manualLayout } from "./manualLayout";

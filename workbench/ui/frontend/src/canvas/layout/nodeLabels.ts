@@ -1,6 +1,6 @@
 // What a node says of itself in words.
 
-import type { NodeEntry } from "../../views";
+import type { NodeEntry } from "../../payloads";
 
 /** What the id says beyond the operator's name: `2` of `flip_2`, all of `left_view`. */
 function besides({ id, op, title, twin }: NodeEntry): string {

@@ -1,6 +1,6 @@
 // In which order the ports of a card stand: so that no two edges cross where a swap avoids it.
 
-import type { EdgeEntry, PortEntry } from "../../views";
+import type { EdgeEntry, PortEntry } from "../../payloads";
 import { inputSocket, outputSocket, type DrawnNode, type Point } from "./geometry";
 
 /** The nodes with their ports in order; one whose order is right stays the same object. */

@@ -1,6 +1,6 @@
 // How all edges of a graph run.
 
-import type { EdgeEntry } from "../../views";
+import type { EdgeEntry } from "../../payloads";
 import { route, type Rect, type Route, type Run } from "./edgeRouting";
 import { inputSocket, outputSize, outputSocket, pillSocket, rim, sizeOf } from "./geometry";
 import type { DrawnNode, Point, Size } from "./geometry";

@@ -1,6 +1,6 @@
 // Ports, edges and draws as items of a list.
 
-import type { EdgeEntry, NodeEntry, ConnectTargets } from "../../views";
+import type { EdgeEntry, NodeEntry, ConnectTargets } from "../../payloads";
 import { ALIGNMENTS } from "../state/alignment";
 import { outputId } from "../layout/geometry";
 import type { Item } from "../search/searchItems";

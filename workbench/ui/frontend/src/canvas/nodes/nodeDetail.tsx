@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef } from "preact/compat";
 import { paintPart, type Sheet } from "../../lib/contactSheet";
-import type { DetailHeader, Histogram as HistogramValues, StepEntry, StepOutputEntry } from "../../views";
+import type { DetailHeader, Histogram as HistogramValues, StepEntry, StepOutputEntry } from "../../payloads";
 import { useCanvasState, useCanvasStore } from "../state/context";
 import { RandomIcon, Icon } from "../../lib/icons";
 

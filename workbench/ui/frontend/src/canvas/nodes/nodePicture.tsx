@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef } from "preact/compat";
 import { paintPart } from "../../lib/contactSheet";
-import type { NodeEntry } from "../../views";
+import type { NodeEntry } from "../../payloads";
 import { useCanvasState, useCanvasStore } from "../state/context";
 
 export interface Line {

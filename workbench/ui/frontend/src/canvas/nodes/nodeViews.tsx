@@ -3,7 +3,7 @@
 import type { NodeProps } from "@xyflow/react";
 import { Fragment } from "preact";
 import { memo } from "preact/compat";
-import type { NodeEntry } from "../../views";
+import type { NodeEntry } from "../../payloads";
 import { collapse, openScope } from "../state/actions";
 import { useCanvasState, useCanvasStore } from "../state/context";
 import { looksTheSame, type OpFlow, type OutFlow } from "../state/flowElements";

@@ -3,7 +3,7 @@
 import type { TargetedPointerEvent } from "preact";
 import { Handle, Position } from "@xyflow/react";
 import { memo } from "preact/compat";
-import type { PortEntry } from "../../views";
+import type { PortEntry } from "../../payloads";
 import { useCanvasStore, useCanvasState } from "../state/context";
 import type { State } from "../state/canvasState";
 import type { Side, Socket } from "../layout/geometry";

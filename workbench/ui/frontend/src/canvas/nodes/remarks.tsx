@@ -4,7 +4,7 @@ import type { TargetedFocusEvent, TargetedKeyboardEvent, TargetedPointerEvent } 
 import { useReactFlow, ViewportPortal } from "@xyflow/react";
 import { memo } from "preact/compat";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { FrameEntry, NoteEntry } from "../../views";
+import type { FrameEntry, NoteEntry } from "../../payloads";
 import { NEW } from "../state/actions";
 import { useCanvasStore, useCanvasState } from "../state/context";
 import { notesAt } from "../layout/firstView";

@@ -1,6 +1,6 @@
 // Where the search adds what is chosen: asked about before, and carried out.
 
-import type { NodeEntry } from "../../views";
+import type { NodeEntry } from "../../payloads";
 import type { Place } from "../state/canvasState";
 import type { CanvasStore } from "../state/canvasStore";
 import { fixOf, PREFIXES, type Item } from "./searchItems";

@@ -1,6 +1,6 @@
 // Where something that is dragged out of the palette would be added.
 
-import type { NodeEntry } from "../../views";
+import type { NodeEntry } from "../../payloads";
 import type { CanvasStore } from "../state/canvasStore";
 import { edgeUnder } from "../edges/edgeUnderNode";
 import { drawnInputs, inputSocket, isOutput, outputSocket, type Point } from "../layout/geometry";

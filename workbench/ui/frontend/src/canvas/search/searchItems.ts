@@ -8,7 +8,7 @@ import type {
   OperatorEntry,
   RecipeLine,
   TemplateEntry,
-} from "../../views";
+} from "../../payloads";
 
 export interface Item extends Searchable {
   id: string;

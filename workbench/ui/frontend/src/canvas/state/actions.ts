@@ -4,7 +4,7 @@ import { NONE, type Place } from "./canvasState";
 import type { CanvasStore } from "./canvasStore";
 import { shownScope } from "../layout/nestedLayout";
 import { isOutput, outputOf, type Point } from "../layout/geometry";
-import type { NodeEntry } from "../../views";
+import type { NodeEntry } from "../../payloads";
 import type { Feed } from "./edgeDrag";
 
 /** `own` is the edge whose end was moved there; empty for a new one. */

@@ -1,7 +1,7 @@
 // The edit that a screen reader's words are about: once the graph changes by another, they go.
 
 import type { Link } from "../../lib/link";
-import type { EdgeEntry, NodeEntry } from "../../views";
+import type { EdgeEntry, NodeEntry } from "../../payloads";
 
 /** Milliseconds in which an edit that was asked for and announced is on the canvas. */
 const OWN = 1000;

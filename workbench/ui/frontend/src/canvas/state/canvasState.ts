@@ -10,7 +10,7 @@ import type {
   DetailHeader,
   EdgeEntry,
   NodeEntry,
-} from "../../views";
+} from "../../payloads";
 import { isOutput, type Point } from "../layout/geometry";
 import { shownScope } from "../layout/nestedLayout";
 import type { Linking } from "./edgeDrag";

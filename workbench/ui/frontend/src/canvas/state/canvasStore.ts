@@ -3,7 +3,7 @@
 import { Decoder, type Sheet } from "../../lib/contactSheet";
 import { jsonEqual, reuseEqual, reuseUnchanged } from "../../lib/jsonEquality";
 import type { Link } from "../../lib/link";
-import type { CardsHeader, DetailHeader } from "../../views";
+import type { CardsHeader, DetailHeader } from "../../payloads";
 import { NO_LAYOUT, type LayoutCache } from "../layout/layoutCache";
 import { AnnouncedEdit } from "./announcedEdit";
 import { CanvasDom } from "./canvasDom";

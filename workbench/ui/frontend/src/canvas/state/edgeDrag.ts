@@ -1,6 +1,6 @@
 // An edge that is being drawn: where it may end, and why not elsewhere.
 
-import type { EdgeEntry, NodeEntry, ConnectTargets } from "../../views";
+import type { EdgeEntry, NodeEntry, ConnectTargets } from "../../payloads";
 import { isOutput, outputOf } from "../layout/geometry";
 
 export interface Linking {

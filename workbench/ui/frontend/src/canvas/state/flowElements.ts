@@ -2,7 +2,7 @@
 // object, so that React draws only what did.
 
 import { Position, type Edge, type Node, type NodeHandle, type NodeProps } from "@xyflow/react";
-import type { EdgeEntry } from "../../views";
+import type { EdgeEntry } from "../../payloads";
 import type { State } from "./canvasState";
 import {
   drawnInputs,

@@ -21,7 +21,7 @@ from workbench.errors import GraphFaultsError, GraphFormatError, SaveError
 from workbench.graph import Graph, Node, dump_graph, load_graph, load_recipe
 from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest
-from workbench.preview.views.share import (
+from workbench.preview.requests.share import (
     KEY,
     LONGEST,
     WIDTH,

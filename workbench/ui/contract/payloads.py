@@ -1,6 +1,6 @@
 """What each component shows and takes: the contract between Python and the browser.
 
-``frontend/src/views.ts`` is written from these types by
+``frontend/src/payloads.ts`` is written from these types by
 ``python -m workbench.ui.typescript``; a test fails when the two differ. All of it is
 JSON, but for the pictures.
 """
@@ -457,7 +457,7 @@ def recipe_lines(recipes: Iterable[RecipeEntry]) -> list[RecipeLine]:
     return [{"name": recipe["name"], "line": recipe["line"]} for recipe in recipes]
 
 
-# What the status line shows, in the way of ``views.py``, and how it is put together.
+# What the status line shows, in the way of ``payloads.py``, and how it is put together.
 
 
 class LastSpeed(TypedDict):

@@ -17,7 +17,7 @@ from workbench.errors import GraphError
 from workbench.graph.model import Graph, block_of
 from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.request import GraphRun, PreviewRequest, running_part
-from workbench.preview.views.texts import label_port, labels_of, names_of_labels
+from workbench.preview.requests.texts import label_port, labels_of, names_of_labels
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,9 @@ from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.graph.variants.difference import with_seeds_of
 from workbench.preview import PreviewRequest, preview_batch, preview_distances, preview_statistics
-from workbench.preview.views.batch_search import SampleFilter, find_batch
-from workbench.preview.views.difference import DifferenceSums, difference, psnr_of
-from workbench.preview.views.statistics import BINS, ENOUGH, axis_range
+from workbench.preview.requests.batch_search import SampleFilter, find_batch
+from workbench.preview.requests.difference import DifferenceSums, difference, psnr_of
+from workbench.preview.requests.statistics import BINS, ENOUGH, axis_range
 
 COUNT = 8
 

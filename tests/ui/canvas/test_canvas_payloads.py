@@ -33,7 +33,7 @@ from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.app.actions import ACTIONS
 from workbench.ui.canvas.canvas_annotations import copied_text, frame_entries, note_entries
 from workbench.ui.canvas.canvas_edit import CanvasEdit
-from workbench.ui.canvas.canvas_views import (
+from workbench.ui.canvas.canvas_payloads import (
     edge_entries,
     node_entries,
     on_drawn_nodes,
@@ -41,7 +41,7 @@ from workbench.ui.canvas.canvas_views import (
 )
 from workbench.ui.canvas.insertions import AddTemplate
 from workbench.ui.contract.action import parse_action
-from workbench.ui.contract.views import EdgeEntry, NodeEntry
+from workbench.ui.contract.payloads import EdgeEntry, NodeEntry
 from workbench.ui.state.undo_labels import step_label
 from workbench.ui.state.view_state import ViewState, check_before_run
 from workbench.ui.storage.autosave import state_folder

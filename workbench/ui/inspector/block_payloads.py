@@ -9,7 +9,7 @@ from workbench.graph.control_flow.block_kinds import kind_of
 from workbench.graph.model import Body, Graph, Node, Port, block_of
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.ui.contract.views import BodyEntry, ScopeBody, ScopeEntry
+from workbench.ui.contract.payloads import BodyEntry, ScopeBody, ScopeEntry
 from workbench.ui.inspector.condition_actions import condition_words
 from workbench.ui.inspector.random_argument_payloads import distribution, random_view
 

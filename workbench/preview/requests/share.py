@@ -26,7 +26,7 @@ from workbench.errors import GraphFormatError, SaveError
 from workbench.graph.model import Graph
 from workbench.graph.storage.io import load_graph
 from workbench.preview.request import PreviewRequest
-from workbench.preview.views.render import Box, PreviewResult
+from workbench.preview.requests.render import Box, PreviewResult
 
 KEY = "dali-workbench-graph"
 LONGEST = 1_000_000

@@ -26,8 +26,8 @@ from workbench.preview import (
     preview_branch_shares,
     preview_card_pictures,
 )
-from workbench.preview.views.batch_search import SampleFilter, find_batch
-from workbench.preview.views.branches import branches_of, wilson_interval
+from workbench.preview.requests.batch_search import SampleFilter, find_batch
+from workbench.preview.requests.branches import branches_of, wilson_interval
 
 
 def counted(engine: Engine, request: PreviewRequest, batches: int) -> BranchShares:

@@ -1,4 +1,4 @@
-"""What the speed panel shows, in the way of ``views.py``."""
+"""What the speed panel shows, in the way of ``payloads.py``."""
 
 from __future__ import annotations
 
@@ -313,7 +313,7 @@ class FusedSpeedEntry(TypedDict):
     """Whether it is of another graph or other data than those that are shown."""
 
 
-# What the speed panel shows of the optimiser, in the way of ``views.py``.
+# What the speed panel shows of the optimiser, in the way of ``payloads.py``.
 
 
 class WorstSampleEntry(TypedDict):

@@ -41,7 +41,7 @@ from workbench.preview import (
     replayed,
 )
 from workbench.preview.pictures.output_tiles import NO_DIFFERENCE
-from workbench.preview.views.effect import MOST_VARIANTS, effect_values
+from workbench.preview.requests.effect import MOST_VARIANTS, effect_values
 from workbench.sources import open_datasets
 
 COUNT = 4

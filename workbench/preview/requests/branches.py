@@ -22,7 +22,7 @@ from workbench.graph.control_flow.block_kinds import kind_of
 from workbench.graph.model import Body, Graph, Node, block_of
 from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.request import GraphRun, PreviewRequest, running_part
-from workbench.preview.views.texts import augmentations_of, augmented_at
+from workbench.preview.requests.texts import augmentations_of, augmented_at
 
 _NAMED = 2
 """Maximum number of operators of a body named in its text; more are counted."""

@@ -20,7 +20,7 @@ from workbench.figures import plot_pictures, show_figure
 from workbench.names import did_you_mean, shortened
 from workbench.preview.pictures.annotation_overlays import Marks, draw_marks, marks_of
 from workbench.preview.request import PreviewRequest, run_request
-from workbench.preview.views.texts import (
+from workbench.preview.requests.texts import (
     augmentations_of,
     label_port,
     labels_of,

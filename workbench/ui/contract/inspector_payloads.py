@@ -1,10 +1,10 @@
-"""What the inspector shows of the selected node (see ``views.py``)."""
+"""What the inspector shows of the selected node (see ``payloads.py``)."""
 
 from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from workbench.ui.contract.views import BodyEntry, Json
+from workbench.ui.contract.payloads import BodyEntry, Json
 
 
 class RandomView(TypedDict):

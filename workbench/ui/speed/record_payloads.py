@@ -15,7 +15,7 @@ from workbench.bench.records.report_text import interrupted_words
 from workbench.bench.records.stage_report import stages_of
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import RecordFormatError
-from workbench.ui.contract.speed_views import (
+from workbench.ui.contract.speed_payloads import (
     CompareView,
     ComparisonView,
     MeasuredOn,
@@ -23,7 +23,7 @@ from workbench.ui.contract.speed_views import (
     ScalingView,
     StagesView,
 )
-from workbench.ui.speed.chart_views import (
+from workbench.ui.speed.chart_payloads import (
     as_partial,
     bars,
     kind_words,

@@ -1,6 +1,6 @@
 """What the preview and the cards show: the headers of their pictures, and what stands beside them.
 
-A part of the contract that ``views.py`` begins.
+A part of the contract that ``payloads.py`` begins.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from workbench.engine.resources.process_memory import MemoryUse
 from workbench.graph.variants.difference import GraphDifference
-from workbench.preview.views.branches import Augmentation, Branch
-from workbench.preview.views.statistics import ChannelStatistics, Histogram, OutputStatistics
+from workbench.preview.requests.branches import Augmentation, Branch
+from workbench.preview.requests.statistics import ChannelStatistics, Histogram, OutputStatistics
 
 PAYLOADS = (
     Augmentation, Branch, ChannelStatistics, GraphDifference, Histogram, MemoryUse,

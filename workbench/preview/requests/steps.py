@@ -28,9 +28,9 @@ from workbench.preview.pictures.frame_strip import as_pictures, value_layout
 from workbench.preview.pictures.output_tiles import scaling_for
 from workbench.preview.pictures.tiles import Tiles, make_tiles, picture_layout
 from workbench.preview.request import GraphRun, PreviewRequest, run_steps
-from workbench.preview.views.render import Box
-from workbench.preview.views.statistics import Histogram, histogram_of
-from workbench.preview.views.texts import describe_encoded, draws_at, long_values
+from workbench.preview.requests.render import Box
+from workbench.preview.requests.statistics import Histogram, histogram_of
+from workbench.preview.requests.texts import describe_encoded, draws_at, long_values
 
 _KEPT_TIMES = 4096
 

@@ -19,7 +19,7 @@ from workbench.preview.pictures.contact_sheet import compose, encode, grid_of
 from workbench.preview.pictures.output_tiles import scaling_for
 from workbench.preview.pictures.tiles import Tiles, make_tiles, on_host
 from workbench.preview.request import PreviewRequest, run_request
-from workbench.preview.views.render import Box
+from workbench.preview.requests.render import Box
 
 MOST_VARIANTS = 16
 """Maximum number of variants; each runs the nodes after the changed one for the whole batch."""

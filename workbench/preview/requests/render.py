@@ -38,7 +38,7 @@ from workbench.preview.pictures.output_tiles import (
 )
 from workbench.preview.pictures.tiles import Tiles
 from workbench.preview.request import MOST_RAW, GraphRun, PreviewRequest, run_request
-from workbench.preview.views.branches import (
+from workbench.preview.requests.branches import (
     Augmentation,
     Branch,
     augmentation_keys,
@@ -47,7 +47,7 @@ from workbench.preview.views.branches import (
     branches_of,
     fired_scopes,
 )
-from workbench.preview.views.texts import (
+from workbench.preview.requests.texts import (
     augmentations_of,
     describe_shape,
     draw_texts,

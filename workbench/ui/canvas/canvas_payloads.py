@@ -22,8 +22,8 @@ from workbench.graph.model.ports import outputs_of, positional_ports
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.devices import device_of, is_generator
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.ui.contract.payload import empty
-from workbench.ui.contract.views import (
+from workbench.ui.contract.encoding import empty
+from workbench.ui.contract.payloads import (
     DrawEntry,
     EdgeEntry,
     NodeEntry,
@@ -32,7 +32,7 @@ from workbench.ui.contract.views import (
     Role,
 )
 from workbench.ui.inspector.argument_rows import caution_note
-from workbench.ui.inspector.block_views import (
+from workbench.ui.inspector.block_payloads import (
     body_entries,
     condition_of,
     drawn_around,

@@ -28,8 +28,8 @@ from workbench.preview.pictures.output_tiles import pictures_of, scaling_for
 from workbench.preview.pictures.tiles import Tiles, picture_layout
 from workbench.preview.pictures.value_scaling import Scaling, scale_on_host
 from workbench.preview.request import GraphRun, PreviewRequest, run_steps
-from workbench.preview.views.render import Box
-from workbench.preview.views.texts import draws_at, short_values, target_text
+from workbench.preview.requests.render import Box
+from workbench.preview.requests.texts import draws_at, short_values, target_text
 
 _FEW = 2
 """Maximum number of values shown in place of an image."""

@@ -15,7 +15,7 @@ from workbench.bench.measuring.stats import Interval, ratio
 from workbench.bench.records.charts import kind_of
 from workbench.bench.records.report_text import quality_flags
 from workbench.engine.resources.machine import Machine
-from workbench.ui.contract.speed_views import MeasuredOn, RatioEntry, SpeedBar, SpeedFact
+from workbench.ui.contract.speed_payloads import MeasuredOn, RatioEntry, SpeedBar, SpeedFact
 
 # Words and numbers that the parts of the panel share.
 

@@ -1,4 +1,4 @@
-"""What the data panel is shown: each type also stands in ``frontend/src/views.ts``."""
+"""What the data panel is shown: each type also stands in ``frontend/src/payloads.ts``."""
 
 from __future__ import annotations
 
