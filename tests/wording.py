@@ -27,7 +27,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 CONFIG = ROOT / "tests" / "wording.toml"
-SKIPPED = re.compile(r"/golden/|REFERENCE\.md$|tests/wording|views\.ts$")
+SKIPPED = re.compile(r"/golden/|REFERENCE\.md$|tests/wording|payloads\.ts$")
 CHECKED = re.compile(r"\.(py|md|toml|j2|ipynb|ts|tsx)$|recipes/[^/]+\.json$")
 CODE = re.compile(r"```.*?```|``[^`]+``|`[^`\n]+`", re.DOTALL)
 TYPESCRIPT_TEXT = re.compile(
