@@ -242,9 +242,9 @@ def test_a_workbench_says_what_it_does_not_take(w: wb.Workbench) -> None:
         (
             wb.GraphEditError,
             lambda: setattr(w.preview, "selected", [0, 99999]),
-            "No sample 99999 is in the batch: give 0 to ",
+            "The batch has no sample 99999. Use 0 to ",
         ),
-        (wb.GraphEditError, lambda: setattr(w.preview, "marked", [-1]), "No sample -1 is in the"),
+        (wb.GraphEditError, lambda: setattr(w.preview, "marked", [-1]), "batch has no sample -1"),
         (
             wb.GraphEditError,
             lambda: setattr(w.canvas, "nodes", []),

@@ -125,7 +125,7 @@ def test_its_source_can_be_read_and_not_edited() -> None:
     assert list(rows) == ["call", "source", "why"]
     assert rows["source"]["value"] == SOURCE
     assert {row["editor"] for row in rows.values()} == {"shown"}
-    assert all("Not to be edited" in row["locked"] for row in rows.values())
+    assert all("It cannot be edited" in row["locked"] for row in rows.values())
     assert "fn.python_function" in view["errors"][0]
 
 

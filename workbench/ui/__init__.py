@@ -1,1 +1,1 @@
-"""The view-model and its panels, and the two hosts that show them: web app and notebook."""
+"""View-model, panels, and the two hosts that show them: web app and notebook."""

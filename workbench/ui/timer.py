@@ -1,4 +1,4 @@
-"""A timer that is set and cleared many times a second without starting a thread each time.
+"""Timer that can be set and cleared many times a second without starting a thread each time.
 
 ``threading.Timer`` starts a thread, and ``Thread.start`` waits until that thread runs. On two busy
 cores that took 6 ms, two to three times between a key and its picture.
@@ -15,24 +15,24 @@ T = TypeVar("T")
 
 
 IDLE = 60.0
-"""Seconds without anything to watch after which the thread ends: a notebook has many widgets."""
+"""Seconds without a watched value after which the thread ends: a notebook has many widgets."""
 
 
 class Alarm(Generic[T]):
-    """Watches one thing at a time. May be called from any thread."""
+    """Timeout for one value at a time. Thread-safe."""
 
     def __init__(self, ring: Callable[[T], None]) -> None:
-        """``ring`` is called, from this object's thread, with what is late."""
+        """``ring`` is called in this object's thread with the value whose time is over."""
         self._ring = ring
         self._condition = threading.Condition()
         self._watched: tuple[float, T] | None = None
-        """When it is late (``time.monotonic``), and what."""
+        """Deadline (``time.monotonic``) and value."""
         self._wakes = 0.0
-        """When the thread looks next; infinity while nothing was watched."""
+        """Next wake-up time of the thread; infinity while nothing is watched."""
         self._closed = self._runs = self._rests = False
 
     def watch(self, what: T, seconds: float) -> None:
-        """Ring after so many seconds, unless ``clear`` or another ``watch`` comes first."""
+        """Ring after ``seconds`` unless ``clear`` or another ``watch`` comes first."""
         with self._condition:
             late = time.monotonic() + seconds
             self._watched = late, what
@@ -43,7 +43,7 @@ class Alarm(Generic[T]):
                 self._condition.notify()
 
     def clear(self) -> None:
-        """It is done: the thread is not woken for that."""
+        """Cancel the alarm without waking the thread."""
         with self._condition:
             self._watched = None
 
@@ -64,7 +64,7 @@ class Alarm(Generic[T]):
             self._ring(late[0])
 
     def _await_late(self) -> tuple[T] | None:
-        """What is late; None at the end."""
+        """Wait for a value whose time is over; None when closed."""
         with self._condition:
             while not self._closed:
                 if self._watched is None:

@@ -1,8 +1,7 @@
-"""Writes ``frontend/src/payloads.ts``, so that Python and the browser cannot drift apart.
+"""Write ``frontend/src/payloads.ts``, so that Python and TypeScript types agree.
 
-``python -m workbench.ui.typescript`` writes the file; a test fails when it is not what the
-types in ``payloads.py`` and the modules beside it (``_MODULES``), the actions, and the table in
-``components.py`` say.
+``python -m workbench.ui.typescript`` writes the file. A test fails if it differs from the types in
+``_MODULES``, the actions, and the table in ``components.py``.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ _SCALARS: dict[Any, str] = {
 
 
 def payloads_source() -> str:
-    """The whole text of ``payloads.ts``."""
+    """Return the text of ``payloads.ts``."""
     found = [item for module in _MODULES for item in vars(module).values()]
     dicts = dict.fromkeys([*preview_payloads.PAYLOADS, *filter(is_typeddict, found)])
     parts = [_HEAD, *map(_interface, dicts), *map(_component, COMPONENTS), _table(), _tabs()]
@@ -68,7 +67,7 @@ def payloads_source() -> str:
 
 
 def ts_type(hint: Any) -> str:
-    """The TypeScript of a Python type. Raises TypeError for one that payloads may not use."""
+    """Return the TypeScript for a Python type. Raises TypeError if a payload may not use it."""
     if hint in _SCALARS:
         return _SCALARS[hint]
     if is_typeddict(hint) or hint in preview_payloads.PAYLOADS:
@@ -85,7 +84,9 @@ def ts_type(hint: Any) -> str:
         return f"({inner})[]" if " " in inner else f"{inner}[]"
     if origin is dict:
         return f"Record<{ts_type(args[0])}, {ts_type(args[1])}>"
-    raise TypeError(f"{hint!r} has no place in a view: use JSON types, Literal or a TypedDict.")
+    raise TypeError(
+        f"{hint!r} is not allowed in a payload. Use JSON types, Literal or a TypedDict."
+    )
 
 
 def _union(parts: Any) -> str:
@@ -133,7 +134,9 @@ def _table() -> str:
             f"  {component.name}: "
             f"{{ fields: {title}Fields; both: {both}; actions: {title}Actions }};"
         )
-    return _block("interface Components", lines, "Every component: `both` may be set from here.")
+    return _block(
+        "interface Components", lines, "All components. The browser can set fields in `both`."
+    )
 
 
 def _tabs() -> str:

@@ -1,4 +1,4 @@
-"""The workbench as a web app: the same components, served by Panel to who knows the token."""
+"""The workbench as a web app: the shared components, served by Panel to users with the token."""
 
 from __future__ import annotations
 
@@ -49,12 +49,13 @@ from workbench.ui.storage.autosave import state_folder
 
 TITLE = "DALI Workbench"
 Start = str | Path | Dataset
-"""What the app opens first: a path, or what who started it gave in Python."""
+"""Initial data: a path, or a data set passed in Python."""
 HAND_OVER = 0.0005
-"""Seconds for which a thread keeps the interpreter while another waits: Python's 5 ms are felt on
-the way from a key to its picture, which passes through three threads."""
+"""Seconds for which a thread holds the interpreter while another waits. Python's 5 ms are
+noticeable between a key and its picture, which passes through three threads.
+"""
 MOST_POSTED = 2**16
-"""Bytes: nothing but the login's form is posted."""
+"""Maximum size of a request body in bytes: only the login form is posted."""
 
 _PARAMS: dict[type, Any] = {
     str: param.String,
@@ -66,7 +67,7 @@ _PARAMS: dict[type, Any] = {
     bytes: param.Bytes,
 }
 
-# Light and dark follow the browser; the page asks for nothing from outside.
+# Light and dark follow the browser; the page requests nothing from outside.
 _PAGE = """
 {% extends base %}
 {% block preamble %}
@@ -105,7 +106,7 @@ _PAGE = """
 
 
 def _part_class(component: Component) -> type[AnyWidgetComponent]:
-    """The Panel class of a component, made from its row of the table."""
+    """Panel class of a component."""
     fields = [
         *(field for field in component.fields if field.direction != "python"),
         *LINK_FIELDS,
@@ -117,8 +118,8 @@ def _part_class(component: Component) -> type[AnyWidgetComponent]:
         {
             "__doc__": component.doc,
             "_esm": bundle_path(component),
-            # As a bundle it is served as it is: Panel would send the text over the socket and
-            # compile it in the page, which takes seconds and breaks some minified code.
+            # The browser loads a file as it is. Text would be sent over the socket and compiled by
+            # Panel in the page, which takes seconds and breaks some minified code.
             "_bundle": bundle_path(component),
             "_server_change": take_at_once,
             "_busy__ignore": list(params),
@@ -128,10 +129,10 @@ def _part_class(component: Component) -> type[AnyWidgetComponent]:
 
 
 def _is_text(field: Field) -> bool:
-    """Whether a field travels as JSON text, which ``Link.get`` in the browser reads.
+    """Whether a field is sent as JSON text, which ``Link.get`` in the browser parses.
 
-    Bokeh looks into every list and dict for models of its own, several times: 0.1 s for the nodes
-    of a graph of 150. A text it leaves alone.
+    Bokeh searches every list and dict for its own models several times: 0.1 s for the nodes of a
+    graph of 150. It does not search text.
     """
     return field.direction == "show" and isinstance(field.default, list | dict)
 
@@ -140,7 +141,7 @@ _TEXTS = {(of.name, field.name) for of in COMPONENTS for field in of.fields if _
 
 
 def _text(value: Any) -> str:
-    """As JSON that browsers read: NaN and infinities, which it has not, as words like Jupyter's."""
+    """JSON that browsers can read: NaN and infinities are strings, as in Jupyter."""
     try:
         return json.dumps(value, allow_nan=False)
     except ValueError:
@@ -168,12 +169,12 @@ OPEN_TABS = OpenTabs()
 PARTS = {component.name: _part_class(component) for component in COMPONENTS}
 """Panel class of each component."""
 
-# Panel finds the file to serve by the name of the class in its module.
+# Panel finds the file to serve by the class name in the module.
 globals().update({part.__name__: part for part in PARTS.values()})
 
 
 class PageParts:
-    """The components of one page, and what sets their fields from any thread."""
+    """Components of one page; their fields can be set from any thread."""
 
     def __init__(self) -> None:
         self.parts: dict[str, Any] = {
@@ -187,7 +188,7 @@ class PageParts:
         self._loaded = False
 
     def open_chosen_tab(self) -> None:
-        """Show the panel of the tab that is open, now and whenever another is chosen."""
+        """Show the panel of the current tab, now and when another is opened."""
         self.parts["tabs"].param.watch(self._show_tab, "tab")
         self._show_tab()
 
@@ -196,8 +197,8 @@ class PageParts:
             self.parts[name].visible = name == self.parts["tabs"].tab
 
     def publish(self, component: str, field: str, value: Any) -> None:
-        """Hand values to the document's own thread: the newest of each field, all in one go."""
-        if field not in self.parts[component].param:  # for the cells of a notebook
+        """Set fields in the document's own thread, all pending ones at once, latest value only."""
+        if field not in self.parts[component].param:  # only for notebook cells
             return
         if (component, field) in _TEXTS:
             value = _text(value)
@@ -208,7 +209,7 @@ class PageParts:
             self._schedule_apply()
 
     def on_load(self) -> None:
-        """Changes made while the page fetches its document would be lost: they wait for this."""
+        """Apply the changes made while the page was loading; earlier they would be lost."""
         with self._lock:
             self._loaded = True
         self._apply()
@@ -226,7 +227,7 @@ class PageParts:
         on_watched: Callable[[str], object],
         on_field: Callable[[str, str, Any], object],
     ) -> None:
-        """Have called what the page sets: the outbox and the fields of a component."""
+        """Register callbacks for the outbox and for fields set by the page."""
 
         def on_fields(component: str, *events: param.parameterized.Event) -> None:
             for event in events:
@@ -242,7 +243,7 @@ class PageParts:
 
 
 class Session(PageParts):
-    """One page: its view-model and its components."""
+    """One page: view-model and components."""
 
     def __init__(self, data: Start, graph: GraphLike, roots: Roots) -> None:
         super().__init__()
@@ -260,7 +261,7 @@ class Session(PageParts):
         self.listen(self.model.take, self.model.heartbeat.watch, self.model.receive)
 
     def fill(self, page: pn.Template) -> None:
-        """Put the components in their places of the page."""
+        """Add the components to the page."""
         self.open_chosen_tab()
         for name, part in self.parts.items():
             page.add_panel(name, part)
@@ -273,7 +274,7 @@ class Session(PageParts):
         self._apply()
 
     def is_connected(self) -> bool:
-        """Whether the page is still there: one that is loaded anew leaves its session behind."""
+        """Whether the page is still open: a reload leaves its session behind."""
         context: Any = self._document.session_context if self._document is not None else None
         session = context.session if context is not None else None
         return session is not None and session.connection_count > 0
@@ -285,11 +286,11 @@ def create_app(
     limit: SessionLimit | None = None,
     roots: Roots | None = None,
 ) -> pn.Template:
-    """One page with a view-model of its own, which ends with the session.
+    """Create a page with its own view-model, which ends with the session.
 
-    A page over the ``limit`` says so instead. ``roots`` are the folders below which it opens and
-    saves; None: those of a user of this machine. Raises GraphFormatError for a graph that cannot be
-    read.
+    Beyond ``limit`` the page shows a message instead. ``roots`` are the folders below which the
+    page may open and save files; None: the folders of a local user. Raises GraphFormatError for an
+    invalid graph.
     """
     if limit is not None and not limit.take():
         return limit.full_page()
@@ -315,7 +316,7 @@ def create_app(
 
 
 def _places(data: Start) -> list[str | Path]:
-    """Where the data lie; nowhere where they are images that this process holds."""
+    """Paths of the data; empty if the images are in the memory of this process."""
     if isinstance(data, Dataset):
         return [data.location] if data.location else []
     return [data]
@@ -330,13 +331,12 @@ def serve(
     browser: bool = False,
     max_sessions: int = MAX_SESSIONS,
 ) -> None:
-    """Serve the app until interrupted, and print the link that lets a browser in.
+    """Serve the app until interrupted, and print the link with the token.
 
-    Each page that is opened has a graph and a worker of its own, ``max_sessions`` at most at a
-    time. ``access`` says on which address (this machine's own where it is None) and for whom;
-    ``roots``, below which folders pages open and save besides the data (the working folder and, on
-    loopback, the home folder where there are none); ``browser`` opens the link. Raises
-    WorkbenchError for a port in use, and GraphFormatError.
+    Each page has its own graph and worker, at most ``max_sessions`` at a time. ``access`` sets
+    address and token (None: this machine only). Below ``roots``, and in the data, pages may open
+    and save files (default: the working folder and, on loopback, the home folder). ``browser``
+    opens the link. Raises WorkbenchError for a port in use, and GraphFormatError.
     """
     start_server(data, graph, port, access, roots, browser=browser, max_sessions=max_sessions)
 
@@ -352,7 +352,7 @@ def start_server(
     threaded: bool = False,
     max_sessions: int = MAX_SESSIONS,
 ) -> Any:
-    """As ``serve``; ``threaded`` returns a thread at once, whose event loop is to be stopped."""
+    """Start the server of ``serve``. ``threaded`` returns its thread, whose event loop ends it."""
     policy = access or AccessPolicy()
     allowed = (
         Roots.of([*roots, *map(data_folder, _places(data))])
@@ -361,7 +361,7 @@ def start_server(
     )
     source = None if graph is None else to_document(graph)
     _require_free(policy.host, port)
-    load_catalog()  # a second that the first visitor need not wait
+    load_catalog()  # takes a second, so that the first visitor does not wait
     print(f"DALI Workbench: {policy.link(port)}", flush=True)
     loop = IOLoop(make_current=False) if threaded else IOLoop.current()
 
@@ -387,10 +387,10 @@ def start_server(
 def _guarded_server(
     app: Callable[[], pn.Template], policy: AccessPolicy, port: int, loop: IOLoop
 ) -> Any:
-    """Panel's server, which answers nothing that ``policy`` refuses."""
+    """Panel server that refuses requests according to ``policy``."""
     cookie = AccessCookie(state_folder(), policy.token if policy.lasting_token else "", port)
     server = pn.io.server.get_server(
-        app,  # Panel takes a partial for an object to show
+        app,  # Panel treats a partial as an object to show
         address=policy.host,
         port=port,
         prefix=policy.prefix,
@@ -399,13 +399,13 @@ def _guarded_server(
         start=False,
         title=TITLE,
         verbose=False,
-        unused_session_lifetime_milliseconds=10_000,  # a closed page's worker ends soon after
+        unused_session_lifetime_milliseconds=10_000,  # the worker of a closed page ends soon after
         check_unused_sessions_milliseconds=1_000,
         websocket_origin=[*policy.allow_hosts] or None,
         sign_sessions=True,
         secret_key=cookie.key,
         http_server_kwargs={"max_body_size": MOST_POSTED},
-        include_headers=[],  # a page holds those of its request, for every script to read
+        include_headers=[],  # pages would expose request headers to every script
         include_cookies=[],
     )
     log_malformed_messages_in_one_line()
@@ -414,7 +414,7 @@ def _guarded_server(
 
 
 def _component_files() -> dict[str, Path]:
-    """What pages load below ``components/``."""
+    """Files that pages load below ``components/``."""
     bundles = {component.name: bundle_path(component) for component in COMPONENTS}
     paths = {
         component_resource_path(part, "_bundle_path", bundles[name]): bundles[name]
@@ -430,6 +430,6 @@ def _require_free(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             raise WorkbenchError(
-                f"Port {port} of {host} cannot be used: {error.strerror}. "
+                f"Port {port} of {host} is not available: {error.strerror}. "
                 f"Choose another, for example --port {port + 1 if port < 65535 else 5007}."
             ) from None

@@ -125,7 +125,7 @@ def test_the_app_works_below_a_prefix_that_a_proxy_strips(app: AppServer, page: 
         page.wait_for_url(f"{base}/login")
         page.get_by_label("Token").fill("wrong")
         page.get_by_role("button", name="Log in").click()
-        expect(page.get_by_role("alert")).to_have_text("That is not the token.")
+        expect(page.get_by_role("alert")).to_have_text("Wrong token.")
         page.get_by_label("Token").fill(TOKEN)
         page.get_by_role("button", name="Log in").click()
         expect(part(page, "preview")).to_have_attribute("data-sheet", "1", timeout=PATIENCE)

@@ -118,7 +118,7 @@ def test_the_token_is_known_from_the_address_or_a_header() -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_told_at_the_start(options: dict[str, Any]) -> None:
-    with pytest.raises(WorkbenchError, match=r"Give|token"):
+    with pytest.raises(WorkbenchError, match=r"Give|Use|token"):
         AccessPolicy(**options)
 
 

@@ -305,7 +305,7 @@ def test_the_app_saves_where_it_says_and_asks_before_it_overwrites(
 
     code.locator("[data-wb=path]").fill("here.py")
     code.locator("[data-wb=save]").click()
-    expect(code.locator(".wb-overwrite:visible")).to_contain_text("here.py is there already")
+    expect(code.locator(".wb-overwrite:visible")).to_contain_text("here.py already exists")
     assert (panel.work / "here.py").read_text() == "mine"
     code.locator("[data-wb=overwrite]:visible").click()
     expect(code.locator("[data-wb=message]")).to_have_text(f"Saved {panel.work / 'here.py'}")

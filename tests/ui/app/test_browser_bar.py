@@ -300,7 +300,10 @@ def test_a_reload_or_a_restart_brings_the_edits_back(host: Host, photos: Path) -
         page.goto("about:blank")
         host.server.end_kernels()
         host.open(photos, small())
-        expect(line).to_have_text(re.compile(r"Not applied: 1 edit of \d\d:\d\d"), timeout=PATIENCE)
+        expect(line).to_have_text(
+            re.compile(r"Not applied: 1 edit made in this cell's output at \d\d:\d\d"),
+            timeout=PATIENCE,
+        )
         expect(title(page)).to_have_text("rotate-jitter")
         printed = page.locator(".jp-OutputArea-output", has_text="Pass restore=True")
         expect(printed).to_have_count(1)
@@ -311,7 +314,7 @@ def test_a_reload_or_a_restart_brings_the_edits_back(host: Host, photos: Path) -
         return
     page.reload()
     expect(title(page)).to_have_text("not lost", timeout=PATIENCE)
-    expect(line).to_have_text(re.compile(r"Restored: your work of \d\d:\d\d"))
+    expect(line).to_have_text(re.compile(r"Restored your work of \d\d:\d\d"))
     await_picture(page)
     bar(page).locator("[data-wb=undo]").click()
     expect(title(page)).to_have_text("rotate-jitter")
@@ -393,7 +396,7 @@ def test_faults_speed_and_what_is_kept(host: Host, photos: Path) -> None:
     assert in_sight(host.page, line)
     assert box(line)[3] - box(line)[1] <= 30, "one line"
     expect(line.locator("[data-wb=status-faults]")).to_have_text("no faults")
-    expect(line.locator("[data-wb=status-kept]")).to_have_text("kept on this machine")
+    expect(line.locator("[data-wb=status-kept]")).to_have_text("autosaved on this machine")
     speeds = line.locator("[data-wb=status-speeds]")
     expect(speeds).to_contain_text("CPU 1,740 imgs/s")
     expect(speeds).to_contain_text("batch 64 · 2 threads · prefetch 2")

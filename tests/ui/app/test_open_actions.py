@@ -190,11 +190,11 @@ def test_hostile_names_and_unknown_operators_are_opened_as_data(make: Make, name
         ),
         (
             {"do": "open", "text": '{"cells": [{"cell_type": "code"}]}'},
-            "This notebook does not contain a graph, and no code is run here. Importing",
+            "This notebook does not contain a graph. A web page must not run code",
         ),
         (
             {"do": "open", "text": '"""A loader."""\n\nimport os\n'},
-            "This script does not contain a graph, and no code is run here. Importing",
+            "This script does not contain a graph. A web page must not run code",
         ),
         (
             {"do": "open", "text": "x = 1", "file": "odd.py"},
@@ -207,15 +207,15 @@ def test_hostile_names_and_unknown_operators_are_opened_as_data(make: Make, name
         ({"do": "open", "text": '{"some": "json"}'}, "not a graph file"),
         ({"do": "open", "text": '{"format": "dali-workbench-graph", "version": 9}'}, "newer"),
         ({"do": "open", "text": None}, "text is None. Expected `str`"),
-        ({"do": "open_picture", "data": "***"}, "damaged"),
+        ({"do": "open_picture", "data": "***"}, "cannot be read"),
         ({"do": "open_picture", "data": ""}, "not a readable PNG"),
         (
             {"do": "open_picture", "data": base64.b64encode(b"GIF89a").decode()},
             "not a readable PNG",
         ),
-        ({"do": "open_picture", "data": "A" * 9_000_000}, "more than any graph"),
+        ({"do": "open_picture", "data": "A" * 9_000_000}, "larger than 8 MB"),
         ({"do": "open_picture", "data": picture("no graph")}, "not JSON"),
-        ({"do": "open_recent", "owner": "../../x"}, "is there no more"),
+        ({"do": "open_recent", "owner": "../../x"}, "no longer exists"),
         ({"do": "recipe", "name": "simclrr"}, "Did you mean simclr"),
     ],
 )
@@ -253,7 +253,7 @@ def test_a_damaged_graph_of_a_program_is_told_with_what_to_do(make: Make, lost: 
     for text in (program[:-lost], kept):
         bar(model, "open", text=text)
         said = screen["bar", "message"]
-        assert said.startswith("The graph at the end of this program is not used. It is damaged")
+        assert said.startswith("The graph stored in this program is not used. It is damaged")
         assert "Take another copy of the file, or export the graph again. " in said
         assert "workbench import pipeline.py -o pipeline.json" in said
         assert "Error" not in said

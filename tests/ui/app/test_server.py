@@ -405,7 +405,7 @@ def test_it_follows_the_graph_and_says_what_is_kept(
     model.act("bar", {"do": "open", "text": screen["bar", "saved"]})
     assert screen["status", "kept"]["state"] == "waiting"
     model.act("bar", {"do": "shown", "opened": screen["bar", "opened"]})
-    assert screen["status", "kept"]["text"] == "kept on this machine"
+    assert screen["status", "kept"]["text"] == "autosaved on this machine"
 
     def full(path: Path, text: str) -> Path:
         raise SaveError("The disk is full.")
@@ -418,4 +418,4 @@ def test_it_follows_the_graph_and_says_what_is_kept(
 
 def test_without_restore_nothing_is_kept(make: Make) -> None:
     _, screen = make(graph=small(), restore=False)
-    assert screen["status", "kept"]["text"] == "not kept"
+    assert screen["status", "kept"]["text"] == "not autosaved"

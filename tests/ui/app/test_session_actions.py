@@ -70,7 +70,7 @@ def test_what_was_restored_is_undone_by_a_click_and_that_by_undo(make: Make, pho
     assert second.graph == SMALL
     assert screen["data", "summary"]["root"] == str(photos)
     assert screen["bar", "restored"] == {}
-    assert screen["bar", "undo_label"] == "start afresh"
+    assert screen["bar", "undo_label"] == "start over"
     bar(second, "undo")
     assert screen["bar", "title"] == "mine"
 

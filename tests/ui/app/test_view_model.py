@@ -76,7 +76,7 @@ def test_only_what_changed_is_published(ready: Ready) -> None:
 def test_a_batch_that_cannot_be_shown_is_said(ready: Ready, batch: int) -> None:
     model, screen = ready
     model.receive("preview", "batch", batch)
-    assert "can be shown" in screen["bar", "message"]
+    assert "cannot be shown. Use 0 to" in screen["bar", "message"]
     assert screen["preview", "batch"] == 0
 
 
@@ -545,8 +545,8 @@ def test_the_cost_grows_in_step_with_the_nodes(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (dump_graph(loose(MOST_CANVAS_NODES)), f"a page opens {MOST_CANVAS_NODES:,} at most"),
-        (" " * (MOST_PAGE_CHARACTERS + 1), "characters; a page opens"),
+        (dump_graph(loose(MOST_CANVAS_NODES)), f"the app opens {MOST_CANVAS_NODES:,} at most"),
+        (" " * (MOST_PAGE_CHARACTERS + 1), "characters; the app opens"),
         (dump_graph(loose(12_000)), "more than 10,000 nodes"),
     ],
     ids=["nodes", "characters", "file"],

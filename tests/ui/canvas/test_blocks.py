@@ -484,15 +484,15 @@ def test_each_kind_is_chosen_with_its_usual_values_and_undone(inspected_if: Read
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"kind": "weather"}, "no kind of condition"),
-        ({"kind": "size", "measure": "depth"}, "no measure"),
-        ({"kind": "size", "comparison": "=>"}, "no comparison"),
-        ({"kind": "size", "value": "large"}, "no number"),
+        ({"kind": "weather"}, "not a kind of condition"),
+        ({"kind": "size", "measure": "depth"}, "not a measure"),
+        ({"kind": "size", "comparison": "=>"}, "not a comparison"),
+        ({"kind": "size", "value": "large"}, "not a number"),
         ({"kind": "size", "value": -1}, "above 0"),
         ({"kind": "size", "source": "color.output"}, "does not suit the condition"),
         ({"kind": "size", "source": "nothing"}, "does not suit the condition"),
         ({"kind": "label", "classes": []}, "Choose 1 to 12"),
-        ({"kind": "label", "classes": [0, "cat"]}, "'cat' is no class. Give numbers"),
+        ({"kind": "label", "classes": [0, "cat"]}, "'cat' is not a class. Enter class numbers"),
         ({"kind": "label", "classes": [-1]}, "names class -1"),
         ({"kind": "comparison", "value": float("nan")}, "finite number"),
     ],
@@ -543,4 +543,4 @@ def test_nodes_are_put_behind_a_condition_at_once(make: Make) -> None:
     assert found is not None
     assert found[0] == SizeIs()
     ask(model, "wrap", nodes=["flip"], op="if", condition="mood")
-    assert "no kind of condition" in screen["bar", "message"]
+    assert "not a kind of condition" in screen["bar", "message"]

@@ -371,7 +371,7 @@ def test_selected_nodes_are_aligned_and_laid_out_automatically_again(opened: Hos
     page.keyboard.press("a")
     canvas.locator("[data-wb=choice][data-op=automatic]").click()
     await_python(opened, places, lambda found: not found)
-    expect(undo).to_have_accessible_name("Undo: lay out anew")
+    expect(undo).to_have_accessible_name("Undo: automatic layout")
     page.keyboard.press("Control+z")
     await_python(opened, places, lambda found: found == top)
 

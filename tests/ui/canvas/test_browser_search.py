@@ -345,7 +345,7 @@ def test_a_snippet_is_saved_found_put_in_and_removed(host: Host, photos: Path) -
     page.keyboard.type("Tilted a bit")
     expect(options(page).first).to_contain_text("Save as “Tilted a bit”")
     page.keyboard.press("Enter")
-    expect(part(page, "bar")).to_contain_text("The snippet 'Tilted a bit' is saved")
+    expect(part(page, "bar")).to_contain_text("Snippet 'Tilted a bit' saved")
     expect(node(page, "rotate")).to_be_focused()
 
     choose(page, "tilted", "template:snippet:Tilted a bit")

@@ -100,7 +100,7 @@ def test_the_good_files_are_used_at_a_click(
     files[0].write_bytes(b"no image")
     model, screen = make(folder)
     model.act("data", {"do": "use_good"})
-    assert "check the files first" in screen["bar", "message"]
+    assert "Check the files first" in screen["bar", "message"]
     await_count(screen)
     check(model, screen)
     assert screen["data", "summary"]["bad"] == 1
@@ -299,7 +299,7 @@ def test_an_image_with_an_odd_box_is_not_said_to_be_unusable(
     await_count(screen)
     assert "a box over the edge or without area" in screen["data", "summary"]["at_fault"]
     screen.wait_ready()
-    assert "some targets look wrong" in screen["bar", "status"]["text"]
+    assert "some annotations look wrong" in screen["bar", "status"]["text"]
 
 
 def test_files_are_checked_with_the_targets_that_the_graph_reads(
@@ -497,7 +497,7 @@ def test_a_running_check_is_seen_from_every_tab(ready: Ready) -> None:
     model._publisher._publish = note
     model.act("data", {"do": "check"})
     screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
-    assert [(work["tab"], work["text"]) for work in seen[0]] == [("data", "check of the files")]
+    assert [(work["tab"], work["text"]) for work in seen[0]] == [("data", "file check")]
     assert seen[-1] == []
 
 

@@ -276,9 +276,9 @@ def test_the_list_of_usable_files_is_written_and_the_check_reported(
     model, screen = make(folder.parent, roots=roots, connected=False)
     write = {"do": "save_file_list", "path": "good.txt", "overwrite": False}
     model.act("code", write)
-    assert "check the files first" in screen["code", "message"]
+    assert "Check the files first" in screen["code", "message"]
     model.act("data", {"do": "report"})
-    assert "check the files first" in screen["bar", "message"]
+    assert "Check the files first" in screen["bar", "message"]
     model.act("data", {"do": "check"})
     screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
     assert screen["code", "lists_files"]
@@ -321,7 +321,7 @@ def test_a_program_that_skips_bad_files_is_saved_with_its_list(
     save = {"do": "save", "path": "pipe.py", "overwrite": False}
     (tmp_path / "pipe.good_data.txt").write_text("another")
     model.act("code", save)
-    assert "pipe.good_data.txt is there already" in screen["code", "overwrite"]["message"]
+    assert "pipe.good_data.txt already exists" in screen["code", "overwrite"]["message"]
     assert not (tmp_path / "pipe.py").exists()
     model.act("code", {**save, "overwrite": True})
     assert screen["code", "message"].endswith("pipe.py and pipe.good_data.txt")
@@ -329,7 +329,7 @@ def test_a_program_that_skips_bad_files_is_saved_with_its_list(
     saved = (tmp_path / "pipe.py").read_text()
     assert saved.startswith(screen["code", "files"][0]["text"].rstrip())
     model.act("code", {"do": "download", "file": "kept.py"})
-    assert "list of good files belongs next to it" in screen["code", "message"]
+    assert "needs its list of good files" in screen["code", "message"]
     assert screen["code", "script"]["text"] == ""
     model.receive("code", "target", "notebook")
     screen.wait(lambda s: s["code", "files"][0]["path"] == "pipeline.ipynb", "the notebook")

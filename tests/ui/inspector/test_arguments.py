@@ -143,7 +143,7 @@ def test_parts_follow_the_axes_that_are_meant() -> None:
 def test_a_rival_turns_an_argument_off() -> None:
     graph = set_arg(alone("resize"), CATALOG, "it", "resize_shorter", 256)
     size = row(graph, "it", "size")
-    assert size["off"] == "Off: resize_shorter is given in its place."
+    assert size["off"] == "Off: resize_shorter is set instead."
     assert not size["changed"], "there is nothing that a reset could do"
     assert not row(graph, "it", "resize_longer")["off"], "it would have no effect anyway"
 
@@ -165,7 +165,7 @@ def test_links_are_offered_in_words() -> None:
     )
     graph = dataclasses.replace(graph, nodes=(*graph.nodes, hue))
     assert row(graph, "hue", "hue")["links"] == ["angle.output"]
-    assert of(graph, "hue")["ports"] == {"angle.output": "the draw of rotate.angle"}
+    assert of(graph, "hue")["ports"] == {"angle.output": "the random value of rotate.angle"}
     assert row(graph, "rotate", "angle")["links"] == [], "its own generator is no offer"
     assert row(graph, "rotate", "keep_size")["links"] == []
 
@@ -215,7 +215,7 @@ def test_an_operator_that_dali_lacks_shows_what_it_was_given() -> None:
     assert CATALOG.dali_version in view["doc"]
     (kept,) = view["rows"]
     assert (kept["name"], kept["value"], kept["editor"]) == ("amount", [1, 2], "shown")
-    assert "no such operator" in kept["locked"]
+    assert "not have this operator" in kept["locked"]
     assert any("sharpen_2099" in error for error in view["errors"])
 
 

@@ -136,7 +136,7 @@ def test_pinned_and_kept_draws(host: Host, photos: Path) -> None:
 
     preview_control(page, "saved-draws").click()
     preview(page).locator("[data-wb=saved-draw] button").first.click()
-    expect(part(page, "bar")).to_contain_text("unpin them to see this one again")
+    expect(part(page, "bar")).to_contain_text("Unpin them to show the saved sample")
     expect(seed).not_to_have_value("42")
     pin.click()
     preview_control(page, "saved-draws").click()

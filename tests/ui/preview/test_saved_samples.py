@@ -43,7 +43,7 @@ def test_a_batch_is_kept_and_replayed(state: ViewState) -> None:
     assert entries(kept, state) == [
         {"text": "seed 5, batch 3 of 8", "note": "", "whole": True, "shown": True}
     ]
-    with pytest.raises(GraphEditError, match="kept already"):
+    with pytest.raises(GraphEditError, match="already saved"):
         save_draw(kept, state, None)
 
     state.batch = 0
@@ -105,17 +105,17 @@ def test_a_draw_of_other_data_names_the_photo_that_is_shown_instead(
 
 def test_a_photo_at_a_place_that_no_batch_has_is_not_replayed(state: ViewState) -> None:
     document = Document(load_recipe("rotate-jitter"), draws=(SavedDraw(5, 0, 4, repeat=4),))
-    with pytest.raises(GraphEditError, match="place 4, and its batches have 4"):
+    with pytest.raises(GraphEditError, match="repeats photo 4, but its batch size is 4"):
         replay_draw(document, state, 0)
     assert (state.repeat, state.closeup) == (-1, None)
 
 
 def test_there_is_an_end_to_it(state: ViewState) -> None:
     document = Document(load_recipe("simclr"))
-    with pytest.raises(GraphEditError, match="There is no draw 0; 0 are kept"):
+    with pytest.raises(GraphEditError, match="There is no saved sample 0; 0 are saved"):
         delete_draw(document, 0)
     full = Document(document.graph, draws=tuple(SavedDraw(n, 0, 4) for n in range(MOST_SAVED)))
-    with pytest.raises(GraphEditError, match="100 draws are kept"):
+    with pytest.raises(GraphEditError, match="100 samples are saved"):
         save_draw(full, state, None)
 
 
@@ -129,7 +129,7 @@ def test_a_batch_too_far_is_refused_with_the_remedy(state: ViewState) -> None:
 def test_pinned_draws_are_not_replaced(state: ViewState) -> None:
     state.pinned = True
     document = Document(state.checked.graph, draws=(SavedDraw(42, 3, 64), SavedDraw(42, 0, 64, 5)))
-    with pytest.raises(GraphEditError, match="pinned: unpin them to see this one"):
+    with pytest.raises(GraphEditError, match="Unpin them to show the saved sample"):
         replay_draw(document, state, 0)
     assert state.batch == 0
     replay_draw(document, state, 1)  # of the draws that are there

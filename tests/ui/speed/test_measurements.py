@@ -50,7 +50,7 @@ def hold(bed: Bed, fake: Fake) -> None:
 def test_a_second_session_waits_and_says_so(bed: Bed, other: Bed, fake: Fake) -> None:
     hold(bed, fake)
     other.do("measure", what="compare")
-    other.wait(lambda bed: bed["message"] == "waits for another measurement", "the wait")
+    other.wait(lambda bed: bed["message"] == "waiting for another measurement", "the wait")
     assert other["running"]
     bed.do("cancel")
     other.wait(lambda bed: not bed["running"], "the end")
@@ -213,13 +213,13 @@ def test_turns_come_in_order() -> None:
     first = Turn(queue)
     assert first.has_it.wait(PATIENCE)
     second = Turn(queue)
-    until(lambda: second.told == ["waits for another measurement"], PATIENCE)
+    until(lambda: second.told == ["waiting for another measurement"], PATIENCE)
     third = Turn(queue)
-    until(lambda: third.told == ["waits for 2 other measurements"], PATIENCE)
+    until(lambda: third.told == ["waiting for 2 other measurements"], PATIENCE)
     assert not second.has_it.is_set()
     assert first.end() == "done"
     assert second.has_it.wait(PATIENCE)
-    until(lambda: third.told[-1] == "waits for another measurement", PATIENCE)
+    until(lambda: third.told[-1] == "waiting for another measurement", PATIENCE)
     assert second.end() == "done"
     assert third.has_it.wait(PATIENCE)
     assert third.end() == "done"

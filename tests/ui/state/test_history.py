@@ -185,8 +185,8 @@ def test_a_graph_that_is_opened_is_named_though_it_has_the_same_nodes() -> None:
     history = History(named("a"))
     history.open(Document(replace(named("a"), settings=Settings(seed=1))))
     assert history.undo_label == "open a"
-    history.open(Document(named("a")), "start afresh")
-    assert history.undo_label == "start afresh"
+    history.open(Document(named("a")), "start over")
+    assert history.undo_label == "start over"
 
 
 # What each kind of edit is called in the history.
@@ -202,7 +202,7 @@ JITTER = Document(load_recipe("rotate-jitter"))
         ("remove", {"nodes": ["rotate", "color"]}, "remove rotate, color"),
         ("mute", {"nodes": ["rotate"], "muted": True}, "mute rotate"),
         ("rename", {"node": "rotate", "to": "turn"}, "rename rotate to turn"),
-        ("wrap", {"nodes": ["rotate"], "op": "if"}, "put into branch"),
+        ("wrap", {"nodes": ["rotate"], "op": "if"}, "wrap in branch"),
         ("duplicate", {"nodes": ["rotate"]}, "add rotate_2"),
         ("disconnect", {"edges": ["color:data"]}, "disconnect color.data"),
         ("place", {"positions": {"rotate": [1.0, 2.0]}}, "move on the canvas"),
@@ -317,7 +317,7 @@ def test_undo_leaves_pinned_draws(ready: Ready) -> None:
     model.receive("preview", "seed", 7)
     model.receive("preview", "pinned", True)
     model.act("bar", {"do": "undo"})
-    assert screen["bar", "message"].startswith("The draws are pinned: unpin them to undo")
+    assert screen["bar", "message"].startswith("Random values are pinned. Unpin them to undo")
     assert (model.graph.settings.seed, model.state.pinned) == (7, True)
     edit(model, "set", node="rotate", arg="angle", value=90, group="")
     model.act("bar", {"do": "undo"})
@@ -360,7 +360,7 @@ def test_the_history_is_listed_and_gone_back_in(ready: Ready) -> None:
     ]
     assert screen.row("angle")["value"] == 10
     model.act("bar", {"do": "go_to", "step": 4})
-    assert screen["bar", "message"] == "There is no step 4. Give 0 to 3."
+    assert screen["bar", "message"] == "There is no step 4. Use 0 to 3."
     model.act("bar", {"do": "go_to", "step": 3})
     assert screen.row("angle")["value"] == 30
 

@@ -303,7 +303,7 @@ def test_a_folder_that_cannot_be_written_is_told_once(
         session.close()
         session.changed(named("too late"))
     assert len(told) == 2  # one for each session
-    assert "not kept" in told[0]
+    assert "cannot be stored" in told[0]
 
 
 def test_many_threads_leave_the_last_change(saver: Make) -> None:

@@ -127,7 +127,7 @@ def named(name: str) -> Document:
 SESSION = Session(
     named("now"),
     (HistoryStep(GIVEN), HistoryStep(named("before"), ((0, -1), (3, 2)))),
-    (HistoryStep(named("undone"), label="start afresh"),),
+    (HistoryStep(named("undone"), label="start over"),),
     {"data": "/photos"},
     ("rotate",),
     "",

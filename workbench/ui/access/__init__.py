@@ -1,4 +1,4 @@
-"""Who may use the web app: by which host and origin, and with which token."""
+"""Access control of the web app: allowed hosts, origins and tokens."""
 
 from workbench.ui.access.browser import open_in_browser
 from workbench.ui.access.cookie import AccessCookie

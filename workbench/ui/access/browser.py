@@ -1,4 +1,4 @@
-"""Opening the link in the user's browser."""
+"""Open the app's link in the user's browser."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _PAGE = '<!doctype html><meta http-equiv="refresh" content="0; url={link}"><titl
 
 @contextmanager
 def open_in_browser(link: str) -> Iterator[None]:
-    """Open a link where there is a screen, by a file that only the user may read.
+    """Open a link if there is a display, through a file that only the user can read.
 
-    A browser's arguments can be read by everybody on the machine, and the link has the token.
+    Every user of the machine can read a browser's arguments, and the link contains the token.
     """
     if not (sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & {*os.environ}):
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="workbench-") as folder:  # its mode is 0700
+    with tempfile.TemporaryDirectory(prefix="workbench-") as folder:  # mode 0700
         page = Path(folder, "open.html")
         page.write_text(_PAGE.format(link=escape(link)), encoding="utf-8")
         webbrowser.open(page.as_uri())

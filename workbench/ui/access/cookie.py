@@ -1,7 +1,7 @@
-"""The cookie of a browser that has shown the token.
+"""Cookie of a browser that has sent the token.
 
-It is signed by a secret of the user's, which outlives the server: a page that was open finds its
-way back to a server that was started again.
+It is signed with a secret of the user that outlives the server, so open pages reconnect after a
+restart.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ _SIZE = 32
 
 
 class AccessCookie:
-    """The name and the value of one server's cookie."""
+    """Name and value of one server's access cookie."""
 
     def __init__(self, folder: Path, token: str, port: int) -> None:
-        """``folder`` keeps the secret; with another ``token`` that was given none is good."""
+        """``folder`` stores the secret. Cookies are only valid for the same ``token``."""
         self.name = f"dali-workbench-{port}"  # browsers send a cookie to all ports of a host
         self.key = hmac.new(_secret(folder), token.encode(), hashlib.sha256).digest()
 
     def make(self) -> str:
-        """A value that is good for ``MAX_AGE`` days."""
+        """Return a value that is valid for ``MAX_AGE`` days."""
         return create_signed_value(self.key, self.name, "in").decode()
 
     def is_good(self, value: str | None) -> bool:
-        """Whether a value was made here."""
+        """Whether this server, with this token, issued ``value``."""
         return decode_signed_value(self.key, self.name, value, MAX_AGE) == b"in"
 
 
 def _secret(folder: Path) -> bytes:
-    """Of the user, made at the first call; where it cannot be kept, of this server only."""
+    """Read or create the user's secret; if it cannot be stored, return one for this server only."""
     path = folder / "cookie-secret"
     made = secrets.token_bytes(_SIZE)
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The rules that come before all others of the Tornado application, and the pages they show."""
+"""Tornado rules that check every request first, and the pages they show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from workbench.ui.access.cookie import AccessCookie
 from workbench.ui.access.policy import AccessPolicy, is_cross_site_navigation
 
 _SELF = "'self'"
-# Bokeh's page has scripts in it and compiles templates. What the page holds cannot be sent away.
+# Bokeh's page contains inline scripts and compiles templates. The policy keeps the page from
+# sending its content elsewhere.
 _POLICY = "; ".join(
     [
         f"default-src {_SELF}",
@@ -64,8 +65,8 @@ _LOGIN = """<h1>DALI Workbench</h1>
 <p>It is in the link that <code>workbench app</code> printed.</p>
 <script>document.forms[0].action += location.hash;</script>
 """
-# A strict cookie comes with what a page of this app asks for, and not where a link leads here.
-# A reverse proxy may strip a prefix that is unknown here, and the last slash of it.
+# A strict cookie is sent with requests of this app's own pages, not when a link elsewhere opens the
+# page. A reverse proxy may strip a prefix unknown here, and its trailing slash.
 _CONTINUE = """<p><a href="login">Log in</a></p>
 <script>
   const login = new URL(location);
@@ -78,15 +79,15 @@ _CONTINUE = """<p><a href="login">Log in</a></p>
 
 @dataclass(frozen=True)
 class AccessContext:
-    """What the handlers need to know."""
+    """Policy, cookie and component files for the handlers."""
 
     policy: AccessPolicy
     cookie: AccessCookie
     components: Mapping[str, Path]
-    """The files below ``components/``, by path."""
+    """Files below ``components/`` by path."""
 
     def is_in(self, request: HTTPServerRequest) -> bool:
-        """Whether a request comes from who knows the token."""
+        """Whether a request carries the token or a valid cookie."""
         if not self.policy.token or self.policy.knows_token(request):
             return True
         found = request.cookies.get(self.cookie.name)
@@ -94,7 +95,7 @@ class AccessContext:
 
 
 def guard_handlers(application: Application, access: AccessContext) -> None:
-    """Let no request reach the application's handlers that was not looked at before."""
+    """Check every request before the application's own handlers see it."""
     prefix = re.escape(access.policy.prefix)
     known = re.compile(rf"/favicon\.ico|{prefix}(/?|/ws|/static/(?!.*(\.\.|%00)).+)")
     rules = [
@@ -113,7 +114,7 @@ def _path(pattern: str, handler: type[RequestHandler], **settings: Any) -> Rule:
 
 
 class _Matches(Matcher):
-    """A rule for the requests of which ``look`` tells something: the handler's arguments."""
+    """Match requests for which ``look`` returns arguments for the handler."""
 
     def __init__(self, look: Callable[[HTTPServerRequest], dict[str, Any] | None]) -> None:
         self._look = look
@@ -127,12 +128,14 @@ def _refusal(access: AccessContext, request: HTTPServerRequest) -> dict[str, Any
     policy = access.policy
     reason = policy.host_refusal(request) or policy.origin_refusal(request)
     websocket = "upgrade" in request.headers.get("Connection", "").lower()
-    # Every browser names an origin; what names none shows the token itself.
+    # Every browser sends an origin; a client that sends none must send the token itself.
     nameless = websocket and "Origin" not in request.headers
     if not reason and nameless and not policy.knows_token(request):
-        reason = "A websocket without an origin needs the token as Authorization."
+        reason = (
+            "A websocket without an Origin header must send the token in an Authorization header."
+        )
     if not reason and request.path != f"{policy.prefix}/" and _needs_token(access, request):
-        reason = "This needs the token that `workbench app` printed."
+        reason = "This address needs the token that `workbench app` printed."
     return {"status": 403, "reason": reason} if reason else None
 
 
@@ -143,7 +146,7 @@ def _needs_token(access: AccessContext, request: HTTPServerRequest) -> bool:
 
 
 def _detour(access: AccessContext, request: HTTPServerRequest) -> dict[str, Any] | None:
-    """The page itself, asked for by who has yet to show the token, or whose cookie is not here."""
+    """Match the page itself, requested without the token or without this server's cookie."""
     page = f"{access.policy.prefix}/"
     if not access.policy.token or request.path not in (page, page[:-1]):
         return None
@@ -162,7 +165,7 @@ def _unknown(known: re.Pattern[str], request: HTTPServerRequest) -> dict[str, An
 
 
 class _Refused(RequestHandler):
-    """Says why a request is not answered, as text that no browser takes for a page."""
+    """Return the reason as plain text, so that no browser renders it as a page."""
 
     def initialize(self, status: int, reason: str) -> None:
         self.status, self.reason = status, reason
@@ -195,7 +198,7 @@ class _AccessHandler(RequestHandler):
 
 
 class _Detour(_AccessHandler):
-    """Leads to the login, from where who is in comes back to the page."""
+    """Redirect to the login page, which redirects authenticated users back."""
 
     def initialize(self, access: AccessContext, let_in: bool) -> None:  # type: ignore[override]
         super().initialize(access)
@@ -208,7 +211,7 @@ class _Detour(_AccessHandler):
 
 
 class _Login(_AccessHandler):
-    """Takes the token."""
+    """Login form for the token."""
 
     def get(self) -> None:
         if self.access.is_in(self.request):
@@ -223,14 +226,19 @@ class _Login(_AccessHandler):
             self._go_on()
             return
         self.set_status(403)
-        self.show(_LOGIN.replace("{{said}}", escape("That is not the token.")))
+        self.show(
+            _LOGIN.replace(
+                "{{said}}",
+                escape("Wrong token."),
+            )
+        )
 
     def _go_on(self) -> None:
         self.redirect("./", status=303)
 
 
 class _ComponentFile(StaticFileHandler):
-    """The app's own components, found in a table: nothing that an address names is imported."""
+    """The app's own components, looked up in a table: no name from a URL is imported."""
 
     def initialize(self, files: Mapping[str, Path]) -> None:  # type: ignore[override]
         self.files = files

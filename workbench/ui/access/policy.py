@@ -1,8 +1,7 @@
-"""Which requests the web app answers, told from their headers alone.
+"""Access policy: decides from the headers alone which requests the web app answers.
 
-A page elsewhere may send a browser here in three ways, and none may work: by a name of its own that
-leads to this machine (DNS rebinding: ``Host``), by a request across origins (``Origin``,
-``Sec-Fetch-Site``), and by a websocket, which browsers let go anywhere.
+It blocks three attacks by pages of other sites: DNS rebinding (checked by ``Host``), requests
+across origins (``Origin``, ``Sec-Fetch-Site``), and websockets, which browsers open to any host.
 """
 
 from __future__ import annotations
@@ -24,29 +23,30 @@ _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 def make_token() -> str:
-    """A token that nobody guesses: 192 random bits in hexadecimal."""
+    """Random token of 192 bits in hexadecimal."""
     return secrets.token_hex(24)
 
 
 @dataclass(frozen=True)
 class AccessPolicy:
-    """What the server listens on, and whom it answers.
+    r"""Listening address, token and allowed names of the server.
 
     Parameters
+
     ----------
     host:
         The address to listen on.
     token:
-        What a visitor must know, made where none is given; empty: nobody is asked.
+        Token that a visitor must send. None: create one. Empty: allow everyone.
     allow_hosts:
-        Names by which browsers may reach the app, as a proxy's: ``name`` or ``name:port``.
+        Names by which browsers may reach the app, such as a proxy's: ``name`` or ``name:port``.
     lasting_token:
-        Whether the server is given that token at every start: browsers that were let in with
-        another one have to log in again. With one that was made they stay in.
+        True if the server gets the same token at every start; a browser that logged in with
+        another token must then log in again. Browsers stay logged in if the token was created.
     prefix:
-        What every path begins with: empty, or ``/`` and names.
+        Start of every path: empty, or ``/`` and names.
 
-    Raises WorkbenchError for what is none of these.
+    Raises WorkbenchError for an invalid value.
     """
 
     host: str = LOOPBACK
@@ -59,53 +59,56 @@ class AccessPolicy:
         prefix = "/" + self.prefix.strip("/") if self.prefix.strip("/") else ""
         if not all(part.replace("-", "").replace("_", "").isalnum() for part in _parts(prefix)):
             raise WorkbenchError(
-                f"{self.prefix!r} is no prefix. Give letters, digits, - and _, for example /dali."
+                f"{self.prefix!r} is not a valid prefix. Use letters, digits, - and _, for example "
+                "/dali."
             )
         for name in self.allow_hosts:
             if not _host_name(name) or set("/@[") & set(name):
                 raise WorkbenchError(
-                    f"{name!r} is no host. Give a name, with a port where the address has one, for "
+                    f"{name!r} is not a host. Give a name, and a port if the address has one, for "
                     "example photos.example.org or photos.example.org:8443."
                 )
         if not (self.token.isascii() and self.token.isprintable()):
-            raise WorkbenchError("The token has other characters than printable ASCII.")
+            raise WorkbenchError("The token contains characters other than printable ASCII.")
         object.__setattr__(self, "prefix", prefix)
         object.__setattr__(self, "allow_hosts", tuple(name.lower() for name in self.allow_hosts))
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach the server."""
+        """Whether the server can only be reached from this machine."""
         return is_loopback(self.host)
 
     def url(self, port: int) -> str:
-        """The address of the page, without the token."""
+        """URL of the page without the token."""
         name = LOOPBACK if self.host in ("", "0.0.0.0", "::") else self.host
         return f"http://{f'[{name}]' if ':' in name else name}:{port}{self.prefix}/"
 
     def link(self, port: int) -> str:
-        """The address that lets a browser in."""
+        """URL of the page with the token."""
         return self.url(port) + (f"?token={self.token}" if self.token else "")
 
     def host_refusal(self, request: HTTPServerRequest) -> str:
-        """Why the name by which the app is called is not one of its own; empty where it is."""
+        """Why the request's ``Host`` is refused; empty if it is allowed."""
         given = request.headers.get("Host", "")
         name = _host_name(given)
         if name in {_host_name(each) for each in self.allow_hosts}:
             return ""
         if name in _LOOPBACK_NAMES or name == self.host.lower():
             return ""
-        # A name can be made to lead anywhere; a number cannot be rebound.
+        # A host name can be rebound to any address; a numeric address cannot.
         if not self.loopback and (_is_address(name) or name == socket.gethostname().lower()):
             return ""
-        return f"{given[:80]!r} is no name of this app. `workbench app --allow-host NAME` adds one."
+        return (
+            f"{given[:80]!r} is not an allowed host. Start with `workbench app --allow-host NAME`."
+        )
 
     def origin_refusal(self, request: HTTPServerRequest) -> str:
-        """Why the page that sent a request may not; empty where it may, or none did."""
+        """Why the request's origin is refused; empty if it is allowed or there is none."""
         if len(request.headers.get_list("Origin")) > 1:
-            return "The request has two origins."
+            return "The request has more than one Origin header."
         origin = request.headers.get("Origin")
         if origin is not None and not self._is_own(origin, request):
-            return f"The origin {origin[:80]!r} is not this app's."
+            return f"The origin {origin[:80]!r} does not belong to this app."
         site = request.headers.get("Sec-Fetch-Site", "same-origin")
         if site in ("same-origin", "none") or _is_navigation(request):
             return ""
@@ -122,7 +125,7 @@ class AccessPolicy:
         return found.scheme in _DEFAULT_PORTS and bool(place) and place in own
 
     def knows_token(self, request: HTTPServerRequest) -> bool:
-        """Whether a request carries the token itself, in its address or as ``Authorization``."""
+        """Whether a request carries the token in its URL or as ``Authorization``."""
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         found = [given.strip()] if scheme.lower() in ("token", "bearer") else []
         in_address = request.query_arguments.get("token", [])
@@ -130,12 +133,12 @@ class AccessPolicy:
         return any(map(self.is_token, found))
 
     def is_token(self, given: str) -> bool:
-        """Compared in a time that tells nothing."""
+        """Compare in constant time."""
         return bool(self.token) and hmac.compare_digest(given.encode(), self.token.encode())
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from its own machine only."""
+    """Whether an address can only be reached from its own machine."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -143,13 +146,13 @@ def is_loopback(host: str) -> bool:
 
 
 def is_cross_site_navigation(request: HTTPServerRequest) -> bool:
-    """Whether a link elsewhere opens the page: the browser then withholds a strict cookie."""
+    """Whether a link on another site opens the page: the browser then withholds a strict cookie."""
     site = request.headers.get("Sec-Fetch-Site", "same-origin")
     return site not in ("same-origin", "none") and _is_navigation(request)
 
 
 def _is_navigation(request: HTTPServerRequest) -> bool:
-    """Whether a browser goes to a page, in a tab and not in a frame."""
+    """Whether a browser opens a page in a tab (not in a frame)."""
     return (
         request.method == "GET"
         and request.headers.get("Sec-Fetch-Mode") == "navigate"
@@ -166,7 +169,7 @@ def _is_address(name: str) -> bool:
 
 
 def _host_name(host: str) -> str:
-    """Of ``name``, ``name:port`` or ``[address]:port``; empty for what is none."""
+    """Host name of ``name``, ``name:port`` or ``[address]:port``; empty if invalid."""
     try:
         found = urlsplit(f"//{host}")
         _ = found.port

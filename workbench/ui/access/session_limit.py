@@ -1,4 +1,4 @@
-"""How many pages a server shows at a time, and the page that says so to one more."""
+"""Limit of open pages per server, and the page shown beyond it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 import panel as pn
 
 MAX_SESSIONS = 24
-"""Each takes about 20 MB of the server, besides the memory of its worker."""
+"""A session uses about 20 MB of the server, plus the memory of its worker."""
 RETRY_SECONDS = 10
 
 _FULL_PAGE = """
@@ -32,7 +32,7 @@ _FULL_PAGE = """
 
 
 class SessionLimit:
-    """Counts the sessions of a server. May be used from any thread."""
+    """Count the sessions of a server. Thread-safe."""
 
     def __init__(self, most: int = MAX_SESSIONS) -> None:
         self.most = most
@@ -40,7 +40,7 @@ class SessionLimit:
         self._open = 0
 
     def take(self) -> bool:
-        """Take a place; False where there is none."""
+        """Reserve a session; False if the limit is reached."""
         with self._lock:
             if self._open >= self.most:
                 return False
@@ -48,14 +48,14 @@ class SessionLimit:
             return True
 
     def give_back(self) -> None:
-        """A session has ended."""
+        """Release the session that has ended."""
         with self._lock:
             self._open -= 1
 
     def full_page(self) -> pn.Template:
-        """What one more page shows."""
+        """Page shown when the limit is reached."""
         page = pn.Template(_FULL_PAGE)
-        page.add_variable("app_title", "DALI Workbench: all places are taken")
+        page.add_variable("app_title", "DALI Workbench: too many open pages")
         page.add_variable("max_sessions", self.most)
         page.add_variable("more", 2 * self.most)
         page.add_variable("retry_seconds", RETRY_SECONDS)

@@ -1,7 +1,7 @@
-"""A line in the server's log for each message of a websocket that nobody can understand.
+"""Log each malformed websocket message on one line.
 
-Bokeh logs such a message whole and with a traceback, which anybody who is in could fill a disk
-with. A fault of the workbench's own keeps its traceback.
+Bokeh logs the whole message and a traceback, so a logged-in user could fill the disk. Errors raised
+by the workbench itself keep their traceback.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from pathlib import Path
 from bokeh.server.views import ws
 
 MOST = 300
-"""Characters of a line."""
+"""Maximum length of a log line."""
 _LOGGERS = ("bokeh.protocol", "bokeh.server.protocol_handler", "bokeh.server.views.ws")
 _APPLICATION = "tornado.application"
-"""Where Tornado logs what a connection that is refused raises."""
+"""Logger to which Tornado reports exceptions of a refused connection."""
 _WEBSOCKET = str(ws.__file__)
 _PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
 
 
 class OneLine(logging.Filter):
-    """Makes one line, of limited length, of what is not a fault of this package."""
+    """Shorten records to one line, except errors raised by this package."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
@@ -40,13 +40,13 @@ class OneLine(logging.Filter):
 
 
 def _passed(error: BaseException, place: str) -> bool:
-    """Whether code of a folder or file was at work when it was raised."""
+    """Whether the traceback passes through a folder or file."""
     frames = traceback.walk_tb(error.__traceback__)
     return any(frame.f_code.co_filename.startswith(place) for frame, _ in frames)
 
 
 def log_malformed_messages_in_one_line() -> None:
-    """For this process; once is enough, and more does no harm."""
+    """Install the filters in this process; repeated calls have no effect."""
     for name in (*_LOGGERS, _APPLICATION):
         logger = logging.getLogger(name)
         if not any(isinstance(each, OneLine) for each in logger.filters):

@@ -1,4 +1,4 @@
-"""The actions of each component of the page."""
+"""Table of the actions of each component."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbench.ui.storage import saved_snippets
 
 
 def declared_in(*modules: ModuleType) -> list[type[Action]]:
-    """The actions that are declared in these modules; base classes have no tag of their own."""
+    """Actions declared in these modules. Base classes have no tag and are skipped."""
     return [
         kind
         for module in modules
@@ -104,4 +104,4 @@ ACTIONS: dict[str, list[type[Action]]] = {
     ],
     "status": [suggestions.ApplyFix, *_ANYWHERE],
 }
-"""By component. An action that is declared in a module of the component's needs no row here."""
+"""Actions by component. Actions in the component's own modules are found without an entry here."""

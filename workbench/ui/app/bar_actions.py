@@ -1,4 +1,4 @@
-"""Actions of several components: undo, redo, retry, the shared picture."""
+"""Actions used by several components: undo, redo, retry, the shared picture."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 
 
 class HistoryAction(Action, frozen=True):
-    """An action that moves through the history, after which the selection follows."""
+    """Action that moves through the history; the selection is adapted."""
 
     def move(self, model: ViewModel) -> str:
-        """Returns a message. Raises GraphEditError for a step that is not possible."""
+        """Move and return a message. Raises GraphEditError if the step is not possible."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> str:
         before, opened = model.history.document, model.history.opens
         said = self.move(model)
-        if model.history.opens != opened:  # it was of the other graph
+        if model.history.opens != opened:  # the message was about the other graph
             model.verification.forget()
         follow_step(model.state, before, model.history.document, model.catalog)
         return said
 
 
 class Undo(HistoryAction, tag="undo", frozen=True):
-    """Take the last edit back."""
+    """Undo the last edit."""
 
     def move(self, model: ViewModel) -> str:
         return _step(model, back=True)
 
 
 class Redo(HistoryAction, tag="redo", frozen=True):
-    """Make the edit again that was taken back."""
+    """Redo the edit that was undone."""
 
     def move(self, model: ViewModel) -> str:
         return _step(model, back=False)
@@ -54,13 +54,13 @@ class GoToStep(HistoryAction, tag="go_to", frozen=True):
     """Undo or redo up to a step of the history."""
 
     step: int
-    """How many steps are to be done then."""
+    """Number of steps that are done afterwards."""
 
     def move(self, model: ViewModel) -> str:
         done = len(model.history.before)
         there = done + len(model.history.undone)
         if not 0 <= self.step <= there:
-            raise GraphEditError(f"There is no step {self.step}. Give 0 to {there}.")
+            raise GraphEditError(f"There is no step {self.step}. Use 0 to {there}.")
         for _ in range(abs(self.step - done)):
             said = _step(model, back=self.step < done)
             if said:
@@ -69,7 +69,7 @@ class GoToStep(HistoryAction, tag="go_to", frozen=True):
 
 
 def _step(model: ViewModel, *, back: bool) -> str:
-    """Undo or redo, and with a replayed draw its batch and photo too. Returns what to say."""
+    """Undo or redo a step, including its batch and photo, and return a message."""
     state, history = model.state, model.history
     word = "undo" if back else "redo"
     target = history.target(back)
@@ -79,7 +79,7 @@ def _step(model: ViewModel, *, back: bool) -> str:
     held = history.now.settings.seed, state.batch
     if state.pinned and held != (document.graph.settings.seed, view[0] if view else held[1]):
         raise GraphEditError(
-            f"The draws are pinned: unpin them to {word} the change of seed or batch."
+            f"Random values are pinned. Unpin them to {word} the change of seed or batch."
         )
     (history.undo if back else history.redo)()
     if view is not None:
@@ -88,7 +88,7 @@ def _step(model: ViewModel, *, back: bool) -> str:
 
 
 class Retry(Action, tag="retry", frozen=True):
-    """Try again what failed."""
+    """Retry the failed operation."""
 
     def apply(self, model: ViewModel) -> str | None:
         if model.data_panel.error:
@@ -98,27 +98,29 @@ class Retry(Action, tag="retry", frozen=True):
 
 
 class DismissMessage(Action, tag="dismiss", frozen=True):
-    """Say the last message no longer: if it is said again, the page is told of it."""
+    """Clear the last message, so that the same message can be reported again."""
 
     def apply(self, model: ViewModel) -> str:
         return ""
 
 
-# The shared picture, drawn in the background.
+# The shared picture, rendered in the background.
 
 
 class Share(Action, tag="share", frozen=True):
-    """Draw the picture to share."""
+    """Render the picture to share."""
 
     def apply(self, model: ViewModel) -> None:
         faults = blocking_faults(model.state)
-        reason = model.data_panel.error or (f"It cannot run here: {faults[0]}" if faults else "")
+        reason = model.data_panel.error or (
+            f"The graph cannot run here: {faults[0]}" if faults else ""
+        )
         request = None if reason else request_of(model.state, model.data_panel.datasets)
         model.share_image_job.start(model.history.document, request, reason)
 
 
 class ShareImageJob:
-    """Draws one picture at a time."""
+    """Renders one picture at a time."""
 
     def __init__(
         self,
@@ -127,17 +129,17 @@ class ShareImageJob:
         changed: Callable[[], None],
         done: Callable[[Document, bytes | None, str], None],
     ) -> None:
-        """``done`` is called with the picture, or None and what went wrong, then ``changed``."""
+        """``done`` is called with the picture, or None and the reason; then ``changed``."""
         self._handle = engine.handle()
         self._lock, self._changed, self._done = lock, changed, done
         self._asked: Document | None = None
         self._closed = False
 
     def start(self, document: Document, request: PreviewRequest | None, reason: str) -> None:
-        """Draw this document, unless that is being done.
+        """Render this document, unless that is already in progress.
 
-        Where it cannot be run (there is then no request), the picture says the ``reason``: it
-        still carries the graph.
+        Without a request the graph cannot run: the picture shows the ``reason`` and still contains
+        the graph.
         """
         if self._closed or self._asked is document:
             return
@@ -153,7 +155,7 @@ class ShareImageJob:
         run_in_background("picture", lambda: self._picture(document, request, reason), listener)
 
     def close(self) -> None:
-        """Draw nothing any more; ``done`` is not called again for what is being drawn."""
+        """Stop; ``done`` is not called for pictures in progress."""
         self._closed = True
         self._handle.interrupt()
 

@@ -1,6 +1,6 @@
-"""Fields that either side may set: their values from the browser or a cell, and from a session.
+"""Fields that the browser, a notebook cell or a restored session can set.
 
-Values come from the browser: what is wrong raises a GraphError.
+Values from the browser are not trusted: invalid ones raise GraphError.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SWITCHES = {
     ("code", "skip_bad"): "skip_bad",
     ("inspector", "effect_open"): "effect_open",
 }
-"""Fields of two values -> where the state has them."""
+"""Boolean fields and their attributes of the state."""
 REPORTED = frozenset(
     {
         ("canvas", "in_view"),
@@ -42,18 +42,18 @@ REPORTED = frozenset(
         ("inspector", "policy_rows"),
     }
 )
-"""What a page says of itself, unasked: it takes nothing back that a person was told just now."""
+"""Fields that a page sets without user action; they do not clear the last message."""
 
 
 def set_view(state: ViewState, component: str, field: str, value: Any) -> bool:
-    """Take the value of a field; returns whether it is one that only says what is to be seen."""
+    """Set a view field; return False if the field is not one of the view."""
     if isinstance(value, bool):
         switch = _SWITCHES.get((component, field))
         if switch is not None:
             setattr(state, switch, value)
         return switch is not None
     if component == "preview" and field in ("seed", "batch") and state.pinned:
-        raise GraphEditError(f"The draws are pinned: unpin them to set the {field}.")
+        raise GraphEditError(f"Random values are pinned. Unpin them to set the {field}.")
     match component, field, value:
         case "preview", "mode", "original" | "augmented" | "both" | "difference" | "compare":
             state.mode = value
@@ -63,14 +63,14 @@ def set_view(state: ViewState, component: str, field: str, value: Any) -> bool:
             state.baseline = value
         case "preview", "batch", int():
             if not 0 <= value <= MOST_BATCH:
-                raise GraphEditError(f"batch {value}: 0 to {MOST_BATCH} can be shown.")
+                raise GraphEditError(f"Batch {value} cannot be shown. Use 0 to {MOST_BATCH}.")
             if value != state.batch:
                 state.batch, state.marked = value, []
         case "preview", "marked", [*places] if all(type(place) is int for place in places):
             size = state.checked.graph.settings.batch_size
             beyond = next((place for place in places if not 0 <= place < size), None)
             if beyond is not None:
-                raise GraphEditError(f"No sample {beyond} is in the batch: give 0 to {size - 1}.")
+                raise GraphEditError(f"The batch has no sample {beyond}. Use 0 to {size - 1}.")
             state.marked = sorted(set(places))
         case "preview", "tiles", int():
             state.tiles = min(MOST_TILES, max(4, value))
@@ -85,7 +85,7 @@ def set_view(state: ViewState, component: str, field: str, value: Any) -> bool:
         case "preview", "repeat", int():
             size = state.checked.graph.settings.batch_size
             if value >= size:
-                raise GraphEditError(f"repeat {value}: give a place of 0 to {size - 1}, or -1.")
+                raise GraphEditError(f"repeat cannot be {value}. Use 0 to {size - 1}, or -1.")
             state.repeat = max(-1, value)
         case "canvas", "sample", int():
             state.sample = max(0, value)
@@ -109,7 +109,7 @@ def _names(value: list[Any]) -> list[str]:
 def set_graph_field(
     state: ViewState, history: History, machine: Machine, component: str, field: str, value: Any
 ) -> None:
-    """Take what the browser or a cell set a field to. Raises GraphEditError for what cannot be."""
+    """Set a field of the graph. Raises GraphEditError for an invalid value."""
     if isinstance(value, bool):
         raise GraphEditError(f"{component}.{field} cannot be {value}.")
     match component, field, value:
@@ -130,7 +130,7 @@ def set_graph_field(
             raise GraphEditError(f"{component}.{field} cannot be {value!r}.")
 
 
-# How the user looks at a graph, as it is kept with the session and comes back with it.
+# View settings that are stored with the session.
 
 _KEPT = {
     "mode": "preview",
@@ -151,18 +151,18 @@ _KEPT = {
     "effect_args": "inspector",
     "pinned": "preview",
 }
-"""Field -> its component. ``pinned`` is the last: it holds the batch."""
+"""Component of each field. ``pinned`` is last because it fixes the batch."""
 
 
 def view_settings(state: ViewState) -> dict[str, Any]:
-    """What is kept, by field."""
+    """View settings to store, by field."""
     kept = {field: getattr(state, field) for field in _KEPT}
     part = {"speed_part": state.speed_part}
     return {"tab": state.tab, "repeat": state.repeat, **part, **kept}
 
 
 def restore_view(state: ViewState, kept: Mapping[str, Any]) -> None:
-    """Show it so again. What cannot be is passed over."""
+    """Apply stored view settings; invalid ones are ignored."""
     tab, repeat = kept.get("tab"), kept.get("repeat")
     if tab in TABS:
         state.tab = tab

@@ -1,4 +1,4 @@
-"""What the browser holds of every field, and who is told when a value has changed."""
+"""Publish fields whose value differs from the one in the browser."""
 
 from __future__ import annotations
 
@@ -12,26 +12,24 @@ from typing import Any
 from workbench.ui.timer import Alarm
 
 Publish = Callable[[str, str, Any], None]
-"""``publish(component, field, value)``: called from any thread, with the lock held."""
+"""``publish(component, field, value)``: called from any thread with the lock held."""
 
 Together = Callable[[str], AbstractContextManager[Any]]
-"""``together(component)``: what is published of it meanwhile may reach the browser at the end."""
+"""``together(component)``: fields published inside may be sent to the browser in one message."""
 
 Fields = Mapping[str, Mapping[str, Any]]
 """Values by component and field."""
 
 PICTURE_FIRST = 0.05
-"""Seconds that the fields of an edited value wait for its picture: a page that draws them takes
-the picture 10 ms later."""
+"""Seconds that the fields of an edited value wait for its picture: a page that renders them shows
+the picture 10 ms later.
+"""
 PAINTING = 0.02
-"""Seconds that a page has to decode and paint a picture before it gets other fields."""
+"""Seconds that a page has to decode and paint a picture before other fields are sent."""
 
 
 class FieldPublisher:
-    """Publishes what differs from the value that the browser holds.
-
-    Every method may be called from any thread.
-    """
+    """Publishes fields whose value differs from the one in the browser. Thread-safe."""
 
     def __init__(
         self,
@@ -41,7 +39,7 @@ class FieldPublisher:
         together: Together = nullcontext,
         on_due: Callable[[], None] | None = None,
     ) -> None:
-        """``present`` returns the present fields; it is called with the lock held.
+        """``present`` returns the current fields; it is called with the lock held.
 
         ``on_due`` is called, with the lock held, when a wait for a picture or for its painting
         ends; by default it is ``refresh``.
@@ -55,19 +53,19 @@ class FieldPublisher:
         self._on_due = on_due or self.refresh
         self._alarm: Alarm[None] = Alarm(lambda _: self._end_wait())
         self._due = math.inf
-        """When the alarm refreshes (``time.monotonic``), unless something else does before."""
+        """Time of the next refresh by the alarm (``time.monotonic``)."""
 
     def held(self, component: str, field: str, default: Any = None) -> Any:
-        """The value that the browser holds."""
+        """Value in the browser."""
         return self._held.get((component, field), default)
 
     def hold(self, component: str, field: str, value: Any) -> None:
-        """Take note of a value that the browser has set itself, right or wrong."""
+        """Store a value that the browser has set itself, valid or not."""
         with self._lock:
             self._held[component, field] = value
 
     def show(self, component: str, field: str, value: Any) -> None:
-        """Publish one field where it has changed."""
+        """Publish a field if it has changed."""
         with self._lock:
             key = component, field
             if key not in self._held or self._held[key] != value:
@@ -75,10 +73,10 @@ class FieldPublisher:
                 self._publish(component, field, value)
 
     def refresh(self) -> None:
-        """Publish every field that has changed.
+        """Publish all fields that have changed.
 
-        Who is told may change something at once: then what is left to tell is out of date, and all
-        is looked at anew.
+        A callback may change fields: then the remaining values are outdated, and all are compared
+        again.
         """
         with self._lock:
             if self._due < math.inf:
@@ -96,11 +94,11 @@ class FieldPublisher:
                 self._publishing = False
 
     def refresh_after_picture(self) -> None:
-        """Refresh when the picture of an edit is there, at the latest after ``PICTURE_FIRST``."""
+        """Refresh when the picture of an edit arrives, after ``PICTURE_FIRST`` at the latest."""
         self._refresh_within(PICTURE_FIRST)
 
     def refresh_after_painting(self) -> None:
-        """Refresh once the page has had time to paint a picture."""
+        """Refresh after the page had time to paint a picture."""
         self._refresh_within(PAINTING)
 
     def _refresh_within(self, seconds: float) -> None:
@@ -111,7 +109,7 @@ class FieldPublisher:
                 self._alarm.watch(None, seconds)
 
     def close(self) -> None:
-        """End the thread; a refresh that is due is dropped."""
+        """End the thread; a pending refresh is dropped."""
         self._alarm.close()
 
     def _end_wait(self) -> None:

@@ -1,4 +1,4 @@
-"""ViewState -> the value of every field of every component."""
+"""Values of all fields of all components, computed from the view state."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ Fields = dict[str, dict[str, Any]]
 """Component -> field -> value."""
 NO_QUESTION = payloads.OverwriteQuestion(number=0, do="", path="", message="")
 MOST_STEPS = 100
-"""Of those done, and of those undone, that are listed."""
+"""Maximum number of listed steps, for done and for undone ones."""
 _MOST_ISSUES = 200
-"""Of an import that are listed, and of its notes."""
+"""Maximum number of listed issues of an import, and of notes."""
 _LONGEST_WHY = 1000
 _NO_FACTS: dict[str, str] = {}
-_EMPTY = "The graph is empty. Add a reader on the canvas, or open a recipe."
+_EMPTY = "The graph is empty. Add a reader on the canvas or open a recipe."
 
 
 def constant_fields(catalog: Catalog, machine: Machine, roots: Roots | None = None) -> Fields:
-    """The fields that never change."""
+    """Fields that never change."""
     save_folder = str(roots.save_folder() if roots is not None else Path.cwd())
     return {
         "bar": {
@@ -95,9 +95,9 @@ def _inspected_op(state: ViewState, graph: Graph) -> str:
 def graph_fields(
     state: ViewState, history: History, catalog: Catalog, data_panel: DataPanel, memo: IdentityMemo
 ) -> Fields:
-    """All other fields, but for those that measurements, comparisons and auxiliary payloads set.
+    """All other fields, except those of measurements, comparisons and background results.
 
-    What takes time to compute goes through ``memo``, so that a tick of a progress bar costs none.
+    Expensive values are cached by ``memo``, so that a progress update costs nothing.
     """
     graph, settings = state.checked.graph, state.checked.graph.settings
     document = history.document
@@ -113,7 +113,7 @@ def graph_fields(
     )
     devices = memo(_devices, state.checked)
     facts = state.preview.facts if state.preview else _NO_FACTS
-    # An empty graph is a beginning: what it lacks is said on the canvas.
+    # The canvas shows what an empty graph needs.
     entries = (
         memo(_fault_entries, shown_faults, stopping, loose, warnings, known) if graph.nodes else []
     )
@@ -289,7 +289,7 @@ def _fault_entries(
     warnings: Sequence[Fault],
     known: Mapping[Fault, Sequence[Fix]],
 ) -> list[payloads.FaultEntry]:
-    """Those that stop the graph, then the others; ``shown`` are the same at drawn nodes."""
+    """Faults that stop the graph, then others; ``shown`` has the same faults at visible nodes."""
     found = (*stopping, *loose, *warnings)
     labels = [[fix.label for fix in known.get(fault, ())] for fault in found]
     return presenters.fault_entries(shown, labels, len(loose) + len(warnings))
@@ -310,7 +310,7 @@ def _at_scope(whole: ResolvedGraph, scope: str) -> ResolvedGraph:
 
 
 def _import_entry(report: ImportReport | None, graph: Graph) -> payloads.ImportEntry | Empty:
-    """The report of the import; what it names can have been removed from the graph since."""
+    """Import report; nodes that it names may have been removed since."""
     if report is None:
         return {}
     rows: list[payloads.ImportRow] = [
@@ -324,7 +324,7 @@ def _import_entry(report: ImportReport | None, graph: Graph) -> payloads.ImportE
         for issue in (*report.entries, *report.faults)[:_MOST_ISSUES]
     ]
     for name, value in report.assumed.items():
-        why = f"nobody gave a value; --arg {name}=... of workbench import gives another"
+        why = f"no value was passed; set one with workbench import --arg {name}=..."
         subject = f"{name} = {value[:_LONGEST_WHY]}"
         rows.append({"kind": "assumed", "subject": subject, "place": "", "why": why, "node": ""})
     left = len(report.entries) + len(report.faults) + len(report.assumed) - _MOST_ISSUES
@@ -378,19 +378,19 @@ def _status(state: ViewState, data_panel: DataPanel, faults: Sequence[Fault]) ->
 
 
 def _remark(state: ViewState, data_panel: DataPanel) -> list[str]:
-    """Mention of samples that cannot be used, found by the check, the count or the preview.
+    """Label for unusable samples found by the check, the count or the preview.
 
-    Else of targets that are odd: their samples are used.
+    Otherwise for suspicious annotations, whose samples are used.
     """
     if bad := data_panel.view["bad"]:
         return [f"{bad:,} bad file{'s' * (bad != 1)}"]
     if data_panel.view["unusable"] or any(w.code == "unusable" for w in warnings_of(state)):
         return ["some samples cannot be used"]
-    return ["some targets look wrong"] if data_panel.view["at_fault"] else []
+    return ["some annotations look wrong"] if data_panel.view["at_fault"] else []
 
 
 def _left_out(state: ViewState) -> int:
-    """How many files the preview that is shown leaves out."""
+    """Number of files that the current preview skips."""
     tiles = state.preview.tiles if state.preview else ()
     return len({tile.sample.file for tile in tiles if tile.sample.error})
 

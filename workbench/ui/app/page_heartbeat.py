@@ -1,9 +1,8 @@
-"""Tells pages that their server or kernel is alive, as long as one looks.
+"""Heartbeat that shows visible pages that their server or kernel is alive.
 
-A page that is visible asks for it again and again (the field ``watched`` of a component); the
-field ``beat`` of that component then changes every 0.4 s. A page that sees no beat for 1.3 s says
-that it has lost its server. Nothing is sent to a page that is hidden or gone, so an idle kernel may
-be culled.
+A visible page sets the field ``watched`` of a component regularly; the field ``beat`` of that
+component then changes every 0.4 s. A page without a beat for 1.3 s reports that it has lost its
+server. Hidden or closed pages get no messages, so that an idle kernel can be culled.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ import time
 from collections.abc import Callable
 
 PERIOD = 0.4
-"""Seconds between two beats."""
+"""Seconds between beats."""
 LEASE = 30.0
-"""Seconds for which a page that looked is told."""
+"""Seconds for which a page gets beats after it has requested them."""
 
 
 class PageHeartbeat:
-    """A thread that beats while somebody looks. May be called from any thread."""
+    """Thread that sends beats while a page requests them. Thread-safe."""
 
     def __init__(self, beat: Callable[[str, int], None]) -> None:
-        """``beat(component, number)`` tells the views of a component."""
+        """``beat(component, number)`` sends a beat to the views of a component."""
         self._beat = beat
         self._until: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -31,7 +30,7 @@ class PageHeartbeat:
         self._number = 0
 
     def watch(self, component: str) -> None:
-        """Beat for this component from now on, for ``LEASE`` seconds."""
+        """Send beats to this component for the next ``LEASE`` seconds."""
         with self._lock:
             self._until[component] = time.monotonic() + LEASE
             if self._thread is None and not self._ended.is_set():
@@ -41,7 +40,7 @@ class PageHeartbeat:
                 self._thread.start()
 
     def close(self) -> None:
-        """End, for good."""
+        """End the thread."""
         self._ended.set()
 
     def _run(self) -> None:

@@ -1,7 +1,7 @@
-"""How fields travel between a page and Python: at once from the page, many in one message to it.
+"""Transport of fields: immediately from the page, many in one message to the page.
 
-Panel waits before it takes what a page sets, and hears what Python sets as if the page had done
-it; Bokeh sends a message of three frames for each field. In a drag that is half of the time.
+Panel delays what a page sets and handles fields set by Python as if the page had set them; Bokeh
+sends a message of three frames for each field. In a drag that is half of the time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def take_at_once(
     old: Any,
     new: Any,
 ) -> None:
-    """A component's ``_server_change`` without Panel's wait: the page has set a field."""
+    """Replacement of a component's ``_server_change`` that handles fields without Panel's delay."""
     part._events[name] = new
     try:
         part._change_event(document)
@@ -36,9 +36,9 @@ def take_at_once(
 
 @contextmanager
 def in_one_message(document: Document | None) -> Iterator[None]:
-    """Send all fields that are set meanwhile to the page together. In the document's own thread.
+    """Send all fields set meanwhile in one message. Must run in the document's thread.
 
-    Nobody hears of them as of changes. Before a page is connected, Bokeh keeps them for it.
+    Callbacks for changes are not called. Until a page is connected, Bokeh stores the fields.
     """
     if document is None:
         yield
@@ -60,9 +60,9 @@ def in_one_message(document: Document | None) -> Iterator[None]:
 
 
 def scheduler(document: Document | None, run: Callable[[], None]) -> Callable[[], None]:
-    """What has ``run`` called soon, in the document's thread and with its lock; from any thread.
+    """Return a thread-safe function that schedules ``run`` in the document's thread, with its lock.
 
-    Made in that thread. After the page was closed nothing is called.
+    It must be created in that thread. After the page is closed it does nothing.
     """
     context: Any = document.session_context if document is not None else None
     if context is None:

@@ -1,4 +1,4 @@
-"""Which body the canvas shows, and which nodes of it are selected."""
+"""The body shown on the canvas, and the selected nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SelectNode(Action, tag="select", frozen=True):
-    """Select a node in all components; where it is not drawn, show its body."""
+    """Select a node in all components; open its body if it is not visible."""
 
     node: str
 
@@ -33,10 +33,10 @@ class SelectNode(Action, tag="select", frozen=True):
 
 
 class OpenScope(Action, tag="open_scope", frozen=True):
-    """Show a body of a block in place of the graph; out of a block, that is selected."""
+    """Show a body of a block on the canvas; when leaving a block, select it."""
 
     scope: str
-    """``branch.then``; empty for the graph itself."""
+    """``branch.then``; empty for the whole graph."""
 
     def apply(self, model: ViewModel) -> None:
         state, graph = model.state, model.graph
@@ -48,9 +48,9 @@ class OpenScope(Action, tag="open_scope", frozen=True):
 
 
 def follow_step(state: ViewState, before: Document, after: Document, catalog: Catalog) -> None:
-    """After undo or redo: select what came back, else leave the selection.
+    """Adapt the selection after undo or redo: select restored nodes, else keep the selection.
 
-    Where that is gone, what the step touched is selected.
+    If the selected node is gone, select a node that the step changed.
     """
     old, new = before.graph, after.graph
     if old is new:
@@ -69,7 +69,7 @@ def follow_step(state: ViewState, before: Document, after: Document, catalog: Ca
 
 
 def _decide_in_selected(graph: Graph, selected: Sequence[str], nodes: Sequence[str]) -> bool:
-    """Whether nodes are no more than what a selected ``if`` asks, in whose inspector they show."""
+    """Whether nodes only compute the condition of the selected ``if``; its inspector shows them."""
     ports = [
         graph.node(each).inputs[CONDITION]
         for each in selected
@@ -79,7 +79,7 @@ def _decide_in_selected(graph: Graph, selected: Sequence[str], nodes: Sequence[s
 
 
 def follow_graph(state: ViewState, graph: Graph, catalog: Catalog) -> None:
-    """After an edit: leave a body that is gone, and unselect what does not stand in it."""
+    """Adapt scope and selection after an edit: leave a removed body, deselect hidden nodes."""
     state.scope = nearest_existing_scope(graph, state.checked.graph, state.scope)
     left = [
         node

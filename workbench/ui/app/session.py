@@ -1,4 +1,4 @@
-"""The session of a view-model: kept on disk, restored, offered, and what the bar may ask of it."""
+"""Session of a view-model: autosave, restore, recent work, and the actions of the bar."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
 Claim = Callable[[str], str]
-"""``claim(tab)``: the owner of a page that says it is ``tab``; empty for a tab that is new."""
+"""``claim(tab)``: owner of a page that reports ``tab``; empty for a new tab."""
 
 
 def own_tab(tab: str) -> str:
-    """Every page is the owner that it says it is: for a host with one page."""
+    """Every page is the owner it reports: for hosts with one page."""
     return tab if is_owner(tab) else new_owner()
 
 
 class ModelSession:
-    """The session of one view-model. Every method is called with the model's lock held.
+    """Session of one view-model. The model's lock is held during every call.
 
-    It is written whenever it has changed. What was opened from outside is not kept before a page
-    has drawn it, or an edit was made of it: what brings a page or the server down must not do so
-    again at the next start.
+    Every change is written. A graph opened from outside is not stored until a page has rendered it
+    or it was edited: a graph that crashes the page or the server must not do so again after a
+    restart.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ModelSession:
         cell: str | None,
         roots: Roots | None = None,
     ) -> None:
-        """Without ``autosave`` nothing is kept. The others are as the view-model's."""
+        """Without ``autosave`` nothing is stored. Other parameters are those of ``ViewModel``."""
         self._model = model
         self._autosave = autosave
         self._claim = claim
@@ -60,7 +60,7 @@ class ModelSession:
         self._given_data = model.data_panel.datasets
         self._cell: CellEntry = {} if cell is None else {"after": cell}
         self._attached = False
-        """Whether it is known whose the session is."""
+        """Whether the owner of the session is known."""
         self._restored: Document | None = None
         self._report: RestoredEntry = {}
         self._offered: Restored | None = None
@@ -69,30 +69,30 @@ class ModelSession:
         """The data of a shared graph that were not opened with it."""
         self._recent: list[RecentEntry] = []
         self._opened = self._opens = 0
-        """Number of the graph that a page has yet to draw (0: there is none), and the last one."""
+        """Number of the graph that the page has yet to render (0: none), and the last number."""
         self._kept: Session | None = None
         self._copied = self._copied_aside = False
 
     @property
     def owner(self) -> str:
-        """Whose the session is (see ``owner.py``); empty where nothing is kept."""
+        """Owner of the session (see ``owner.py``); empty if nothing is stored."""
         return self._autosave.owner if self._autosave is not None else ""
 
     @property
     def kept(self) -> KeptState:
-        """Whether the edits outlive the session."""
+        """Whether edits are autosaved."""
         if self._autosave is None:
             reason = "Edits end with this session."
-            return {"state": "not kept", "text": "not kept", "reason": reason}
+            return {"state": "not kept", "text": "not autosaved", "reason": reason}
         if self._opened:
-            reason = "What was opened is kept once it is on the screen."
-            return {"state": "waiting", "text": "not kept yet", "reason": reason}
+            reason = "The graph is saved automatically once it is displayed."
+            return {"state": "waiting", "text": "not autosaved yet", "reason": reason}
         if reason := self._autosave.failure:
-            return {"state": "not kept", "text": "not kept", "reason": reason}
-        return {"state": "kept", "text": "kept on this machine", "reason": ""}
+            return {"state": "not kept", "text": "not autosaved", "reason": reason}
+        return {"state": "kept", "text": "autosaved on this machine", "reason": ""}
 
     def fields(self) -> dict[str, Any]:
-        """Of the bar."""
+        """Fields of the bar."""
         if self._autosave is None:
             return {"cell": self._cell}
         return {
@@ -106,9 +106,9 @@ class ModelSession:
     def attach(
         self, tab: str, kept: Sequence[Mapping[str, Any]] = (), *, apply: bool = True
     ) -> str:
-        """Restore the session of a tab or a notebook, then apply edits its page had not sent yet.
+        """Restore the session of a tab or notebook, then apply unsent edits of its page.
 
-        Without ``apply`` the session's edits are offered, and the graph stays as it was given.
+        Without ``apply`` the session's edits are offered, and the graph is not changed.
         """
         model, said = self._model, self._model.state.message
         if self._autosave is not None:
@@ -128,10 +128,10 @@ class ModelSession:
         return said
 
     def _find_own(self, autosave: Autosave, tab: str) -> Restored | None:
-        """Become the session of a tab or a notebook. Returns what it left, to be shown."""
+        """Attach to the session of a tab or notebook. Return a stored session to restore."""
         owner = self._claim(tab)
         self._attached = True
-        if owner == autosave.owner:  # a page that draws its bar anew says again what it is
+        if owner == autosave.owner:  # a page that renders its bar again reports its tab again
             return None
         found = autosave.attach(owner, tab if is_owner(tab) else owner)
         self._copied = found is not None and autosave.owner != tab
@@ -142,7 +142,7 @@ class ModelSession:
         before = model.data_panel.datasets
         said = self._resume(session)
         restore_view(model.state, session.view)
-        if model.speed.run is None:  # one that goes on has opened its own part
+        if model.speed.run is None:  # a running measurement has opened its own part
             model.speed.set("part", model.state.speed_part)
         self._kept = self._session()
         if session.edited or dict(before) != dict(model.data_panel.datasets):
@@ -171,7 +171,7 @@ class ModelSession:
             self._report = {"text": found.offer, "offered": True}
 
     def follow(self) -> None:
-        """Keep the present state, where anything of it has changed."""
+        """Store the current state if it has changed."""
         self._model.state.speed_part = self._model.speed.part
         if self._autosave is None:
             return
@@ -184,7 +184,7 @@ class ModelSession:
             return
         if self._offered is not None:
             if not session.edited:
-                return  # the file still holds the edits that are offered
+                return  # the file still contains the offered edits
             if not self._copied_aside:
                 self._copied_aside = True
                 self._autosave.copy_aside()
@@ -204,27 +204,27 @@ class ModelSession:
         )
 
     def pictured(self, preview: PreviewResult) -> None:
-        """Keep a small picture of the session, where the session itself is kept."""
+        """Store a thumbnail of the session, if the session is stored."""
         if self._autosave is not None and not self._opened:
             self._autosave.pictured(partial(small_picture, preview))
 
     def hold(self) -> None:
-        """Keep nothing until a page has drawn what was opened just now."""
+        """Store nothing until a page has rendered the graph that was just opened."""
         self._opens += 1
         self._opened = self._opens
 
     def release(self, opened: int | None = None) -> None:
-        """Go on keeping; ``opened`` is the number of what a page has drawn, None: all of it."""
+        """Resume storing; ``opened`` is the number of the graph that was rendered, None: any."""
         if opened is None or opened == self._opened:
             self._opened = 0
 
     def other_opened(self) -> None:
-        """Another graph or other data are opened: what was restored is not reported any more."""
+        """Clear the report about the restored session: another graph or other data was opened."""
         if self._offered is None:
             self._report = {}
 
     def withdraw_offer(self) -> Restored | None:
-        """Report nothing any more. Returns the edits that were offered."""
+        """Clear the report and return the offered edits."""
         found, self._offered, self._report = self._offered, None, {}
         return found
 
@@ -234,11 +234,11 @@ class ModelSession:
             self._autosave.set_aside()
 
     def close(self) -> None:
-        """Write what waits, and nothing after it."""
+        """Write pending changes; later ones are ignored."""
         if self._autosave is not None:
             self._autosave.close()
 
-    # Other sessions, and what was given at first
+    # Other sessions, and the initial graph
 
     def find(self, owner: str) -> Session | None:
         """A saved session, or None."""
@@ -252,25 +252,25 @@ class ModelSession:
         return recent_work(but=self.owner) if self._autosave is not None else []
 
     def show_recent(self) -> None:
-        """List the sessions of others in the bar."""
+        """List the sessions of other pages in the bar."""
         self._recent = self.recent()
 
     def show_folders(self) -> None:
-        """List the data folders of the sessions that were kept."""
+        """List the data folders of stored sessions."""
         if self._autosave is not None:
             opened = self._model.data_panel.datasets.values()
             places = [data.location for data in opened]
             self._model.state.recent_folders = recent_folders(self._roots, places)
 
     def open_recent(self, owner: str) -> str:
-        """Open a copy of a session that was kept."""
+        """Open a copy of a stored session."""
         session = self.find(owner)
         if session is None:
-            raise GraphEditError("That session is there no more. Open the list again.")
+            raise GraphEditError("This session no longer exists. Open the list again.")
         return self._open(session)
 
     def apply_kept(self) -> str:
-        """Show the edits that are offered; undo returns to the present graph."""
+        """Show the offered edits; undo returns to the current graph."""
         found = self.withdraw_offer()
         if found is None:
             raise GraphEditError("No earlier edits are offered.")
@@ -314,29 +314,29 @@ class ModelSession:
         return model.open_data(shared)
 
     def start_afresh(self) -> str:
-        """Show the given graph; undo returns to the restored one."""
+        """Show the initial graph; undo returns to the restored one."""
         model = self._model
         self.withdraw_offer()
-        said = model.replace(self._given, "start afresh")
+        said = model.replace(self._given, "start over")
         if model.data_panel.datasets != self._given_data:
             return model.open_data(self._given_data) or said
         return said
 
     def describe_cell(self) -> None:
-        """Write the present graph as the code of a notebook's cell."""
+        """Write the current graph as code of a notebook cell."""
         source = cell_source(self._model.data_panel.datasets, self._model.history.document)
         asked = self._cell.get("asked", 0) + 1
         self._cell = {**self._cell, "source": source, "asked": asked}
 
 
-# What the bar may ask of a session. What was said of something else stays.
+# Actions of the bar. They do not clear messages about other things.
 
 
 class AttachPage(Action, tag="attach", frozen=True):
-    """Say which tab this page is, and what it still had to send when its server was lost."""
+    """Report this page's tab, and edits that were not sent before the server was lost."""
 
     tab: str
-    """Its owner; empty for a tab that has none yet."""
+    """Owner; empty for a tab without one."""
     kept: list[dict[str, Any]] = msgspec.field(default_factory=list)
     """Edits with their ``component``, or values with ``component``, ``field`` and ``value``."""
 
@@ -345,14 +345,14 @@ class AttachPage(Action, tag="attach", frozen=True):
 
 
 class StartAfresh(Action, tag="start_afresh", frozen=True):
-    """Show what was given, in place of what was restored."""
+    """Show the initial graph in place of the restored one."""
 
     def apply(self, model: ViewModel) -> str:
         return model.sessions.start_afresh()
 
 
 class ApplyKept(Action, tag="apply_kept", frozen=True):
-    """Show the edits that are offered; undo returns to the present graph."""
+    """Show the offered edits; undo returns to the current graph."""
 
     def apply(self, model: ViewModel) -> str:
         return model.sessions.apply_kept()
@@ -366,7 +366,7 @@ class OpenSharedData(Action, tag="open_shared_data", frozen=True):
 
 
 class DismissRestored(Action, tag="dismiss_restored", frozen=True):
-    """Say no longer what was restored."""
+    """Dismiss the report about the restored session."""
 
     def apply(self, model: ViewModel) -> str:
         model.sessions.withdraw_offer()
@@ -374,7 +374,7 @@ class DismissRestored(Action, tag="dismiss_restored", frozen=True):
 
 
 class PageDrawn(Action, tag="shown", frozen=True):
-    """Say that the page has drawn what was opened."""
+    """Report that the page has rendered the opened graph."""
 
     opened: int
     """The ``opened`` of the bar."""
@@ -385,7 +385,7 @@ class PageDrawn(Action, tag="shown", frozen=True):
 
 
 class ListRecent(Action, tag="list_recent", frozen=True):
-    """List the sessions that were kept."""
+    """List the stored sessions."""
 
     def apply(self, model: ViewModel) -> str:
         model.sessions.show_recent()
@@ -393,7 +393,7 @@ class ListRecent(Action, tag="list_recent", frozen=True):
 
 
 class ListFolders(Action, tag="list_folders", frozen=True):
-    """List the data folders of the sessions that were kept."""
+    """List the data folders of stored sessions."""
 
     def apply(self, model: ViewModel) -> str:
         model.sessions.show_folders()
@@ -401,7 +401,7 @@ class ListFolders(Action, tag="list_folders", frozen=True):
 
 
 class OpenRecent(Action, tag="open_recent", frozen=True):
-    """Open a copy of a session that was kept."""
+    """Open a copy of a stored session."""
 
     owner: str
 
@@ -410,7 +410,7 @@ class OpenRecent(Action, tag="open_recent", frozen=True):
 
 
 class DescribeCell(Action, tag="describe_cell", frozen=True):
-    """Write the present graph as the code of a notebook's cell."""
+    """Write the current graph as code of a notebook cell."""
 
     def apply(self, model: ViewModel) -> str:
         model.sessions.describe_cell()

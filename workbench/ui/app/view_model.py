@@ -1,7 +1,7 @@
-"""The view-model: what both hosts show, and what happens when the user does something.
+"""View-model: fields shown by both hosts, and the handling of user actions.
 
-It knows no toolkit. A host gives it ``publish(component, field, value)``, called with every field
-whose value has changed, and calls ``take`` and ``receive`` with what the browser sent.
+It depends on no toolkit. A host passes ``publish(component, field, value)``, which is called for
+every field that has changed, and calls ``take`` and ``receive`` with values from the browser.
 """
 
 from __future__ import annotations
@@ -66,16 +66,16 @@ from workbench.ui.storage.autosave import Autosave, state_folder
 from workbench.ui.storage.saved_snippets import saved_snippets
 
 SENDING = 0.001
-"""Seconds in which the thread that sends can take the interpreter's lock, so that a picture is
-sent before all else is computed: else it waits for 5 ms (``sys.getswitchinterval``)."""
+"""Seconds in which the sending thread can take the interpreter's lock, so that a picture is sent
+before everything else is computed; otherwise it waits 5 ms (``sys.getswitchinterval``).
+"""
 
 
 class ViewModel:
-    """One workbench: a data folder, a graph with its history, and what is on the screen.
+    """One workbench: data, a graph with its history, and view settings.
 
-    Every method may be called from any thread. Nothing that the user does in the browser raises:
-    what is wrong becomes ``bar.message``, a fault or a row's ``error``, and the last good picture
-    stays.
+    Thread-safe. Actions of the user raise nothing: an error becomes ``bar.message``, a fault or a
+    row's ``error``, and the last valid picture stays.
     """
 
     def __init__(
@@ -94,19 +94,19 @@ class ViewModel:
         cell: str | None = None,
         picture_first: bool = False,
     ) -> None:
-        """``roots`` are the folders below which is opened and saved; None: anywhere.
+        """``roots`` are the folders below which files may be opened and saved; None: anywhere.
 
-        ``restore`` keeps the session on disk and finds the earlier session of its ``owner``, which
-        is restored with ``apply_kept`` and offered without; ``claim`` returns the owner for a page
-        that names its tab. ``cell`` is the id of the
-        notebook's cell that made the workbench, None where there is no notebook. With
-        ``picture_first`` other fields follow a picture; those of an edited value wait for it.
+        ``restore`` stores the session and finds the earlier session of its ``owner``, which is
+        restored with ``apply_kept`` and offered without it; ``claim`` returns the owner of a page
+        that reports its tab. ``cell`` is the id of the notebook cell that created the workbench,
+        None outside notebooks. With ``picture_first`` other fields are published after a picture,
+        also those of an edited value.
 
-        Until it is ``connected`` it computes no picture: no worker starts for a page that is asked
-        for and never shown.
+        No picture is computed until it is ``connected``: no worker starts for a page that is
+        requested but never shown.
 
-        Raises GraphFormatError for a graph that cannot be read, and CatalogError without DALI. A
-        folder that cannot be used is shown with the reason.
+        Raises GraphFormatError for a graph that cannot be read, and CatalogError without DALI. For
+        a folder that cannot be used the reason is shown.
         """
         self.history = History.of(to_document(graph))
         self.lock = threading.RLock()
@@ -127,17 +127,19 @@ class ViewModel:
         self._done: PreviewRequest | None = None
         self.closed = self._rests_after_first = False
         self._shown_document = self.history.document
-        """The last one that could be shown."""
+        """Last document that could be shown."""
         self._connected = connected
         self.state = ViewState(check_before_run(self.graph, self.catalog, self.machine, roots))
         self.state.snippets = saved_snippets()
         self._has_example = graph is None
-        """Whether the first graph is an example, which the page explains in place of a node."""
+        """Whether the first graph is an example, which the inspector explains until a node is
+        selected.
+        """
         if not self._has_example:
             self.state.selected = initial_selection(self.graph, self.catalog)
         self.data_panel = DataPanel(data, self.lock, self._on_folder, self.roots)
         records = state_folder() / "records" if restore else None
-        with self.lock:  # what threads find meanwhile waits until all is here
+        with self.lock:  # threads started meanwhile wait for the rest of the constructor
             self.speed = SpeedPanel(self.lock, self._refresh, self.machine, records, roots)
             self.previewer = Previewer(
                 self.engine, self._on_done, self._on_slow, partial(self._on_worker, "making")
@@ -165,7 +167,7 @@ class ViewModel:
             self.changed()
 
     def connect(self) -> None:
-        """A page shows it from now on."""
+        """Start rendering: a page shows this workbench from now on."""
         with self.lock:
             if not self._connected:
                 self._connected = True
@@ -173,23 +175,23 @@ class ViewModel:
 
     @property
     def graph(self) -> Graph:
-        """The present graph."""
+        """The current graph."""
         return self.history.now
 
     @property
     def owner(self) -> str:
-        """Whose the session is (see ``owner.py``); empty where nothing is kept."""
+        """Owner of the session (see ``owner.py``); empty if nothing is stored."""
         return self.sessions.owner
 
     def shown(self, component: str, field: str) -> Any:
-        """The value of a field that the browser holds; None before there is one."""
+        """Value of a field in the browser; None if it has none yet."""
         return self._publisher.held(component, field)
 
     def set_graph(self, source: GraphLike, group: str = "", data: Data | None = None) -> None:
-        """Show another graph, on other data if these are given; undo restores the graph alone.
+        """Show another graph, optionally with other data; undo restores only the graph.
 
-        Moves of one ``group`` are one step of undo. Raises GraphFormatError, and DataError for data
-        that cannot be used, where nothing changes.
+        Changes of one ``group`` are one step of undo. Raises GraphFormatError, and DataError for
+        data that cannot be used; nothing changes then.
         """
         graph = to_graph(source)
         with self.lock:
@@ -218,9 +220,9 @@ class ViewModel:
             self.changed()
 
     def open_data(self, data: Data) -> str:
-        """Show another data folder. Returns why it cannot be used, or empty.
+        """Open another data folder. Return why it cannot be used, or empty.
 
-        One that cannot be used does not take the place of one that can.
+        A folder that cannot be used does not replace one that can.
         """
         with self.lock:
             if refused := self._exchange_data(data):
@@ -230,7 +232,7 @@ class ViewModel:
             return self.data_panel.error
 
     def _exchange_data(self, data: Data) -> str:
-        """Take other data in the place of the present ones. Returns why these stay, or empty."""
+        """Replace the data. Return why the current data stays open, or empty."""
         opened = self.data_panel.opened(data)
         if opened is self.data_panel:
             return opened.view["refused"]
@@ -244,16 +246,16 @@ class ViewModel:
         return ""
 
     def _clear_pictures(self) -> None:
-        """Show nothing of the data before: it would stand under the name of those now open."""
+        """Clear pictures of the previous data, which would appear under the new name."""
         self.state.preview, self.state.picture, self.state.failure = None, b"", None
         self._done = None
         self.background_previews.clear(self.state)
         self.comparison.clear()
 
     def share(self, path: str | Path) -> Path:
-        """Write the shared picture; ``.png`` is added where there is no suffix.
+        """Write the shared picture; ``.png`` is added if there is no suffix.
 
-        Raises SaveError, and as ``preview_batch`` does.
+        Raises SaveError, and the errors of ``preview_batch``.
         """
         with self.lock:
             text = dump_document(self.history.document)
@@ -262,30 +264,30 @@ class ViewModel:
         return output.write(share_sheet(self.engine, request, text))
 
     def compare(self, source: GraphLike) -> None:
-        """Show another graph beside the present one. Raises GraphFormatError."""
+        """Compare the current graph with another. Raises GraphFormatError."""
         with self.lock:
             self.comparison.open(self.state, to_document(source))
             self.changed()
 
     @property
     def is_picture_due(self) -> bool:
-        """Whether the picture of the present graph has been requested and is not there yet."""
+        """Whether the picture of the current graph was requested and has not arrived yet."""
         with self.lock:
             return self._asked is not None and self._asked != self._done
 
     def ask_again(self) -> None:
-        """Have the picture computed, though nothing has changed since it was asked for."""
+        """Request the picture again although nothing has changed."""
         self._asked = None
 
     def follow_files(self, version: str) -> None:
-        """Make the pictures again where the worker has since read another version of the data."""
+        """Render again if the worker has since read another version of the data."""
         with self.lock:
             if self.data_panel.is_new(f"{self.engine.pid} {version}"):
                 self.ask_again()
                 self.changed()
 
     def rest(self) -> None:
-        """End the worker, after the first picture; the next change starts a fresh one."""
+        """End the worker after the first picture; the next change starts another."""
         with self.lock:
             self._rests_after_first = self.state.preview is None and self._asked is not None
         if not self._rests_after_first:
@@ -293,12 +295,13 @@ class ViewModel:
             self.previewer.rest()
 
     def close(self, *, leave_measurement: bool = False) -> None:
-        """End the worker and the threads, for good. What is shown stays.
+        """End the worker and all threads. The page keeps its content.
 
-        With ``leave_measurement`` one that runs goes on, and the session's next page finds it.
+        With ``leave_measurement`` a running measurement continues, and the next page of the session
+        attaches to it.
         """
         self.closed = True
-        with ExitStack() as last_first:  # each is closed, also where another fails
+        with ExitStack() as last_first:  # all are closed, even if one fails
             last_first.callback(self.engine.close)
             last_first.callback(self.share_image_job.close)
             last_first.callback(self.previewer.close)
@@ -317,7 +320,7 @@ class ViewModel:
             self.verification.leave()
 
     def take(self, component: str, outbox: Any) -> None:
-        """Carry out the entries of an outbox that are new, and acknowledge them."""
+        """Apply the new entries of an outbox, and acknowledge them."""
         with self.lock:
             before, last = self.graph.nodes, self._publisher.held(component, "ack", 0)
             for message in outbox if isinstance(outbox, list) else ():
@@ -333,13 +336,13 @@ class ViewModel:
             self._publisher.show(component, "ack", last)
 
     def act(self, component: str, message: Mapping[str, Any]) -> None:
-        """Carry out one action of the component's table."""
+        """Apply an action of a component."""
         with self.lock:
             self._do(component, message)
             self.changed()
 
     def receive(self, component: str, field: str, value: Any) -> str:
-        """Take the value of a field that either side may set. Returns why not, or empty."""
+        """Set a field that the browser may set. Return why it was refused, or empty."""
         with self.lock:
             if self._publisher.held(component, field) == value:
                 return ""
@@ -365,9 +368,9 @@ class ViewModel:
         self.state.tell(component, said)
 
     def replace(self, document: Document, label: str = "") -> str:
-        """Show another document; undo restores the previous one. Returns what to tell the user.
+        """Show another document; undo restores the previous one. Return a message for the user.
 
-        The history calls it ``label``; empty: by the graph that is opened.
+        ``label`` names the step in the history; empty: by the name of the graph.
         """
         self.history.open(document, label)
         self.sessions.other_opened()
@@ -387,12 +390,11 @@ class ViewModel:
             set_graph_field(self.state, self.history, self.machine, component, field, value)
 
     def changed(self, *, picture_first: bool = False) -> None:
-        """After any change of the graph or of what is to be seen of it.
+        """Update all fields after a change of the graph or the view.
 
-        With ``picture_first`` all else follows the picture, if there will be another.
-
-        A document that cannot be shown, because of a bug, is replaced by the last one that could:
-        the page answers whatever it opens.
+        With ``picture_first`` other fields wait for the picture, if one is due. A document that
+        cannot be shown because of a bug is replaced by the last one that could, so that the page
+        keeps working.
         """
         self._show(partial(self._follow_change, picture_first))
 
@@ -400,7 +402,7 @@ class ViewModel:
         self._show(self._publisher.refresh)
 
     def _show(self, publish: Callable[[], object]) -> None:
-        """Publish the fields by ``publish``, which returns whether they wait for a picture."""
+        """Call ``publish``, which returns whether fields wait for a picture."""
         with self.lock:
             try:
                 waits = publish()
@@ -412,18 +414,18 @@ class ViewModel:
                 self.sessions.set_aside(self.history.document)
                 self.history.take_back(self._shown_document)
                 self.state.scope, self.state.selected = "", []
-                self.state.message = f"{said} The graph before it is shown again."
+                self.state.message = f"{said} The previous graph is shown again."
                 waits = self._follow_change()
             if not waits:
                 self._shown_document = self.history.document
 
     def _report(self, what: str, error: Exception) -> str:
-        """Log an error that is a bug of the workbench. Returns what to tell the user."""
+        """Log an error that is a bug of the workbench. Return a message for the user."""
         logging.getLogger(__name__).exception("%s", what)
         return f"{what}: {type(error).__name__}: {str(error)[:200]}. This is a bug."
 
     def _follow_change(self, picture_first: bool = False) -> bool:
-        """Request what a change needs; returns whether the fields wait for the picture."""
+        """Request what a change needs; return whether fields wait for the picture."""
         state, document = self.state, self.history.document
         if document is not state.shared_of:
             state.shared, state.shared_of = b"", document
@@ -459,7 +461,7 @@ class ViewModel:
         return waits
 
     def _refresh_soon(self) -> None:
-        """Publish what has changed once the page has had time to paint the picture."""
+        """Publish changed fields after the page had time to paint the picture."""
         if self._picture_first:
             self._publisher.refresh_after_painting()
         else:
@@ -470,10 +472,10 @@ class ViewModel:
         self.state.warnings = self._memo(warnings_before_run, checked, facts)
 
     def _follow_data(self) -> str:
-        """Let the graph's sources be of the kind of the data. Returns why they cannot, or empty."""
+        """Adapt the graph's sources to the kind of the data. Return why this fails, or empty."""
         before, self.state.unread = self.state.unread, None
         data = self.data_panel.datasets
-        if self.graph.datasets not in (None, data):  # others were opened since
+        if self.graph.datasets not in (None, data):  # other data was opened meanwhile
             present = replace(self.graph, datasets=data)
             self.history.document = self.history.document.with_graph(present)
         try:
@@ -490,7 +492,7 @@ class ViewModel:
         return ""
 
     def _without_missing_targets(self) -> tuple[Fix, ...]:
-        """A fix for data that lack targets of the graph, if it runs without these."""
+        """Fix that removes annotations missing in the data, if the graph runs without them."""
         data = self.data_panel.datasets
         graph = without_missing_targets(self.graph, data, self.catalog)
         return () if graph is None else (Fix("Read without the missing annotations", graph),)
@@ -522,7 +524,7 @@ class ViewModel:
             state.slow = state.silent = False
             state.waits_for = state.making = ""
             if isinstance(outcome, PreviewResult) and not self.data_panel.reads(request.data):
-                pass  # other data were opened meanwhile
+                pass  # other data was opened meanwhile
             elif isinstance(outcome, PreviewResult):
                 state.preview, state.picture = outcome, picture_bytes(outcome, request)
                 state.pictured = self.history.opens
@@ -536,7 +538,7 @@ class ViewModel:
                 self.comparison.follow(state, self.data_panel.datasets, request)
                 self.sessions.pictured(outcome)
             elif request is self._asked:
-                self._asked = None  # so that the same may be asked for again
+                self._asked = None  # so that the same request can be sent again
                 self.background_previews.follow(state, None)
                 if not isinstance(outcome, CancelledError):
                     shown = self._done is not None and self._done.graph != request.graph
@@ -585,16 +587,16 @@ class ViewModel:
                 for component, values in fields().items():
                     shown[component] = {**shown.get(component, {}), **values}
             except Exception as error:  # the other parts stay usable
-                shown["bar"]["message"] = self._report(f"The part {name} cannot be shown", error)
+                shown["bar"]["message"] = self._report(f"{name} cannot be shown", error)
         return shown
 
     def _running_work(self) -> list[RunningWork]:
-        """What runs for seconds or minutes, whichever panel is open."""
+        """Work that runs for seconds or minutes, in any panel."""
         found: list[RunningWork] = []
         if (run := self.speed.run) is not None:
             found.append({"tab": "speed", "text": run.part, "share": run.share})
         if (task := self.verification.running) is not None:
             found.append({"tab": "preview", "text": "comparison", "share": task.share})
         if (share := self.data_panel.checked_share) is not None:
-            found.append({"tab": "data", "text": "check of the files", "share": share})
+            found.append({"tab": "data", "text": "file check", "share": share})
         return found

@@ -312,7 +312,7 @@ class DataPanel:
         Raises GraphEditError if nothing was checked, and DataError if nothing can be written.
         """
         if self.found is None:
-            raise GraphEditError("There is no list of good files: check the files first.")
+            raise GraphEditError("There is no list of good files. Check the files first.")
         stem = f"{Path(self.dataset.root or 'data').name}-good"
         names = (stem, *(f"{stem}-{number}" for number in range(2, 1000)))
         folder = self._roots.save_folder() if self._roots is not None else Path.cwd()
@@ -329,7 +329,7 @@ class DataPanel:
         if no file is good.
         """
         if self.found is None:
-            raise GraphExportError("The files were not checked yet: check them in the Data panel.")
+            raise GraphExportError("The files were not checked. Check them in the Data panel.")
         if len(self.datasets) > 1 or not load_source(self.found.dataset.kind).lists_files:
             raise GraphExportError(
                 "Bad files can be skipped here only if the graph reads one folder or list of "
@@ -347,7 +347,7 @@ class DataPanel:
         """Make the report in the background. Raises GraphEditError where nothing was checked."""
         found = self.found
         if found is None:
-            raise GraphEditError("There is no report: check the files first.")
+            raise GraphEditError("There is no report. Check the files first.")
 
         def ended(text: str | None, wrong: str) -> None:
             if text is not None:

@@ -1,4 +1,4 @@
-"""The present graph as the code of a notebook's cell: method calls, as a person writes them."""
+"""The current graph as code of a notebook cell, written as method calls."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from workbench.ui.state.graph_argument import BESIDE
 
 WIDTH = 96
 MOST_FILES = 100
-"""Files given in Python that a cell names one by one."""
+"""Maximum number of files that a cell lists by name."""
 
 
 def cell_source(data: Datasets, document: Document) -> str:
-    """A cell that shows a workbench of this graph, its nodes where they stand.
+    """Return a cell that opens a workbench with this graph and its layout.
 
-    A graph that no calls give is written as in a file, with the reason. Raises GraphEditError for
-    too many files.
+    A graph that cannot be written as method calls is written as JSON, with the reason. Raises
+    GraphEditError for too many files.
     """
     arguments = {name: _argument(dataset) for name, dataset in data.items()}
     given = _written(arguments[PARAMETER] if list(arguments) == [PARAMETER] else arguments)
@@ -35,13 +35,13 @@ def cell_source(data: Datasets, document: Document) -> str:
     try:
         made = code_of(document.graph, data, read)
     except NotWritableError as error:
-        reason = f"No method calls give this graph: {str(error).removesuffix('.')}."
+        reason = f"This graph cannot be written as method calls: {str(error).removesuffix('.')}."
         reason = "".join(c if c.isprintable() else " " for c in reason)
         comment = fill(reason, WIDTH, initial_indent="# ", subsequent_indent="# ")
         made, shown = f"{comment}\ngraph = {_written(whole)}\n", "graph"
     else:
         beside = {name: whole[name] for name in sorted(BESIDE & whole.keys())}
-        # Written by hand: a graph is no literal.
+        # Built by hand: a graph has no literal.
         shown = f'{{"graph": graph, {_written(beside)[1:]}' if beside else "graph"
     return f"import workbench as wb\n\n{made}w = wb.Workbench({given}, {shown})\nw\n"
 
@@ -55,12 +55,12 @@ def _argument(dataset: Dataset) -> object:
         return dataset.location
     if dataset.in_memory:
         raise GraphEditError(
-            f"The data, {dataset}, are objects of this kernel, which no cell can write down. Copy "
-            "the graph from the Code panel, and give it with the data: wb.Workbench(data, graph)."
+            f"The data ({dataset}) are Python objects that cannot be written in a cell. Copy the "
+            "graph from the Code panel and pass it with the data: wb.Workbench(data, graph)."
         )
     if len(dataset.items) > MOST_FILES:
         raise GraphEditError(
-            f"The data are a list of {len(dataset.items):,} files given in Python, which a cell "
-            "would have to name one by one. Write them into a file list (.csv) and open that."
+            f"The data are a list of {len(dataset.items):,} files, too many to list in a cell. "
+            "Write them to a file list (.csv) and open that."
         )
     return list(dataset.items)

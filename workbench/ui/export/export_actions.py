@@ -1,4 +1,4 @@
-"""Saving what is shown: the graph, its code for a target, the list of the good files."""
+"""Actions that save files: the graph, its code for a target, the list of good files."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ LINE_END = b"\n"
 
 
 class SaveAction(Action, frozen=True):
-    """Write a file. Where one is there already, a question is asked whether to overwrite it.
+    """Write a file. If the file exists, the user is asked whether to overwrite it.
 
-    Raises SaveError, GraphExportError, and GraphEditError where the graph cannot run.
+    Raises SaveError, GraphExportError, and GraphEditError if the graph cannot run.
     """
 
     path: str
-    """In ``save_folder``, or absolute: a file, or a folder where there are several."""
+    """File, or folder for several files: absolute, or relative to ``save_folder``."""
     overwrite: bool = False
-    """Whether the user was asked about a file that is there."""
+    """Whether the user has agreed to overwrite the file."""
 
     component = "bar"
-    """The component that asks, and shows the question."""
+    """Component that shows the question."""
 
     def write(self, model: ViewModel) -> str:
-        """Write it. Returns what to tell the user; raises OverwriteError too."""
+        """Write the file and return a message. Also raises OverwriteError."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> str:
@@ -52,14 +52,14 @@ class SaveAction(Action, frozen=True):
                 number=max((each["number"] for each in asked.values()), default=0) + 1,
                 do=tag_of(type(self)),
                 path=self.path,
-                message=f"{error.path} is there already.",
+                message=f"{error.path} already exists.",
             )
             model.state.overwrite = {self.component: question}
             return str(error)
 
 
 class SaveGraph(SaveAction, tag="save", frozen=True):
-    """Write the graph's JSON."""
+    """Save the graph as JSON."""
 
     def write(self, model: ViewModel) -> str:
         text = encode_text(dump_document(model.history.document), self.path)
@@ -67,7 +67,7 @@ class SaveGraph(SaveAction, tag="save", frozen=True):
 
 
 class SaveCode(SaveAction, tag="save", frozen=True):
-    """Write the code."""
+    """Save the code."""
 
     component = "code"
 
@@ -81,7 +81,7 @@ class SaveCode(SaveAction, tag="save", frozen=True):
 
 
 class FindRefusals(Action, tag="find_refusals", frozen=True):
-    """Find out in the background which targets cannot hold the graph."""
+    """Check in the background which targets cannot represent the graph."""
 
     def apply(self, model: ViewModel) -> None:
         state, checked = model.state, model.state.checked
@@ -99,7 +99,7 @@ class FindRefusals(Action, tag="find_refusals", frozen=True):
 
 
 class ShowCode(Action, tag="export", frozen=True):
-    """Show the code for a target, where it is copied, downloaded and saved."""
+    """Show the code for a target, to be copied, downloaded or saved."""
 
     target: str
 
@@ -110,9 +110,9 @@ class ShowCode(Action, tag="export", frozen=True):
 
 
 class SaveFileList(SaveAction, tag="save_file_list", frozen=True):
-    """Write the list of the files that can be used, for the exported program.
+    """Save the list of usable files for the exported program.
 
-    Raises DataError where no file is good, and GraphEditError where nothing was checked.
+    Raises DataError if no file is usable, and GraphEditError if nothing was checked.
     """
 
     component = "code"
@@ -120,23 +120,25 @@ class SaveFileList(SaveAction, tag="save_file_list", frozen=True):
     def write(self, model: ViewModel) -> str:
         found = model.data_panel.found
         if found is None:
-            raise GraphEditError("Not written: check the files first, in the Data panel.")
+            raise GraphEditError("Not written. Check the files first, in the Data panel.")
         listed = found.good_list()
         path = OutputPath(self.path, ".txt", model.roots, self.overwrite).write(listed)
         return f"Saved {path} with {listed.count(LINE_END):,} of {found.count:,} files"
 
 
 class DownloadCode(Action, tag="download", frozen=True):
-    """Make the code of a target that is one file for the browser to keep."""
+    """Offer the code as a single file for download."""
 
     file: str
-    """Under which name it keeps it: the code's usage line has it."""
+    """Name of the downloaded file; used in the usage line of the code."""
 
     def apply(self, model: ViewModel) -> None:
-        """Raises GraphEditError also where a list belongs next to what a browser keeps."""
+        """Raises GraphEditError also if the code needs a list of files next to it."""
         state, document = model.state, model.history.document
         if state.skip_bad:
-            raise GraphEditError("Save it: the list of good files belongs next to it")
+            raise GraphEditError(
+                "The code needs its list of good files. Save it instead of downloading"
+            )
         made = exported_files(
             state.checked, state.target, document, model.data_panel, False, self.file
         )
@@ -144,18 +146,18 @@ class DownloadCode(Action, tag="download", frozen=True):
 
 
 class CopyCode(Action, tag="copy_code", frozen=True):
-    """Ask for the lines that the exported script has for nodes."""
+    """Copy the lines of the exported script that belong to nodes."""
 
     nodes: list[str]
-    """Empty: all of the graph."""
+    """Empty: the whole graph."""
 
     def apply(self, model: ViewModel) -> str:
         return self.copy(model.state)
 
     def copy(self, state: ViewState) -> str:
-        """Put the lines into ``state.copied_code``. Returns what to tell of nodes without any.
+        """Store the lines in ``state.copied_code``. Return a message about nodes without any.
 
-        Raises GraphEditError where the graph has no script, or the script nothing of these nodes.
+        Raises GraphEditError if the graph has no script, or the script has no line for these nodes.
         """
         checked = state.checked
         source = checked.source
@@ -166,18 +168,18 @@ class CopyCode(Action, tag="copy_code", frozen=True):
         nodes = with_generators(shown, chosen) if self.nodes else source.lines
         text = source.excerpt(nodes)
         left_out = ", ".join(node for node in chosen if not source.lines.get(node))
-        why = f"The script has no line for {left_out}: muted, or no output needs it."
+        why = f"The script has no line for {left_out}: muted, or not connected to an output."
         if not text:
-            not_here = "Not copied: these nodes are not of this graph."
+            not_here = "Not copied: this graph does not contain these nodes."
             raise GraphEditError(why if left_out else not_here)
         state.copied_code = TextFile(number=state.copied_code["number"] + 1, text=text)
         return why if left_out else ""
 
 
 def _save_code(exported: Export, path: str, roots: Roots | None, overwrite: bool) -> str:
-    """Write code: a file, or a new folder where a target has several.
+    """Write code to a file, or to a new folder for targets with several files.
 
-    Returns what to tell. Raises OverwriteError and as ``save_as``.
+    Returns a message. Raises OverwriteError and the errors of ``save_as``.
     """
     files = exported.files
     if len(files) > 1:
@@ -199,7 +201,7 @@ def _save_code(exported: Export, path: str, roots: Roots | None, overwrite: bool
 
 
 def _lists_beside(exported: Export, program: Path) -> dict[Path, bytes]:
-    """The lists of good files that a program reads from next to itself."""
+    """Lists of good files that a program reads from its own folder."""
     if exported.good is None:
         return {}
     beside = exported.beside(program)

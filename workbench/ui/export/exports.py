@@ -1,6 +1,6 @@
-"""The graph as code for the chosen target: what the code panel shows, copies and saves.
+"""Code of the graph for the selected target: what the code panel shows, copies and saves.
 
-The titles of frames stand as comments above the first line of what they frame.
+Titles of groups are comments above the first line of their nodes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NO_FAULT = CodeFault(message="", node="")
 
 
 def target_entries() -> list[TargetEntry]:
-    """Every target with its line, and once more with each addition that it can come with."""
+    """All targets, and each target once more with each of its additions."""
     entries: list[TargetEntry] = []
     for name in target_names():
         target = load_target(name)
@@ -50,12 +50,12 @@ def target_entries() -> list[TargetEntry]:
 
 
 def entry_names() -> list[str]:
-    """What can be chosen, by name."""
+    """Names of all entries."""
     return [entry["name"] for entry in target_entries()]
 
 
 def choose_target(state: ViewState, name: str) -> None:
-    """Show the code for an entry from its top. Raises GraphExportError for an unknown entry."""
+    """Show the code for an entry from its first line. Raises GraphExportError if unknown."""
     if name not in entry_names():
         target, _, with_ = name.partition(_WITH)
         load_target(target)
@@ -67,7 +67,7 @@ def choose_target(state: ViewState, name: str) -> None:
 def _export(
     checked: Checked, chosen: str, panel: DataPanel, skip_bad: bool, file: str = ""
 ) -> Export:
-    """The export that an entry's name means, for a program of that file name."""
+    """Export the graph for an entry, as a program with this file name."""
     target, _, with_ = chosen.partition(_WITH)
     if skip_bad:
         require_skips_bad(target)
@@ -82,7 +82,7 @@ def _export(
 
 
 def refusals(checked: Checked, datasets: Datasets) -> dict[str, str]:
-    """Entries that cannot hold a sound graph, and why."""
+    """Entries that cannot represent a valid graph, with the reasons."""
     found = {}
     for entry in entry_names():
         target, _, with_ = entry.partition(_WITH)
@@ -98,21 +98,21 @@ def _no_code(fault: CodeFault) -> dict[str, Any]:
 
 
 class Exports:
-    """The code of the present graph for each target that was looked at.
+    """Exported code of the current graph for each target that was shown.
 
-    Where the graph cannot be exported there is no code: never that of an earlier graph.
+    If the graph cannot be exported there is no code, so no code of an earlier graph is shown.
     """
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._tried: dict[str, tuple[tuple[object, ...], Export | str]] = {}
-        """Target -> what was exported, and the code or the reason why there is none."""
+        """Target -> key of the export, and the code or the reason why there is none."""
         self._of: tuple[Any, ...] = (None,) * 8
-        """What the fields are of."""
+        """Key of the current fields."""
         self._fields = _no_code(NO_FAULT)
 
     def fields(self, state: ViewState, layout: Layout, panel: DataPanel) -> dict[str, Any]:
-        """The panel's fields. While nobody looks, code that is out of date is dropped."""
+        """Fields of the panel. While the panel is hidden, outdated code is dropped."""
         shown = state.target, state.skip_bad, state.checked, layout, state.inspected
         of = *shown, panel.datasets, panel.facts, panel.found
         if any(a is not b for a, b in zip(of, self._of, strict=True)):
@@ -136,7 +136,7 @@ class Exports:
         }
 
     def _export(self, state: ViewState, layout: Layout, panel: DataPanel) -> Export | CodeFault:
-        """The code of the present graph, or why it cannot go to the target."""
+        """Code of the current graph, or why it cannot be exported to the target."""
         graph, checked = state.checked.graph, state.checked
         faults = blocking_faults(state)
         if not checked.sound or state.unread is not None:
@@ -146,13 +146,13 @@ class Exports:
         reason = self._try(checked, state.target, panel, state.skip_bad)
         if isinstance(reason, Export):
             return reason
-        # the message begins with the place: ``node: ...`` or ``node.arg: ...``
+        # the message starts with ``node: ...`` or ``node.arg: ...``
         named = reason.partition(":")[0].partition(".")[0]
         node = all_folded_generators(graph, self._catalog, layout).get(named, (named, ""))[0]
         return {"message": reason, "node": node if graph.has(node) else ""}
 
     def _try(self, checked: Checked, target: str, panel: DataPanel, skip_bad: bool) -> Export | str:
-        """The code of a sound graph, or why it cannot go there."""
+        """Code of a valid graph, or why it cannot be exported to the target."""
         made_from = checked, panel.datasets, panel.facts, skip_bad and panel.found
         before = self._tried.get(target)
         if before is not None and all(map(is_, before[0], made_from)):
@@ -167,7 +167,7 @@ class Exports:
 
 
 def _highlighted(state: ViewState, found: Export) -> dict[str, list[int]]:
-    """Lines of the selected node and of what feeds its arguments, for each file that has some."""
+    """Lines of the selected node and of its argument inputs, by file."""
     graph = state.checked.graph
     if not graph.has(state.inspected):
         return {}
@@ -182,16 +182,16 @@ def _highlighted(state: ViewState, found: Export) -> dict[str, list[int]]:
 
 
 def _download(found: Export) -> bytes:
-    """What a browser downloads: the one file, or all in a ZIP archive."""
+    """Download: a single file, or a ZIP archive."""
     return zip_archive(found) if len(found.files) > 1 else found.main.text.encode()
 
 
 def zip_archive(found: Export) -> bytes:
-    """All files of an export as a ZIP archive; the same files give the same bytes."""
+    """All files of an export as a ZIP archive; identical files give identical bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as packed:
         for path, file in found.files.items():
-            entry = zipfile.ZipInfo(path)  # of 1980, ZIP's first day
+            entry = zipfile.ZipInfo(path)  # 1980, the first date of ZIP
             entry.external_attr = 0o644 << 16
             packed.writestr(entry, file.text, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
@@ -200,7 +200,7 @@ def zip_archive(found: Export) -> bytes:
 def exported_files(
     checked: Checked, target: str, document: Document, panel: DataPanel, skip_bad: bool, file: str
 ) -> Export:
-    """The files as they are saved, with the graph in the main one."""
+    """Files to save; the main one contains the graph."""
     if not checked.sound:
         raise GraphEditError(f"Not exported: {checked.faults[0]}")
     frames = document.layout.frames.values()
@@ -209,7 +209,7 @@ def exported_files(
 
 
 def with_frame_comments(export: Export, frames: Iterable[Frame]) -> Export:
-    """The export with a comment for each frame, in Python files with lines of its nodes."""
+    """Add a comment for each group to Python files with lines of its nodes."""
     frames = list(frames)
     if not frames:
         return export
@@ -221,7 +221,7 @@ def with_frame_comments(export: Export, frames: Iterable[Frame]) -> Export:
 
 
 def _titles(frames: Iterable[Frame]) -> list[str]:
-    """The outermost first; of frames around the same lines, as of two views, in one."""
+    """Titles, outermost first; groups around the same lines (two views) share one."""
     made: list[tuple[Frame, str]] = []
     for frame in sorted(frames, key=lambda frame: -len(frame.nodes)):
         title = " ".join(frame.title.split())

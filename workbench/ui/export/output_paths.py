@@ -1,4 +1,4 @@
-"""Where the user may write files, and whether what is there may be overwritten."""
+"""Paths where the user may write files, and the overwrite check."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from workbench.roots import Roots
 
 
 def with_suffix(path: str, suffix: str) -> Path:
-    """A place as typed, which is given a suffix where it has none."""
+    """Add a suffix to a path that has none."""
     path = path.strip()
     return Path(path if Path(path).suffix else path + suffix)
 
 
 class OutputPath:
-    """A place that the user has named.
+    r"""Path entered by the user.
 
     Parameters
+
     ----------
     path:
         As typed: absolute, below ``~``, or relative to the working folder, with ``roots`` to
         their ``save_folder``.
     suffix:
-        What is added where there is none; empty for a folder.
+        Added if the path has none; empty for a folder.
     roots:
-        Below which it must lie (the web app); None: anywhere.
+        Folders below which it must be (the web app); None: anywhere.
     overwrite:
-        Whether a file that is there may be overwritten.
+        Whether an existing file may be overwritten.
 
-    Raises SaveError for what is no such place.
+    Raises SaveError for an invalid path.
     """
 
     def __init__(
@@ -46,25 +47,25 @@ class OutputPath:
     ) -> None:
         path = path.strip()
         if not path or "\0" in path:
-            raise SaveError("Nothing was written: give a file name.")
+            raise SaveError("Nothing was written. Enter a file name.")
         self.path = with_suffix(path, suffix).expanduser()
         if roots is not None:
             self.path = roots.save_folder() / self.path
         self._roots = roots
         self._overwrite = overwrite
-        # A page may not write what a shell or Python reads by itself.
+        # A page may not write files that a shell or Python reads automatically.
         if roots is not None and not (
             re.fullmatch(r"\w[\w. -]*", self.path.name) and self.path.name.endswith(suffix)
         ):
             end = f" that ends in {suffix}" if suffix else ""
             example = {".py": "pipe.py", "": "export"}.get(suffix, f"graph{suffix}")
             raise SaveError(
-                f"{path!r} was not written: the web app takes a plain file name{end}, for example "
-                f"{example}, also below a folder."
+                f"{path!r} was not written. Use a plain file name{end}, for example {example}; it "
+                "may be in a folder."
             )
 
     def write(self, data: bytes) -> Path:
-        """Write a file; returns its absolute path. Raises OverwriteError and SaveError."""
+        """Write a file and return its absolute path. Raises OverwriteError and SaveError."""
         if self._roots is not None:
             return write_below(self._roots, self.path, data, self._overwrite)
         if not self._overwrite:
@@ -72,7 +73,7 @@ class OutputPath:
         return write_bytes(self.path, data)
 
     def write_folder(self, files: Mapping[str, str]) -> Path:
-        """Write a new folder; returns its absolute path. Raises SaveError."""
+        """Write a new folder and return its absolute path. Raises SaveError."""
         if self._roots is not None:
             return write_folder_below(self._roots, self.path, files)
         write_folder(self.path, files)

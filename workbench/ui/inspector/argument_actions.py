@@ -1,4 +1,4 @@
-"""Edits of an argument that the inspector asks for."""
+"""Actions of the inspector that edit an argument."""
 
 from __future__ import annotations
 
@@ -20,44 +20,43 @@ if TYPE_CHECKING:
     from workbench.ui.state.view_state import ViewState
 
 _LONGEST = 10_000
-"""Items in one value: more than any argument has, less than what would choke the page."""
+"""Maximum number of items in a value: more than any argument has, but safe for the page."""
 
 
 class InspectorEdit(DocumentEdit, frozen=True):
-    """An edit that changes the graph and leaves the selection."""
+    """Edit of the graph that keeps the selection."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
-        """The graph after the edit. Raises GraphEditError where it does not suit the graph."""
+        """Return the edited graph. Raises GraphEditError if the edit is not possible."""
         raise NotImplementedError
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
-        """Edit the graph of the document."""
         return document.with_graph(self.edit_graph(document.graph, catalog)), None
 
 
 class SetArgument(InspectorEdit, tag="set", frozen=True):
-    """Give an argument a fixed value; null resets it."""
+    """Set an argument to a fixed value; null resets it."""
 
     node: str
     arg: str
     value: Any
     group: str = ""
-    """Shared by the steps of one drag, which are one step of undo."""
+    """Edits of one drag share a group and are one step of undo."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         spec = _arg(graph, catalog, self.node, self.arg)
         if self.value is None:
             return ResetArgument(self.node, self.arg).edit_graph(graph, catalog)
         value = to_value(self.value, spec)
-        # what no graph file could hold there
+        # values that cannot be stored in a graph file
         if graph.node(self.node).op in STRUCTURE and (words := kind_fault(spec, value)):
-            raise GraphEditError(f"{self.node}.{self.arg}: {words}. Give {describe_kind(spec)}.")
+            raise GraphEditError(f"{self.node}.{self.arg}: {words}. Use {describe_kind(spec)}.")
         graph = edit.set_arg(graph, catalog, self.node, self.arg, value)
         return fit_generator(graph, self.node)
 
 
 class ResetArgument(InspectorEdit, tag="reset", frozen=True):
-    """Give an argument its usual value back."""
+    """Reset an argument to its default."""
 
     node: str
     arg: str
@@ -68,14 +67,14 @@ class ResetArgument(InspectorEdit, tag="reset", frozen=True):
 
 
 class RandomiseArgument(InspectorEdit, tag="randomise", frozen=True):
-    """Draw an argument from a distribution."""
+    """Sample an argument from a distribution."""
 
     node: str
     arg: str
     op: str
     """A ``random.*`` operator."""
     args: dict[str, Any] | None = None
-    """Of the generator, where they are not to be the usual ones."""
+    """Arguments of the generator that differ from the defaults."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         node, arg = self.node, self.arg
@@ -90,7 +89,7 @@ class RandomiseArgument(InspectorEdit, tag="randomise", frozen=True):
 
 
 def _choices(graph: Graph, catalog: Catalog, node: str, arg: str) -> Value:
-    """Both ends and the middle of the range that would be drawn from."""
+    """Ends and middle of the range to sample from."""
     spec = catalog[graph.node(node).op].args[arg]
     drawn = edit.generator_of(
         edit.randomise_arg(graph, catalog, node, arg, "random.uniform"), catalog, node, arg
@@ -105,7 +104,7 @@ def _choices(graph: Graph, catalog: Catalog, node: str, arg: str) -> Value:
 
 
 class FixArgument(InspectorEdit, tag="fix", frozen=True):
-    """Fix a random argument at the middle of its draws, a linked one at its usual value."""
+    """Fix a random argument at the middle of its range, a linked one at its default."""
 
     node: str
     arg: str
@@ -132,15 +131,15 @@ class FixArgument(InspectorEdit, tag="fix", frozen=True):
 
 
 class SetGeneratorArgument(InspectorEdit, tag="set_random", frozen=True):
-    """Change an argument of the generator that feeds an argument, and of what else it feeds."""
+    """Change an argument of the generator that feeds an argument; affects everything it feeds."""
 
     node: str
     arg: str
     key: str
-    """The generator's argument."""
+    """Argument of the generator."""
     value: Any
     group: str = ""
-    """As of ``set``."""
+    """As in ``SetArgument``."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         generator = edit.generator_of(graph, catalog, self.node, self.arg)
@@ -151,7 +150,7 @@ class SetGeneratorArgument(InspectorEdit, tag="set_random", frozen=True):
 
 
 class LinkArgument(InspectorEdit, tag="link", frozen=True):
-    """Feed an argument from another node's output; a generator that fed only it goes."""
+    """Connect an argument to another node's output; an unused generator is removed."""
 
     node: str
     arg: str
@@ -165,7 +164,7 @@ class LinkArgument(InspectorEdit, tag="link", frozen=True):
 
 
 class OwnGenerator(InspectorEdit, tag="own", frozen=True):
-    """Give an argument a generator of its own, a copy of the one that it shares."""
+    """Give an argument its own generator, a copy of the shared one."""
 
     node: str
     arg: str
@@ -200,19 +199,23 @@ def _middle(generator: Node) -> float | None:
 
 
 def to_value(value: Any, spec: ArgSpec) -> Value:
-    """JSON as a graph's value: lists become tuples; 3.0 becomes 3 where a whole number is meant.
+    """Convert JSON to a value of a graph: lists become tuples; 3.0 becomes 3 for integer arguments.
 
-    Whether the value suits the argument is for ``check_graph`` to say. Raises GraphEditError for
-    what no argument can hold.
+    ``check_graph`` checks whether the value suits the argument. Raises GraphEditError for values
+    that no argument can have.
     """
     if isinstance(value, list):
         if len(value) > _LONGEST:
-            raise GraphEditError(f"{spec.name}: {len(value)} items; {_LONGEST} are the limit.")
+            raise GraphEditError(
+                f"{spec.name}: {len(value)} items; at most {_LONGEST} are allowed."
+            )
         return tuple(to_value(item, spec) for item in value)
     if isinstance(value, float) and value.is_integer() and spec.kind.startswith("int"):
         return int(value)
     if isinstance(value, bool | int | float | str):
         if isinstance(value, str) and len(value) > _LONGEST:
-            raise GraphEditError(f"{spec.name}: a text of {len(value)} characters is too long.")
+            raise GraphEditError(
+                f"{spec.name}: the text has {len(value)} characters, which is too long."
+            )
         return value
-    raise GraphEditError(f"{spec.name}: {value!r} is not a number, text, truth value or list.")
+    raise GraphEditError(f"{spec.name}: {value!r} is not a number, text, boolean or list.")

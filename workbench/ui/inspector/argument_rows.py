@@ -1,4 +1,4 @@
-"""Graph -> the inspector: one row for each argument of the selected node."""
+"""Rows of the inspector: one for each argument of the selected node."""
 
 from __future__ import annotations
 
@@ -44,9 +44,11 @@ Editor = Literal[
 NOTHING_SELECTED = empty(InspectorView, known=True)
 _OF_THE_DATA = {"file_root", "file_list", "files", "labels", "dir_filters"}
 _HIDDEN = {"preserve"}
-"""Keeps DALI from leaving an operator out whose output is not used: none here is."""
-_FIXED_ONLY = "One value for all samples: DALI takes no random or linked value here."
-_NO_SOURCE = "One value for all samples: no operator gives values of this kind."
+"""``preserve`` keeps DALI from removing an operator whose output is unused, which never happens
+here.
+"""
+_FIXED_ONLY = "One value for all samples: DALI does not accept a random or linked value here."
+_NO_SOURCE = "One value for all samples: no operator returns values of this type."
 
 
 def inspector_view(
@@ -57,10 +59,10 @@ def inspector_view(
     selected: int = 1,
     classes: Sequence[str] = (),
 ) -> InspectorView:
-    """The node's arguments in the overlay's order; an empty view where there is no such node.
+    """Arguments of a node in the overlay's order; an empty view if there is no such node.
 
-    ``device`` is where it runs; ``selected`` is how many nodes are selected, this one the last;
-    ``classes`` are the names of the data's classes.
+    ``device`` is where it runs; ``selected`` is the number of selected nodes, this one being the
+    last; ``classes`` are the class names of the data.
     """
     if not typed.graph.has(node_id):
         return NOTHING_SELECTED
@@ -86,8 +88,8 @@ def inspector_view(
     }
     if spec is None:
         view["doc"] = (
-            f"The installed DALI ({typed.catalog.dali_version}) has no such operator. "
-            "It is kept as it is and can be removed."
+            f"The installed DALI ({typed.catalog.dali_version}) does not have this operator. "
+            "The node is not changed; it can be removed."
         )
         return view
     view["label"], view["doc"] = spec.label, spec.summary
@@ -128,7 +130,7 @@ def _known_rows(
 
 
 def _is_hidden(spec: OpSpec, arg: ArgSpec) -> bool:
-    """What the reader reads is the data folder: the workbench's own affair."""
+    """Hide arguments that are set by the data folder."""
     of_the_data = spec.reads and arg.name in _OF_THE_DATA
     return bool(arg.deprecated) or arg.name in _HIDDEN or of_the_data
 
@@ -188,8 +190,8 @@ def _fixed_only(arg: ArgSpec) -> str:
 
 def _locked(arg: ArgSpec) -> str:
     if _is_object(arg):
-        return "A value from Python, which a graph cannot hold."
-    return f"{arg.doc} Not to be edited." if arg.form == "shown" else ""
+        return "A value from Python that cannot be edited here."
+    return f"{arg.doc} It cannot be edited." if arg.form == "shown" else ""
 
 
 def _is_object(arg: ArgSpec) -> bool:
@@ -197,7 +199,7 @@ def _is_object(arg: ArgSpec) -> bool:
 
 
 def editor_of(arg: ArgSpec) -> Editor:
-    """The control for a fixed value of an argument."""
+    """Control for a fixed value of an argument."""
     if _is_object(arg) or arg.form == "shown":
         return "shown"
     if arg.kind == "policy":
@@ -218,7 +220,7 @@ def editor_of(arg: ArgSpec) -> Editor:
 
 
 def _parts(node: Node, spec: OpSpec, arg: ArgSpec) -> tuple[str, ...]:
-    """The overlay's names, or where the node says which axes it means, those."""
+    """Names from the overlay, or the axes that the node selects."""
     axes = spec.args.get("axis_names")
     given = node.args.get("axis_names", axes.default if axes else None)
     if arg.parts == ("h", "w") and isinstance(given, str) and given.isalpha():
@@ -227,15 +229,15 @@ def _parts(node: Node, spec: OpSpec, arg: ArgSpec) -> tuple[str, ...]:
 
 
 def _off(node: Node, spec: OpSpec, arg: ArgSpec) -> str:
-    """Why an argument that usually counts is not in effect."""
+    """Why an argument currently has no effect."""
     if arg.name in node.args or arg.name in node.inputs or arg.start is None:
         return ""
     conflicting = spec.conflicts_with(arg.name) & (node.args.keys() | node.inputs.keys())
-    return f"Off: {min(conflicting)} is given in its place." if conflicting else ""
+    return f"Off: {min(conflicting)} is set instead." if conflicting else ""
 
 
 def _error(node_id: str, arg: str, drawn: RandomView | None, faults: Sequence[Fault]) -> str:
-    """The first fault of an argument, or of its generator where that stands on its own."""
+    """First fault of an argument, or of its generator if that has no node of its own."""
     for fault in faults:
         if (fault.node, fault.arg) == (node_id, arg):
             return fault.words
@@ -247,7 +249,7 @@ def _error(node_id: str, arg: str, drawn: RandomView | None, faults: Sequence[Fa
 def _kept_rows(
     node: Node, spec: OpSpec | None, version: str, faults: Sequence[Fault]
 ) -> list[ArgRow]:
-    """Arguments that the installed DALI does not have: kept, shown, and not to be edited."""
+    """Read-only rows for arguments that the installed DALI does not have."""
     what = "operator" if spec is None else "argument"
     rows: list[ArgRow] = []
     for name in (*node.args, *node.inputs):
@@ -263,18 +265,18 @@ def _kept_rows(
                 mode="fixed",
                 value=json_value(node.args[name]),
                 changed=spec is not None,
-                locked=f"DALI {version} has no such {what}: kept as it is.",
+                locked=f"DALI {version} does not have this {what}. The value is not changed.",
                 error=_error(node.id, name, None, faults),
             )
         )
     return rows
 
 
-# What is said of functions of the user where their nodes are shown.
+# Warnings about nodes with user functions
 
 
 def caution_of(node: Node) -> str:
-    """Why what is seen of a node is not what a script gives; empty where it is."""
+    """Why the preview of a node differs from the exported script; empty if it does not."""
     found = _found(node)
     return found.words if found else ""
 

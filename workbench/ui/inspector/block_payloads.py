@@ -1,4 +1,4 @@
-"""Blocks as the canvas and the inspector show them: what decides, their bodies, the breadcrumb."""
+"""Payloads of blocks for the canvas and the inspector: condition, bodies, breadcrumb."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from workbench.ui.inspector.random_argument_payloads import distribution, random
 
 
 def drawn_around(graph: Graph, node_id: str) -> str:
-    """What stands for a node in the body that is drawn: itself, or the block around it.
+    """The node, or the block around it, in the body that is shown.
 
-    Empty where it stands outside.
+    Empty if the node is outside.
     """
     whole = graph.whole
     while whole.has(node_id):
@@ -31,14 +31,14 @@ def drawn_around(graph: Graph, node_id: str) -> str:
 
 
 def expanded_bodies(graph: Graph, node: Node, layout: Layout) -> list[Graph]:
-    """The bodies of a block that are drawn in its frame; none if it is drawn as a card."""
+    """Bodies of a block that are drawn in its frame; none if it is drawn as a card."""
     if node.id in layout.collapsed:
         return []
     return [graph.whole.at_scope(node.scope(name)) for name in node.bodies]
 
 
 def is_drawn(graph: Graph, layout: Layout, node_id: str, shown: str) -> bool:
-    """Whether a node stands in the shown body, or in one that is drawn in it."""
+    """Whether a node is visible: in the shown body, or in one that is drawn in it."""
     scope = graph.scope_of(node_id)
     while scope and scope != shown:
         if block_of(scope) in layout.collapsed:
@@ -48,7 +48,7 @@ def is_drawn(graph: Graph, layout: Layout, node_id: str, shown: str) -> bool:
 
 
 def body_entries(node: Node, faulty: Collection[str]) -> list[BodyEntry]:
-    """The bodies of a block, to be opened; ``faulty`` are the scopes in which something is."""
+    """Bodies of a block, which can be opened; ``faulty`` are the scopes with faults."""
     return [
         {
             "name": name,
@@ -72,7 +72,7 @@ def _is_inside(body: Body, scope: str) -> bool:
 
 
 def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
-    """The breadcrumb from the graph into a body: at each block its bodies, one of them shown."""
+    """Breadcrumb from the graph to a body: each block with its bodies and the open one."""
     breadcrumb: list[ScopeEntry] = []
     while scope:
         block, _, shown = scope.rpartition(".")
@@ -92,9 +92,9 @@ def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
 
 
 def condition_of(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> str:
-    """What decides in a block: what a generator draws, else the output that feeds it.
+    """Condition of a block: the random value or the output that feeds it.
 
-    ``classes`` are the names of the data's classes.
+    ``classes`` are the class names of the data.
     """
     words = kind_of(node).summary(node) or condition_words(typed, node, classes)
     source = node.inputs.get(kind_of(node).control)
@@ -105,13 +105,13 @@ def condition_of(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> 
 
 
 def condition_port(typed: TypedGraph, node: Node) -> Port | None:
-    """The port that feeds the control input of a block; None for other nodes."""
+    """Port that feeds the control input of a block; None for other nodes."""
     spec = typed.catalog.find(node.op)
     return node.inputs.get(spec.inputs[0].name) if spec and spec.bodies and spec.inputs else None
 
 
 def faulty_scopes(graph: Graph, faults: Sequence[Fault]) -> set[str]:
-    """The scopes of the nodes that are at fault, and of the bodies that a block's fault names."""
+    """Scopes of the nodes with faults, and of the bodies named by a block's fault."""
     whole = graph.whole
     found = [fault for fault in faults if whole.has(fault.node)]
     named = {fault.about for fault in found if block_of(fault.about) == fault.node}
@@ -119,9 +119,9 @@ def faulty_scopes(graph: Graph, faults: Sequence[Fault]) -> set[str]:
 
 
 def nearest_existing_scope(graph: Graph, before: Graph, scope: str) -> str:
-    """The scope, or where a graph lacks it, the nearest around it that it has.
+    """The scope if it exists, else the nearest enclosing one that exists.
 
-    ``before`` is a graph that had it.
+    ``before`` is a graph that contains the scope.
     """
     while scope:
         block, _, body = scope.rpartition(".")

@@ -1,4 +1,4 @@
-"""What an ``if`` asks: as the inspector shows it, and as it is asked for there."""
+"""Condition of an ``if``: payload for the inspector, and the action that sets it."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _USUAL: Mapping[str, Condition] = {
     "size": SizeIs(),
     "comparison": NumberIs(),
 }
-"""Where nothing else is said: the first class, large photos, more than a half."""
+"""Default conditions: the first class, large photos, more than one half."""
 _ALLOWED = {"measure": MEASURES, "comparison": tuple(COMPARISONS)}
 
 
 def condition_entry(typed: TypedGraph, node: Node) -> ConditionEntry | None:
-    """The condition of an ``if`` for the inspector; None for other nodes.
+    """Condition of an ``if`` for the inspector; None for other nodes.
 
-    ``typed`` is the body in which the node stands.
+    ``typed`` is the body that contains the node.
     """
     if node.op != IF.op:
         return None
@@ -79,16 +79,16 @@ def condition_entry(typed: TypedGraph, node: Node) -> ConditionEntry | None:
 
 
 def _operator_in(typed: TypedGraph, block: Node) -> str:
-    """The operator that a block on a coin flip holds, by its name in the code."""
+    """Operator inside a block with a random condition, as named in the code."""
     return next(
         node.op for node in block.bodies["then"].nodes if not is_generator(typed.spec(node))
     )
 
 
 def condition_words(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> str:
-    """What an ``if`` asks in a few words, of its label, size or a number; else empty.
+    """Short text of a condition on a label, a size or a number; otherwise empty.
 
-    ``classes`` are the names of the data's classes; one without a name is told by its number.
+    ``classes`` are the class names of the data; a class without a name is shown by its number.
     """
     found = condition_of(typed, node)
     match found:
@@ -105,32 +105,30 @@ def condition_words(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) 
 
 
 def usual_condition(kind: str) -> Condition:
-    """What is asked where only the kind is known. Raises GraphEditError for no kind."""
+    """Default condition of a kind. Raises GraphEditError for an unknown kind."""
     if kind not in _USUAL:
-        raise GraphEditError(
-            f"{kind[:40]!r} is no kind of condition. There is {', '.join(_USUAL)}."
-        )
+        raise GraphEditError(f"{kind[:40]!r} is not a kind of condition. Use {', '.join(_USUAL)}.")
     return _USUAL[kind]
 
 
 class SetCondition(InspectorEdit, tag="set_condition", frozen=True):
-    """Say of what an ``if`` asks each sample. What is left out stays as it is, or is as usual."""
+    """Set the condition of an ``if``. Omitted values stay unchanged, or become the default."""
 
     block: str
     kind: str
     """``chance``, ``label``, ``size`` or ``comparison``."""
     classes: list[int | str] | None = None
-    """Of ``label``: numbers of the classes. Words are refused."""
+    """Class numbers for ``label``. Text raises an error."""
     measure: str = ""
-    """Of ``size``: ``height``, ``width``, ``longer side``, ``shorter side`` or ``aspect``."""
+    """For ``size``: ``height``, ``width``, ``longer side``, ``shorter side`` or ``aspect``."""
     comparison: str = ""
-    """Of ``size`` and ``comparison``: ``<``, ``<=``, ``>``, ``>=``, ``==`` or ``!=``."""
+    """For ``size`` and ``comparison``: ``<``, ``<=``, ``>``, ``>=``, ``==`` or ``!=``."""
     value: float | str | None = None
-    """What it is compared with. Words are refused."""
+    """Number to compare with. Text raises an error."""
     source: str = ""
-    """The port of which it is asked: ``decode.output``."""
+    """Port to compare: ``decode.output``."""
     group: str = ""
-    """As of ``set``."""
+    """As in ``SetArgument``."""
 
     def step_label(self) -> str:
         return f"condition of {self.block}"
@@ -148,19 +146,17 @@ class SetCondition(InspectorEdit, tag="set_condition", frozen=True):
         return set_condition(graph, catalog, node.id, self._changed(condition), source)
 
     def _changed(self, condition: Condition) -> Condition:
-        """The condition with what is given. Raises GraphEditError for values that there are not."""
+        """The condition with the given values. Raises GraphEditError for unknown values."""
         given: dict[str, Any] = {}
         for name, allowed in _ALLOWED.items():
             value = getattr(self, name)
             if value and value not in allowed:
-                raise GraphEditError(
-                    f"{value[:40]!r} is no {name} of a condition. There is {', '.join(allowed)}."
-                )
+                raise GraphEditError(f"{value[:40]!r} is not a {name}. Use {', '.join(allowed)}.")
             if value:
                 given[name] = value
         if isinstance(self.value, str):
             raise GraphEditError(
-                f"{self.value[:40]!r} is no number. Give a number to compare with."
+                f"{self.value[:40]!r} is not a number. Enter a number to compare with."
             )
         if self.value is not None:
             given["value"] = self.value
@@ -169,12 +165,12 @@ class SetCondition(InspectorEdit, tag="set_condition", frozen=True):
         known = {name: value for name, value in given.items() if hasattr(condition, name)}
         if "measure" in known and "value" not in known and isinstance(condition, SizeIs):
             aspects = "aspect" in (condition.measure, known["measure"])
-            if aspects and condition.measure != known["measure"]:  # 500 is no aspect
+            if aspects and condition.measure != known["measure"]:  # 500 is not an aspect ratio
                 known["value"] = 1.0 if known["measure"] == "aspect" else SizeIs().value
         return replace(condition, **known)
 
 
 def _class(number: int | str) -> int:
     if isinstance(number, str):
-        raise GraphEditError(f"{number[:40]!r} is no class. Give numbers of classes, such as 0, 3.")
+        raise GraphEditError(f"{number[:40]!r} is not a class. Enter class numbers, such as 0, 3.")
     return number

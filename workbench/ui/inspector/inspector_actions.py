@@ -1,4 +1,4 @@
-"""Edits of nodes and blocks that the inspector asks for; arguments: ``argument_actions.py``."""
+"""Actions of the inspector for nodes and blocks; arguments: see ``argument_actions.py``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from workbench.ui.inspector.argument_actions import InspectorEdit
 
 
 class SetDevice(InspectorEdit, tag="device", frozen=True):
-    """Say where a node runs."""
+    """Set the device of a node."""
 
     node: str
     device: str
-    """Empty: it follows its inputs."""
+    """Empty: the device of its inputs."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         node = graph.node(self.node)
@@ -34,13 +34,13 @@ class SetDevice(InspectorEdit, tag="device", frozen=True):
 
 
 class SetProbability(InspectorEdit, tag="set_probability", frozen=True):
-    """Say with which probability the first body of an ``if`` runs."""
+    """Set the probability of the first body of an ``if``."""
 
     block: str
     probability: float | str
-    """Words are refused."""
+    """Text raises an error."""
     group: str = ""
-    """As of ``set``."""
+    """As in ``SetArgument``."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         probability = _number(self.probability, "a number from 0 to 1")
@@ -48,11 +48,11 @@ class SetProbability(InspectorEdit, tag="set_probability", frozen=True):
 
 
 class SetWeights(InspectorEdit, tag="set_weights", frozen=True):
-    """Say in which proportion the bodies of a block run."""
+    """Set the relative weights of the bodies of a block."""
 
     block: str
     weights: list[float | str]
-    """Words are refused."""
+    """Text raises an error."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         weights = [_number(each, "numbers, 0 or more") for each in self.weights]
@@ -61,12 +61,12 @@ class SetWeights(InspectorEdit, tag="set_weights", frozen=True):
 
 def _number(value: float | str, allowed: str) -> float:
     if isinstance(value, str):
-        raise GraphEditError(f"{value[:40]!r} is no number. Give {allowed}.")
+        raise GraphEditError(f"{value[:40]!r} is not a number. Give {allowed}.")
     return value
 
 
 class AddOption(InspectorEdit, tag="add_option", frozen=True):
-    """Add a body that passes its inputs through to a block."""
+    """Add a body to a block that passes its inputs through."""
 
     block: str
 
@@ -85,7 +85,7 @@ class RemoveOption(InspectorEdit, tag="remove_option", frozen=True):
 
 
 class MoveOption(InspectorEdit, tag="move_option", frozen=True):
-    """Swap a body of a block with its neighbour, with its weight."""
+    """Swap a body of a block and its weight with a neighbour."""
 
     block: str
     body: str
@@ -97,23 +97,23 @@ class MoveOption(InspectorEdit, tag="move_option", frozen=True):
 
 
 class NameBody(InspectorEdit, tag="name_body", frozen=True):
-    """Call a body of a block by a name of the person's own."""
+    """Set the title of a body of a block."""
 
     block: str
     body: str
     title: str
-    """Empty: no more than ``option_1``."""
+    """Empty: use the default, ``option_1``."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         return set_body_title(graph, self.block, self.body, self.title)
 
 
 class OwnPolicy(InspectorEdit, tag="own_policy", frozen=True):
-    """Make a learnt policy of automatic augmentation one's own, to be edited."""
+    """Copy a learned policy of automatic augmentation, so that it can be edited."""
 
     node: str
     name: str
-    """Of the policy; empty: the one that the node has."""
+    """Name of the policy; empty: that of the node."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         return own_policy(graph, self.node, self.name)

@@ -1,4 +1,4 @@
-"""Graph -> how the inspector and the canvas show an argument that is drawn."""
+"""Payloads of random arguments for the inspector and the canvas."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from workbench.ui.contract.inspector_payloads import RandomView
 from workbench.ui.contract.payloads import Json
 
 CHOICE = "random.choice"
-"""What ``random.uniform`` with ``values`` is called here: the word that a person looks for."""
+"""Name for ``random.uniform`` with ``values`` in the user interface."""
 
 
 def random_view(typed: TypedGraph, link: Port, into: str = "") -> RandomView | None:
-    """The generator behind a link, or None where another kind of node stands there.
+    """Generator that feeds a link; None for other nodes.
 
-    ``into`` is the ``node.argument`` that is looked at, so that ``shared`` can name the others
-    that it feeds; without it, they are not looked for.
+    ``into`` is the ``node.argument`` shown: ``shared`` lists the others that the generator feeds.
+    Without it, ``shared`` is empty.
     """
     if not typed.graph.has(link.node):
         return None
@@ -48,13 +48,13 @@ def _generator_args(node: Node, spec: OpSpec) -> dict[str, Json]:
 
 
 def consumers_of(graph: Graph, node_id: str) -> list[str]:
-    """What a node feeds: ``node.input``, then ``output name``."""
+    """Everything that a node feeds: ``node.input``, then ``output name``."""
     outputs = [f"output {name}" for name, port in graph.outputs.items() if port.node == node_id]
     return [f"{edge.target}.{edge.input}" for edge in graph.consumers(node_id)] + outputs
 
 
 def port_words(typed: TypedGraph, ports: Iterable[str]) -> dict[str, str]:
-    """``node.output`` in words; a generator folded away on the canvas goes by what it feeds."""
+    """Names of ports; a generator without its own card is named after the argument it feeds."""
     fed: dict[str, str] = {}
     for edge in typed.graph.edges:
         fed.setdefault(edge.source.node, f"{edge.target}.{edge.input}")
@@ -62,19 +62,19 @@ def port_words(typed: TypedGraph, ports: Iterable[str]) -> dict[str, str]:
     for port in ports:
         node, _, output = port.rpartition(".")
         drawn = node in fed and random_view(typed, Port(node, output))
-        words[port] = f"the draw of {fed[node]}" if drawn else port
+        words[port] = f"the random value of {fed[node]}" if drawn else port
     return words
 
 
 def distributions_for(arg: ArgSpec) -> list[str]:
-    """What it may be drawn from; the first is what "make it random" begins with.
+    """Distributions for an argument; the first is the default.
 
-    Nothing where the catalogue does not say how many numbers there must be.
+    Empty if the catalogue does not specify the number of values.
     """
     if arg.kind.endswith("_list") and not arg.parts and not isinstance(arg.start, tuple):
         return []
     drawn = list(generators_for(arg))
-    if arg.step == 2:  # odd sizes of a window: a range would give even ones too
+    if arg.step == 2:  # odd window sizes: a range would include even ones
         return [CHOICE] if "random.uniform" in drawn else []
     if "random.uniform" in drawn:
         drawn.append(CHOICE)
@@ -84,7 +84,7 @@ def distributions_for(arg: ArgSpec) -> list[str]:
 
 
 def draw_limits(arg: ArgSpec, drawn: RandomView) -> tuple[float | None, float | None]:
-    """The usual range four times over, on which two thumbs can be told apart; else all of it."""
+    """Four times the usual range, so that both thumbs are visible; otherwise the full range."""
     wanted = drawn["args"].get("range")
     if arg.draw is None or arg.low is None or arg.high is None or not isinstance(wanted, list):
         return arg.low, arg.high
@@ -95,7 +95,7 @@ def draw_limits(arg: ArgSpec, drawn: RandomView) -> tuple[float | None, float | 
 
 
 def limits_of_fed(typed: TypedGraph, node: Node, arg: ArgSpec) -> tuple[float | None, float | None]:
-    """An argument's usual range; of a generator's range, that of what it feeds."""
+    """Usual range of an argument; for a generator's range, that of the argument it feeds."""
     if node.op == "random.uniform" and arg.name == "range":
         for edge in typed.graph.consumers(node.id):
             spec = typed.catalog.find(typed.graph.node(edge.target).op)
@@ -107,12 +107,12 @@ def limits_of_fed(typed: TypedGraph, node: Node, arg: ArgSpec) -> tuple[float | 
 
 
 def json_value(value: Value | None) -> Json:
-    """A graph's value as JSON: tuples become lists."""
+    """Value of a graph as JSON: tuples become lists."""
     return [json_value(item) for item in value] if isinstance(value, tuple) else value
 
 
 def distribution(op: str, args: Mapping[str, Json]) -> str:
-    """A generator in a few characters: ``−10 … 10``, ``0.5 yes``."""
+    """Short text for a generator: ``−10 … 10``, ``0.5 yes``."""
     word = op.removeprefix("random.")
     if op == "random.uniform":
         low, high = (*_numbers(args.get("range")), "?", "?")[:2]

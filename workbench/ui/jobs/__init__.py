@@ -1,1 +1,1 @@
-"""Work in the background: queues, threads and results."""
+"""Background work: queues, threads and results."""

@@ -1,4 +1,4 @@
-"""What is computed besides the picture: each thing once for what it is of, taken with the lock."""
+"""Background results: each computed once per key, and delivered with the lock held."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from workbench.ui.jobs.previewer import BackgroundJob, Previewer
 class _Kind:
     rank: int
     interactive: bool = False
-    """Both as of a ``BackgroundJob``."""
+    """As in ``BackgroundJob``."""
     shows_older: bool = False
-    """Whether what an older request gave is shown until the newer one's is there."""
+    """Whether the result of an older request is shown until the new one arrives."""
     retries: bool = True
-    """Whether what failed is asked for again at the next change; not what may end the worker."""
+    """Whether a failed request is repeated after the next change; False if it may end the worker.
+    """
 
 
 KINDS = {
@@ -40,11 +41,11 @@ KINDS = {
     "effect": _Kind(9),
     "idle_arguments": _Kind(10),
 }
-"""By name."""
+"""Kinds of results by name."""
 
 
 class BackgroundResults:
-    """Asks for background jobs by name. Every method is called with the lock held."""
+    """Requests background jobs by name. The lock is held during every call."""
 
     def __init__(
         self, previewer: Previewer, lock: threading.RLock, changed: Callable[[], None]
@@ -54,19 +55,19 @@ class BackgroundResults:
         self._changed = changed
         self._asked: dict[str, Any] = {}
         self._data = 0
-        """Number of the data that are open."""
+        """Number of the open data."""
         self.lock = lock
 
     def asked(self, name: str) -> Any:
-        """What was last asked for, running or done; None where nothing was, or it failed."""
+        """Key of the last request, running or done; None if there is none, or it failed."""
         return self._asked.get(name)
 
     def ask(
         self, name: str, key: Any, run: Callable[[Caller], Any], done: Callable[[Any], None]
     ) -> None:
-        """Have ``run`` called, in another thread, unless it was for the same ``key``.
+        """Run ``run`` in another thread, unless the last request had the same ``key``.
 
-        ``done`` is called with what it gave or raised, not where it was cancelled.
+        ``done`` is called with its result or exception, unless it was cancelled.
         """
         if self._asked.get(name) == key:
             return
@@ -91,18 +92,18 @@ class BackgroundResults:
         )
 
     def drop_all(self) -> None:
-        """Other data are opened: nothing that was asked for until now is taken any more."""
+        """Discard all requests: other data was opened."""
         self._data += 1
         self.forget(*KINDS)
 
     def forget(self, *names: str) -> None:
-        """They are looked at no more. One that runs goes on."""
+        """Discard requests that are no longer needed. A running one continues."""
         for name in names:
             self._asked.pop(name, None)
             self._previewer.drop_background(name)
 
 
-# Results that are debounced: a value may still be dragged.
+# Debounced results: a value may still be dragged.
 
 W = TypeVar("W")
 DELAY = 0.25
@@ -110,28 +111,28 @@ DELAY = 0.25
 
 
 class DebouncedJob(Generic[W]):
-    """One kind of background result, of the latest request.
+    """One kind of background result; only the latest request is computed.
 
-    Called with the lock held, but for ``ask``.
+    The lock is held during every call except ``ask``.
     """
 
     def __init__(
         self, background: BackgroundResults, name: str, begin: Callable[[W], None]
     ) -> None:
-        """``begin`` is called in a thread of its own, without the lock; it calls ``ask``."""
+        """``begin`` is called in its own thread, without the lock; it calls ``ask``."""
         self._background = background
         self._name = name
         self._begin = begin
         self._timer: threading.Timer | None = None
         self.wanted: W | None = None
-        """What will be computed after the delay."""
+        """Request that is computed after the delay."""
 
     def is_wanted(self, wanted: W) -> bool:
-        """Whether that is what is wanted, or was computed last."""
+        """Whether this request is pending or was the last one computed."""
         return wanted in (self.wanted, self._background.asked(self._name))
 
     def want(self, wanted: W) -> None:
-        """Have this computed, in the place of what was wanted."""
+        """Request this, in place of the pending request."""
         if self.is_wanted(wanted):
             return
         self.forget()
@@ -141,14 +142,14 @@ class DebouncedJob(Generic[W]):
         self._timer.start()
 
     def forget(self) -> None:
-        """Compute nothing any more."""
+        """Cancel the pending request."""
         if self._timer is not None:
             self._timer.cancel()
         self.wanted = self._timer = None
         self._background.forget(self._name)
 
     def ask(self, wanted: W, run: Callable[[Caller], Any], done: Callable[[Any], None]) -> None:
-        """Have ``run`` compute it, unless something else is wanted by now."""
+        """Compute it with ``run``, unless another request has replaced it."""
         with self._background.lock:
             if self.wanted is wanted:
                 self.wanted = None

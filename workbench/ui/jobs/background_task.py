@@ -1,4 +1,4 @@
-"""Work in a thread of its own: measurements, comparisons, checks, reports, shared pictures."""
+"""Tasks in their own thread: measurements, comparisons, checks, reports, shared pictures."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from workbench.errors import CancelledError, WorkbenchError
 
-# Measurements of all sessions of a server take turns: two at once would measure each other.
+# Measurements of all sessions of a server are queued: two at once would slow each other.
 
 _TICK = 0.05
 
 
 class MeasurementQueue:
-    """Gives turns in the order in which they were asked for. May be used from any thread."""
+    """Runs measurements one at a time, in the order of their requests. Thread-safe."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._tickets: list[object] = []
-        """Of those that have their turn (the first) and that wait."""
+        """Tickets of the running measurement (first) and of the waiting ones."""
 
     @contextmanager
     def turn(
         self, on_wait: Callable[[str], None], is_cancelled: Callable[[], bool]
     ) -> Iterator[None]:
-        """Wait for the turn, and have it for as long as the block runs.
+        """Wait for the turn, and hold it while the block runs.
 
-        ``on_wait`` hears what is waited for, again whenever that changes. Raises CancelledError
+        ``on_wait`` is called with the reason for waiting whenever it changes. Raises CancelledError
         once ``is_cancelled``.
         """
         ticket = object()
@@ -65,17 +65,17 @@ class MeasurementQueue:
 
 
 def describe_wait(before: int) -> str:
-    """What is said while so many others have their turn first."""
+    """Text shown while ``before`` other measurements are first in the queue."""
     if before == 1:
-        return "waits for another measurement"
-    return f"waits for {before} other measurements"
+        return "waiting for another measurement"
+    return f"waiting for {before} other measurements"
 
 
 SHARED_QUEUE = MeasurementQueue()
-"""That of this process: a server's, or a kernel's."""
+"""Queue of this process (a server or a kernel)."""
 
 
-# Tasks.
+# Tasks
 
 MOST_ENDED = 100
 """Number of finished tasks that are retained for later pages of their sessions."""
@@ -87,13 +87,13 @@ OnProgress = Callable[[float, str], None]
 
 
 class Work(Protocol[T_co]):
-    """What a task runs: an experiment of the speed panel, a comparison with the export."""
+    """Work of a task: an experiment of the speed panel, a comparison with the export."""
 
     def run(self, on_progress: OnProgress, /) -> T_co:
-        """Raises CancelledError once it was cancelled."""
+        """Raises CancelledError after ``cancel``."""
 
     def cancel(self) -> None:
-        """From any thread."""
+        """Cancel; may be called from any thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,19 +106,20 @@ class FunctionWork(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class TaskListener(Generic[T]):
-    """Callbacks of a task, for what shows it on a page."""
+    """Callbacks of a task for the page that shows it."""
 
     lock: threading.RLock
-    """Held while either of the others is called."""
+    """Lock held during the callbacks."""
     changed: Callable[[], None]
     """Called after every change."""
     ended: Callable[[T | None, str], None]
-    """Called once with the result or None, and what went wrong (empty where it was cancelled or
-    went well)."""
+    """Called once with the result or None, and the error message (empty if it succeeded or was
+    cancelled).
+    """
 
 
 class BackgroundTask(Generic[T]):
-    """Some work and how far it is. It can outlive the page that began it.
+    """Work with its progress. It can outlive the page that started it.
 
     With a ``queue`` it waits for its turn: measurements would slow each other.
     """
@@ -138,42 +139,41 @@ class BackgroundTask(Generic[T]):
         self.work = work
         self.listener: TaskListener[T] | None = listener
         self.outcome: tuple[T | None, str] | None = None
-        """How it ended."""
+        """Result and error message; None while it runs."""
         self.began = time.monotonic()
-        """When its turn came."""
+        """Time at which the work started."""
         self._queue = queue
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"workbench-{name}", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
         self._thread.start()
 
     def cancel(self) -> None:
-        """Stop; the processes are gone within 0.5 s."""
+        """Stop; the processes end within 0.5 s."""
         self.cancelling = True
         self.text = "stopping"
         self.work.cancel()
 
     def keep(self, result: T) -> None:
-        """Called with the result where nobody listens at the end."""
+        """Store the result; called if there is no listener at the end."""
 
     def so_far(self) -> T | None:
-        """What it gives where it is ended early."""
+        """Intermediate result if the task is ended early."""
         return None
 
     def describe(self, share: float, text: str) -> str:
-        """What is said while it runs."""
+        """Text shown while it runs."""
         return text
 
     def listen(self, listener: TaskListener[T] | None) -> None:
-        """Tell this one from now on, with its lock held, instead of any other; None: nobody.
+        """Replace the listener, with its lock held; None: no listener.
 
-        One that comes after the end is told at once.
+        A listener added after the end is called immediately.
         """
         with self._lock:
             outcome = self.outcome
-            self.listener = listener if outcome is None else None  # a page is not kept by its task
+            self.listener = listener if outcome is None else None  # release the page
         if listener is not None and outcome is not None:
             listener.ended(*outcome)
 
@@ -196,7 +196,7 @@ class BackgroundTask(Generic[T]):
             pass
 
     def _end(self, result: T | None, wrong: str) -> bool:
-        """Tell whoever listens; False where another came meanwhile."""
+        """Call the listener; False if another one was added meanwhile."""
         listener = self.listener
         if listener is None:
             with self._lock:
@@ -207,7 +207,7 @@ class BackgroundTask(Generic[T]):
                 try:
                     self.keep(result)
                 except WorkbenchError:
-                    logging.getLogger(__name__).exception("The result is not kept")
+                    logging.getLogger(__name__).exception("The result cannot be stored")
             return True
         with listener.lock:
             with self._lock:
@@ -236,11 +236,11 @@ class BackgroundTask(Generic[T]):
 
 
 def run_in_background(name: str, run: Callable[[], T], listener: TaskListener[T]) -> None:
-    """Call ``run`` in a thread; the listener gets what it returned or what went wrong."""
+    """Call ``run`` in a thread; the listener gets the result or the error message."""
     BackgroundTask(name, FunctionWork(lambda _: run()), listener).start()
 
 
-# Tasks by the session that they belong to.
+# Tasks by session
 
 K = TypeVar("K", bound=BackgroundTask[Any])
 
@@ -253,7 +253,7 @@ class OwnedTasks(Generic[K]):
         self._tasks: dict[str, K] = {}
 
     def put(self, owner: str, task: K) -> None:
-        """It is this owner's."""
+        """Store the task of an owner."""
         with self._lock:
             self._tasks.pop(owner, None)
             self._tasks[owner] = task
@@ -262,7 +262,7 @@ class OwnedTasks(Generic[K]):
                 del self._tasks[owner]
 
     def find(self, owner: str) -> K | None:
-        """The one that this owner has."""
+        """Task of an owner."""
         with self._lock:
             return self._tasks.get(owner)
 
@@ -274,13 +274,13 @@ class OwnedTasks(Generic[K]):
 
 
 class SessionTask(Generic[K]):
-    """The last task of one kind that a page began, or that an earlier page of its session did.
+    """Last task of one kind, started by this page or an earlier page of its session.
 
-    Every method is called with the listener's lock held.
+    The listener's lock is held during every call.
     """
 
     def __init__(self, listener: TaskListener[Any], tasks: OwnedTasks[K]) -> None:
-        """``tasks`` are those of the kind, of all sessions of this process."""
+        """``tasks`` holds the tasks of this kind of all sessions of the process."""
         self.listener = listener
         self.last: K | None = None
         self._tasks = tasks
@@ -292,7 +292,7 @@ class SessionTask(Generic[K]):
         return self.last if self.last is not None and self.last.outcome is None else None
 
     def start(self, task: K) -> None:
-        """Begin a task, whose listener is this one's."""
+        """Start a task with this listener."""
         self.last = task
         if self._owner:
             self._tasks.put(self._owner, task)
@@ -317,7 +317,7 @@ class SessionTask(Generic[K]):
         return found
 
     def leave(self) -> None:
-        """The page is gone: what runs goes on, and the session's next page finds it."""
+        """Detach the page: the task continues, and the next page of the session finds it."""
         task = self.running
         if task is None or task.listener is not self.listener:
             return
@@ -327,7 +327,7 @@ class SessionTask(Generic[K]):
             task.cancel()
 
     def forget(self) -> None:
-        """Drop a task that has ended, for the next page of the session too."""
+        """Drop a finished task, also for the next page of the session."""
         if self.last is not None and self.running is None:
             self._tasks.drop(self.last)
             self.last = None

@@ -1,7 +1,7 @@
-"""The background thread that turns requests into pictures: the newest request wins.
+"""Background thread that renders preview requests; only the latest request is rendered.
 
-What else is looked at (steps, statistics, one tile closely) runs in the same thread: what is
-``interactive`` in turns with the pictures, all else in a pause between pictures.
+Other results (steps, statistics, close-up) are computed in the same thread: ``interactive`` ones
+alternate with pictures, all others run in a pause between pictures.
 """
 
 from __future__ import annotations
@@ -20,27 +20,30 @@ from workbench.preview import PreviewRequest, PreviewResult, render_batch
 from workbench.ui.timer import IDLE, Alarm
 
 PATIENCE = 0.2
-"""Seconds before a request counts as slow: the screen says that it is being computed, and a newer
-one ends it."""
+"""Seconds before a request counts as slow: the page then shows that it is rendering, and a newer
+request cancels it.
+"""
 
 PAUSE = 0.15
-"""Seconds after a picture before what is not interactive begins: while a key is held or a slider
-dragged, no picture has to wait until such a job gives way."""
+"""Seconds after a picture before other jobs start: while a key is held or a slider dragged, no
+picture has to wait for them.
+"""
 
 GRACE = 5.0
-"""Seconds that a worker has to give way: then it hangs, or is at work on something far too large,
-and the newer request gets a fresh one."""
+"""Seconds for a worker to cancel its work. After that it hangs, or processes something far too
+large, and the newer request gets a new worker.
+"""
 
 Outcome = PreviewResult | WorkbenchError
 
 
 @dataclass(frozen=True, slots=True)
 class BackgroundJob:
-    """Something to compute besides the picture.
+    """Computation besides the picture.
 
-    Of those of one ``name`` only the newest is run; of several, the first in the order of
-    ``rank``. One that is ``interactive`` follows each picture, also while the next one waits.
-    ``done`` is called, from the thread, with what ``run`` gave or raised.
+    Only the newest job of a ``name`` runs; jobs of several names run in the order of ``rank``. An
+    ``interactive`` one follows each picture, even if another picture is waiting. ``done`` is called
+    from the thread with the result or exception of ``run``.
     """
 
     name: str
@@ -51,7 +54,7 @@ class BackgroundJob:
 
 
 class Previewer:
-    """Renders one request at a time; of those that wait, only the latest is rendered."""
+    """Renders one request at a time, always the latest."""
 
     def __init__(
         self,
@@ -60,9 +63,9 @@ class Previewer:
         on_slow: Callable[[], None],
         on_making: Callable[[str], None] | None = None,
     ) -> None:
-        """All are called from threads of this object.
+        """All callbacks are called from threads of this object.
 
-        ``on_making`` hears what is being built, and which functions of the user run.
+        ``on_making`` is called with what is being built, and which functions of the user run.
         """
         self._engine = engine
         self._on_done = on_done
@@ -74,29 +77,29 @@ class Previewer:
         self._background_job: BackgroundJob | None = None
         self._slow = self._interrupted = self._gave_way = False
         self._turn = False
-        """Whether what is interactive may run before the next picture."""
+        """Whether interactive jobs run before the next picture."""
         self._pictured = 0.0
-        """When the last picture was there."""
+        """Time of the last picture."""
         self._proven: int | None = None
-        """Process id of the worker that gave the last picture."""
+        """Process id of the worker that rendered the last picture."""
         self._closed = False
         self.running: PreviewRequest | None = None
-        """What is being rendered now."""
+        """Request that is being rendered."""
         self._alarm: Alarm[PreviewRequest] = Alarm(self._is_slow)
         self._grace: Alarm[CallHandle] = Alarm(self._lose_patience)
         self._handle = engine.handle()
-        """That of the calls which the present rendering or job makes."""
+        """Handle of the calls made by the current rendering or job."""
         self._thread = threading.Thread(target=self._work, name="workbench-preview", daemon=True)
         self._rests = False
         self._runs = False
-        """Whether its thread runs: it ends after a while without requests."""
+        """Whether the thread runs: it ends after a while without requests."""
 
     def ask(self, request: PreviewRequest | None) -> None:
-        """Render this next, in place of any request that waits; None only drops that one.
+        """Render this next, in place of a waiting request; None only drops that one.
 
-        A background job that is not interactive ends at its next stage, and so does a rendering
-        that has become slow. Of two in a row only one: else a long drag would show nothing until
-        its end.
+        A background job that is not interactive is cancelled at its next stage, and so is a
+        rendering that has become slow. Only one of two consecutive renderings is cancelled,
+        otherwise a long drag would show nothing until its end.
         """
         with self._condition:
             self._waiting = request
@@ -104,18 +107,18 @@ class Previewer:
             self._make_way()
 
     def submit_background(self, job: BackgroundJob) -> None:
-        """Compute this too, as soon as no picture is due."""
+        """Run this job when no picture is due."""
         with self._condition:
             self._background_jobs[job.name] = job
             self._wake()
 
     def drop_background(self, name: str) -> None:
-        """It is looked at no more. One that runs goes on."""
+        """Drop a job that is no longer needed. A running one continues."""
         with self._condition:
             self._background_jobs.pop(name, None)
 
     def rest(self) -> None:
-        """End the threads once nothing waits; the next request starts others."""
+        """End the threads when nothing is waiting; the next request starts others."""
         with self._condition:
             self._rests = True
             self._condition.notify()
@@ -123,7 +126,7 @@ class Previewer:
         self._grace.rest()
 
     def close(self) -> None:
-        """End the thread; a rendering that runs is given up by closing the engine."""
+        """End the thread; a running rendering ends when the engine is closed."""
         with self._condition:
             self._closed = True
             self._condition.notify()
@@ -150,7 +153,7 @@ class Previewer:
     def _lose_patience(self, handle: CallHandle) -> None:
         with self._condition:
             runs = handle is self._handle and (self.running or self._background_job)
-            if runs and self._engine.pid == self._proven:  # one that starts needs its time
+            if runs and self._engine.pid == self._proven:  # a starting worker needs its time
                 handle.cancel()
 
     def _work(self) -> None:
@@ -181,7 +184,7 @@ class Previewer:
         return any(job.interactive for job in jobs) or (bool(jobs) and not self._pause_left())
 
     def _choose(self) -> None:
-        """What runs next: the picture that waits, or interactive jobs after the last picture."""
+        """Select what runs next: the waiting picture, or interactive jobs after a picture."""
         interactive = self._turn and any(job.interactive for job in self._background_jobs.values())
         if self._waiting is not None and not interactive:
             self.running, self._waiting = self._waiting, None
@@ -189,7 +192,7 @@ class Previewer:
             return
         first = min(self._background_jobs.values(), key=lambda job: (not job.interactive, job.rank))
         self._background_job = self._background_jobs.pop(first.name)
-        # as many as there are interactive ones now: none that is asked for while they run
+        # run the interactive jobs that are waiting now, not those requested meanwhile
         self._turn = interactive and any(job.interactive for job in self._background_jobs.values())
 
     def _render(self, request: PreviewRequest) -> None:

@@ -1,4 +1,4 @@
-"""The data counted in the background, told as it goes on; it can be stopped and gone on with."""
+"""Count samples in the background, with progress; the count can be paused and resumed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from workbench.roots import Roots
 from workbench.sources import Dataset, load_source
 
 _TOLD_EVERY = 0.5
-"""Seconds."""
+"""Seconds between progress reports."""
 
 
 class SampleCount:
-    """One count of a dataset, of which the index is made first where its reader needs one."""
+    """Count of a dataset. If its reader needs an index, the index is created first."""
 
     def __init__(
         self,
@@ -28,9 +28,9 @@ class SampleCount:
         on_done: Callable[[FolderFacts | DataError], None],
         kind: str = "",
     ) -> None:
-        """All are called from a thread of this object, ``on_progress`` with the count so far.
+        """All callbacks are called from a thread of this object; ``on_progress`` gets the count.
 
-        ``kind`` as of ``scan_folder``.
+        ``kind`` is as in ``scan_folder``.
         """
         self._kind = kind
         self._dataset = dataset
@@ -45,11 +45,11 @@ class SampleCount:
         self._count = 0
 
     def start(self) -> None:
-        """Begin, in a thread."""
+        """Start in a thread."""
         threading.Thread(target=self._work, name="workbench-scan", daemon=True).start()
 
     def toggle(self) -> bool:
-        """Stop, or go on from there; whether it counts now."""
+        """Pause or resume; return whether it counts now."""
         if self._goes_on.is_set():
             self._goes_on.clear()
         else:
@@ -57,7 +57,7 @@ class SampleCount:
         return self._goes_on.is_set()
 
     def close(self) -> None:
-        """End it; it tells nothing more."""
+        """Stop without further callbacks."""
         self._closed = True
         self._goes_on.set()
 
@@ -71,7 +71,7 @@ class SampleCount:
             return
         except DataError as error:
             done = error
-        except OSError as error:  # the data were moved or removed meanwhile
+        except OSError as error:  # the data was moved or removed meanwhile
             why = error.strerror or str(error)
             done = DataError(f"{self._dataset} cannot be counted: {why}. Open the data again.")
         if not self._closed:
@@ -81,7 +81,7 @@ class SampleCount:
         kind = load_source(self._dataset.kind)
         if not kind.needs_index(self._dataset):
             return
-        with suppress(DataError):  # the reader looks through all by itself, and says what is wrong
+        with suppress(DataError):  # the reader scans everything itself and reports errors
             kind.make_index(self._dataset, self._hear)
         if not self._closed:
             self._on_indexed()

@@ -1,1 +1,1 @@
-"""The document with its history, and what is looked at: no toolkit, no thread."""
+"""Document, history and view settings, without toolkit and threads."""

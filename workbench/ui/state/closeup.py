@@ -1,4 +1,4 @@
-"""One tile looked at closely -> its picture and its values, as the browser takes them."""
+"""Close-up of one tile: picture and pixel values as payloads for the browser."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from workbench.ui.contract.encoding import empty, pack_payload
 from workbench.ui.contract.preview_payloads import CloseupHeader, ValuesHeader
 
 REGION = 256
-"""Side in pixels of the region whose values are sent: all of a usual output, 0.8 MB as floats."""
+"""Side in pixels of the region whose values are sent: all of a typical output, 0.8 MB as floats."""
 NARROW_REGION = 32
-"""The same for images of many channels."""
+"""Side in pixels for images with many channels."""
 _STORES = ("u1", "i1", "u2", "i2", "u4", "i4", "f4", "f8")
 
 
 @dataclass(frozen=True, slots=True)
 class CloseupSample:
-    """Sample ``index`` of the output ``of``: ``original``, or an output's name."""
+    """Sample ``index`` of ``of``, which is ``original`` or the name of an output."""
 
     index: int
     of: str
     frame: int | None = None
-    """Of a sequence; None: all side by side."""
+    """Frame of a sequence; None: all frames next to each other."""
 
 
 def closeup_choices(typed: TypedGraph) -> list[str]:
-    """What of a sample may be looked at: the image outputs, then the original."""
+    """What a close-up can show: the image outputs, then the original."""
     original = any(
         (node.op in typed.catalog and decodes(typed.spec(node)))
         or (isinstance(node, Source) and "frames" in load_source(node.kind).outputs)
@@ -46,7 +46,7 @@ def closeup_choices(typed: TypedGraph) -> list[str]:
 def closeup_bytes(
     closeup: CloseupSample, choices: list[str], outcome: Picture | WorkbenchError
 ) -> bytes:
-    """A ``CloseupHeader`` and the PNG; without one where there is an error."""
+    """Return a ``CloseupHeader`` and the PNG; an error has no PNG."""
     picture = outcome if isinstance(outcome, Picture) else None
     error = picture.sample.error if picture else str(outcome)
     header: CloseupHeader = {
@@ -64,14 +64,14 @@ def closeup_bytes(
 
 
 def region_around(x: int, y: int, side: int) -> tuple[int, int]:
-    """The left upper corner of a region that holds a pixel; never left of or above the image."""
+    """Upper left corner of a region that contains a pixel; inside the image."""
     return max(0, x - side // 2), max(0, y - side // 2)
 
 
 def values_bytes(closeup: CloseupSample, pixels: Pixels) -> bytes:
-    """A ``ValuesHeader`` and the values.
+    """Return a ``ValuesHeader`` and the values.
 
-    Half floats, truth values and 64-bit whole numbers become types that a browser has.
+    Half floats, booleans and 64-bit integers are converted to types that browsers support.
     """
     values = pixels.values
     if values.dtype == np.float16:
@@ -99,7 +99,7 @@ def values_bytes(closeup: CloseupSample, pixels: Pixels) -> bytes:
 
 
 def no_values_bytes(closeup: CloseupSample, at: tuple[int, int], reason: str) -> bytes:
-    """A ``ValuesHeader`` that says why there are none about a pixel (x, y)."""
+    """Return a ``ValuesHeader`` with the reason why there are no values around pixel (x, y)."""
     frame = -1 if closeup.frame is None else closeup.frame
     header = empty(
         ValuesHeader,

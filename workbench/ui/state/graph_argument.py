@@ -1,4 +1,4 @@
-"""What a caller may give where a graph is wanted: ``to_graph`` reads it."""
+"""Conversion of arguments that name a graph: ``to_graph`` and ``to_document``."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ from workbench.graph.storage.recipes import load_recipe, load_recipe_document, l
 from workbench.preview.requests.share import read_picture, read_shared
 
 BESIDE = {"layout", "draws", "origins", "import_report"}
-"""What a graph file may hold besides the graph."""
+"""Keys of a graph file that are not part of the graph."""
 START = "rotate-jitter"
-"""The recipe that stands there when none is named."""
+"""Recipe that opens by default."""
 
 _FILES = (".json", ".png")
-"""Endings of files with a graph."""
+"""File name extensions of graph files."""
 
 GraphLike = Graph | Document | ImportedGraph | str | Path | Mapping[str, Any] | None
 
 
 def to_graph(source: GraphLike) -> Graph:
-    """A graph from itself, an import, a recipe's name, a path to a file, or parsed JSON.
+    """Convert a graph, an import, a recipe's name, a path, or parsed JSON to a graph.
 
-    ``{"graph": graph, "layout": ...}`` is a graph with what a file has beside it. A path ends in
-    ``.json``, or in ``.png`` for a shared picture. None is the recipe ``rotate-jitter``. Raises
-    GraphFormatError.
+    ``{"graph": graph, "layout": ...}`` is the content of a graph file. A path ends in ``.json``, or
+    in ``.png`` for a shared picture. None is the recipe ``rotate-jitter``. Raises GraphFormatError.
     """
     match source:
         case None:
@@ -40,8 +39,8 @@ def to_graph(source: GraphLike) -> Graph:
             for text in (source.name, source.about, *(node.id for node in source.nodes)):
                 if not is_text(text):
                     raise GraphFormatError(
-                        f"{ascii(text)[:60]} holds half a character (a lone surrogate), which no "
-                        "file can hold. Give the graph and its nodes other names."
+                        f"{ascii(text)[:60]} contains a lone surrogate, which cannot be saved. "
+                        "Rename the graph or node."
                     )
             return source
         case Document() | ImportedGraph():
@@ -57,13 +56,13 @@ def to_graph(source: GraphLike) -> Graph:
         case Mapping():
             return graph_from_json(source)
     raise GraphFormatError(
-        f"{type(source).__name__} is no graph. Give a Graph, a recipe's name, a path to a "
+        f"{type(source).__name__} is not a graph. Pass a Graph, a recipe's name, a path to a "
         "graph file (.json, or .png for a shared picture) or its parsed JSON."
     )
 
 
 def to_document(source: GraphLike) -> Document:
-    """As ``to_graph``; with the places, frames and notes of a document, file or recipe."""
+    """As ``to_graph``, with the positions, groups and notes of a document, file or recipe."""
     graph = to_graph(source)
     if isinstance(source, ImportedGraph):
         return source.document
@@ -82,7 +81,7 @@ def to_document(source: GraphLike) -> Document:
 
 
 def _beside(path: Path) -> Document:
-    """What a file that ``_read`` reads holds, with what is beside the graph."""
+    """Read a graph file with its layout and other entries."""
     content = path.read_bytes()
     text = read_shared(content) if path.suffix == ".png" else content.decode("utf-8-sig")
     return load_document(text)

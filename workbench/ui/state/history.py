@@ -1,4 +1,4 @@
-"""Undo and redo: a list of documents, in which the steps of one drag are one."""
+"""Undo and redo: a list of documents. All changes of one drag are one step."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from workbench.graph.storage.layout import Document, Layout
 from workbench.ui.state.undo_labels import shortened, step_label
 
 LIMIT = 1000
-"""Steps kept. Graphs share what did not change, so a step costs about a kilobyte."""
+"""Maximum number of steps. Graphs share unchanged parts, so a step needs about a kilobyte."""
 BURST = 1.0
-"""Seconds within which changes of one setting count as one step."""
+"""Changes of one setting within this many seconds are one step."""
 
 
 View = tuple[int, int]
-"""What a step may change besides the document: the batch that is shown, and the photo that stands
-at every place (-1: none)."""
+"""Batch that is shown, and photo that is repeated in the batch (-1: none). A step may change both.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryStep:
-    """The document that undo or redo leads to.
+    """Document to which undo or redo returns.
 
-    ``views`` are those before and after the change, where it was one of the view too. ``label``
-    names the change; empty: it is read off the documents.
+    ``views`` are the views before and after the change, if it changed the view. ``label`` names the
+    change; empty: it is derived from the documents.
     """
 
     document: Document
@@ -36,7 +36,7 @@ class HistoryStep:
 
 
 class History:
-    """The present document, those before it and those undone."""
+    """The current document, earlier ones, and undone ones."""
 
     def __init__(
         self,
@@ -52,27 +52,27 @@ class History:
         self._burst = ("", 0.0, 0)
         self._labels: dict[tuple[int, int], tuple[Document, Document, str]] = {}
         self._left: list[Document] = []
-        """Those in place of which others were opened."""
+        """Documents that were replaced by opening another."""
 
     @classmethod
     def of(cls, document: Document) -> History:
-        """That of a document, with nothing to undo."""
+        """History of a document without steps."""
         made = cls(document.graph)
         made.document = document
         return made
 
     @property
     def now(self) -> Graph:
-        """The present graph."""
+        """The current graph."""
         return self.document.graph
 
     @property
     def layout(self) -> Layout:
-        """Where its nodes stand."""
+        """Layout of the current document."""
         return self.document.layout
 
     def push(self, graph: Graph, group: str = "") -> None:
-        """Make ``graph`` the present one. Pushes in a row that share a group are one step."""
+        """Make ``graph`` the current one. Consecutive pushes of the same group are one step."""
         self.push_document(self.document.with_graph(graph), group)
 
     def push_document(
@@ -82,16 +82,15 @@ class History:
         views: tuple[View, View] | None = None,
         label: str = "",
     ) -> None:
-        """As ``push``, for graph and layout, and with ``views`` for what is to be seen of them.
+        """Push a document, with ``views`` if the change includes the view.
 
-        A group that ends where it began is no step.
-
-        ``label`` names what cannot be read off the documents.
+        A group that ends with its first document adds no step. ``label`` names a change that cannot
+        be derived from the documents.
         """
         if document == self.document and views is None:
             return
         if group and group == self._group and document == self._before[-1].document:
-            self.document = self._before.pop().document  # back where it began: no step at all
+            self.document = self._before.pop().document  # back to the start: no step
             self._group = ""
             return
         if not group or group != self._group:
@@ -103,16 +102,16 @@ class History:
         self.document = document
 
     def open(self, document: Document, label: str = "") -> None:
-        """Make another document the present one, which is opened and not edited."""
+        """Make another document the current one: it is opened, not edited."""
         left = self.document
         self.push_document(document, label=label or shortened(f"open {document.graph.name}"))
         if left is not self.document:
             self._left = [*self._left[-LIMIT:], left]
 
     def exchange(self, document: Document) -> None:
-        """Make the present document another without a step, for other data.
+        """Replace the current document without a step, for other data.
 
-        The steps beside it keep their labels.
+        Earlier and later steps keep their labels.
         """
         for steps, label in ((self._before, self.undo_label), (self._undone, self.redo_label)):
             if steps:
@@ -121,7 +120,7 @@ class History:
         self.document = document
 
     def take_back(self, document: Document) -> None:
-        """Make an earlier document the present one, without a step to the one that is left."""
+        """Return to an earlier document without adding a step."""
         if self._before and self._before[-1].document is document:
             self._before.pop()
         self._group = ""
@@ -129,43 +128,43 @@ class History:
 
     @property
     def opened(self) -> Document:
-        """The present document before its edits: as it was opened, or the oldest there is."""
+        """The current document as it was opened, or the oldest document available."""
         line = [*(step.document for step in self._before), self.document]
         places = [at for at, one in enumerate(line[:-1], 1) if any(one is x for x in self._left)]
         return line[places[-1] if places else 0]
 
     @property
     def opens(self) -> int:
-        """Number of the graph that is open: another one for each that was opened, 0 at first."""
+        """Number of the open graph: 0 for the first, another for each graph that is opened."""
         before = [step.document for step in self._before]
         found = (n for n, left in enumerate(self._left, 1) if any(left is one for one in before))
         return max(found, default=0)
 
     @property
     def line(self) -> tuple[Document, ...]:
-        """All documents, the oldest first: ``before``, the present one, those undone."""
+        """All documents from the oldest on: ``before``, the current one, the undone ones."""
         done = [step.document for step in self._before]
         return (*done, self.document, *(step.document for step in reversed(self._undone)))
 
     @property
     def before(self) -> tuple[HistoryStep, ...]:
-        """What undo leads to, the next one last."""
+        """Steps that undo returns to, the next one last."""
         return tuple(self._before)
 
     @property
     def undone(self) -> tuple[HistoryStep, ...]:
-        """What redo leads to, the next one last."""
+        """Steps that redo returns to, the next one last."""
         return tuple(self._undone)
 
     def restore(
         self, document: Document, before: Iterable[HistoryStep], undone: Iterable[HistoryStep]
     ) -> None:
-        """Go on where another history ended."""
+        """Continue a stored history."""
         self._before, self._undone, self._group = list(before)[-LIMIT:], list(undone), ""
         self.document = document
 
     def burst(self, name: str) -> str:
-        """A group for changes of ``name`` that follow each other within a second."""
+        """Group name for changes of ``name`` that follow each other within ``BURST``."""
         last, when, number = self._burst
         now = self._clock()
         if name != last or now - when > BURST:
@@ -174,7 +173,7 @@ class History:
         return f"{name} {number}"
 
     def labels(self, most: int) -> list[str]:
-        """What each step did, the oldest first: of those done and of those undone ``most`` each."""
+        """Labels of the steps, oldest first: at most ``most`` done and ``most`` undone ones."""
         done, undone = self._before[-most:], self._undone[-most:][::-1]
         line = [step.document for step in (*done, HistoryStep(self.document), *undone)]
         steps = zip((*done, *undone), pairwise(line), strict=True)
@@ -182,14 +181,14 @@ class History:
 
     @property
     def undo_label(self) -> str:
-        """What undo takes back; empty where there is nothing."""
+        """Label of the step that undo reverts; empty if there is none."""
         if not self._before:
             return ""
         return self._label(self._before[-1], self._before[-1].document, self.document)
 
     @property
     def redo_label(self) -> str:
-        """What redo makes again; empty where there is nothing."""
+        """Label of the step that redo applies; empty if there is none."""
         if not self._undone:
             return ""
         return self._label(self._undone[-1], self.document, self._undone[-1].document)
@@ -213,7 +212,7 @@ class History:
         return bool(self._undone)
 
     def target(self, back: bool) -> tuple[Document, View | None] | None:
-        """What undo (``back``) or redo leads to, with the view where it takes that along."""
+        """Document that undo (``back``) or redo returns to, and the view if the step changes it."""
         source = self._before if back else self._undone
         if not source:
             return None
@@ -221,11 +220,11 @@ class History:
         return step.document, step.views and step.views[0 if back else 1]
 
     def undo(self) -> bool:
-        """Back by one step; whether there was one."""
+        """Undo one step; False if there is none."""
         return self._step(self._before, self._undone)
 
     def redo(self) -> bool:
-        """Forward by one undone step; whether there was one."""
+        """Redo one step; False if there is none."""
         return self._step(self._undone, self._before)
 
     def _step(self, source: list[HistoryStep], target: list[HistoryStep]) -> bool:

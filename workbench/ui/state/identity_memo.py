@@ -1,4 +1,4 @@
-"""Computed values that are kept for as long as what they are computed from is the same."""
+"""Cache of computed values, keyed by the identity of the arguments."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ T = TypeVar("T")
 
 
 class IdentityMemo:
-    """The last value of each function, computed anew only for other arguments.
+    """Cache of the last value of each function.
 
-    Arguments are compared by identity, which costs nothing however large they are: give it frozen
-    things, or such as are replaced and never changed. Nobody may change a value. A function has a
-    name of its own and is asked for one thing only, else its values drive each other out.
+    Arguments are compared by identity, so their size does not matter: pass frozen objects, or
+    objects that are replaced and never modified. Values must not be modified. Each function needs
+    its own name and one call site, otherwise calls evict each other's values.
     """
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[tuple[Any, ...], Any]] = {}
 
     def __call__(self, compute: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
-        """``compute(*args, **options)``, or what it gave for these very arguments last time."""
+        """Return ``compute(*args, **options)``, cached if the arguments are the same objects."""
         name = f"{compute.__module__}.{compute.__qualname__}"
         given = (*args, *options.values())
         known = self._known.get(name)

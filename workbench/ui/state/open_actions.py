@@ -1,4 +1,4 @@
-"""Graphs that the bar may ask to be opened, their title and the report of their import.
+"""Actions of the bar that open graphs, set the title, and dismiss the import report.
 
 Nothing in a file is executed.
 """
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 200
 _LARGEST_PICTURE = 8_000_000
-"""Characters of base64: of a shared picture, the browser sends the part before the pixels."""
+"""Characters of base64. The browser sends only the part of a shared picture before its pixels."""
 _SOURCE = re.compile(r'^\s*(import|from|def|class) \w|^\s*"""|^#|"cell_type"', re.MULTILINE)
-"""What a script or a notebook has, and a graph file has not."""
+"""Text found in scripts and notebooks, but not in graph files."""
 
 
 class OpenAction(Action, frozen=True):
-    """Open a graph in place of the present one; undo restores it."""
+    """Open a graph in place of the current one; undo restores it."""
 
     from_outside: ClassVar[bool] = False
-    """Whether the graph comes from a file: it is not kept before a page has drawn it."""
+    """True if the graph comes from a file; it is not autosaved until a page has rendered it."""
 
     def document(self) -> Document:
-        """What it opens. Raises GraphFormatError."""
+        """Return the document to open. Raises GraphFormatError."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> str:
@@ -52,7 +52,7 @@ class OpenAction(Action, frozen=True):
 
 
 class NewGraph(OpenAction, tag="new", frozen=True):
-    """Begin with an empty graph."""
+    """Start with an empty graph."""
 
     def document(self) -> Document:
         return Document(Graph())
@@ -71,9 +71,9 @@ class OpenText(OpenAction, tag="open", frozen=True):
     """Open a graph file."""
 
     text: str
-    """The file's content."""
+    """Content of the file."""
     file: str = ""
-    """Its name, where it has one, for the command that imports it."""
+    """Name of the file, if it has one, for the import command."""
     from_outside: ClassVar[bool] = True
 
     def document(self) -> Document:
@@ -89,24 +89,27 @@ class OpenPicture(OpenAction, tag="open_picture", frozen=True):
     """Open the graph of a shared picture."""
 
     data: str
-    """base64 of the PNG, at least up to its pixels."""
+    """Base64 of the PNG, at least up to its pixels."""
     from_outside: ClassVar[bool] = True
 
     def document(self) -> Document:
         if len(self.data) > _LARGEST_PICTURE:
-            raise GraphFormatError("This picture carries more than any graph would need.")
+            raise GraphFormatError(
+                "The graph data of this picture is larger than 8 MB. Share the graph again, or "
+                "open its JSON file."
+            )
         try:
             picture = base64.b64decode(self.data, validate=True)
-        except ValueError as error:  # also what binascii raises
-            raise GraphFormatError(f"The picture came through damaged: {error}.") from None
+        except ValueError as error:  # also base class of binascii.Error
+            raise GraphFormatError(f"The picture cannot be read: {error}.") from None
         return _document(read_shared(picture))
 
 
 def _document(text: str, file: str = "") -> Document:
-    """A document that the page can show, and others can go on working meanwhile."""
+    """Load a document if the page can show it without blocking other sessions."""
     if len(text) > MOST_PAGE_CHARACTERS:
         raise GraphFormatError(
-            f"This graph file has {len(text):,} characters; a page opens {MOST_PAGE_CHARACTERS:,} "
+            f"This graph file has {len(text):,} characters; the app opens {MOST_PAGE_CHARACTERS:,} "
             "at most. Open it in Python: wb.Workbench(data, 'graph.json')."
         )
     try:
@@ -118,60 +121,58 @@ def _document(text: str, file: str = "") -> Document:
     count = sum(1 for _ in document.graph.walk())
     if count > MOST_CANVAS_NODES:
         raise GraphFormatError(
-            f"This graph has {count:,} nodes; a page opens {MOST_CANVAS_NODES:,} at most. Split "
+            f"This graph has {count:,} nodes; the app opens {MOST_CANVAS_NODES:,} at most. Split "
             "it, or open it in Python: wb.Workbench(data, 'graph.json')."
         )
     return document
 
 
 def _program(text: str, file: str) -> Document:
-    """The graph that a program or notebook carries: nothing is run. Raises GraphFormatError."""
+    """Load the graph stored in a script or notebook; no code is run. Raises GraphFormatError."""
     is_notebook = text.lstrip().startswith("{")
     name = file if is_text(file) and file.isprintable() else ""
     name = name or ("notebook.ipynb" if is_notebook else "pipeline.py")
     output = shlex.quote(f"{PurePath(name).stem}.json")
     hint = (
-        "Importing runs the file, which a web page must not do. Run this in a shell where the "
-        f"file is, then open {output} here: `workbench import {shlex.quote(name)} -o {output}`"
+        "A web page must not run code. Import the file in a shell: "
+        f"`workbench import {shlex.quote(name)} -o {output}`, then open {output} here."
     )
     try:
         found = import_embedded(text, name, load_catalog())
     except GraphFormatError as reason:
         raise GraphFormatError(
-            f"The graph at the end of this program is not used. {reason} {hint}"
+            f"The graph stored in this program is not used. {reason} {hint}"
         ) from None
     if found is None:
         what = "notebook" if is_notebook else "script"
-        raise GraphFormatError(
-            f"This {what} does not contain a graph, and no code is run here. {hint}"
-        )
+        raise GraphFormatError(f"This {what} does not contain a graph. {hint}")
     return replace(found.document, origins={})
 
 
 class SetTitle(DocumentEdit, tag="title", frozen=True):
-    """Give the graph another name."""
+    """Rename the graph."""
 
     name: str
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
-        """Raises GraphEditError for what can be no name."""
+        """Raises GraphEditError for an invalid name."""
         name = " ".join(self.name.split())
         if not name:
-            raise GraphEditError("A graph needs a name.")
+            raise GraphEditError("The graph's name is empty. Enter a name.")
         if not is_text(name):
             raise GraphEditError(
-                f"{ascii(name)[:60]} holds half a character (a lone surrogate), which no file can "
-                "hold. Give another name."
+                f"{ascii(name)[:60]} contains a lone surrogate, which cannot be saved. "
+                "Enter another name."
             )
         if len(name) > LONGEST_NAME:
             raise GraphEditError(
-                f"The name has {len(name)} characters; {LONGEST_NAME} are the limit."
+                f"The name has {len(name)} characters; at most {LONGEST_NAME} are allowed."
             )
         return document.with_graph(replace(document.graph, name=name)), None
 
 
 class DismissReport(DocumentEdit, tag="dismiss_report", frozen=True):
-    """Remove the report of the import from the graph's file; undo returns it."""
+    """Remove the import report from the document; undo restores it."""
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
         return replace(document, report=None), None

@@ -1,9 +1,9 @@
-"""To whom a session's work belongs: a tab of a browser, or a cell of a notebook.
+"""Owner of a session: a browser tab or a notebook cell.
 
-An owner is 16 hexadecimal digits. A page keeps its tab's in ``sessionStorage`` and hands it in with
-the action ``attach``, so a page that is loaded anew has the owner that it had before; in a notebook
-it follows from the notebook's path, the cell, and what the cell asks for. ``ViewModel.owner`` is
-what measurements and kept edits are found again by.
+An owner is 16 hexadecimal digits. A page stores its owner in ``sessionStorage`` and sends it with
+the action ``attach``, so it is the same after a reload. In a notebook it is derived from the path
+of the notebook, the cell, and the arguments of the workbench. Measurements and stored edits are
+found by ``ViewModel.owner``.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import Any, Protocol
 
 
 def new_owner() -> str:
-    """An owner that nobody has yet."""
+    """Random new owner."""
     return secrets.token_hex(8)
 
 
 def is_owner(text: object) -> bool:
-    """Whether a text from outside can be one."""
+    """Whether text from outside is a valid owner."""
     return isinstance(text, str) and re.fullmatch(r"[0-9a-f]{16}", text) is not None
 
 
 def notebook_path() -> str:
-    """The notebook that this kernel belongs to, or empty where the kernel cannot tell.
+    """Path of the kernel's notebook; empty if unknown.
 
-    Jupyter Server names it in ``JPY_SESSION_NAME``, Visual Studio Code in the user's namespace.
+    Jupyter Server sets ``JPY_SESSION_NAME``, Visual Studio Code a variable in the user's namespace.
     """
     shell = _shell()
     named = shell.user_ns.get("__vsc_ipynb_file__", "") if shell is not None else ""
@@ -40,7 +40,7 @@ def notebook_path() -> str:
 
 
 def running_cell() -> str:
-    """The id of the notebook's cell that runs now, or empty where the front end names none."""
+    """Id of the notebook cell that is running; empty if the front end sends none."""
     shell = _shell()
     parent = getattr(shell, "parent_header", None) or {}
     metadata = parent.get("metadata", {}) if isinstance(parent, dict) else {}
@@ -48,7 +48,7 @@ def running_cell() -> str:
 
 
 def notebook_owner(path: str, cell: str, start: str) -> str:
-    """The owner of the work that a cell begins. ``start`` says what it begins with."""
+    """Owner of the work started by a cell. ``start`` describes the arguments of the workbench."""
     text = "\0".join((path, cell, start))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -59,24 +59,24 @@ def _shell() -> Any:
 
 
 class Page(Protocol):
-    """A session of the server, as ``OpenTabs`` looks at it."""
+    """Session of the server, as used by ``OpenTabs``."""
 
     def is_connected(self) -> bool:
-        """Whether its page is still there."""
+        """Whether the page is still open."""
 
 
 class OpenTabs:
-    """Which session of this server shows which tab. May be called from any thread."""
+    """Pages of this server by tab. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._pages: weakref.WeakValueDictionary[str, Page] = weakref.WeakValueDictionary()
 
     def claim(self, tab: str, page: Page) -> str:
-        """The owner of a page that says it is ``tab``.
+        """Return the owner for a page that reports ``tab``.
 
-        Another one than that where a page that is still connected has it: a browser that
-        duplicates a tab copies its ``sessionStorage`` too.
+        It is another one if a connected page already has that owner: browsers copy
+        ``sessionStorage`` when a tab is duplicated.
         """
         with self._lock:
             holder = self._pages.get(tab)

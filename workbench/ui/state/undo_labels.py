@@ -1,6 +1,7 @@
-"""What a step of undo did, in a few words: read off the documents before and after it.
+"""Label of an undo step, derived from the documents before and after it.
 
-So a drag is told by its last value, and an edit made in Python as one made by the mouse.
+So a drag is labelled with its last value, and edits made in Python and with the mouse get the same
+labels.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ _SETTING_WORDS = {
 
 
 def step_label(before: Document, after: Document) -> str:
-    """What leads from one document to the other: ``angle of rotate to 5``."""
+    """Label of the change between two documents, for example ``angle of rotate to 5``."""
     return shortened(next(_changes(before, after), "change of the view"))
 
 
 def shortened(words: str) -> str:
-    """A label that is not too long for the button."""
+    """Shorten a label to fit the button."""
     return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
 
 
 def changed_nodes(before: Graph, after: Graph) -> list[str]:
-    """Ids of the nodes of ``after`` that are new or not as they were, those inside others first."""
+    """Ids of new or changed nodes of ``after``, nested ones first."""
     old = {node.id: node for node in before.walk()}
     found = [node.id for node in after.walk() if old.get(node.id) != node]
     return found[::-1]
@@ -52,7 +53,7 @@ def _changes(before: Document, after: Document) -> Iterator[str]:
         yield from _layout_changes(before, after)
     if before.draws != after.draws:
         kept = len(after.draws) > len(before.draws)
-        yield "keep these draws" if kept else "change of the kept draws"
+        yield "save a sample" if kept else "change of the saved samples"
 
 
 def _graph_changes(old: Graph, new: Graph) -> Iterator[str]:
@@ -66,7 +67,7 @@ def _graph_changes(old: Graph, new: Graph) -> Iterator[str]:
         yield f"rename {removed[0].id} to {added[0].id}"
     yield from _blocks(added, removed)
     changed = [(ours[key], node) for key, node in theirs.items() if ours.get(key, node) != node]
-    changed.sort(key=lambda pair: bool(pair[0].bodies))  # what is inside changes what is around
+    changed.sort(key=lambda pair: bool(pair[0].bodies))  # outer blocks change too
     for one, other in changed:
         yield from _values(one, other, added, theirs)
     if added or removed:
@@ -90,7 +91,7 @@ def _graph_changes(old: Graph, new: Graph) -> Iterator[str]:
 
 
 def _blocks(added: Collection[Node], removed: Collection[Node]) -> Iterator[str]:
-    for word, nodes in (("put into", added), ("take apart", removed)):
+    for word, nodes in (("wrap in", added), ("unwrap", removed)):
         block = next((node for node in nodes if node.bodies), None)
         if block is not None and len(_drawn(nodes)) == 1:
             yield f"{word} {block.id}"
@@ -99,7 +100,7 @@ def _blocks(added: Collection[Node], removed: Collection[Node]) -> Iterator[str]
 def _values(
     one: Node, other: Node, added: Collection[Node], nodes: Mapping[str, Node]
 ) -> Iterator[str]:
-    """Changes of values, and of what feeds arguments."""
+    """Changes of values and of argument inputs."""
     for name in dict.fromkeys((*other.args, *one.args)):
         if one.args.get(name) == other.args.get(name):
             continue
@@ -151,7 +152,7 @@ def _outputs(old: Mapping[str, Port], new: Mapping[str, Port]) -> Iterator[str]:
     if len(gone) == len(fresh) == 1:
         yield f"rename output {min(gone)} to {min(fresh)}"
     if fresh:
-        yield f"give out {_listed(sorted(fresh))}"
+        yield f"add output {_listed(sorted(fresh))}"
     if gone:
         yield f"remove output {_listed(sorted(gone))}"
     for name, port in new.items():
@@ -175,11 +176,11 @@ def _layout_changes(before: Document, after: Document) -> Iterator[str]:
             key for key, at in new.positions.items() if old.positions.get(key) not in (None, at)
         ]
         if not new.positions:
-            yield "lay out anew"
+            yield "automatic layout"
         yield f"move {_listed(moved)}" if moved else "move on the canvas"
     if old.unfolded != new.unfolded:
         shown, folded = new.unfolded - old.unfolded, old.unfolded - new.unfolded
-        yield f"show {_listed(sorted(shown))}" if shown else f"fold {_listed(sorted(folded))}"
+        yield f"show {_listed(sorted(shown))}" if shown else f"hide {_listed(sorted(folded))}"
 
 
 def _titles(layout: Layout) -> dict[str, tuple[str, Any]]:
@@ -198,7 +199,7 @@ def _is_draw(node: Node) -> bool:
 
 
 def _drawn(nodes: Collection[Node]) -> list[Node]:
-    """Without draws, where there is anything else."""
+    """Nodes without random values, unless there are no others."""
     others = [node for node in nodes if not _is_draw(node)]
     return others or list(nodes)
 

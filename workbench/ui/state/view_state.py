@@ -1,4 +1,4 @@
-"""What the view-model holds besides the history, and what is known of a graph before it runs."""
+"""State of the view-model besides the history, and checks of a graph before it runs."""
 
 from __future__ import annotations
 
@@ -40,189 +40,191 @@ from workbench.ui.state.closeup import CloseupSample
 
 Mode = Literal["original", "augmented", "both", "difference", "compare"]
 _SHOWN = {"compare": "augmented"}
-"""What is shown of the present graph itself, where that is not called as the mode."""
+"""Mode of the current graph itself where it differs from the selected mode."""
 MOST_BATCH = 999
-"""The reader runs through every batch before the one that is shown: some seconds for a thousand."""
+"""Highest batch. The reader skips all earlier batches, which takes some seconds for a thousand."""
 MOST_COUNTED = 10_000
-"""Batches over which branches are counted: some seconds where draws decide."""
+"""Batches for counting branches: takes some seconds if only random values decide."""
 MOST_TILES = 64
 FILTERED_TILE = 160
-"""Pixels of a tile's side where some samples alone are shown, out of ``MOST_TILES``."""
+"""Side of a tile in pixels if samples are filtered out of ``MOST_TILES``."""
 MOST_TILE = 512
-"""Pixels of a tile's side."""
+"""Maximum side of a tile in pixels."""
 MOST_FIXED = 20
-"""Faults for which remedies are looked for: each is tried out on the graph."""
+"""Maximum number of faults with fixes: each fix is tried on the graph."""
 MOST_TRIED = 4000
-"""Nodes that are checked anew for remedies, in all graphs in which they are tried out: a large
-graph gets fewer remedies, so that the time for them does not grow with its square."""
+"""Maximum number of nodes checked while fixes are tried, over all candidate graphs: large graphs
+get fewer fixes, so the time does not grow with the square of their size.
+"""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A graph, why it cannot run here, and its script where it is sound.
+    """A graph with its faults, and its script if it is valid.
 
-    A graph that is sound and wants a GPU that is not here has a fault and a script.
+    A valid graph that needs a missing GPU has both a fault and a script.
     """
 
     whole: ResolvedGraph
     running: ResolvedGraph
-    """What of it runs, without muted and loose nodes. It may have faults."""
+    """Part of the graph that runs, without muted and unconnected nodes. It may have faults."""
     faults: tuple[Fault, ...]
     loose_faults: tuple[Fault, ...]
-    """Of nodes that no output depends on: they stop nothing."""
+    """Faults of nodes that no output depends on; they do not stop the graph."""
     sound: bool
     flows: dict[Port, str]
-    """What each output port will give, as far as it is known without running."""
+    """Type of each output port, as far as it is known without running."""
     fixes: Mapping[Fault, tuple[Fix, ...]]
-    """What can be done about a fault, those of loose nodes included."""
+    """Fixes for faults, also of unconnected nodes."""
 
     @cached_property
     def source(self) -> Code | None:
-        """The script of a sound graph, written once it is asked for: a picture does not wait."""
+        """Script of a valid graph; generated on first use, so that the picture does not wait."""
         return script_of(self.running) if self.sound else None
 
     @property
     def graph(self) -> Graph:
-        """All of the graph."""
+        """The whole graph."""
         return self.whole.graph
 
     @property
     def active(self) -> Graph:
-        """The graph without muted and loose nodes."""
+        """The graph without muted and unconnected nodes."""
         return self.running.graph
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why the last request gave no picture; ``dead`` where the worker process ended."""
+    """Reason why the last request returned no picture; ``dead`` if the worker process ended."""
 
     faults: tuple[Fault]
     dead: bool
     fixes: tuple[Fix, ...] = ()
-    """What can be done about it, in the graph ``of``."""
+    """Fixes for the graph ``of``."""
     of: Graph | None = None
 
 
 @dataclass(slots=True)
 class ViewState:
-    """One screen. The graph in ``checked`` is the history's present one."""
+    """State of one page. The graph in ``checked`` is the current one of the history."""
 
     checked: Checked
     selected: list[str] = field(default_factory=list)
-    """Ids of the selected nodes; the last is inspected."""
+    """Ids of the selected nodes; the last one is in the inspector."""
     scope: str = ""
-    """The body that the canvas shows; empty: the graph itself."""
+    """Body shown on the canvas; empty: the whole graph."""
     connect_targets: ConnectTargets = field(default_factory=lambda: empty(ConnectTargets))
     compatible_ops: CompatibleOps = field(default_factory=lambda: empty(CompatibleOps))
     compatible_ops_of: tuple[Graph, str, str, str] | None = None
-    """Graph, scope, action and place that they are about."""
+    """Graph, scope, action and port of the last search for compatible operators."""
     recent_folders: list[str] = field(default_factory=list)
     tab: str = "preview"
     speed_part: str = "compare"
-    """The open part of the speed panel, as it is kept with the session."""
+    """Open part of the speed panel, stored with the session."""
     mode: Mode = "both"
     batch: int = 0
     tiles: int = 16
     tile_size: int = 0
-    """Side of a tile in pixels; 0: as many as look good."""
+    """Side of a tile in pixels; 0: automatic."""
     show_original: bool = False
-    """Whether the originals are shown while a key is held."""
+    """Whether originals are shown while a key is held."""
     baseline: str = ""
-    """Id of the node that a difference compares with; empty: the first that fits."""
+    """Id of the node that a difference compares with; empty: the first suitable node."""
     baselines: list[str] = field(default_factory=list)
-    """The nodes that it may compare with; empty while no difference is shown."""
+    """Nodes that a difference can compare with; empty in other modes."""
     against: str = "last"
-    """What is compared with: the id of a choice of ``ComparedGraphs``."""
+    """Comparison baseline: an id of ``ComparedGraphs``."""
     lossless: bool = False
     repeat: int = -1
-    """The photo at this place of the batch is to stand at every place; -1: each at its own."""
+    """Index of the photo that is repeated in the whole batch; -1: none."""
     shown_classes: list[str] = field(default_factory=list)
-    """Names of the classes whose samples alone are shown; empty: all."""
+    """Show only samples of these classes; empty: all."""
     shown_branches: list[str] = field(default_factory=list)
-    """Scopes of the bodies whose samples alone are shown; see ``present_shown_branches``."""
+    """Scopes of bodies: show only samples that ran them; see ``present_shown_branches``."""
     shown_augmentations: list[str] = field(default_factory=list)
-    """Keys of the augmentations whose samples alone are shown; see
-    ``present_shown_augmentations``."""
+    """Keys of augmentations: show only samples they were applied to; see
+    ``present_shown_augmentations``.
+    """
     pinned: bool = False
-    """Whether seed and batch stay as they are."""
+    """Whether seed and batch are fixed."""
     show_statistics: bool = False
-    """Whether the statistics of the batch are wanted."""
+    """Whether statistics of the batch are computed."""
     show_targets: bool = True
-    """Whether targets are drawn over pictures and cards."""
+    """Whether annotations are drawn on pictures and cards."""
     branch_batches: int | None = None
-    """Over how many batches branches are counted; None: as many as are usual."""
+    """Number of batches for counting branches; None: the default."""
     closeup: CloseupSample | None = None
     probe: tuple[int, int] | None = None
-    """The pixel (x, y) of the close-up about which the values are wanted."""
+    """Pixel (x, y) of the close-up around which values are requested."""
     sample: int = 0
-    """The one that the cards of the canvas show."""
+    """Index of the sample shown on the cards of the canvas."""
     marked: list[int] = field(default_factory=list)
-    """Places in the batch of the samples that are marked in the preview."""
+    """Indices of the samples that are marked in the preview."""
     canvas_in_view: bool = False
-    """Whether the canvas is on the screen."""
+    """Whether the canvas is visible."""
     detail_of: str = ""
-    """Id of the node whose outputs are looked at; empty: none."""
+    """Id of the node whose outputs are shown in detail; empty: none."""
     effect_open: bool = False
-    """Whether the effect of arguments of the inspected node is wanted."""
+    """Whether the effect sheet of the inspected node is open."""
     effect_args: list[str] = field(default_factory=list)
-    """The one or two that are varied, of nodes that have them; else the first of a node."""
+    """One or two arguments to vary, for nodes that have them; otherwise a node's first one."""
     policy_rows: list[int] = field(default_factory=list)
-    """The sub-policies of the inspected node that are on the screen."""
+    """Visible sub-policies of the inspected node."""
     history_in_view: bool = False
-    """Whether the list of steps is on the screen."""
+    """Whether the list of steps is visible."""
     message: str = ""
     code_message: str = ""
     preview: PreviewResult | None = None
-    """The last picture of the open data."""
+    """Last preview of the open data."""
     pictured: int = 0
-    """Number of the graph (``History.opens``) that ``preview`` is of."""
+    """Number of the graph (``History.opens``) shown by ``preview``."""
     started: bool = False
-    """Whether there was a picture, of these or other data."""
+    """Whether there was a preview, of these or other data."""
     picture: bytes = b""
     warnings: tuple[Fault, ...] = ()
-    """What ``warnings_before_run`` found."""
+    """Result of ``warnings_before_run``."""
     failure: Failure | None = None
     slow: bool = True
     silent: bool = False
-    """Whether the worker gives no sign of life."""
+    """Whether the worker does not respond."""
     making: str = ""
-    """What is being made of a graph that takes long to build."""
+    """Progress text for a graph that takes long to build."""
     waits_for: str = ""
-    """What memory a worker that is to start waits for."""
+    """Memory that a starting worker is waiting for."""
     target: str = "script"
-    """What the code panel shows the graph as."""
+    """Export target shown in the code panel."""
     refusals: dict[str, str] = field(default_factory=dict)
-    """Targets that cannot hold the graph of ``refusals_of``, and why."""
+    """Reasons why targets cannot represent the graph ``refusals_of``."""
     refusals_of: Checked | None = None
     target_number: int = 1
-    """One more with each choice of a target."""
+    """Counter, incremented when a target is selected."""
     code_from_top: bool = True
-    """Whether no node was selected since a graph was opened or a target chosen."""
+    """Whether no node was selected since a graph was opened or a target selected."""
     unread: Fault | None = None
-    """Why the graph cannot read the data that are open."""
+    """Why the graph cannot read the open data."""
     unread_fixes: tuple[Fix, ...] = ()
     """Fixes for ``unread``."""
     code_in_view: bool = False
-    """Whether the code is on the screen."""
+    """Whether the code is visible."""
     skip_bad: bool = False
-    """Whether the code reads a list of the files that the last check found good."""
+    """Whether the code reads only the files that the last check found good."""
     shared: bytes = b""
-    """The picture to share, of ``shared_of``."""
+    """Shared picture of ``shared_of``."""
     shared_of: Document | None = None
     snippets: tuple[Snippet, ...] = ()
-    """Those that the person saved."""
+    """Snippets saved by the user."""
     copied_code: TextFile = field(default_factory=lambda: empty(TextFile))
-    """The lines that were last asked for, to be put onto the clipboard."""
+    """Code that was requested for the clipboard."""
     script: TextFile = field(default_factory=lambda: empty(TextFile))
-    """The last that was to be downloaded."""
+    """File that was last requested for download."""
     overwrite: dict[str, OverwriteQuestion] = field(default_factory=dict)
-    """What the bar and the code panel ask before they overwrite a file."""
+    """Questions of the bar and the code panel before they overwrite a file."""
     savable: tuple[object, ...] = ()
-    """Graph, target and data that ``code_message`` and ``overwrite`` are about."""
+    """Graph, target and data that ``code_message`` and ``overwrite`` refer to."""
 
     @property
     def present_shown_branches(self) -> tuple[str, ...]:
-        """Those of ``shown_branches`` that the graph which runs has; empty: all are shown."""
+        """``shown_branches`` that exist in the running graph; empty: show all."""
         whole = self.checked.active
         return tuple(
             scope
@@ -233,7 +235,7 @@ class ViewState:
 
     @property
     def present_shown_augmentations(self) -> tuple[str, ...]:
-        """Those of ``shown_augmentations`` whose node runs; empty: all are shown."""
+        """``shown_augmentations`` whose node runs; empty: show all."""
         whole = self.checked.active
         return tuple(
             key
@@ -243,26 +245,26 @@ class ViewState:
 
     @property
     def is_filtered(self) -> bool:
-        """Whether samples of some classes, branches or augmentations alone are shown."""
+        """Whether only samples of some classes, branches or augmentations are shown."""
         return bool(
             self.shown_classes or self.present_shown_branches or self.present_shown_augmentations
         )
 
     def tell(self, component: str, said: str) -> None:
-        """Let the user read what became of an action of a component."""
+        """Show the result of a component's action to the user."""
         if component == "code":
             self.code_message = said
         else:
             self.message = said
 
     def follow_savable(self, *present: object) -> None:
-        """Clear what was said and asked about a file if it is about another graph or target."""
+        """Clear messages and questions about a file that refer to another graph or target."""
         before, self.savable = self.savable, present
         if before and any(old is not new for old, new in zip(before, present, strict=True)):
             self.code_message, self.overwrite = "", {}
 
     def show(self, sample: int) -> None:
-        """Show enough tiles to see a sample."""
+        """Show enough tiles to include a sample."""
         self.tiles = min(MOST_TILES, max(self.tiles, sample + 1))
 
     def repeated(self, batch_size: int) -> int | None:
@@ -278,7 +280,7 @@ class ViewState:
 def check_before_run(
     graph: Graph, catalog: Catalog, machine: Machine, roots: Roots | None = None
 ) -> Checked:
-    """Every fault of a graph, the lack of a GPU and files outside the roots included."""
+    """Check a graph for all faults, including a missing GPU and files outside the roots."""
     whole = ResolvedGraph(graph, catalog)
     faults, loose, running = whole.stopping_faults, whole.loose_faults, whole.running
     if roots is not None:
@@ -286,7 +288,7 @@ def check_before_run(
     sound = not faults
     if sound and graph.settings.device == "mixed" and machine.no_gpu:
         reason = f"images are decoded on the GPU (mixed), and {machine.no_gpu}"
-        faults = (Fault("", "device", reason, "Choose CPU to preview here."),)
+        faults = (Fault("", "device", reason, "Select CPU to preview on this machine."),)
     elif sound:
         faults = tuple(gpu_faults(running, machine))
     types = {**whole.types, **running.types}
@@ -302,7 +304,7 @@ def check_before_run(
 
 
 def initial_selection(graph: Graph, catalog: Catalog) -> list[str]:
-    """The node to select first: one that draws something, else one that can be moved."""
+    """Node to select first: one with random values, otherwise one with a slider."""
     nodes, typed = chain(graph, catalog), TypedGraph(graph, catalog)
     drawing = [
         node.id for node in nodes if any(random_view(typed, port) for port in node.inputs.values())
@@ -312,14 +314,14 @@ def initial_selection(graph: Graph, catalog: Catalog) -> list[str]:
 
 
 def shuffles_files(graph: Graph) -> bool:
-    """Whether a reader draws the order of its files, which follows the seed."""
+    """Whether a reader shuffles files by the seed."""
     names = ("random_shuffle", "shuffle_after_epoch")
     sources = graph.sources
     return any(node.args.get(name) or name in node.inputs for node in sources for name in names)
 
 
 def request_of(state: ViewState, data: Datasets) -> PreviewRequest:
-    """What to render for a state."""
+    """Preview request for a state."""
     graph = state.checked.active
     return PreviewRequest(
         graph,
@@ -336,12 +338,12 @@ def request_of(state: ViewState, data: Datasets) -> PreviewRequest:
 
 
 def usual_size(tiles: int) -> int:
-    """Side of a tile in pixels. More tiles are smaller: the sheet stays below 4 megapixels."""
+    """Side of a tile in pixels. More tiles are smaller: the sheet has less than 4 megapixels."""
     return 224 if tiles <= 16 else 160 if tiles <= 32 else 112
 
 
 def baselines_of(running: ResolvedGraph) -> list[str]:
-    """The nodes whose images the image outputs come from: what a difference may compare with."""
+    """Nodes on the paths to the image outputs, which a difference can compare with."""
     outputs = list(running.images.values())
     before = ancestors(running.graph, outputs) - {port.node for port in outputs}
     return [
@@ -362,19 +364,19 @@ def failure_of(
     *,
     undoable: bool = False,
 ) -> Failure:
-    """An error of a preview as a fault at its node, with what can be done about it.
+    """Convert an error of a preview to a fault at its node, with fixes.
 
-    ``undoable``: whether undo leads back to the last picture.
+    ``undoable``: whether undo returns to the last picture.
     """
     dead = isinstance(error, WorkerLostError)
     node = getattr(error, "node", None)
     message = str(error)
     if node and message.startswith(f"{node}: "):
         message = message.removeprefix(f"{node}: ")
-    if not node or dead or "Out of memory" in message:  # says itself what to do
+    if not node or dead or "Out of memory" in message:  # the message contains the fix
         return Failure((Fault(node or "", "", message, ""),), dead)
-    undo = "; undo leads back to the last picture" if undoable else ""
-    remedy = f"Change a value of {node} or what feeds it{undo}."
+    undo = ", or undo to return to the last picture" if undoable else ""
+    remedy = f"Change a value or an input of {node}{undo}."
     offers: tuple[Fix, ...] = ()
     if OUTSIDE in message and graph is not None and catalog is not None and graph.has(node):
         body = graph.at_scope(graph.scope_of(node))
@@ -391,7 +393,7 @@ def known_fixes(
     failure: Failure | None,
     warnings: Sequence[Fault],
 ) -> dict[Fault, tuple[Fix, ...]]:
-    """What can be done at a click about each fault and warning of a state."""
+    """Fixes with a button for the faults and warnings of a state."""
     known = {**checked.fixes, **{each: fixes(checked.whole, each) for each in warnings}}
     if unread is not None:
         known[unread] = unread_fixes
@@ -401,10 +403,7 @@ def known_fixes(
 
 
 def warnings_of(state: ViewState) -> tuple[Fault, ...]:
-    """The warnings about the graph, and those that the last preview has about the data.
-
-    The latter are about nodes that the graph still has.
-    """
+    """Warnings about the graph, and those of the last preview about nodes that still exist."""
     known = {(each.node, each.arg, each.code) for each in state.warnings}
     found = [
         each
@@ -417,12 +416,12 @@ def warnings_of(state: ViewState) -> tuple[Fault, ...]:
 
 
 def warnings_before_run(checked: Checked, facts: Mapping[str, DataFacts]) -> tuple[Fault, ...]:
-    """The warnings about a graph that can run, by what is known of its data so far."""
+    """Warnings about a valid graph, from what is known about its data so far."""
     return checked.running.on_data(facts).warnings if checked.sound else ()
 
 
 def unread_fault(graph: Graph, error: DataError) -> Fault:
-    """The reason why a graph cannot read the open data, as a fault at its source."""
+    """Why a graph cannot read the open data, as a fault at its source."""
     node, _, reason = str(error).partition(": ")
     if not graph.has(node):
         node, reason = "", str(error)
@@ -430,13 +429,13 @@ def unread_fault(graph: Graph, error: DataError) -> Fault:
 
 
 def blocking_faults(state: ViewState) -> tuple[Fault, ...]:
-    """What is known to keep the graph from running on the open data."""
+    """Faults that prevent the graph from running on the open data."""
     unread = () if state.unread is None else (state.unread,)
     return state.checked.faults or unread
 
 
 def faults_of(state: ViewState) -> tuple[Fault, ...]:
-    """What is wrong now: what is known before a run, else what the last run met."""
+    """Current faults: those known before a run, otherwise those of the last run."""
     failed = () if state.failure is None else state.failure.faults
     return blocking_faults(state) or failed
 
@@ -445,13 +444,13 @@ def faults_of(state: ViewState) -> tuple[Fault, ...]:
 
 
 def root_faults(graph: Graph, roots: Roots) -> Iterator[Fault]:
-    """One fault for each argument that leads out of the roots, or may."""
+    """Faults for arguments that name files outside the roots, or may do so."""
     for node in graph.walk():
         if node.op == NAMED_IN_DATA:
             yield Fault(
                 node.id,
                 "filepaths",
-                "it may open any file, and pages read what lies below the roots alone",
+                "it may open any file, but the web app only reads files below its allowed folders",
                 "Open the graph in JupyterLab, in Python or from a shell.",
             )
     for source in graph.sources:

@@ -1,1 +1,1 @@
-"""What is kept on disk: sessions, recent work, saved snippets and draws."""
+"""Files of the user interface: sessions, recent work, saved snippets and saved samples."""

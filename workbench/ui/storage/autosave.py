@@ -1,14 +1,14 @@
-"""Sessions kept on disk while they go on, and found again after a restart or a reload.
+r"""Autosave: sessions are stored while they run and found again after a restart or a reload.
 
-Each has a file of its own, named after its owner (see ``owner.py``)::
+Each session has its own files, named after its owner (see ``owner.py``)::
 
     $XDG_STATE_HOME/dali-workbench/sessions/<owner>.json   the session (see ``session_file.py``)
-                                           /<owner>.webp   its last picture
-                                           /<owner>.lock   locked while the session is open
+                                             /<owner>.webp   its last picture
+                                             /<owner>.lock   locked while the session is open
 
-A lock ends with its process, so a file whose session is open is told from one that was left, in
-whatever process. ``DALI_WORKBENCH_STATE`` names another folder than
-``$XDG_STATE_HOME/dali-workbench`` (XDG Base Directory Specification 0.8).
+A lock ends with its process, so an open session is recognised from any process.
+``DALI_WORKBENCH_STATE`` replaces ``$XDG_STATE_HOME/dali-workbench`` (XDG Base Directory
+Specification 0.8).
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ from workbench.ui.storage.session_file import Session, SessionSerializer, load_s
 from workbench.ui.timer import Alarm
 
 DELAY = 0.3
-"""Seconds from a change until it is on the disk; changes in between go with it."""
+"""Seconds from a change until it is written; later changes are written with it."""
 PICTURE_DELAY = 3.0
-"""Seconds from a picture until a small one of it is on the disk."""
+"""Seconds from a preview until its thumbnail is written."""
 KEPT_DAYS = 90
-"""A session that nobody has open and nobody has changed for so long is removed."""
+"""Sessions that are not open and were not changed for this many days are removed."""
 
 _open: weakref.WeakValueDictionary[str, Autosave] = weakref.WeakValueDictionary()
-"""Owner -> its session in this process, which may have yet to write its file."""
+"""Owner -> its session in this process, which may have unwritten changes."""
 _open_lock = threading.RLock()
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What an owner left, and when it was last changed (local time)."""
+    """Stored session of an owner, and the local time of its last change."""
 
     session: Session
     when: datetime
 
     def __str__(self) -> str:
         count = f" with {self._count} to undo" if self.session.before else ""
-        return f"Restored: your work of {datetime_text(self.when)}{count}."
+        return f"Restored your work of {datetime_text(self.when)}{count}."
 
     @property
     def offer(self) -> str:
-        """What to report where it is not applied."""
+        """Message for a stored session that was not applied."""
         return (
-            f"Not applied: {self._count} of {datetime_text(self.when)} made in this cell's output."
+            f"Not applied: {self._count} made in this cell's output at {datetime_text(self.when)}."
         )
 
     @property
@@ -75,7 +75,7 @@ def datetime_text(when: datetime) -> str:
 
 
 def state_folder() -> Path:
-    """Where the workbench keeps what should outlive a session; it need not exist."""
+    """Folder for files that outlive a session; it may not exist yet."""
     if named := os.environ.get("DALI_WORKBENCH_STATE"):
         return Path(named).expanduser().absolute()
     base = os.environ.get("XDG_STATE_HOME", "")
@@ -84,7 +84,7 @@ def state_folder() -> Path:
 
 
 def sessions_folder() -> Path:
-    """Where sessions are kept; it need not exist."""
+    """Folder of the stored sessions; it may not exist yet."""
     return state_folder() / "sessions"
 
 
@@ -98,7 +98,7 @@ def is_open(path: Path) -> bool:
 
 
 class Autosave:
-    """The file of one session. May be called from any thread."""
+    """Writes the file of one session. Thread-safe."""
 
     def __init__(
         self,
@@ -106,11 +106,11 @@ class Autosave:
         tell: Callable[[str], None] = lambda words: None,
         delay: float = DELAY,
     ) -> None:
-        """``tell`` hears why something is not kept. Without an owner it is a new one."""
+        """``tell`` is called if something cannot be stored. No owner: a new session."""
         self.folder = sessions_folder()
         self.owner = owner or new_owner()
         self.failure = ""
-        """Why the last change could not be written; empty where it was, or waits."""
+        """Why the last change could not be written; empty if it was written or is pending."""
         self._tell = tell
         self._delay = delay
         self._lock = threading.Lock()
@@ -124,11 +124,11 @@ class Autosave:
         self._closed = False
 
     def attach(self, owner: str, copy_of: str = "") -> Restored | None:
-        """Write to the file of ``owner`` from now on; returns what it holds.
+        """Write to the file of ``owner`` from now on; return its content.
 
-        ``copy_of`` is the owner whose work is found, where that is another. A session of this
-        process that writes this file is brought to its end first and goes on as a new one;
-        where another process has it open, this one goes on as a new one.
+        ``copy_of`` names the owner to read from, if it is another. A session of this process that
+        writes the same file is written first and continues as a new one; if another process has the
+        file open, this session continues as a new one.
         """
         with _open_lock:
             holders = {each: _open.get(each) for each in (owner, copy_of)}
@@ -145,9 +145,9 @@ class Autosave:
             if not path.exists():
                 return None
             claimed = False
-            with suppress(OSError):  # that nothing can be written is told with the first change
+            with suppress(OSError):  # a failed write is reported with the first change
                 claimed = self._claim()
-            found = self.read(path)  # nobody else writes it any more
+            found = self.read(path)  # no other session writes it any more
             if not claimed:
                 self._leave()
             return found
@@ -166,7 +166,7 @@ class Autosave:
             write_bytes(other.with_suffix(".webp"), picture)
 
     def changed(self, session: Session) -> None:
-        """Write this soon, in place of anything that waits."""
+        """Write ``session`` soon, in place of pending changes."""
         with self._lock:
             if self._closed:
                 return
@@ -175,7 +175,7 @@ class Autosave:
             self._waiting = session
 
     def pictured(self, picture: Callable[[], bytes]) -> None:
-        """Keep a small picture soon; ``picture`` makes it (WebP), when it is time."""
+        """Store a thumbnail soon; ``picture`` returns it (WebP) when it is due."""
         with self._lock:
             if self._closed:
                 return
@@ -187,7 +187,7 @@ class Autosave:
                 self._picture_timer.start()
 
     def close(self) -> None:
-        """Write what waits, and nothing after it."""
+        """Write pending changes; later ones are ignored."""
         with self._lock:
             self._closed = True
             timer = self._picture_timer
@@ -200,7 +200,7 @@ class Autosave:
             self._unlock()
 
     def read(self, path: Path) -> Restored | None:
-        """The session of a file; one that cannot be read is set aside under another name."""
+        """Read a session; rename its file if it cannot be read."""
         if not is_owner(path.stem):
             return None
         try:
@@ -212,17 +212,17 @@ class Autosave:
             aside = path.with_suffix(".damaged")
             with suppress(OSError):
                 path.replace(aside)
-            self._tell(f"Edits that were kept are damaged and were set aside: {aside}")
+            self._tell(f"The stored edits cannot be read. Their file was renamed to {aside}.")
             return None
 
     def set_aside(self) -> None:
-        """Rename the session's file, where there is one, before another graph replaces it."""
+        """Rename the session's file, if there is one, before another graph replaces it."""
         path = self.folder / f"{self.owner}.json"
         with suppress(OSError):
             path.replace(path.with_suffix(".damaged"))
 
     def _claim(self) -> bool:
-        """Whether the file is this session's now; ``_open_lock`` is held."""
+        """Try to lock the file for this session. The caller holds ``_open_lock``."""
         if self._file_lock is not None:
             return True
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -237,7 +237,7 @@ class Autosave:
             self._leave()
 
     def _leave(self) -> None:
-        """Let go of the file; ``_open_lock`` is held. What comes later goes to a new one."""
+        """Release the file; later changes go to a new one. The caller holds ``_open_lock``."""
         self._unlock()
         self.owner = new_owner()
 
@@ -259,7 +259,7 @@ class Autosave:
                     first = self._file_lock is None
                     path = self.folder / f"{self.owner}.json"
                     if not self._claim() or (first and path.exists()):
-                        self._leave()  # another process has it, or had it since this one looked
+                        self._leave()  # another process has it, or had it since the last check
                         self._claim()
                         path = self.folder / f"{self.owner}.json"
                 write_text(path, self._writer.dump(session))
@@ -268,8 +268,8 @@ class Autosave:
                     remove_old(self.folder)
             except (OSError, SaveError) as error:
                 self.failure = str(error)
-                tell, self._tell = self._tell, lambda words: None  # once is enough
-                tell(f"Your edits are not kept for a restart: {error}")
+                tell, self._tell = self._tell, lambda words: None  # report once
+                tell(f"Your edits cannot be stored and will be lost on restart: {error}")
 
     def _write_picture(self) -> None:
         with self._writing:
@@ -282,7 +282,7 @@ class Autosave:
 
 
 def remove_old(folder: Path) -> None:
-    """Remove what nobody has had for long, also what was set aside; never one that is open."""
+    """Remove old sessions and renamed files that are not open."""
     oldest = time.time() - KEPT_DAYS * 86_400
     for path in folder.glob("*.json"):
         with suppress(OSError):  # another process may have removed it just now
@@ -300,13 +300,15 @@ def remove_old(folder: Path) -> None:
 
 _TRIES = 40
 _PAUSE = 0.004
-"""Seconds between tries: who only looks has the lock for microseconds, and some look often."""
+"""Seconds between attempts: a process that only checks holds the lock for microseconds, and some
+check often.
+"""
 
 
 def take_lock(path: Path) -> IO[bytes] | None:
-    """The locked file, made where there is none; None where another has it. Closing it unlocks.
+    """Open and lock a file, created if necessary; None if another process has the lock.
 
-    Raises OSError where it can neither be made nor opened.
+    Closing the file unlocks it. Raises OSError if it can be neither created nor opened.
     """
     for attempt in range(_TRIES):
         if attempt:
@@ -322,7 +324,7 @@ def take_lock(path: Path) -> IO[bytes] | None:
 
 @contextmanager
 def holding_lock(path: Path) -> Iterator[bool]:
-    """Whether nobody has the lock, nor gets it until the end; none is made."""
+    """Yield whether the lock is free and hold it meanwhile. Does not create the file."""
     try:
         lock = path.open("rb")
     except FileNotFoundError:
@@ -341,5 +343,5 @@ def holding_lock(path: Path) -> Iterator[bool]:
 
 
 def _is_at(path: Path, lock: IO[bytes]) -> bool:
-    """Whether the file is still there: one that was removed after it was opened locks nothing."""
+    """Whether the file still exists: a lock on a removed file has no effect."""
     return os.path.samestat(os.fstat(lock.fileno()), path.stat())

@@ -1,4 +1,4 @@
-"""The sessions that were kept, as a list to open one from: names, places and pictures."""
+"""List of stored sessions to open: names, data and pictures."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from workbench.ui.storage.autosave import datetime_text, is_open, sessions_folde
 from workbench.ui.storage.session_file import Session, load_session
 
 SHOWN = 24
-"""Sessions that are listed."""
+"""Maximum number of listed sessions."""
 TILES, TILE = 4, 96
-"""Of a picture: how many tiles side by side, and their sides in pixels, as in the recipes'."""
+"""Number of tiles of a picture, next to each other, and their side in pixels, as for recipes."""
 QUALITY = 60
 
 
 def recent_work(but: str = "") -> list[RecentEntry]:
-    """The sessions with edits, the last changed first, without that of the owner ``but``."""
+    """Sessions with edits, newest first, without the session of the owner ``but``."""
     entries: list[RecentEntry] = []
     for when, path in sorted(_files(), reverse=True):
         if len(entries) == SHOWN:
@@ -42,9 +42,9 @@ def recent_work(but: str = "") -> list[RecentEntry]:
 
 
 def recent_folders(roots: Roots | None, but: Collection[str] = ()) -> list[str]:
-    """The data folders of the sessions that were kept, the last used first.
+    """Data folders of the stored sessions, most recently used first.
 
-    Only those that are there and may be opened, without those in ``but``.
+    Only existing folders that may be opened, without those in ``but``.
     """
     found: dict[str, None] = {}
     for _, path in sorted(_files(), reverse=True):
@@ -62,7 +62,7 @@ def recent_folders(roots: Roots | None, but: Collection[str] = ()) -> list[str]:
 
 
 def small_picture(preview: PreviewResult) -> bytes:
-    """The first photos of a preview as they were augmented, side by side. WebP."""
+    """First augmented photos of a preview, next to each other. WebP."""
     from PIL import Image
 
     sheet = decode(preview.image, preview.mime, preview.size)

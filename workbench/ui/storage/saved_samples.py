@@ -1,4 +1,4 @@
-"""Draws worth keeping: what the preview may ask to be done with them."""
+"""Saved samples: save, show again, remove."""
 
 from __future__ import annotations
 
@@ -14,39 +14,40 @@ from workbench.ui.state.view_state import MOST_BATCH, ViewState
 
 
 def save_draw(document: Document, state: ViewState, sample: int | None) -> Document:
-    """Keep the batch that is shown, or one sample of it."""
+    """Save the current batch, or one sample of it."""
     draw = _shown(document, state, sample)
     if any(replace(kept, note="") == draw for kept in document.draws):
-        raise GraphEditError("This draw is kept already.")
+        raise GraphEditError("This sample is already saved.")
     if len(document.draws) >= MOST_SAVED:
-        raise GraphEditError(f"{MOST_SAVED} draws are kept. Remove one first.")
+        raise GraphEditError(f"{MOST_SAVED} samples are saved. Remove one first.")
     return replace(
         document, draws=(*document.draws, replace(draw, note=_file(state.preview, draw)))
     )
 
 
 def delete_draw(document: Document, number: int) -> Document:
-    """Remove a saved draw."""
+    """Remove a saved sample."""
     gone = _saved(document, number)
     return replace(document, draws=tuple(draw for draw in document.draws if draw is not gone))
 
 
 def replay_draw(document: Document, state: ViewState, number: int) -> Document:
-    """Show a draw again: its seed, batch size and batch, and where one is meant, its sample."""
+    """Restore seed, batch size and batch of a saved sample, and its index if it has one."""
     draw = _saved(document, number)
     if draw.repeat is not None and draw.repeat >= draw.batch_size:
         raise GraphEditError(
-            f"This draw is of the photo at place {draw.repeat}, and its batches have "
-            f"{draw.batch_size}. Forget it, or correct its repeat in the file."
+            f"The saved sample repeats photo {draw.repeat}, but its batch size is "
+            f"{draw.batch_size}. Remove it, or correct repeat in the file."
         )
     if draw.batch > MOST_BATCH:
         raise GraphEditError(
-            f"This draw is of batch {draw.batch}; 0 to {MOST_BATCH} can be shown. Forget it, or "
-            "mend its batch in the file."
+            f"The saved sample is in batch {draw.batch}; 0 to {MOST_BATCH} can be shown. Remove "
+            "it, "
+            "or correct batch in the file."
         )
     held = document.graph.settings.seed, state.batch
     if state.pinned and held != (draw.seed, draw.batch):
-        raise GraphEditError("The draws are pinned: unpin them to see this one again.")
+        raise GraphEditError("Random values are pinned. Unpin them to show the saved sample.")
     state.batch = draw.batch
     state.repeat = -1 if draw.repeat is None else draw.repeat
     state.closeup = None
@@ -60,9 +61,9 @@ def replay_draw(document: Document, state: ViewState, number: int) -> Document:
 def saved_draw_entries(
     document: Document, batch: int, repeated: int | None, preview: PreviewResult | None
 ) -> list[SavedDrawEntry]:
-    """The saved draws in words; ``shown`` where seed, batch and photo are those on the screen.
+    """Entries for the saved samples; ``shown`` if seed, batch and photo are the current ones.
 
-    The note of a shown draw also names the photo that other data have at its place.
+    The note of a shown sample also names the photo of the current data, if it is another.
     """
     on_screen = _draw(document, batch, repeated, None)
 
@@ -88,7 +89,7 @@ def _draw(document: Document, batch: int, repeated: int | None, sample: int | No
 
 
 def _file(preview: PreviewResult | None, draw: SavedDraw) -> str:
-    """The file of the draw's sample, or of the photo that is repeated at every place."""
+    """File of the saved sample, or of the photo that is repeated in the batch."""
     tiles = preview.tiles if preview else ()
     everywhere = None if draw.repeat is None else 0
     place = everywhere if draw.sample is None else draw.sample
@@ -107,5 +108,5 @@ def _words(draw: SavedDraw) -> str:
 
 def _saved(document: Document, number: int) -> SavedDraw:
     if not 0 <= number < len(document.draws):
-        raise GraphEditError(f"There is no draw {number}; {len(document.draws)} are kept.")
+        raise GraphEditError(f"There is no saved sample {number}; {len(document.draws)} are saved.")
     return document.draws[number]

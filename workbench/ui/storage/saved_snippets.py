@@ -1,4 +1,4 @@
-"""Snippets that a person saved, each a file in the state folder, to be put into any graph.
+"""Snippets saved by the user, one file each in the state folder, that can be added to any graph.
 
 $XDG_STATE_HOME/dali-workbench/blocks/<name>.json      see ``workbench.graph.snippets``
 """
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
 MOST = 200
-"""Snippets that are listed."""
+"""Maximum number of listed snippets."""
 PREFIX = "snippet:"
-"""Prefix of snippet names where template names are possible too."""
+"""Prefix of snippet names where template names are also accepted."""
 
 
 def saved_snippets() -> tuple[Snippet, ...]:
-    """All snippets by name; without files that hold none."""
+    """All readable snippets, by name."""
     snippets = []
     for path in sorted(_folder().glob("*.json"))[:MOST]:
         try:
@@ -40,16 +40,16 @@ def saved_snippets() -> tuple[Snippet, ...]:
 
 
 def find_snippet(name: str) -> Snippet:
-    """The snippet of a name. Raises GraphEditError where there is none."""
+    """Return the snippet of a name. Raises GraphEditError if there is none."""
     snippets = {snippet.name: snippet for snippet in saved_snippets()}
     if name not in snippets:
         there = ", ".join(snippets) or "none"
-        raise GraphEditError(f"There is no snippet {name[:60]!r}. There are: {there}.")
+        raise GraphEditError(f"There is no snippet {name[:60]!r}. Saved snippets: {there}.")
     return snippets[name]
 
 
 class SaveSnippet(Action, tag="save_snippet", frozen=True):
-    """Keep nodes under a name, to be put into any graph; one of this name is replaced."""
+    """Save nodes as a snippet; a snippet of the same name is replaced."""
 
     nodes: list[str]
     name: str
@@ -58,9 +58,9 @@ class SaveSnippet(Action, tag="save_snippet", frozen=True):
         return self.save(model.state, model.catalog)
 
     def save(self, state: ViewState, catalog: Catalog) -> str:
-        """Write the file. Returns what to say.
+        """Write the file and return a message.
 
-        Raises GraphEditError for nodes that are none, SaveError where it cannot be written.
+        Raises GraphEditError for unknown nodes, SaveError if it cannot be written.
         """
         shown = state.checked.graph.at_scope(state.scope)
         nodes = [node for node in self.nodes if shown.whole.has(node)]
@@ -71,11 +71,11 @@ class SaveSnippet(Action, tag="save_snippet", frozen=True):
         write_text(path, dump_snippet(snippet))
         state.snippets = saved_snippets()
         done = "replaced" if replaced else "saved"
-        return f"The snippet {snippet.name!r} is {done}: the palette and the search have it."
+        return f"Snippet {snippet.name!r} {done}. It is listed in the palette and the search."
 
 
 class RemoveSnippet(Action, tag="remove_snippet", frozen=True):
-    """Remove a snippet that was saved."""
+    """Remove a saved snippet."""
 
     name: str
 
@@ -83,15 +83,15 @@ class RemoveSnippet(Action, tag="remove_snippet", frozen=True):
         return self.remove(model.state)
 
     def remove(self, state: ViewState) -> str:
-        """Remove the file. Returns a message. Raises GraphEditError without a file."""
+        """Remove the file and return a message. Raises GraphEditError if there is none."""
         snippet = find_snippet(self.name)
         _file(snippet.name).unlink(missing_ok=True)
         state.snippets = saved_snippets()
-        return f"The snippet {snippet.name!r} is removed."
+        return f"Snippet {snippet.name!r} removed."
 
 
 def snippet_entries(snippets: Iterable[Snippet]) -> list[TemplateEntry]:
-    """Every snippet, as templates are listed."""
+    """List snippets in the format of templates."""
     return [
         {
             "name": PREFIX + snippet.name,
@@ -107,13 +107,13 @@ def snippet_entries(snippets: Iterable[Snippet]) -> list[TemplateEntry]:
 
 
 def _told(snippet: Snippet) -> str:
-    """Its operators and blocks, those inside these too; draws only where there is nothing else."""
+    """Names of operators and blocks, also nested ones; random values if there is nothing else."""
     ops = list(dict.fromkeys(node.op for node in snippet.part.walk()))
     return ", ".join([op for op in ops if not op.startswith("random.")] or ops)
 
 
 def _folder() -> Path:
-    return state_folder() / "blocks"  # the name that snippets had
+    return state_folder() / "blocks"  # the former name of snippets
 
 
 def _file(name: str) -> Path:

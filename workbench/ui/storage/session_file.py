@@ -1,10 +1,10 @@
-"""What is kept of a session, as a file: a graph file with one more entry.
+r"""File format of a session: a graph file with one more entry.
 
-Any workbench opens it as the graph that it holds. ``session`` has the rest::
+Any workbench opens it as the graph it contains. ``session`` has the rest::
 
     "session": {"data": {"data": "/photos"}, "selected": ["rotate"], "scope": "", "edits": 12,
-                "view": {"tab": "preview", "batch": 3, ...},
-                "history": "<base64 of zlib of JSON: the documents of undo and redo>"}
+               "view": {"tab": "preview", "batch": 3, ...},
+               "history": "<base64 of zlib of JSON: the documents of undo and redo>"}
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from workbench.graph.storage.layout import Document, dump_document, load_documen
 from workbench.ui.state.history import HistoryStep
 
 STEPS = 100
-"""Steps of undo and of redo that are kept: all are read when a page is loaded anew."""
+"""Stored steps of undo and of redo: all are read when a page is reloaded."""
 _MOST = 64_000_000
-"""Bytes of a history; more was not written by this module."""
+"""Maximum size of a history in bytes; this module never writes more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What comes back: a document with its undo and redo, the data, and what is selected."""
+    """Restorable state: a document with its undo and redo, the data, and the selection."""
 
     document: Document
     before: tuple[HistoryStep, ...] = ()
     undone: tuple[HistoryStep, ...] = ()
     data: Mapping[str, str] = field(default_factory=dict)
-    """Location of the data of each parameter; empty where they were given in Python."""
+    """Location of the data of each parameter; empty if the data was passed in Python."""
     selected: tuple[str, ...] = ()
     scope: str = ""
     view: Mapping[str, Any] = field(default_factory=dict)
-    """How it was looked at (``view_settings``)."""
+    """View settings (``view_settings``)."""
 
     @property
     def edited(self) -> bool:
-        """Whether there is anything to undo or to redo."""
+        """Whether there is anything to undo or redo."""
         return bool(self.before or self.undone)
 
 
 class SessionSerializer:
-    """Sessions as text.
+    """Serialize sessions to text.
 
-    What was written before is not dumped again: while a value is moved, undo and redo stay.
+    Serialized documents are cached: undo and redo stay the same while a value is moved.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,6 @@ class SessionSerializer:
         self._history = self._pack()
 
     def dump(self, session: Session) -> str:
-        """The text of the file."""
         steps = session.before[-STEPS:], session.undone[-STEPS:]
         if steps != self._steps:
             self._steps = steps
@@ -90,9 +89,9 @@ class SessionSerializer:
 
 
 def load_session(text: str) -> Session:
-    """The session of a file; of a plain graph file, one without a history.
+    """Load a session; a plain graph file has no history.
 
-    Raises GraphFormatError. Of all but the graph, what cannot be read is passed over.
+    Raises GraphFormatError for a bad graph. Other entries that cannot be read are ignored.
     """
     document = load_document(text)
     entry = parse_json(text).get("session")
@@ -142,7 +141,7 @@ def _history(packed: Any) -> tuple[tuple[HistoryStep, ...], tuple[HistoryStep, .
 
 
 def _step(entry: Any) -> HistoryStep:
-    text, views, *labels = entry  # earlier versions kept no label
+    text, views, *labels = entry  # earlier versions stored no label
     label = str(labels[0]) if labels else ""
     if views is None:
         return HistoryStep(load_document(text), label=label)

@@ -1418,7 +1418,7 @@ export interface StatusActions {
   redo: {};
 }
 
-/** Every component: `both` may be set from here. */
+/** All components. The browser can set fields in `both`. */
 export interface Components {
   bar: { fields: BarFields; both: "device" | "history_in_view"; actions: BarActions };
   canvas: { fields: CanvasFields; both: "selected" | "sample" | "show_targets" | "in_view" | "detail_of"; actions: CanvasActions };
