@@ -170,4 +170,4 @@ def test_the_checkbox_stands_beside_the_target_on_a_small_screen(host: Host, pho
         assert label["height"] < 30, target
         assert abs(middle - other) < 6, target
     code(page).locator(".wb-check").click()
-    expect(code(page).locator("[data-wb=stale]")).to_contain_text("The files were not checked yet")
+    expect(code(page).locator("[data-wb=stale]")).to_contain_text("The files were not checked")

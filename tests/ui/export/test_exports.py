@@ -309,7 +309,7 @@ def test_a_program_that_skips_bad_files_is_saved_with_its_list(
     model, screen = make(folder.parent, roots=Roots((str(tmp_path),)), connected=False)
     model.receive("code", "in_view", True)
     model.receive("code", "skip_bad", True)
-    assert "The files were not checked yet" in screen["code", "fault"]["message"]
+    assert "The files were not checked" in screen["code", "fault"]["message"]
     model.receive("code", "target", "proxy")
     assert "'Skip bad files'" in screen["code", "fault"]["message"]
     model.receive("code", "target", "script")
