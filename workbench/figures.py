@@ -6,6 +6,7 @@ hosts can display it. matplotlib is imported when a figure is created, because t
 
 from __future__ import annotations
 
+import base64
 import io
 import math
 import os
@@ -13,6 +14,7 @@ import tempfile
 import textwrap
 from collections.abc import Mapping, Sequence
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.arguments import Kind as ArgumentKind
@@ -22,11 +24,14 @@ from workbench.errors import ArgumentError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from PIL import Image
 
 Kind = Literal["png", "svg"]
 MIME = {"png": "image/png", "svg": "image/svg+xml"}
 COLOURS = {"cpu": "#6b7f99", "mixed": "#5a9e00", "peer": "#c9a25f"}
 """Readable on white and distinguishable for colour-blind people; bars are labelled as well."""
+INK = "#757575"
+"""Text in notebooks, where figures are transparent: readable in light and dark themes."""
 LINE = 100
 """Characters of 8 points in a line of the width of a figure."""
 _DPI = 150
@@ -58,7 +63,7 @@ def new_figure(height: float, width: float = 7.0) -> Figure:
     figure = Figure(figsize=(width, height + 0.7), layout="constrained")
     FigureCanvasAgg(figure)
     # Displayed in notebooks even if pyplot's inline figures are not enabled.
-    vars(figure)["_repr_png_"] = partial(render_figure, figure)
+    vars(figure)["_repr_png_"] = partial(_themed_png, figure)
     return figure
 
 
@@ -165,7 +170,7 @@ def plot_pictures(
         place.axis("off")
     if ax is None:
         del vars(figure)["_repr_png_"]
-        vars(figure)["_repr_jpeg_"] = partial(_small_jpeg, figure)  # a tenth of the bytes
+        vars(figure)["_repr_html_"] = partial(_small_picture, figure, title)  # a tenth of the bytes
     return figure
 
 
@@ -205,11 +210,39 @@ def show_figure(figure: Figure, name: str) -> None:
     print(path)
 
 
-def _small_jpeg(figure: Figure) -> bytes:
-    """Encode with the highest resolution that is within ``_MOST_SHOWN`` bytes."""
-    for dpi in (_DPI, 120, 90, 60, 40):
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="jpeg", dpi=dpi, pil_kwargs={"quality": 80})
-        if buffer.tell() <= _MOST_SHOWN:
-            break
+def _themed_png(figure: Figure) -> bytes:
+    """Render without a background, with text that is readable in light and dark themes."""
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Text
+
+    parts: list[Any] = figure.findobj(lambda each: isinstance(each, Text | Line2D))
+    for part in parts:
+        if part.get_color() == "black":
+            part.set_color(INK)
+    for spine in (spine for axes in figure.axes for spine in axes.spines.values()):
+        spine.set_edgecolor(INK)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=_DPI, transparent=True, metadata={"Software": None})
     return buffer.getvalue()
+
+
+def _small_picture(figure: Figure, title: str) -> str:
+    """The figure as an ``<img>``."""
+    from PIL import Image
+
+    width = round(100 * figure.get_size_inches()[0])
+    source = webp_url(Image.open(io.BytesIO(_themed_png(figure))))
+    return f'<img alt="{escape(title)}" width="{width}" src="{source}">'
+
+
+def webp_url(picture: Image.Image) -> str:
+    """Encode an image with its transparency for ``<img src=...>``.
+
+    It is shrunk until it has at most ``_MOST_SHOWN`` bytes.
+    """
+    while True:
+        buffer = io.BytesIO()
+        picture.save(buffer, "WEBP", quality=80)
+        if buffer.tell() <= _MOST_SHOWN or min(picture.size) < 16:
+            return f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+        picture = picture.resize((picture.width * 3 // 4, picture.height * 3 // 4))

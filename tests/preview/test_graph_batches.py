@@ -71,6 +71,9 @@ def test_pictures_have_classes_draws_and_boxes(graph: Graph, tmp_path: Path) -> 
     lines = figure.axes[0].get_title().split("\n")
     assert lines[0] == batch.classes[0]
     assert lines[1].startswith("rotate_chance ")
+    two = wb.outputs(a=graph.images, b=graph.images.flip(horizontal=wb.random.coin_flip()))
+    titles = [axes.get_title() for axes in two.batch(0).plot(rows=1).axes[:2]]
+    assert ["horizontal" in title for title in titles] == [False, True], "of each view its own"
     own, axes = plt.subplots(1, 2)
     assert batch.plot(ax=axes) is own
     assert all(each.get_title() for each in axes)

@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from textwrap import wrap
 
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Catalog, Value
 from workbench.graph.checks.check import check_graph
 from workbench.graph.checks.check_warnings import check_warnings
+from workbench.graph.control_flow.block_kinds import KINDS
+from workbench.graph.edits.edit import usual_id
 from workbench.graph.model import Graph, Node
 from workbench.graph.model.node_order import running_order
 from workbench.names import shortened
 
-_WIDTH, _HEIGHT, _GAP, _PAD, _HEAD = 176, 38, 16, 12, 20
-"""Pixels: of a box, between boxes, inside a frame, and of its title."""
+_WIDTH, _GAP, _PAD, _HEAD, _LINE_HEIGHT = 200, 16, 12, 22, 15
+"""Pixels: of a box, between boxes, inside a frame, of its title, and of a line of text."""
+_MOST_WIDTH = 760
+"""Pixels; rows that are wider are broken. A notebook cell has at least 800."""
 _MOST_NODES = 400
 """Maximum number of drawn nodes; a drawing of more is not useful."""
-_LONGEST = 26
+_LONGEST = 30
 """Maximum characters per line in a box."""
+_LETTER = 6.2
+"""Mean width of a letter."""
 _ROLES = {
-    "source": ("#7c6f9f", "#ebe9f0"), "decode": ("#4f7cac", "#e3ebf2"),
-    "geometry": ("#3c8d6e", "#e0ede8"), "crop": ("#3c8d6e", "#e0ede8"),
-    "colour": ("#b3702d", "#f3e8dd"), "arithmetic": ("#8a8a8a", "#ececec"),
-    "block": ("#a05070", "#f0e3e8"), "random": ("#9a8c2e", "#efedde"),
+    "source": "#6b5f8f", "decode": "#3f6c9c", "geometry": "#2f7a5d", "crop": "#2f7a5d",
+    "colour": "#9a5c22", "block": "#ad5f83", "random": "#7c7020",
 }  # fmt: skip
-"""Border and fill of a node by its role."""
-_OTHER_ROLE = ("#707070", "#e8e8e8")
-_INK, _FAINT_INK, _LINE, _PAPER = "#1c2230", "#444c5c", "#8d95a3", "#ffffff"
-"""Notebooks show the drawing as an image without access to the theme, so it has a background."""
-_LANE = 5
-"""Pixels between edges that bypass nodes."""
+"""Colour of a node by its role. Notebooks show the drawing as an image without access to the theme,
+so it has no background, and its colours are readable in light and dark themes."""
+_OTHER_ROLE = "#666666"
+_INK, _GREY, _ALERT = "#ffffff", "#757575", "#c05621"
+"""Text on nodes, text and lines elsewhere, and warnings."""
+_LANE, _MOST_LANES = 5, 14
+"""Pixels between edges that bypass nodes, one lane for each source, and the number of lanes."""
+_RANDOM = "random."
 
 
 def graph_text(graph: Graph) -> str:
@@ -74,121 +81,198 @@ class _Box:
     """A node with its position in pixels, or a frame around others."""
 
     node: Node
+    lines: list[str]
+    """Its arguments; of a block, what decides in its title."""
     x: float = 0
     y: float = 0
     width: float = _WIDTH
-    height: float = _HEIGHT
-    bodies: list[tuple[str, str, list[_Box], float, float]] = field(default_factory=list)
-    """For blocks: title, scope, boxes, x position and width of each body."""
+    height: float = 0
+    bodies: list[tuple[str, list[_Box], float, float]] = field(default_factory=list)
+    """For blocks: title, boxes and position of each body."""
 
 
 def graph_svg(graph: Graph) -> str:
     """The graph from top to bottom, coloured by role, with blocks as frames.
 
-    A single line of text if there are more than 400 nodes.
+    Generators are lines in the boxes that they feed. A single line of text if there are more than
+    400 nodes.
     """
     count = sum(1 for _ in graph.walk())
     if count > _MOST_NODES:
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="360" height="24">'
-            f'<rect width="360" height="24" fill="{_PAPER}"/><text x="4" y="16" fill="{_INK}" '
-            f'font-family="sans-serif" font-size="12">{escape(graph.name)}: {count} nodes</text>'
-            "</svg>"
+        return _svg(
+            [_text(4, 16, f"{graph.name}: {count} nodes", _GREY)], 0, 0, 360, 24, graph.name
         )
     catalog = load_catalog()
-    boxes, width, height = _placed(graph.nodes)
+    boxes, width, height = _placed(graph, graph.nodes, _MOST_WIDTH)
+    remarks = _remarks(graph)
+    marked = {remark.split(": ")[1].partition(".")[0] for remark in remarks}
     parts: list[str] = []
-    _draw(boxes, catalog, 0, 0, parts)
+    _draw(boxes, catalog, 0, 0, parts, marked)
     places = _places(boxes, 0, 0)
-    edges, lanes = _edges(graph.nodes, places)
-    names = _output_names(graph, places)
+    edges, lanes = _edges([box.node for box in boxes], places)
     left = _PAD + lanes * _LANE
-    total_w, total_h = width + left + _PAD + 60, height + 2 * _PAD + 16
+    names = _output_names(graph, places)
+    right = max([width, *(x + len(text) * _LETTER for x, _, text in names)])
+    if remarks:
+        right = max(right, 480.0)
+    parts += [_text(x, y, text, _GREY, "italic") for x, y, text in names]
+    bottom = height + _LINE_HEIGHT
+    for line in (line for each in remarks for line in wrap(f"⚠ {each}", int(right / _LETTER))):
+        bottom += _LINE_HEIGHT
+        parts.append(_text(0, bottom, line, _ALERT))
+    return _svg([*edges, *parts], left, _PAD, right + left + _PAD, bottom + 2 * _PAD, graph.name)
+
+
+def _svg(
+    parts: Sequence[str], left: float, top: float, width: float, height: float, name: str
+) -> str:
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total_w:g}" height="{total_h:g}" '
-        f'viewBox="{-left:g} {-_PAD} {total_w:g} {total_h:g}" font-family="system-ui, sans-serif" '
-        f'font-size="11" role="img" aria-label="{escape(graph.name)}">'
-        f'<rect x="{-left:g}" y="{-_PAD}" width="{total_w:g}" height="{total_h:g}" rx="8" '
-        f'fill="{_PAPER}"/>{"".join(edges)}{"".join(parts)}{"".join(names)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
+        f'viewBox="{-left:g} {-top:g} {width:g} {height:g}" font-family="system-ui, sans-serif" '
+        f'font-size="11" role="img" aria-label="{escape(name)}">{"".join(parts)}</svg>'
     )
 
 
-def _placed(nodes: Sequence[Node]) -> tuple[list[_Box], float, float]:
-    """Boxes in rows, each node below its inputs, generators just above their consumers."""
-    ordered, cyclic = running_order(tuple(nodes))
+def _text(x: float, y: float, text: str, colour: str, style: str = "", weight: int = 400) -> str:
+    styled = f' font-style="{style}"' if style else ""
+    bold = f' font-weight="{weight}"' if weight != 400 else ""
+    return f'<text x="{x:g}" y="{y:g}" fill="{colour}"{styled}{bold}>{escape(text)}</text>'
+
+
+def _folded(graph: Graph, nodes: Sequence[Node]) -> dict[str, Node]:
+    """Generators whose values are arguments of nodes of one body, or decide in its blocks."""
+    given_out = {port.node for port in graph.outputs.values()}
+    fed: dict[str, list[bool]] = {}
+    for node in nodes:
+        spec = load_catalog().find(node.op)
+        control = KINDS[node.op].control if node.op in KINDS else ""
+        for name, port in node.inputs.items():
+            is_argument = name == control if node.bodies else spec is not None and name in spec.args
+            fed.setdefault(port.node, []).append(is_argument)
+    return {
+        node.id: node
+        for node in nodes
+        if node.op.startswith(_RANDOM) and not node.inputs and node.id not in given_out
+        if all(fed.get(node.id, [False]))
+    }
+
+
+def _placed(graph: Graph, nodes: Sequence[Node], most: float) -> tuple[list[_Box], float, float]:
+    """Boxes in rows of at most a width, each node below its inputs."""
+    folded = _folded(graph, nodes)
+    ordered, cyclic = running_order(tuple(node for node in nodes if node.id not in folded))
     every = ordered + cyclic
-    known = {node.id for node in every}
     depth: dict[str, int] = {}
     for node in every:
         before = [depth[p.node] for p in node.inputs.values() if p.node in depth]
         depth[node.id] = max(before, default=-1) + 1
     for node in every:
-        if not any(port.node in known for port in node.inputs.values()):
+        if not any(port.node in depth for port in node.inputs.values()):
             fed = [depth[n.id] for n in every for p in n.inputs.values() if p.node == node.id]
             depth[node.id] = max(0, min(fed, default=1) - 1)
     rows: dict[int, list[_Box]] = {}
     for node in every:
-        rows.setdefault(depth[node.id], []).append(_box(node))
+        rows.setdefault(depth[node.id], []).append(_box(graph, node, folded, most))
     y = width = 0.0
     for number in sorted(rows):
-        row = sorted(rows[number], key=lambda box: box.node.op.startswith("random."))
-        x = 0.0
-        for box in row:
-            box.x, box.y = x, y
-            x += box.width + _GAP
-        y += max(box.height for box in row) + _GAP
-        width = max(width, x - _GAP)
+        used, y = _in_rows(rows[number], y, most)
+        width = max(width, used)
     return [box for row in rows.values() for box in row], width, max(0.0, y - _GAP)
 
 
-def _box(node: Node) -> _Box:
-    box = _Box(node)
+def _in_rows(boxes: Sequence[_Box], y: float, most: float) -> tuple[float, float]:
+    """Place boxes next to each other, in as many rows as needed; returns width and next y."""
+    x = width = tallest = 0.0
+    for box in boxes:
+        if x and x + box.width > most:
+            x, y, tallest = 0.0, y + tallest + _GAP, 0.0
+        box.x, box.y = x, y
+        x += box.width + _GAP
+        width, tallest = max(width, x - _GAP), max(tallest, box.height)
+    return width, y + tallest + _GAP
+
+
+def _box(graph: Graph, node: Node, folded: Mapping[str, Node], most: float) -> _Box:
+    box = _Box(node, _lines(node, folded))
     if not node.bodies:
+        box.height = _HEAD + _LINE_HEIGHT * len(box.lines) + 2
         return box
-    x, tallest = float(_PAD), 0.0
+    frames = []
     for name, body in node.bodies.items():
-        inner, width, height = _placed(body.nodes)
-        width, height = max(width, 90.0), max(height, 20.0)
-        box.bodies.append((body.title or name, node.scope(name), inner, x, width))
-        x += width + _PAD
-        tallest = max(tallest, height)
-    box.width, box.height = max(x, float(_WIDTH)), tallest + 2 * _HEAD + 2 * _PAD
+        inner, width, height = _placed(graph, body.nodes, most - 2 * _PAD)
+        title = shortened(body.title or name, _LONGEST) + ("" if inner else ": unchanged")
+        frame = _Box(node, [title])
+        frame.width, frame.height = max(width, len(title) * _LETTER), height + _HEAD
+        frames.append((frame, title, inner))
+    width, below = _in_rows([frame for frame, *_ in frames], 0, most - 2 * _PAD)
+    box.bodies = [(title, inner, f.x + _PAD, f.y + _HEAD) for f, title, inner in frames]
+    titled = len(_title(box)) * _LETTER
+    box.width, box.height = max(width, titled, _WIDTH - 2 * _PAD) + 2 * _PAD, below + _HEAD
     return box
 
 
-def _draw(boxes: Sequence[_Box], catalog: Catalog, dx: float, dy: float, parts: list[str]) -> None:
+def _title(box: _Box) -> str:
+    return " · ".join([shortened(box.node.id, _LONGEST), *box.lines])
+
+
+def _draw(
+    boxes: Sequence[_Box],
+    catalog: Catalog,
+    dx: float,
+    dy: float,
+    parts: list[str],
+    marked: Collection[str],
+) -> None:
     for box in boxes:
         x, y = box.x + dx, box.y + dy
         spec = catalog.find(box.node.op)
-        colour, paper = _ROLES.get(spec.category if spec else "", _OTHER_ROLE)
-        faint = ' opacity="0.45"' if box.node.muted else ""
-        fill = _PAPER if box.bodies else paper
-        parts.append(
-            f'<g{faint}><rect x="{x:g}" y="{y:g}" width="{box.width:g}" height="{box.height:g}" '
-            f'rx="6" fill="{fill}" stroke="{colour}"/>'
-            f'<text x="{x + 8:g}" y="{y + 15:g}" font-weight="600" fill="{_INK}">'
-            f"{escape(shortened(box.node.id, _LONGEST))}</text>"
+        colour = (
+            _ALERT
+            if box.node.id in marked
+            else _ROLES.get(spec.category if spec else "", _OTHER_ROLE)
         )
-        if not box.bodies:
-            parts.append(
-                f'<text x="{x + 8:g}" y="{y + 31:g}" fill="{_FAINT_INK}">'
-                f"{escape(shortened(_summary(box.node), _LONGEST))}</text>"
-            )
+        faint = ' opacity="0.45"' if box.node.muted else ""
+        size = f'x="{x:g}" y="{y:g}" width="{box.width:g}" height="{box.height:g}" rx="6"'
+        filled = 'fill="none"' if box.bodies else f'fill="{colour}"'
+        parts.append(f'<g{faint}><rect {size} {filled} stroke="{colour}"/>')
+        if box.bodies:
+            parts.append(_text(x + 8, y + 15, _title(box), colour, weight=600))
+        else:
+            parts.append(_text(x + 8, y + 15, shortened(box.node.id, _LONGEST), _INK, weight=600))
+            for number, line in enumerate(box.lines, 1):
+                text = shortened(line, _LONGEST)
+                parts.append(_text(x + 8, y + 15 + number * _LINE_HEIGHT, text, _INK))
         parts.append("</g>")
-        for title, _, inner, left, _ in box.bodies:
-            parts.append(
-                f'<text x="{x + left:g}" y="{y + 2 * _HEAD - 6:g}" '
-                f'fill="{_FAINT_INK}">{escape(shortened(title, _LONGEST))}</text>'
-            )
-            places = _places(inner, x + left, y + 2 * _HEAD)
+        for title, inner, left, top in box.bodies:
+            parts.append(_text(x + left, y + top + 12, title, _GREY))
+            places = _places(inner, x + left, y + top + _HEAD)
             parts += _edges([each.node for each in inner], places)[0]
-            _draw(inner, catalog, x + left, y + 2 * _HEAD, parts)
+            _draw(inner, catalog, x + left, y + top + _HEAD, parts, marked)
 
 
-def _summary(node: Node) -> str:
-    values = [f"{name}={_value(value)}" for name, value in node.args.items()]
-    drawn = [name for name in node.inputs if name not in ("input", "data")]
-    return ", ".join(values) or (f"{node.op}" if not drawn else f"{node.op}: {', '.join(drawn)}")
+def _lines(node: Node, folded: Mapping[str, Node]) -> list[str]:
+    """The arguments of a node: fixed ones in one line, each random one in its own."""
+    if node.bodies:
+        return [_range(folded[port.node]) for port in node.inputs.values() if port.node in folded]
+    fixed = ", ".join(f"{name}={_value(value)}" for name, value in node.args.items())
+    named = node.id.rstrip("_0123456789") == usual_id(node.op).rstrip("_0123456789")
+    random = [
+        f"{name} {_range(folded[port.node])}{'' if name == port.node else f' ({port.node})'}"
+        for name, port in node.inputs.items()
+        if port.node in folded
+    ]
+    first = [*([] if named else [node.op]), *([fixed] if fixed else []), *random]
+    return first or [node.op]
+
+
+def _range(generator: Node) -> str:
+    """What a generator samples: ``0.5..1.5``, ``p 0.8``, or its operator."""
+    ends = generator.args.get("range")
+    if isinstance(ends, tuple) and len(ends) == 2:
+        return f"{ends[0]:g}..{ends[1]:g}"
+    if "probability" in generator.args:
+        return f"p {generator.args['probability']}"
+    return generator.op.removeprefix(_RANDOM)
 
 
 def _places(boxes: Sequence[_Box], dx: float, dy: float) -> dict[str, tuple[float, ...]]:
@@ -198,7 +282,7 @@ def _places(boxes: Sequence[_Box], dx: float, dy: float) -> dict[str, tuple[floa
 def _edges(nodes: Sequence[Node], places: Mapping[str, tuple[float, ...]]) -> tuple[list[str], int]:
     """The edges between nodes of one body, and the number of lanes on its left."""
     drawn: list[str] = []
-    lanes = 0
+    lanes: dict[str, int] = {}
     pairs = [(port.node, node.id) for node in nodes for port in node.inputs.values()]
     for source, target in dict.fromkeys(pairs):
         if source not in places or target not in places:
@@ -207,40 +291,40 @@ def _edges(nodes: Sequence[Node], places: Mapping[str, tuple[float, ...]]) -> tu
         x0, y0 = start[0] + min(start[2], _WIDTH) / 2, start[1] + start[3]
         x1, y1 = end[0] + min(end[2], _WIDTH) / 2, end[1]
         if any(_lies_between(box, x0, y0, x1, y1) for box in places.values()):
-            lanes += 1
-            lane = min(x for x, *_ in places.values()) - lanes * _LANE
-            low = _GAP / 4 + lanes % 3 * 3
-            path = f"V{y0 + low:g} H{lane:g} V{y1 - low:g} H{x1:g} V{y1:g}"
+            number = lanes.setdefault(source, len(lanes) % _MOST_LANES + 1)
+            lane = min(x for x, *_ in places.values()) - number * _LANE
+            low = _GAP / 4 + number % 3 * 3
+            below = max(y + height for _, y, _, height in places.values() if y == start[1])
+            path = f"V{below + low:g} H{lane:g} V{y1 - low:g} H{x1:g} V{y1:g}"
         else:
             bend = max(10.0, (y1 - y0) / 2)
             path = f"C{x0:g} {y0 + bend:g} {x1:g} {y1 - bend:g} {x1:g} {y1:g}"
         drawn.append(
-            f'<path d="M{x0:g} {y0:g} {path}" fill="none" stroke="{_LINE}" '
+            f'<path d="M{x0:g} {y0:g} {path}" fill="none" stroke="{_GREY}" '
             'stroke-linejoin="round"/>'
         )
-    return drawn, lanes
+    return drawn, max(lanes.values(), default=0)
 
 
 def _lies_between(box: tuple[float, ...], x0: float, y0: float, x1: float, y1: float) -> bool:
     """Whether a straight edge from (x0, y0) down to (x1, y1) passes behind a box."""
     left, top, width, height = box
-    if not (y0 <= top and top + height <= y1):
+    high, low = max(y0, top), min(y1, top + height)
+    if high >= low:
         return False
-    middle = x0 + (x1 - x0) * (top + height / 2 - y0) / max(y1 - y0, 1e-9)
+    middle = x0 + (x1 - x0) * ((high + low) / 2 - y0) / (y1 - y0)
     return left - _PAD < middle < left + width + _PAD
 
 
-def _output_names(graph: Graph, places: Mapping[str, tuple[float, ...]]) -> list[str]:
+def _output_names(
+    graph: Graph, places: Mapping[str, tuple[float, ...]]
+) -> list[tuple[float, float, str]]:
+    """Position and text of the names of outputs, below their nodes."""
     given: dict[str, list[str]] = {}
     for name, port in graph.outputs.items():
         given.setdefault(port.node, []).append(name)
-    made = []
-    for node_id, names in given.items():
-        if node_id in places:
-            x, y, _, height = places[node_id]
-            made.append(
-                f'<text x="{x + 4:g}" y="{y + height + 13:g}" fill="{_INK}" font-style="italic" '
-                f'stroke="{_PAPER}" stroke-width="3" paint-order="stroke">'
-                f"→ {escape(shortened(', '.join(names), 40))}</text>"
-            )
-    return made
+    return [
+        (places[node][0] + 4, places[node][1] + places[node][3] + 13, f"→ {', '.join(names)}")
+        for node, names in given.items()
+        if node in places
+    ]

@@ -17,6 +17,8 @@ from workbench.engine.reading.undecodable_samples import Sample
 from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError, UnknownNameError
 from workbench.figures import plot_pictures, show_figure
+from workbench.graph.model import Graph, Port
+from workbench.graph.model.node_order import ancestors
 from workbench.names import did_you_mean, shortened
 from workbench.preview.pictures.annotation_overlays import Marks, draw_marks, marks_of
 from workbench.preview.request import PreviewRequest, run_request
@@ -51,6 +53,8 @@ class OutputArrays:
     marks: tuple[Marks, ...] = ()
     """Boxes, points and masks on each sample's picture."""
     is_label: bool = False
+    drawn: frozenset[str] = frozenset()
+    """The nodes whose random values this output depends on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,7 @@ def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
             tuple(np.array(each) for each in batch.arrays()),
             tuple(marks_of(worker, run, run.images[name])) if name in run.images else (),
             run.resolved.kind(run.graph.outputs[name]) == "label",
+            _nodes_before(run.graph, run.graph.outputs[name]),
         )
         for name, batch in found.items()
     )
@@ -104,6 +109,12 @@ def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
         for name, values in random_values(run).items()
     }
     return BatchArrays(outputs, run.result.samples, draws, applied, tuple(classes), version)
+
+
+def _nodes_before(graph: Graph, port: Port) -> frozenset[str]:
+    """The nodes that an output depends on, with those inside of blocks."""
+    outer = ancestors(graph, [port])
+    return frozenset(node.id for node in graph.walk() if graph.outermost(node.id) in outer)
 
 
 @dataclass(frozen=True)
@@ -151,6 +162,7 @@ class OutputBatch(Mapping[str, Any]):
     sheet: bytes = field(default=b"", repr=False)
     folder: str = field(default="", repr=False)
     label_outputs: frozenset[str] = field(default=frozenset(), repr=False)
+    drawn: Mapping[str, frozenset[str]] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.arrays:
@@ -254,7 +266,7 @@ class OutputBatch(Mapping[str, Any]):
         for index in range(len(self.files)):
             for name in names:
                 pictures.append(self._marked_picture(name, index))
-                titles.append(self._caption(index, name if len(names) > 1 else ""))
+                titles.append(self._caption(index, name, len(names) > 1))
         title = f"{', '.join(names)} of batch {self.number}"
         columns = max(1, 4 // len(names)) * len(names)
         return plot_pictures(
@@ -276,15 +288,16 @@ class OutputBatch(Mapping[str, Any]):
         """
         show_figure(self.plot(output, rows=rows, figsize=figsize), f"batch-{self.number}")
 
-    def _caption(self, index: int, name: str) -> str:
-        """The class or else the file of a sample, and its random values."""
+    def _caption(self, index: int, name: str, with_name: bool) -> str:
+        """The class or else the file of a sample, and the random values of an output."""
         named = self.classes[index] if self.classes else self.files[index]
         if self.files[index] in self.errors:
             named = f"replaces {self.files[index]}"
-        lines = [f"{named} · {name}" if name else named]
+        lines = [f"{named} · {name}" if with_name else named]
         for node, values in self.draws.items():
             value = values[index]
-            if value is not None and value != "":
+            known = name not in self.drawn or node in self.drawn[name]
+            if known and value is not None and value != "":
                 text = value if isinstance(value, str) else short_values(np.array(value))
                 lines.append(f"{node} {text}")
         left = len(lines) - _MOST_LINES
@@ -341,6 +354,7 @@ def output_batch(number: int, found: BatchArrays, sheet: bytes = b"") -> OutputB
         sheet,
         found.folder,
         frozenset(each.name for each in found.outputs if each.is_label),
+        {each.name: each.drawn for each in found.outputs},
     )
 
 

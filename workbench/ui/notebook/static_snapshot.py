@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import threading
 from collections.abc import Callable
 from html import escape
@@ -10,14 +9,14 @@ from html import escape
 from IPython.display import HTML, DisplayHandle
 from PIL import Image, ImageOps
 
+from workbench.figures import webp_url
 from workbench.preview import PreviewResult
-from workbench.preview.pictures.contact_sheet import jpeg_within
 
 CSS_CLASS = "wb-static-snapshot"
 """What it carries, the live widget's stylesheet hides."""
 WIDEST = 760
 """Pixels; the notebook's file grows by less than 100 kB."""
-PAPER, GAP = (255, 255, 255), 6
+PAPER, GAP = (0, 0, 0, 0), 6
 SNAPSHOT_DELAY = 0.4
 """Seconds without a change after which the saved picture is replaced: not at each step of a drag,
 and before anyone who sees a picture has saved it."""
@@ -79,22 +78,21 @@ def snapshot_html(preview: PreviewResult) -> str:
     """An ``<img>`` in a ``div`` of ``CSS_CLASS``."""
     image = _on_paper(preview)
     image.thumbnail((WIDEST, 2 * WIDEST))
-    data = base64.b64encode(jpeg_within(image)).decode()
     count = f"{len(preview.tiles)} samples of batch {preview.batch}"
     files = escape(", ".join(dict.fromkeys(tile.sample.file for tile in preview.tiles)))
     return (
         f'<div class="{CSS_CLASS}"><img alt="{count}" title="{files}" '
-        f'src="data:image/jpeg;base64,{data}">'
+        f'src="{webp_url(image)}">'
         f"<p>{count}. Run the cell to go on.</p></div>"
     )
 
 
 def _on_paper(preview: PreviewResult) -> Image.Image:
-    """The sheet on white, each picture in the middle of its place: not in a corner, on black."""
-    sheet = preview.annotated()
+    """The sheet without a background, each picture in the middle of its place."""
+    sheet = preview.annotated().convert("RGBA")
     boxes = [box for tile in preview.tiles for box in (tile.original, *tile.augmented) if box]
     side = min((x for x, *_ in boxes if x), default=sheet.width)  # of a place in the grid
-    paper = Image.new("RGB", sheet.size, PAPER)
+    paper = Image.new("RGBA", sheet.size, PAPER)
     for x, y, width, height in boxes:
         picture = sheet.crop((x, y, x + width, y + height))
         room = max(1, side - GAP)
