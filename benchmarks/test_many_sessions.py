@@ -18,7 +18,7 @@ import pytest
 from benchmarks.conftest import Table
 from tests.ui.labserver import await_server, free_port
 from tests.ui.websocket_client import PageClient
-from workbench.engine.resources.process_memory import own_bytes
+from workbench.engine.resources.process_memory import private_bytes
 
 SESSIONS = 60
 GIB = 8
@@ -46,7 +46,7 @@ class WorkerMemory:
             total = 0
             for worker in workers:
                 with suppress(psutil.Error):
-                    total += own_bytes(worker.pid)
+                    total += private_bytes(worker.pid)
             self.totals.append(total)
             self.counts.append(len(workers))
 
@@ -75,7 +75,7 @@ def test_sixty_sessions_on_one_machine(photos: Path, tmp_path: Path, table: Tabl
         await_server(f"{url}favicon.ico", lambda: server.poll() is None)
         with WorkerMemory(server.pid).watched() as memory:
             pages, first, later, cold, refused = asyncio.run(work(url))
-        server_mb = own_bytes(server.pid) / 2**20
+        server_mb = private_bytes(server.pid) / 2**20
     finally:
         server.terminate()
         server.wait(60)

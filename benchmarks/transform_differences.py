@@ -39,7 +39,7 @@ from workbench.graph.model import Graph
 from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.requests.difference import PixelDifference, difference
 from workbench.transform_comparison import nodes_of
-from workbench.transform_comparison.library_calls import made_by_library
+from workbench.transform_comparison.library_calls import library_function
 
 Array = NDArray[np.generic]
 Row = tuple[str, str, PixelDifference]
@@ -59,7 +59,7 @@ def imported(photos: Path, library: str) -> Iterator[Row]:
         outputs = run(with_decoded(found.graph, PHOTOS), photos)
         normalised = call.short_name == "Normalize"
         tensors = library == "torchvision" and normalised
-        apply = made_by_library([*([torchvision("ToTensor")] if tensors else []), call], library)
+        apply = library_function([*([torchvision("ToTensor")] if tensors else []), call], library)
         pairs = [
             (_channels_last(ours), apply(decoded))
             for ours, decoded in zip(outputs["images"], outputs["decoded"], strict=True)

@@ -25,7 +25,7 @@ from workbench.catalog.spec import OPAQUE, OpSpec
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphFormatError, WorkbenchError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipes
-from workbench.graph.builder.read import reading
+from workbench.graph.builder.read import unchecked_reader_graph
 from workbench.graph.checks.check import stopping_faults
 from workbench.graph.storage.io import graph_to_json
 from workbench.graph.storage.layout import Document, dump_document, load_document
@@ -57,7 +57,7 @@ def documents() -> Mapping[str, Any]:
             found[f"operator {name}"] = graph_to_json(_with_operator(CATALOG[name]))
     for kind in source_kinds():
         dataset = replace(open_dataset("."), kind=kind)
-        found[f"source {kind}"] = graph_to_json(reading({"data": dataset}, {}))
+        found[f"source {kind}"] = graph_to_json(unchecked_reader_graph({"data": dataset}, {}))
     return found
 
 

@@ -110,7 +110,7 @@ MEASURE = (
     ],
 )
 def test_every_example_runs(name: str, start: dict[str, Any]) -> None:
-    if name in ("Workbench.loader", "KernelLoader"):
+    if name in ("Workbench.loader", "InProcessLoader"):
         pytest.importorskip("torch")
     if name == "loader":
         pytest.importorskip("jax")

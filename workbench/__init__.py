@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from workbench.emit.interop.graph import from_albumentations, from_torchvision
     from workbench.emit.pipeline_import.graph import ImportedGraph
     from workbench.emit.targets import Export
-    from workbench.engine.build.in_process_loader import KernelLoader, loader
+    from workbench.engine.build.in_process_loader import InProcessLoader, loader
     from workbench.engine.importing import from_file, from_pipeline
     from workbench.engine.protocol.process import Engine
     from workbench.errors import (
@@ -152,7 +152,7 @@ __all__ = [
     "ImportFailedError",
     "ImportReport",
     "ImportedGraph",
-    "KernelLoader",
+    "InProcessLoader",
     "LiveNode",
     "LiveSettings",
     "Measurement",
@@ -224,7 +224,7 @@ _HOMES = {
     "emit.targets": "Export",
     "emit.interop.graph": "from_albumentations from_torchvision",
     "engine.importing": "from_file from_pipeline",
-    "engine.build.in_process_loader": "KernelLoader loader",
+    "engine.build.in_process_loader": "InProcessLoader loader",
     "engine.protocol.process": "Engine",
     "errors": (
         "ArgumentError CancelledError CatalogError DataError EngineClosedError EngineError "

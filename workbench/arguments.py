@@ -86,7 +86,9 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
                     raise ArgumentError(
                         f"Give names: wb.{where}(view_1=..., view_2=...)."
                     ) from None
-                raise ArgumentError(f"{where}: {error}. It takes {_taken(signature)}.") from None
+                raise ArgumentError(
+                    f"{where}: {error}. It takes {_signature_text(signature)}."
+                ) from None
             for name, value in _each(signature, given):
                 if name in kinds:
                     require_kind(f"{where}: {name}", value, kinds[name])
@@ -120,7 +122,7 @@ def checked_init(init: Callable[P, None], create: str) -> Callable[P, None]:
 
 
 @contextmanager
-def told_as(written: str, inner: str) -> Iterator[None]:
+def argument_errors_as(written: str, inner: str) -> Iterator[None]:
     """Replace the prefix ``inner`` of an ArgumentError by ``written``, the call in user code."""
     try:
         yield
@@ -132,7 +134,7 @@ def told_as(written: str, inner: str) -> Iterator[None]:
         raise kind(written + text.removeprefix(inner)) from None
 
 
-def _taken(signature: inspect.Signature) -> str:
+def _signature_text(signature: inspect.Signature) -> str:
     """Return the signature without annotations: ``(graph, catalog=None)``."""
     bare = [
         each.replace(annotation=each.empty)

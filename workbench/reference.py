@@ -55,7 +55,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     ),
     "Workbench": (
         "The widget, and its use from cells.",
-        "Workbench LiveNode LiveSettings SelectedSamples loader KernelLoader",
+        "Workbench LiveNode LiveSettings SelectedSamples loader InProcessLoader",
     ),
     "Preview and batches": (
         "DALI runs in a worker process, not in the process of the caller.",
@@ -91,7 +91,7 @@ RETURNED = frozenset(
     {
         "Faults",
         "FolderCheck",
-        "KernelLoader",
+        "InProcessLoader",
         "GraphDifferences",
         "LiveNode",
         "LiveSettings",

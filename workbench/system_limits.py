@@ -71,10 +71,10 @@ def is_memory_refusal(error: BaseException) -> bool:
         text = str(error)
     except Exception:  # a user's exception class without a working __str__
         return False
-    return says_memory_refusal(text)
+    return reports_out_of_memory(text)
 
 
-def says_memory_refusal(text: str) -> bool:
+def reports_out_of_memory(text: str) -> bool:
     """True if the output of a process or a library means that it ran out of memory."""
     text = text.lower()
     return any(

@@ -21,10 +21,10 @@ from workbench.bench.experiments.tune import (
     NOTHING_MORE,
     TIME_UP,
     UNCOMPARED,
+    InterleavedSettings,
     Probes,
     TuningExperiment,
     TuningTime,
-    Turns,
     headroom_of,
     long_seconds,
 )
@@ -379,7 +379,7 @@ def test_without_a_time_there_is_time_for_all(clock: list[float]) -> None:
     clock[0] = 1e6
     assert not time.is_up_for_probes()
     assert time.for_probe(PROBE_CONFIG) is PROBE_CONFIG
-    assert time.turns([FAST, OTHER], OWN) == Turns((FAST, OTHER), 1.0)
+    assert time.turns([FAST, OTHER], OWN) == InterleavedSettings((FAST, OTHER), 1.0)
     assert time.for_turns(QUICK_CONFIG, 3, 1.0) is QUICK_CONFIG
     how = time.for_long(30.0)
     assert how is not None

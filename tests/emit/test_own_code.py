@@ -19,7 +19,7 @@ from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.control_flow.wrapping import wrap_in_block
-from workbench.graph.edits.edit import own_policy
+from workbench.graph.edits.edit import editable_policy
 
 GOLDEN = Path(__file__).parent / "own_code" / "golden" / "script.py"
 CARRY = (
@@ -107,7 +107,7 @@ def with_policy(**args: Value) -> Graph:
 
 @pytest.mark.parametrize("target", target_names())
 def test_a_target_has_the_policy_once_or_says_why_not(target: str) -> None:
-    graph = own_policy(chain_graph("resize", "auto_augment"), "auto_augment")
+    graph = editable_policy(chain_graph("resize", "auto_augment"), "auto_augment")
     if target in REFUSING:
         with pytest.raises(GraphExportError, match=REFUSING[target]):
             export(graph, target, CATALOG)
@@ -148,9 +148,9 @@ def test_what_no_augmentation_uses_is_not_passed() -> None:
 
 
 def test_two_policies_have_two_names_and_equal_ones_share_one() -> None:
-    first = own_policy(chain_graph("auto_augment", "auto_augment"), "auto_augment")
+    first = editable_policy(chain_graph("auto_augment", "auto_augment"), "auto_augment")
     ids = [node.id for node in first.nodes if node.op.endswith("auto_augment")]
-    other = own_policy(first, next(i for i in ids if i != "auto_augment"), "svhn")
+    other = editable_policy(first, next(i for i in ids if i != "auto_augment"), "svhn")
     text = emit_script(other, CATALOG).text
     assert text.count(" = Policy(") == 2
     assert text.count("SOLARIZE = ") == 1, "the same range in both"

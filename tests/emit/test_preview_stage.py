@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.helpers import CATALOG, CHAINS, chain_graph
 from workbench.catalog import Catalog
 from workbench.emit import emit_script, emit_stage
-from workbench.engine.build.auto_augment import automatic_draws
+from workbench.engine.build.auto_augment import auto_augment_random_values
 from workbench.graph import Graph, Node, Port, load_recipe
 from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.edit import set_arg, set_setting
@@ -117,7 +117,7 @@ def test_on_the_gpu_the_engine_augments_through_the_host() -> None:
     fed = list(graph.node(block).inputs.values())
     for device, copies in (("cpu", 0), ("mixed", 1)):
         placed = set_setting(graph, device=device)
-        draws = automatic_draws(ResolvedGraph(placed, CATALOG))
+        draws = auto_augment_random_values(ResolvedGraph(placed, CATALOG))
         feeds = {port: "gpu" if port.node == "resize" and copies else "cpu" for port in fed}
         made = emit_stage(ResolvedGraph(placed, CATALOG), [block], [], feeds, draws, applied=True)  # type: ignore[arg-type]
         assert made.automatic == {"rand_augment": "HWC"}

@@ -25,7 +25,11 @@ from tests.helpers import (
     with_settings,
 )
 from workbench.emit import Code, emit_script
-from workbench.emit.core.seed_sequence import _held, drawn_seeds, pipeline_seed_is_enough
+from workbench.emit.core.seed_sequence import (
+    _registration_order,
+    assigned_seeds,
+    pipeline_seed_is_enough,
+)
 from workbench.emit.targets import export, target_names
 from workbench.emit.templates.rendering import lines_in, render, sorted_imports
 from workbench.engine import Engine
@@ -227,8 +231,8 @@ def test_views_that_differ_are_written_out() -> None:
 
 def by_the_pipeline(graph: Graph) -> Graph:
     """The graph with the seeds that DALI hands out."""
-    drawing = [node for node in _held(graph, CATALOG) if CATALOG[node.op].seeded]
-    seeds = drawn_seeds(graph.settings.seed)
+    drawing = [node for node in _registration_order(graph, CATALOG) if CATALOG[node.op].seeded]
+    seeds = assigned_seeds(graph.settings.seed)
     for node, seed in zip(drawing, seeds, strict=False):
         graph = graph.replace_node(replace(node, seed=seed - graph.settings.seed))
     return graph

@@ -14,7 +14,7 @@ from workbench.catalog.extra_operators.auto_augment import POLICIES
 from workbench.emit import emit_script
 from workbench.engine.importing import from_file
 from workbench.graph import Graph, Node, Port
-from workbench.graph.edits.edit import own_policy
+from workbench.graph.edits.edit import editable_policy
 
 CATALOG = load_catalog()
 
@@ -114,7 +114,7 @@ def test_an_exported_policy_comes_back_as_it_was(args: dict[str, Value], tmp_pat
 @pytest.mark.parametrize("name", one_in(4, POLICIES))
 def test_so_does_a_learnt_one(name: str, tmp_path: Path) -> None:
     learnt = chain_graph("resize", "auto_augment", auto_augment={"policy_name": name})
-    require_round(own_policy(learnt, "auto_augment"), tmp_path)
+    require_round(editable_policy(learnt, "auto_augment"), tmp_path)
 
 
 def require_round(graph: Graph, folder: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import ImageEnhance, ImageFilter, ImageOps
 
-from workbench.emit.pipeline_import.transform_call import DrawnValue, TransformCall
+from workbench.emit.pipeline_import.transform_call import RandomValue, TransformCall
 from workbench.engine.importing import from_file
 from workbench.engine.script_import.placeholders import StandIns
 from workbench.engine.transform_tracing.custom_transforms import read_own_transform
@@ -362,10 +362,10 @@ def decided_in_turn(image: Any) -> Any:
 @pytest.mark.parametrize(
     ("transform", "read"),
     [
-        (Blur(0.4), [(0.4, [("filter", ("GaussianBlur", DrawnValue(0.5, 2.0)))], [])]),
+        (Blur(0.4), [(0.4, [("filter", ("GaussianBlur", RandomValue(0.5, 2.0)))], [])]),
         (solarised, [(0.25, [("solarize", 100)], [])]),
         (one_of_two, [("convert", "RGB"), (0.5, [("mirror",)], [("invert",)])]),
-        (brightened, [("Brightness", DrawnValue(0.5, 1.5))]),
+        (brightened, [("Brightness", RandomValue(0.5, 1.5))]),
         (decided_in_turn, [(0.25, [(0.75, [("invert",)], [("flip",), ("invert",)])], [])]),
         (lambda image: (image * 2 - 1).contiguous(), [("mul", 2), ("sub", 1), ("contiguous",)]),
         (lambda image: image, []),

@@ -14,7 +14,7 @@ from tests import placed
 from tests.helpers import CATALOG, good_value, photo_recipes, with_settings
 from workbench.engine import Engine
 from workbench.engine.protocol.registry import task
-from workbench.engine.resources.process_memory import give_back_free, own_bytes, thread_count
+from workbench.engine.resources.process_memory import private_bytes, thread_count, trim_heaps
 from workbench.engine.run.worker import Worker, release
 from workbench.errors import (
     GraphEditError,
@@ -232,19 +232,19 @@ def soak(engine: Engine, data: Path, edits: int, seed: int = 0, compare_each: in
             editor.back()
         if number % MEASURED_EACH == 0:
             engine.call(tidy)
-            found.resident.append(own_bytes(engine.pid or 0))
+            found.resident.append(private_bytes(engine.pid or 0))
             found.threads.append(thread_count(engine.pid or 0))
         if number % RELEASED_EACH == 0:
             engine.call(release)
             engine.call(tidy)
-            found.released.append(own_bytes(engine.pid or 0))
+            found.released.append(private_bytes(engine.pid or 0))
     return found
 
 
 @task
 def tidy(_: Worker) -> None:
     """Task: what the worker does when it has had nothing to do for a while."""
-    give_back_free()
+    trim_heaps()
 
 
 def _compare(engine: Engine, editor: Editor, data: Path, where: str) -> None:

@@ -29,12 +29,12 @@ from workbench.preview.verify import Verifier
 from workbench.sources import (
     Dataset,
     class_names,
+    describe_kind,
     list_samples,
     no_files_reason,
     open_dataset,
     open_datasets,
     require_dataset,
-    taken_as,
 )
 
 SHORT = MeasurementConfig(
@@ -209,7 +209,7 @@ SAME = [(8, 6)] * 3
 def test_numbered_images_of_one_size_are_frames(tmp_path: Path, pattern: str) -> None:
     dataset = open_dataset(a_folder_of(tmp_path, pattern, SAME))
     assert dataset.kind == "video_frames"
-    assert "for images in class folders, open their parent folder" in taken_as(dataset)
+    assert "for images in class folders, open their parent folder" in describe_kind(dataset)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,9 @@ def test_photos_above_class_folders_are_no_frames(
     assert (
         f"Open {tmp_path / 'a'} if its folders are the classes, or video_frames:{tmp_path}" in told
     )
-    assert taken_as(open_dataset(f"video_frames:{tmp_path}")).endswith("(class/video/0001.jpg)")
+    assert describe_kind(open_dataset(f"video_frames:{tmp_path}")).endswith(
+        "(class/video/0001.jpg)"
+    )
 
 
 def test_numbers_with_gaps_are_no_frames(tmp_path: Path) -> None:

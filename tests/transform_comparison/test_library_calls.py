@@ -14,12 +14,12 @@ from tests.emit.interop.fixed_transforms import torchvision as tv
 from tests.emit.interop.libraries import require
 from workbench.catalog import load_catalog
 from workbench.emit.interop.graph import import_transforms
-from workbench.emit.pipeline_import.transform_call import DrawnValue, NamedValue, TransformCall
+from workbench.emit.pipeline_import.transform_call import NamedValue, RandomValue, TransformCall
 from workbench.graph.model import Source
 from workbench.transform_comparison.library_calls import (
     CannotCallError,
     library_fault,
-    made_by_library,
+    library_function,
 )
 from workbench.transform_comparison.pinned import pinned, pinned_transforms
 
@@ -27,7 +27,7 @@ PICTURE = np.random.default_rng(7).integers(0, 256, (20, 30, 3), np.uint8)
 
 
 def made(within: str, *calls: TransformCall) -> Any:
-    return made_by_library(calls, within)(PICTURE)
+    return library_function(calls, within)(PICTURE)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_kornia_takes_batches_of_tensors() -> None:
         (5, None, 5),
         ([-5, 5, -3, 3], 0, (5, 5, 3, 3)),
         ({"x": (0.8, 1.2), "y": 1}, None, {"x": (1.2, 1.2), "y": 1}),
-        (DrawnValue(0.1, 2.0), None, 2.0),
+        (RandomValue(0.1, 2.0), None, 2.0),
         (None, 0, None),
         (True, 0, True),
         (NamedValue("args.degrees"), 0, NamedValue("args.degrees")),
@@ -179,7 +179,7 @@ def sorted_words(text: str) -> list[str]:
 
 def test_holders_are_opened_and_each_transformation_stands_once() -> None:
     flip = tv("RandomHorizontalFlip")
-    blur = call("own.filter", call("PIL.ImageFilter.GaussianBlur", radius=DrawnValue(0.1, 2.0)))
+    blur = call("own.filter", call("PIL.ImageFilter.GaussianBlur", radius=RandomValue(0.1, 2.0)))
     whole = tv(
         "Compose",
         [

@@ -179,14 +179,14 @@ def bench(
             click.echo("\nCost of each operator")
         reports.append(report := run_with_bar(run))
         _print(report)
-        write_record(report, beside(record, part), beside(picture, part))
+        write_record(report, part_path(record, part), part_path(picture, part))
         if "interrupted" in report.extra:
             return
     for report in reports:
         require_measured(report)
 
 
-def beside(path: str | None, part: str) -> str | None:
+def part_path(path: str | None, part: str) -> str | None:
     """The file name for a part of a run, next to that of the whole: ``speed-operators.json``."""
     if not path or not part:
         return path

@@ -89,7 +89,7 @@ def check(
     from workbench.engine.protocol.exit_status import printable
     from workbench.files import write_bytes, write_text
     from workbench.health.check import html_report
-    from workbench.sources import load_source, readings_with_targets
+    from workbench.sources import annotated_alternatives, load_source
 
     warnings: Faults | None = None
     if data is None:
@@ -118,7 +118,7 @@ def check(
         click.echo(
             f"note: {images} no annotation; skip_empty=True of the reader skips these", err=True
         )
-    for other in readings_with_targets(found.dataset):
+    for other in annotated_alternatives(found.dataset):
         click.echo(
             f"note: annotations were not checked: `workbench check {other.kind}:{other.location}` "
             f"reads the data as {load_source(other.kind).about}",

@@ -136,7 +136,7 @@ def _data(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
 
 def _dataset(path: str, hint: str = "") -> Dataset:
     try:
-        dataset = _factory_data(path) if _names_factory(path) else open_dataset(path)
+        dataset = _factory_data(path) if _is_factory_reference(path) else open_dataset(path)
         require_dataset(dataset)
     except DataError as error:
         raise click.BadParameter(f"{error}{hint}") from None
@@ -169,7 +169,7 @@ def print_warnings(warnings: Faults) -> None:
             click.echo(f"warning: {warning}", err=True)
 
 
-def _names_factory(text: str) -> bool:
+def _is_factory_reference(text: str) -> bool:
     """True for ``module:factory`` or ``file.py:factory``; False for paths and kinds of sources."""
     kind, _, _ = text.partition(":")
     if kind in source_kinds() or os.path.exists(text):
@@ -182,11 +182,11 @@ def _factory_data(text: str) -> Dataset:
 
     Only the command line accepts factories, because calling one runs code.
     """
-    from workbench.sources.kinds.memory import keep_images, open_images
+    from workbench.sources.kinds.memory import memory_dataset, open_images
 
     sys.path.insert(0, os.getcwd())  # as for a script in this folder
     try:
-        return replace(keep_images(open_images(text)), title=text)
+        return replace(memory_dataset(open_images(text)), title=text)
     except DataError as error:
         raise DataError(f"{text}: {error}") from None
     except Exception as error:

@@ -129,10 +129,14 @@ def _free_variable(emitter: Emitter, wanted: str) -> str:
 def _write_repeat(emitter: Emitter, node: Node, made: Lines) -> None:
     """``for turn in range(times):``, or up to the maximum with ``if times > turn:`` inside."""
     made.add(emitter.passed_on(node))
-    made.add(emitter.in_loop(REPEAT.repetitions(node), lambda turn: _turn(emitter, node, turn)))
+    made.add(
+        emitter.in_loop(
+            REPEAT.repetitions(node), lambda turn: _iteration_lines(emitter, node, turn)
+        )
+    )
 
 
-def _turn(emitter: Emitter, node: Node, turn: str) -> Lines:
+def _iteration_lines(emitter: Emitter, node: Node, turn: str) -> Lines:
     made, outside = Lines(), emitter.indent
     if TIMES in node.inputs:
         made.text.append(f"{outside}if {emitter.control_text(node, TIMES)} > {turn}:")

@@ -36,7 +36,7 @@ from workbench.emit.core.naming import (
     IMAGES,
     ViewCall,
     hoisted_generators,
-    hoisted_with_turns,
+    hoisted_with_repetitions,
     name_outputs,
 )
 from workbench.emit.core.outputs import shard_arguments
@@ -47,7 +47,7 @@ from workbench.emit.core.user_functions import (
     function_names,
     function_sources,
     layout_calls,
-    own_arguments,
+    python_function_arguments,
 )
 from workbench.graph.annotations.formats import clip_function
 from workbench.graph.execution.dataset_parameters import parameter_of, parameters, reader_name
@@ -70,7 +70,7 @@ TURN_SEED = 100_000
 """Difference of seeds between iterations of a loop, which are sampled separately."""
 
 
-def turn_variable(depth: int) -> str:
+def loop_variable(depth: int) -> str:
     """The loop variable at a nesting depth."""
     return f"i_{depth + 1}" if depth else "i"
 
@@ -226,7 +226,7 @@ class Emitter:
         """The generators inside a block, written before the outermost block."""
         made = Lines()
         if not self.scope:
-            for generator, counts in hoisted_with_turns(block, self.catalog):
+            for generator, counts in hoisted_with_repetitions(block, self.catalog):
                 made.add(Lines.of(generator.id, self._drawn_lines(generator, counts)))
         return made
 
@@ -234,7 +234,7 @@ class Emitter:
         """The call of a generator; in repeated blocks, a list with one per iteration."""
         if not counts:
             return self.call_lines(generator)
-        outside, self.turns = self.indent, [turn_variable(depth) for depth in range(len(counts))]
+        outside, self.turns = self.indent, [loop_variable(depth) for depth in range(len(counts))]
         self.indent += INDENT * len(counts)
         first, *rest = self.call_lines(generator)
         target, _, value = first.strip().partition(" = ")
@@ -263,7 +263,7 @@ class Emitter:
 
     def in_loop(self, count: int, write: Callable[[str], Lines]) -> Lines:
         """``for turn in range(count):`` around the lines that ``write`` returns for ``turn``."""
-        variable, outside = turn_variable(len(self.turns)), self.indent
+        variable, outside = loop_variable(len(self.turns)), self.indent
         made = Lines([f"{outside}for {variable} in range({count}):"])
         self.turns.append(variable)
         self.indent += INDENT
@@ -433,7 +433,7 @@ class Emitter:
         """The fixed values of a node; for a reader also its data."""
         spec = self.catalog[node.op]
         if spec.name in CALLING:
-            return own_arguments(node)
+            return python_function_arguments(node)
         arguments = []
         if isinstance(node, Source) and (parameter := parameter_of(node)) is not None:
             kind = load_source(node.kind)

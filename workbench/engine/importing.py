@@ -181,7 +181,7 @@ def _embedded(
     found = import_embedded(text, str(file), load_catalog())
     if found is None:
         return None
-    if pipeline is not None and not _makes(text, pipeline):
+    if pipeline is not None and not _defines_pipeline(text, pipeline):
         raise GraphFormatError(f"{pipeline} is requested.")
     reads = parameters(found.graph.nodes)
     if others := args.keys() - reads.keys():
@@ -195,7 +195,7 @@ def _embedded(
     return replace(found, data=folder)
 
 
-def _makes(program: str, name: str) -> bool:
+def _defines_pipeline(program: str, name: str) -> bool:
     """Whether a program of the workbench defines a pipeline, or its factory, with a name."""
     known = rf"^(?:(?:def|class) {re.escape(name)}\b|{re.escape(name)} = Pipeline\()"
     return re.search(known, code_of(program), re.MULTILINE) is not None

@@ -232,7 +232,7 @@ def _branch(
             ports[node.id] = ports[node.inputs[0]]
             continue
         made = _node(graph, catalog, node, ports)
-        graph = replace(graph, nodes=_behind(graph, made))
+        graph = replace(graph, nodes=_inserted_after_inputs(graph, made))
         ports[node.id] = Port(made.id, catalog[made.op].outputs[0].name)
     end = ports[template.nodes[-1].id]
     if template.probability is None:
@@ -244,7 +244,7 @@ def _branch(
     return whole.at_scope(graph.scope), Port(block, output)
 
 
-def _behind(graph: Graph, made: Node) -> tuple[Node, ...]:
+def _inserted_after_inputs(graph: Graph, made: Node) -> tuple[Node, ...]:
     """The nodes with a new one after the last of its inputs, or after all."""
     feeding = {port.node for port in made.inputs.values()}
     places = [at for at, node in enumerate(graph.nodes, start=1) if node.id in feeding]

@@ -282,7 +282,7 @@ def check_folder(
     todo = [file for file in files if file.name not in checked]
     done = len(files) - len(todo)
     on_progress(done, len(files))
-    for part in _kept(record, check_each(todo, full, stop, roots, on_silence)):
+    for part in _recorded(record, check_each(todo, full, stop, roots, on_silence)):
         checked[part.file] = part
         done += 1
         on_progress(done, len(files))
@@ -327,7 +327,7 @@ def _unchanged(record: CheckRecord, files: Sequence[Sample]) -> dict[str, Checke
     return found
 
 
-def _kept(record: CheckRecord, checked: Iterator[CheckedFile]) -> Iterator[CheckedFile]:
+def _recorded(record: CheckRecord, checked: Iterator[CheckedFile]) -> Iterator[CheckedFile]:
     """Yield the results and record each, even if the iteration is aborted."""
     waiting: list[CheckedFile] = []
     try:

@@ -24,7 +24,7 @@ from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import GRAPH, Graph, Node, Port, Source, block_of
 from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.storage.layout import SavedDraw
+from workbench.graph.storage.layout import SavedSample
 from workbench.graph.types.devices import decodes
 from workbench.sources import Data, Datasets, open_datasets
 
@@ -135,7 +135,7 @@ class PreviewRequest:
             )
 
 
-def replayed(request: PreviewRequest, draw: SavedDraw) -> PreviewRequest:
+def replayed(request: PreviewRequest, draw: SavedSample) -> PreviewRequest:
     """The request that reproduces saved random values: seed, batch, batch size, repeated photo."""
     settings = replace(request.graph.settings, seed=draw.seed, batch_size=draw.batch_size)
     graph = replace(request.graph, settings=settings)

@@ -114,14 +114,14 @@ def _kinds_of_file(path: str) -> Iterator[SourceKind]:
     return (kind for kind in kinds if path.lower().endswith(kind.suffixes))
 
 
-def taken_as(dataset: Dataset) -> str:
+def describe_kind(dataset: Dataset) -> str:
     """Describe the kind of a dataset; if it was guessed, also why, and how to override it."""
     kind = load_source(dataset.kind)
     guessed = kind.guessed and kind.accepts(Path(dataset.location))
     return f"{kind.about}, {kind.guessed}" if guessed else kind.about
 
 
-def readings_with_targets(dataset: Dataset) -> list[Dataset]:
+def annotated_alternatives(dataset: Dataset) -> list[Dataset]:
     """The same data as kinds that read its annotations, including COCO annotations in a folder."""
     found = []
     for kind in load_source(dataset.kind).with_targets:

@@ -95,7 +95,7 @@ def _read(dataset: Dataset) -> DataFacts:
     names = source.key_point_names(dataset)
     class_names = source.class_names(dataset)
     outside = [each for each in samples if each.remark.endswith(OVER_EDGE)]
-    turned = _turned(samples) if source.targets and on_disk else {}
+    turned = _exif_oriented(samples) if source.targets and on_disk else {}
     without_area = [each for each in samples if f" {WITHOUT_AREA} " in each.remark]
     return DataFacts(
         labels if len({*labels}) > 1 else (),
@@ -126,7 +126,7 @@ def _first(samples: Sequence[Sample]) -> str:
     return f"{samples[0].name}: {samples[0].remark}" if samples else ""
 
 
-def _turned(samples: Sequence[Sample]) -> dict[Sample, ImageHeader]:
+def _exif_oriented(samples: Sequence[Sample]) -> dict[Sample, ImageHeader]:
     """Samples that EXIF orientation rotates or mirrors, with their headers."""
     found = {}
     for each in samples[:_MOST_HEADS]:

@@ -150,7 +150,7 @@ def _compared(
     refused = [each.why.removeprefix("left out: ") for each in issues if each.kind == "refused"]
     if refused:
         return replace(compared, state="no match", why="; ".join(dict.fromkeys(refused)))
-    drawing = _drawing(graph)
+    drawing = _random_operators(graph)
     if drawing:
         return replace(compared, why=f"its random values cannot be fixed ({', '.join(drawing)})")
     needed = [each.library for each in (*step.before, step.call) if each.library in LIBRARIES]
@@ -193,7 +193,7 @@ def _ops(graph: Graph, but: Collection[str] = ()) -> list[str]:
     return [*dict.fromkeys(node.op for node in graph.walk() if node.id not in but)]
 
 
-def _drawing(graph: Graph) -> tuple[str, ...]:
+def _random_operators(graph: Graph) -> tuple[str, ...]:
     """The random operators of a graph."""
     catalog = load_catalog()
     ops = [node.op for node in graph.walk() if not isinstance(node, Source)]

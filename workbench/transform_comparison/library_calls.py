@@ -58,7 +58,7 @@ def library_version(library: str) -> str:
         return str(getattr(import_module(library), "__version__", ""))
 
 
-def made_by_library(calls: Sequence[TransformCall], within: str) -> Callable[[Array], Array]:
+def library_function(calls: Sequence[TransformCall], within: str) -> Callable[[Array], Array]:
     """Return a function that applies the calls in order: uint8 (h, w, 3) to (h, w, c).
 
     The first call receives the input type of the library ``within``: a Pillow image, an array, or a
@@ -70,7 +70,7 @@ def made_by_library(calls: Sequence[TransformCall], within: str) -> Callable[[Ar
         image = _given(picture, within)
         for step in steps:
             image = step(image)
-        return _taken(image)
+        return _channels_last(image)
 
     return apply
 
@@ -86,7 +86,7 @@ def _given(picture: Array, within: str) -> Any:
     return Image.fromarray(picture)
 
 
-def _taken(image: Any) -> Array:
+def _channels_last(image: Any) -> Array:
     """Convert to an array, channels last."""
     if hasattr(image, "detach"):
         tensor = np.asarray(image.detach().cpu())
@@ -98,14 +98,14 @@ def _taken(image: Any) -> Array:
 
 def _step(call: TransformCall, within: str) -> Callable[[Any], Any]:
     if call.library == "own":
-        return lambda image: _own(call, image)
-    made = _made(call)
+        return lambda image: _apply_custom_step(call, image)
+    made = _transform_object(call)
     if within == "albumentations":
         return lambda image: made(image=image)["image"]
     return made  # type: ignore[no-any-return]
 
 
-def _made(call: TransformCall) -> Any:
+def _transform_object(call: TransformCall) -> Any:
     library = call.library
     if library not in LIBRARIES or call.short_name not in LIBRARIES[library].importers:
         raise CannotCallError(f"{call.name} is not among the classes that are known")
@@ -163,7 +163,7 @@ def _named(name: str) -> Any:
     return found
 
 
-def _own(call: TransformCall, image: Any) -> Any:
+def _apply_custom_step(call: TransformCall, image: Any) -> Any:
     """Apply a step of the script's own with Pillow, or as arithmetic on a tensor."""
     from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 

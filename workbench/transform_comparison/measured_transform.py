@@ -24,7 +24,7 @@ from workbench.preview.pictures.value_scaling import Scaling, scaling_of
 from workbench.preview.requests.difference import DifferenceSums, PixelDifference
 from workbench.sources import Datasets
 from workbench.transform_comparison import library_calls
-from workbench.transform_comparison.library_calls import CannotCallError, made_by_library
+from workbench.transform_comparison.library_calls import CannotCallError, library_function
 
 _HALF_A_STEP = 0.5
 """In steps of 8 bits: floats closer than this count as equal."""
@@ -90,7 +90,7 @@ def measure_transform(
     with ScriptSandbox([within], seconds, worker.reply_error), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            apply = made_by_library(from_plain(calls), within)
+            apply = library_function(from_plain(calls), within)
             twice = [apply(decoded[usable[0]]) for _ in range(2)]
             if not np.array_equal(twice[0], twice[1], equal_nan=True):
                 return MeasuredTransform(why="the library still draws something in it")

@@ -20,7 +20,7 @@ from workbench.emit.interop.library import (
     call_of,
     transforms_of,
 )
-from workbench.emit.pipeline_import.transform_call import DrawnValue, NamedValue, TransformCall
+from workbench.emit.pipeline_import.transform_call import NamedValue, RandomValue, TransformCall
 
 _TABLES = {**LIBRARIES, OWN.name: OWN}
 _COLOURS = {"brightness": 1.0, "contrast": 1.0, "saturation": 1.0, "hue": 0.0}
@@ -79,13 +79,13 @@ def comparison_of(call: TransformCall) -> Comparison:
 def pinned_transforms(call: TransformCall) -> list[PinnedTransform]:
     """The transforms of a composition, in its order, each once."""
     found: dict[str, PinnedTransform] = {}
-    for each in _taken_apart(call, [], call.library):
+    for each in _pinned_parts(call, [], call.library):
         same = replace(each, call=replace(each.call, place=""), before=())
         found.setdefault(f"{same!r}, {[step.short_name for step in each.before]}", each)
     return [*found.values()]
 
 
-def _taken_apart(
+def _pinned_parts(
     call: TransformCall, before: list[TransformCall], within: str
 ) -> Iterator[PinnedTransform]:
     """The transforms in a call; conversions of the picture are added to ``before``."""
@@ -94,9 +94,9 @@ def _taken_apart(
     if role == "holds":
         within = within if library == "own" else library
         for each in _inside(call):
-            yield from _taken_apart(call_of(each), before, within)
+            yield from _pinned_parts(call_of(each), before, within)
     elif name == "Lambda" and call.args and isinstance(call.args[0], TransformCall):
-        yield from _taken_apart(call.args[0], before, within)
+        yield from _pinned_parts(call.args[0], before, within)
     elif role == "form":
         before.append(call)
     elif role == "nothing":
@@ -181,7 +181,7 @@ def pinned(value: Any, middle: float | None) -> Any:
     ``middle`` is the centre of the range that a single number stands for; None if a number is not
     a range.
     """
-    if isinstance(value, DrawnValue):
+    if isinstance(value, RandomValue):
         return value.high
     if isinstance(value, Mapping):
         return {name: pinned(each, middle) for name, each in value.items()}
@@ -264,14 +264,14 @@ class _Given:
 
 
 def _upper(value: Any) -> Any:
-    """The value with the upper end of every ``DrawnValue``, in lists too."""
+    """The value with the upper end of every ``RandomValue``, in lists too."""
     if isinstance(value, list | tuple):
         return tuple(_upper(each) for each in value)
     if isinstance(value, Mapping):
         return {name: _upper(each) for name, each in value.items()}
     if isinstance(value, TransformCall):  # a filter of Pillow's
         return replace(value, args=_upper(value.args), kwargs=_upper(value.kwargs))
-    return value.high if isinstance(value, DrawnValue) else value
+    return value.high if isinstance(value, RandomValue) else value
 
 
 def _text(value: Any) -> str:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.emit.pipeline_import.material import batches
 from tests.emit.pipeline_import.traces import FILE, op, place, reader
-from workbench.emit.core.seed_sequence import COUNT, drawn_seeds
+from workbench.emit.core.seed_sequence import COUNT, assigned_seeds
 from workbench.emit.pipeline_import.trace import serialized_pipeline
 from workbench.emit.pipeline_import.trace.seeds import Seeds, assign_seeds
 from workbench.emit.pipeline_import.trace.serialized_pipeline import read_pipeline, shortest_float32
@@ -259,7 +259,7 @@ def test_what_the_source_counts_from_goes_before_all() -> None:
 def test_calls_without_a_seed_get_what_dali_draws_for_them() -> None:
     calls = [op("A", "a"), op("B", "b", seed=20), op("C", "c")]
     seeds = shared(*calls, pipeline=9)
-    first, second, *_ = drawn_seeds(9)
+    first, second, *_ = assigned_seeds(9)
     assert {name: seeds.base + own for name, own in seeds.own.items()} == {
         "a": first, "b": 20, "c": second,
     }  # fmt: skip
@@ -268,14 +268,14 @@ def test_calls_without_a_seed_get_what_dali_draws_for_them() -> None:
 
 def test_a_negative_one_is_a_seed_and_cannot_be_held() -> None:
     seeds = shared(op("A", "a", seed=-1), op("B", "b"), pipeline=9)
-    assert seeds.base + seeds.own["b"] == drawn_seeds(9)[0]
+    assert seeds.base + seeds.own["b"] == assigned_seeds(9)[0]
     assert seeds.changed.keys() == {"a"}
 
 
 def test_also_where_a_call_between_them_cannot_be_held() -> None:
     calls = [op("A", "a"), op("Opaque", "b"), op("C", "c")]
     seeds = assign_seeds(calls, [calls[2], calls[0]], NOWHERE, 9)
-    drawn = drawn_seeds(9)
+    drawn = assigned_seeds(9)
     assert {name: seeds.base + own for name, own in seeds.own.items()} == {
         "c": drawn[2], "a": drawn[0],
     }  # fmt: skip
@@ -301,7 +301,7 @@ def test_seeds_out_of_reach_are_changed() -> None:
 
 
 def test_the_sequence_is_long_and_has_no_pattern() -> None:
-    seeds = drawn_seeds(1234)
+    seeds = assigned_seeds(1234)
     assert len(seeds) == COUNT == len(set(seeds))
     assert all(0 <= seed < 2**32 for seed in seeds)
     assert seeds[:3] == (2101795843, 884893477, 2975149592)
@@ -323,7 +323,7 @@ def test_a_pipeline_draws_the_same_with_its_seeds_written_out(photos: Path, seed
         pipe.build()
         return batches(pipe, 2)
 
-    given = [{"seed": number} for number in drawn_seeds(seed)[:3]]
+    given = [{"seed": number} for number in assigned_seeds(seed)[:3]]
     for left, right in zip(run([{}, {}, {}]), run(given), strict=True):
         for ours, theirs in zip(left, right, strict=True):
             assert all(map(np.array_equal, ours, theirs))

@@ -26,9 +26,9 @@ from workbench.catalog.extra_operators.auto_augment import POLICIES, SUITE, SubP
 from workbench.engine.build.augmenter import Augmenter
 from workbench.engine.build.auto_augment import (
     applied_steps,
-    automatic_draws,
+    auto_augment_random_values,
     bins_of,
-    making_heard,
+    reporting_build_progress,
     strength_of,
 )
 from workbench.engine.build.stage_pipeline import Stage
@@ -38,7 +38,7 @@ from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.control_flow.wrapping import wrap_as_options, wrap_in_block
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.connect import connect
-from workbench.graph.edits.edit import own_policy, randomise_arg, set_arg, set_setting
+from workbench.graph.edits.edit import editable_policy, randomise_arg, set_arg, set_setting
 from workbench.graph.resolved import ResolvedGraph
 
 SIZE = {"size": (64.0, 64.0)}
@@ -114,7 +114,7 @@ def test_so_it_is_with_mixed_decoding(op: str, args: Args, photos: Path, tmp_pat
 @pytest.mark.parametrize("name", one_in(2, POLICIES))
 def test_a_learnt_policy_as_ones_own_gives_the_same(name: str, photos: Path) -> None:
     learnt = small("auto_augment", auto_augment={"policy_name": name})
-    own = own_policy(learnt, "auto_augment")
+    own = editable_policy(learnt, "auto_augment")
     assert check_graph(own, CATALOG) == ()
     port = Port("auto_augment", "output")
     first, second = (
@@ -256,7 +256,7 @@ def test_what_is_made_of_a_policy_in_a_block_is_told(photos: Path) -> None:
     runner, told = Runner(CATALOG), list[str]()
     fed = list(graph.node(block).inputs.values())
     result = runner.run(graph, photos, 0, 4, [Port(block, "images"), *fed])
-    with making_heard(told.append):
+    with reporting_build_progress(told.append):
         runner.stage(result.plan, [graph.node(block)], result.batches).build()
     assert told == [f"building apply_auto_augment, {place} of 3" for place in (1, 2, 3)]
 
@@ -274,7 +274,7 @@ def test_each_augmentation_is_built_once_and_told(photos: Path) -> None:
 
 def test_seeds_are_those_that_dali_hands_out() -> None:
     graph = small("rand_augment", "trivial_augment_wide", rand_augment={"n": 2, "m": 9})
-    draws = automatic_draws(ResolvedGraph(graph, CATALOG))
+    draws = auto_augment_random_values(ResolvedGraph(graph, CATALOG))
     assert {node: [len(call) for call in calls] for node, calls in draws.items()} == {
         "rand_augment": [2],
         "trivial_augment_wide": [3],
@@ -282,10 +282,12 @@ def test_seeds_are_those_that_dali_hands_out() -> None:
     seeds = [draw.seed for calls in draws.values() for call in calls for draw in call]
     assert len(set(seeds)) == 5
     assert (
-        automatic_draws(ResolvedGraph(set_arg(graph, CATALOG, "rand_augment", "m", 12), CATALOG))
+        auto_augment_random_values(
+            ResolvedGraph(set_arg(graph, CATALOG, "rand_augment", "m", 12), CATALOG)
+        )
         == draws
     )
-    assert automatic_draws(ResolvedGraph(small("rotate"), CATALOG)) == {}
+    assert auto_augment_random_values(ResolvedGraph(small("rotate"), CATALOG)) == {}
 
 
 def test_what_each_sample_gets_is_told(photos: Path) -> None:
@@ -326,7 +328,7 @@ def test_shares_and_strengths_are_even() -> None:
     graph = small("trivial_augment_wide")
     graph = replace(graph, settings=replace(graph.settings, batch_size=10_000))
     node = graph.node("trivial_augment_wide")
-    (draws,) = automatic_draws(ResolvedGraph(graph, CATALOG))[node.id]
+    (draws,) = auto_augment_random_values(ResolvedGraph(graph, CATALOG))[node.id]
     (step,) = applied_steps(node, Augmenter().drawn(draws, 0, 10_000))
     operations = Counter(each.augmentation.name for each in step)
     magnitudes = Counter(each.magnitude for each in step)
@@ -345,7 +347,7 @@ def test_a_policy_gives_what_it_says_as_often_as_it_says() -> None:
     """Over 10,000 samples: sub-policies within 99 %, each operation within its 99 % interval."""
     graph = small("apply_auto_augment", apply_auto_augment={"policy": LONG})
     graph = replace(graph, settings=replace(graph.settings, batch_size=10_000))
-    (draws,) = automatic_draws(ResolvedGraph(graph, CATALOG))["apply_auto_augment"]
+    (draws,) = auto_augment_random_values(ResolvedGraph(graph, CATALOG))["apply_auto_augment"]
     drawn = Augmenter().drawn(draws, 0, 10_000)
     steps = applied_steps(graph.node("apply_auto_augment"), drawn)
     chosen = drawn[1]
@@ -419,7 +421,7 @@ def of_the_workbench(name: str) -> Drawn:
     node = next(node for node in graph.walk() if node.op == name)
     if name == "rand_augment":
         assert (node.args["n"], node.args["m"], bins_of(node)) == (2, 9, 31), "the paper's"
-    (draws,) = automatic_draws(ResolvedGraph(graph, catalog))[node.id]
+    (draws,) = auto_augment_random_values(ResolvedGraph(graph, catalog))[node.id]
     drawn: Drawn = defaultdict(list)
     for step in applied_steps(node, Augmenter().drawn(draws, 0, SAMPLES)):
         for applied in step:

@@ -31,9 +31,9 @@ from workbench.engine.resources.machine import describe_machine
 from workbench.engine.resources.process_memory import (
     KEPT_AT_MOST,
     default_budget,
-    give_back_free,
     resident_bytes,
     thread_count,
+    trim_heaps,
 )
 from workbench.engine.run.worker import BoundedOutput, memory_use, release
 from workbench.errors import WorkerSilentError, WorkerTimeoutError
@@ -218,13 +218,13 @@ def test_the_budget_is_a_part_of_this_machine() -> None:
 
 
 def test_figures_of_this_process() -> None:
-    give_back_free()  # what earlier tests freed would be taken again, and nothing grow
+    trim_heaps()  # what earlier tests freed would be taken again, and nothing grow
     before = resident_bytes()
     held = b"\1" * 50_000_000
     assert resident_bytes() - before > 40_000_000
     assert resident_bytes(os.getpid()) > len(held)
     assert thread_count() >= 1
-    give_back_free()
+    trim_heaps()
 
 
 def test_what_is_kept_stays_within_the_budget(photos: Path) -> None:

@@ -11,14 +11,14 @@ from workbench.catalog import Value, load_catalog
 from workbench.catalog.extra_operators.auto_augment import NAMED, POLICIES, learnt_policies
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph
-from workbench.graph.edits.edit import own_policy
+from workbench.graph.edits.edit import editable_policy
 from workbench.graph.fixes import fixes
 from workbench.graph.model.policy import (
     MOST_OPERATIONS,
     MOST_SUB_POLICIES,
-    mended_policy,
     operations_of,
     policy_fault,
+    repaired_policy,
 )
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.storage.io import dump_graph, load_graph
@@ -76,7 +76,7 @@ def test_a_policy_is_plain_data_in_the_file() -> None:
 def test_what_has_no_fault_is_not_mended() -> None:
     for policy in learnt_policies().values():
         assert policy_fault(policy, 11) is None
-        assert mended_policy(policy, 11) == policy
+        assert repaired_policy(policy, 11) == policy
     (first, *_) = operations_of(learnt_policies()["image_net"])
     assert first == (("equalize", 0.8, None), ("shear_y", 0.8, 4))
 
@@ -95,12 +95,12 @@ def test_learnt_policies_are_those_of_dali(name: str) -> None:
 
 def test_a_learnt_policy_becomes_ones_own() -> None:
     graph = chain_graph("resize", "auto_augment", auto_augment={"policy_name": "svhn"})
-    graph = own_policy(graph, "auto_augment")
+    graph = editable_policy(graph, "auto_augment")
     node = graph.node("auto_augment")
     assert (node.op, node.args["policy"]) == ("apply_auto_augment", learnt_policies()["svhn"])
-    again = own_policy(graph, "auto_augment", "reduced_cifar10")
+    again = editable_policy(graph, "auto_augment", "reduced_cifar10")
     assert again.node("auto_augment").args["policy"] == learnt_policies()["reduced_cifar10"]
     with pytest.raises(GraphEditError, match="'mine' is not a policy"):
-        own_policy(graph, "auto_augment", "mine")
+        editable_policy(graph, "auto_augment", "mine")
     with pytest.raises(GraphEditError, match="has no policy"):
-        own_policy(graph, "resize")
+        editable_policy(graph, "resize")

@@ -30,7 +30,12 @@ from workbench.graph.edits.edit import (
     set_arg,
 )
 from workbench.graph.edits.fragment import copy_fragment, duplicate, paste_fragment
-from workbench.graph.edits.generators import draw_args, draw_refusal, element_of, generators_for
+from workbench.graph.edits.generators import (
+    element_of,
+    generator_args,
+    generator_refusal,
+    generators_for,
+)
 from workbench.graph.execution.active import active_graph, set_muted
 from workbench.graph.execution.dataset_parameters import swap_source, with_datasets
 from workbench.preview import PreviewRequest, preview_batch
@@ -388,16 +393,16 @@ def test_the_kind_of_an_argument_says_what_can_draw_it() -> None:
 def test_a_generator_starts_with_what_suits(
     op: str, arg: ArgSpec, value: Value, before: dict[str, Value], expected: dict[str, Value]
 ) -> None:
-    found = draw_args(op, arg, value, before)
+    found = generator_args(op, arg, value, before)
     assert {key: found[key] for key in expected} == expected
     assert found.keys() - expected.keys() <= {"dtype"}
 
 
 def test_as_many_numbers_are_drawn_as_the_argument_has() -> None:
     size = CATALOG["rotate"].args["size"]
-    assert draw_args("random.uniform", size, (64, 64), {})["shape"] == (2,)
-    assert draw_args("random.uniform", size, None, {})["shape"] == (2,)
-    assert "shape" not in draw_args("random.uniform", ANGLE, 15, {})
+    assert generator_args("random.uniform", size, (64, 64), {})["shape"] == (2,)
+    assert generator_args("random.uniform", size, None, {})["shape"] == (2,)
+    assert "shape" not in generator_args("random.uniform", ANGLE, 15, {})
 
 
 def test_what_a_generator_cannot_feed() -> None:
@@ -405,10 +410,10 @@ def test_what_a_generator_cannot_feed() -> None:
     whole = Node("draw", "random.uniform", {"dtype": "INT32"})
     coin = Node("coin", "random.coin_flip")
     assert (element_of(floats), element_of(whole), element_of(coin)) == ("FLOAT", "INT32", "INT32")
-    assert draw_refusal(floats, ANGLE) is None
-    assert draw_refusal(whole, FLIP) is None
-    assert draw_refusal(coin, FLIP) is None
-    assert draw_refusal(whole, ANGLE) == "angle accepts FLOAT, but draw outputs INT32"
-    assert "random.uniform" in (draw_refusal(coin, ANGLE) or "")
+    assert generator_refusal(floats, ANGLE) is None
+    assert generator_refusal(whole, FLIP) is None
+    assert generator_refusal(coin, FLIP) is None
+    assert generator_refusal(whole, ANGLE) == "angle accepts FLOAT, but draw outputs INT32"
+    assert "random.uniform" in (generator_refusal(coin, ANGLE) or "")
     matrix = CATALOG["warp_affine"].args["matrix"]
-    assert draw_refusal(floats, matrix) == "matrix accepts no random numbers"
+    assert generator_refusal(floats, matrix) == "matrix accepts no random numbers"

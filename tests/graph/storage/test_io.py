@@ -36,10 +36,10 @@ from workbench.graph.storage.layout import (
     MOST_SAVED,
     Document,
     Layout,
-    SavedDraw,
-    draws_from_json,
+    SavedSample,
     dump_document,
     load_document,
+    saved_samples_from_json,
 )
 
 NAMES = TEXTS.filter(bool)
@@ -409,7 +409,7 @@ def test_damaged_lines_of_the_source_are_passed_over(origins: object) -> None:
 
 # Draws worth keeping, beside the graph in its file.
 
-DRAWS = (SavedDraw(42, 3, 64, 5, None, "cat.jpg"), SavedDraw(7, 0, 4, None, 2))
+DRAWS = (SavedSample(42, 3, 64, 5, None, "cat.jpg"), SavedSample(7, 0, 4, None, 2))
 
 
 def test_they_travel_with_the_graph_and_say_nothing_about_what_runs() -> None:
@@ -435,13 +435,13 @@ def test_they_travel_with_the_graph_and_say_nothing_about_what_runs() -> None:
 )
 def test_what_cannot_be_read_costs_nobody_the_rest(entry: object) -> None:
     good = {"seed": 1, "batch": 2, "batch_size": 4, "note": 3}
-    assert draws_from_json([entry, good]) == (SavedDraw(1, 2, 4),)
+    assert saved_samples_from_json([entry, good]) == (SavedSample(1, 2, 4),)
 
 
 def test_no_more_are_read_than_can_be_kept() -> None:
-    assert draws_from_json({"seed": 1}) == ()
+    assert saved_samples_from_json({"seed": 1}) == ()
     good = {"seed": 1, "batch": 2, "batch_size": 4}
-    assert len(draws_from_json([good] * 1000)) == MOST_SAVED
+    assert len(saved_samples_from_json([good] * 1000)) == MOST_SAVED
 
 
 @pytest.mark.parametrize(

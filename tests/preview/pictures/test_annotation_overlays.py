@@ -21,7 +21,12 @@ from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.edits.edit import insert_node, set_setting
 from workbench.graph.variants.source_annotations import with_opened
 from workbench.preview import PreviewRequest, preview_batch, preview_card_pictures, preview_steps
-from workbench.preview.pictures.annotation_overlays import TargetMark, _ltrb, depth_mark, mask_mark
+from workbench.preview.pictures.annotation_overlays import (
+    AnnotationOverlay,
+    _ltrb,
+    depth_overlay,
+    mask_overlay,
+)
 from workbench.sources import open_datasets
 
 
@@ -40,7 +45,7 @@ def masked(folder: Path) -> Graph:
     return with_followers(start, graph, CATALOG)
 
 
-def drawn(mark: TargetMark) -> NDArray[np.uint8]:
+def drawn(mark: AnnotationOverlay) -> NDArray[np.uint8]:
     """Alpha of a mask's picture."""
     with Image.open(io.BytesIO(mark.mask)) as picture:
         return np.asarray(picture.convert("RGBA"))[..., 3]
@@ -101,7 +106,7 @@ def test_a_large_mask_is_drawn_smaller_with_classes_apart() -> None:
     mask = np.zeros((1500, 3000, 1), np.int32)
     mask[:, 1000:2000] = 1
     mask[:, 2000:] = 14
-    (mark,) = mask_mark(mask, ["cat"])
+    (mark,) = mask_overlay(mask, ["cat"])
     assert mark.text == "cat, 14"
     with Image.open(io.BytesIO(mark.mask)) as picture:
         assert picture.size == (512, 256)
@@ -110,7 +115,7 @@ def test_a_large_mask_is_drawn_smaller_with_classes_apart() -> None:
 
 
 def test_an_empty_mask_is_no_mark() -> None:
-    assert mask_mark(np.zeros((4, 4, 1), np.int16), []) == ()
+    assert mask_overlay(np.zeros((4, 4, 1), np.int16), []) == ()
 
 
 def test_polygons_are_drawn_as_outlines_of_their_boxes(folder: Path, engine: Engine) -> None:
@@ -206,7 +211,7 @@ def test_ids_of_instances_have_colours_of_their_own_and_a_name_on_each() -> None
     mask[5:20, 5:30] = 70_001
     mask[5:20, 40:60] = 70_002
     mask[30:50, 5:75] = 3
-    (mark,) = mask_mark(mask, ["car", "cat", "dog"])
+    (mark,) = mask_overlay(mask, ["car", "cat", "dog"])
     assert mark.text == "dog, 70001, 70002"
     with Image.open(io.BytesIO(mark.mask)) as picture:
         pixels = np.asarray(picture.convert("RGBA"))
@@ -218,7 +223,7 @@ def test_ids_of_instances_have_colours_of_their_own_and_a_name_on_each() -> None
 
 def test_a_mask_of_many_ids_names_the_largest() -> None:
     mask = np.repeat(np.arange(1, 41), 10).reshape(20, 20, 1)
-    (mark,) = mask_mark(mask, [])
+    (mark,) = mask_overlay(mask, [])
     assert len(mark.names) == 12
     assert mark.text.endswith("28 more")
 
@@ -228,7 +233,7 @@ def test_depth_is_drawn_by_one_scale_and_clear_where_there_is_none(
 ) -> None:
     depth = np.linspace(2, 9, 40 * 50, dtype=np.float32).reshape(40, 50, 1)
     depth[:10], depth[10:12] = 0, np.nan
-    (mark,) = depth_mark(depth)
+    (mark,) = depth_overlay(depth)
     assert mark.text == "4.101 … 9"
     with Image.open(io.BytesIO(mark.mask)) as picture:
         pixels = np.asarray(picture.convert("RGBA"))
@@ -236,7 +241,7 @@ def test_depth_is_drawn_by_one_scale_and_clear_where_there_is_none(
     assert pixels[12:, :, 3].all()
     assert tuple(pixels[12, 0, :3]) == (68, 1, 84)
     assert tuple(pixels[-1, -1, :3]) == (253, 231, 37)
-    assert depth_mark(np.zeros((4, 4, 1), np.float32)) == ()
+    assert depth_overlay(np.zeros((4, 4, 1), np.float32)) == ()
     # What is read between pixels is depth, on the original too.
     graph = masked(folder)
     follower = graph.node("follow_masks")

@@ -31,7 +31,7 @@ from workbench.engine.run.runner import Runner
 from workbench.errors import GraphError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_arg
-from workbench.graph.storage.layout import SavedDraw
+from workbench.graph.storage.layout import SavedSample
 from workbench.preview import (
     PreviewRequest,
     PreviewResult,
@@ -354,6 +354,6 @@ def test_what_cannot_be_shown_is_refused(wrong: dict[str, Any], words: str) -> N
 
 def test_a_kept_draw_is_replayed() -> None:
     request = PreviewRequest(GRAPH, "photos", batch=3, tiles=4)
-    again = replayed(request, SavedDraw(seed=7, batch=5, batch_size=32, sample=2, repeat=20))
+    again = replayed(request, SavedSample(seed=7, batch=5, batch_size=32, sample=2, repeat=20))
     assert again.graph == with_settings(GRAPH, seed=7, batch_size=32)
     assert (again.batch, again.repeat, again.tiles) == (5, 20, 4)

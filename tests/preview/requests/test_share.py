@@ -25,7 +25,7 @@ from workbench.preview.requests.share import (
     KEY,
     LONGEST,
     WIDTH,
-    draw_sheet,
+    compose_sheet,
     read_picture,
     read_shared,
     share_sheet,
@@ -80,7 +80,7 @@ def test_hostile_names_travel_and_are_drawn(text: str) -> None:
     if any("\ud800" <= letter <= "\udfff" for letter in text):
         text = text.encode("utf-8", "replace").decode()  # no graph has half characters: io.py
     graph = Graph(text, text, (Node("n", "op", {"value": text}),))
-    data = write_shared(draw_sheet(text, text), dump_graph(graph))
+    data = write_shared(compose_sheet(text, text), dump_graph(graph))
     assert load_graph(read_shared(data)) == graph
 
 

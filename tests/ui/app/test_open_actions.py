@@ -22,7 +22,7 @@ from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, dump_graph, load_graph, load_recipe, load_recipes
 from workbench.graph.storage.import_report import ImportIssue, ImportReport
 from workbench.graph.storage.layout import Document, dump_document, load_document
-from workbench.preview.requests.share import draw_sheet, read_picture, read_shared, write_shared
+from workbench.preview.requests.share import compose_sheet, read_picture, read_shared, write_shared
 from workbench.roots import Roots
 from workbench.ui.state.open_actions import LONGEST_NAME
 
@@ -348,7 +348,7 @@ def test_a_shared_graph_opens_with_its_data_or_names_them(
 
 
 def test_a_sheet_of_a_nameless_graph_has_a_title() -> None:
-    assert draw_sheet("", "").size == draw_sheet("named", "").size
+    assert compose_sheet("", "").size == compose_sheet("named", "").size
 
 
 def test_a_recipe_for_other_data_names_the_samples_to_open(make: Make, shapes: Path) -> None:

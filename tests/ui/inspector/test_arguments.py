@@ -20,7 +20,7 @@ from workbench.errors import GraphEditError
 from workbench.graph import Fault, Graph, Node, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.edits.connect import connect, connection_refusal, possible_feeders
 from workbench.graph.edits.edit import chain, new_node, randomise_arg, set_arg, start_graph
-from workbench.graph.edits.generators import draw_refusal, generators_for
+from workbench.graph.edits.generators import generator_refusal, generators_for
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.app.actions import ACTIONS
@@ -435,7 +435,7 @@ def test_what_can_be_random_is_so_without_a_fault_and_back(op: str, arg: str) ->
         drawn = edited(graph, "randomise", node="it", arg=arg, op=name)
         new = [node for node in drawn.nodes if not graph.has(node.id)]
         assert len(new) == 1
-        assert draw_refusal(new[0], spec) is None
+        assert generator_refusal(new[0], spec) is None
         assert not [f for f in check_graph(drawn, CATALOG) if f.node == new[0].id]
         assert faults_at(drawn, arg) == []
         fixed = edited(drawn, "fix", node="it", arg=arg)

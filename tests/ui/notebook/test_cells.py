@@ -26,7 +26,7 @@ from workbench.engine.protocol import progress
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph import Graph, Node, dump_graph, load_recipe, load_recipes
 from workbench.graph.builder.graph_code import ordered
-from workbench.graph.builder.read import reading
+from workbench.graph.builder.read import unchecked_reader_graph
 from workbench.graph.storage.import_report import ImportReport
 from workbench.graph.storage.layout import Document, Layout, Note, dump_document
 from workbench.graph.storage.recipes import load_recipe_document
@@ -167,7 +167,10 @@ def run(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
         workbench, "Workbench", lambda data, graph: SimpleNamespace(given=(data, graph)), False
     )
     monkeypatch.setattr(
-        workbench, "read", lambda data, **options: reading(open_datasets(data), options), False
+        workbench,
+        "read",
+        lambda data, **options: unchecked_reader_graph(open_datasets(data), options),
+        False,
     )
     names: dict[str, Any] = {}
     exec(compile(source, "cell", "exec"), names)

@@ -10,7 +10,7 @@ from workbench.engine.resources.machine import describe_machine
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_setting
-from workbench.graph.storage.layout import MOST_SAVED, Document, SavedDraw
+from workbench.graph.storage.layout import MOST_SAVED, Document, SavedSample
 from workbench.preview import PreviewResult, Tile
 from workbench.ui.contract.preview_payloads import SavedDrawEntry
 from workbench.ui.state.closeup import CloseupSample
@@ -39,7 +39,7 @@ def test_a_batch_is_kept_and_replayed(state: ViewState) -> None:
     document = Document(set_setting(load_recipe("rotate-jitter"), batch_size=8, seed=5))
     state.batch = 3
     kept = save_draw(document, state, None)
-    assert kept.draws == (SavedDraw(5, 3, 8),)
+    assert kept.draws == (SavedSample(5, 3, 8),)
     assert entries(kept, state) == [
         {"text": "seed 5, batch 3 of 8", "note": "", "whole": True, "shown": True}
     ]
@@ -104,7 +104,7 @@ def test_a_draw_of_other_data_names_the_photo_that_is_shown_instead(
 
 
 def test_a_photo_at_a_place_that_no_batch_has_is_not_replayed(state: ViewState) -> None:
-    document = Document(load_recipe("rotate-jitter"), draws=(SavedDraw(5, 0, 4, repeat=4),))
+    document = Document(load_recipe("rotate-jitter"), draws=(SavedSample(5, 0, 4, repeat=4),))
     with pytest.raises(GraphEditError, match="repeats photo 4, but its batch size is 4"):
         replay_draw(document, state, 0)
     assert (state.repeat, state.closeup) == (-1, None)
@@ -114,13 +114,13 @@ def test_there_is_an_end_to_it(state: ViewState) -> None:
     document = Document(load_recipe("simclr"))
     with pytest.raises(GraphEditError, match="There is no saved sample 0; 0 are saved"):
         delete_draw(document, 0)
-    full = Document(document.graph, draws=tuple(SavedDraw(n, 0, 4) for n in range(MOST_SAVED)))
+    full = Document(document.graph, draws=tuple(SavedSample(n, 0, 4) for n in range(MOST_SAVED)))
     with pytest.raises(GraphEditError, match="100 samples are saved"):
         save_draw(full, state, None)
 
 
 def test_a_batch_too_far_is_refused_with_the_remedy(state: ViewState) -> None:
-    document = Document(state.checked.graph, draws=(SavedDraw(1, 2**31 - 1, 64),))
+    document = Document(state.checked.graph, draws=(SavedSample(1, 2**31 - 1, 64),))
     with pytest.raises(GraphEditError, match="0 to 999 can be shown"):
         replay_draw(document, state, 0)
     assert state.batch == 0
@@ -128,7 +128,9 @@ def test_a_batch_too_far_is_refused_with_the_remedy(state: ViewState) -> None:
 
 def test_pinned_draws_are_not_replaced(state: ViewState) -> None:
     state.pinned = True
-    document = Document(state.checked.graph, draws=(SavedDraw(42, 3, 64), SavedDraw(42, 0, 64, 5)))
+    document = Document(
+        state.checked.graph, draws=(SavedSample(42, 3, 64), SavedSample(42, 0, 64, 5))
+    )
     with pytest.raises(GraphEditError, match="Unpin them to show the saved sample"):
         replay_draw(document, state, 0)
     assert state.batch == 0

@@ -216,7 +216,7 @@ def operator_graphs(resolved: ResolvedGraph) -> Mapping[str, Graph]:
     head = [node for node in ordered if node.id in ancestors(graph, [decoded])]
     made = Node("to_256", "resize", {"size": (USUAL_SIZE, USUAL_SIZE)}, {"data": decoded})
     sized = output_ports(made, resolved.catalog["resize"])[0]
-    found = {DECODING: _cut(graph, head, decoded)} if _gives_sizes(ordered) else {}
+    found = {DECODING: _cut(graph, head, decoded)} if _outputs_sizes(ordered) else {}
     found[NOTHING] = _cut(graph, [*head, made], sized)
     for node in ordered:
         if node in head or isinstance(node, Source) or is_generator(resolved.spec(node)):
@@ -235,7 +235,7 @@ def operator_graphs(resolved: ResolvedGraph) -> Mapping[str, Graph]:
     return found
 
 
-def _gives_sizes(nodes: list[Node]) -> bool:
+def _outputs_sizes(nodes: list[Node]) -> bool:
     return any(node.op in SIZES for node in nodes)
 
 

@@ -86,16 +86,16 @@ def peers_named(words: Sequence[str]) -> tuple[str, ...]:
     Raises ArgumentError for a word that is neither.
     """
     for word in words:
-        if not is_factory(word) and not any(_begins(name, word) for name in PEERS):
+        if not is_factory(word) and not any(_starts_with(name, word) for name in PEERS):
             raise ArgumentError(
                 f"peer: {word[:40]!r} is none of {', '.join(PEERS)}. For another library, "
                 "pass your own function as module:function."
             )
-    named = [name for name in PEERS if any(_begins(name, word) for word in words)]
+    named = [name for name in PEERS if any(_starts_with(name, word) for word in words)]
     return (*named, *dict.fromkeys(filter(is_factory, words)))
 
 
-def _begins(name: str, word: str) -> bool:
+def _starts_with(name: str, word: str) -> bool:
     return bool(word) and name.lower().startswith(word.lower())
 
 

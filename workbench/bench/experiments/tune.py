@@ -43,7 +43,7 @@ _LEAD_SECONDS = 1.0
 """Maximum warm-up seconds of a long run."""
 
 
-class Turns(NamedTuple):
+class InterleavedSettings(NamedTuple):
     """The settings that are compared interleaved until a fraction of the time is over."""
 
     configs: tuple[Config, ...]
@@ -104,20 +104,20 @@ class TuningTime:
         """Seconds from the start of a worker to its first round."""
         return start_seconds(self._probed[0], self._probe_seconds[0])
 
-    def turns(self, best: Sequence[Config], own: Config) -> Turns | None:
+    def turns(self, best: Sequence[Config], own: Config) -> InterleavedSettings | None:
         """The best settings that there is time to compare with the graph's own.
 
         A single one, for all of the remaining time, if there is no time for a long run; None if
         there is no time for a comparison.
         """
         if self._deadline.seconds is None:
-            return Turns(tuple(best), 1.0)
+            return InterleavedSettings(tuple(best), 1.0)
         known = {row.config: row for row in self._probed if row.rounds}
         for count, until in ((len(best), _TURNS_UNTIL), (1, _TURNS_UNTIL), (1, 1.0)):
             configs = dict.fromkeys([*best[:count], own])
             rows = [known[config] for config in configs if config in known]
             if not rows or least_seconds(rows, self._start) <= self._deadline.left(until):
-                return Turns(tuple(best[:count]), until)
+                return InterleavedSettings(tuple(best[:count]), until)
         return None
 
     def for_turns(self, how: MeasurementConfig, count: int, until: float) -> MeasurementConfig:
@@ -295,7 +295,7 @@ class TuningExperiment(GridExperiment):
         progress(0.0, words)
         return probes.probe(config, progress)
 
-    def _in_turns(self, turns: Turns, time: TuningTime) -> list[Measurement]:
+    def _in_turns(self, turns: InterleavedSettings, time: TuningTime) -> list[Measurement]:
         """Measure the best settings and the graph's own: fastest first, failed ones last."""
         labels = {f"candidate {number}": config for number, config in enumerate(turns.configs, 1)}
         if self.base not in turns.configs:

@@ -12,7 +12,7 @@ from workbench.graph.execution.dataset_parameters import sequence_length
 from workbench.graph.model import DecodeDevice, Executor, Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.types.devices import gives_pixels
+from workbench.graph.types.devices import first_outputs_pixels
 
 Regime = Literal["decode", "pipeline"]
 """``decode`` runs up to the decoder, ``pipeline`` the whole graph."""
@@ -139,7 +139,11 @@ def _mapping(resolved: ResolvedGraph, node: Node, mapped: bool) -> Node:
 def decoder_nodes(resolved: ResolvedGraph) -> list[Node]:
     """The decoders, and sources that decode, that the graph's outputs depend on."""
     needed = ancestors(resolved.graph, list(resolved.graph.outputs.values()))
-    return [n for n in resolved.graph.nodes if n.id in needed and gives_pixels(n, resolved.catalog)]
+    return [
+        n
+        for n in resolved.graph.nodes
+        if n.id in needed and first_outputs_pixels(n, resolved.catalog)
+    ]
 
 
 def nodes_after_decoders(resolved: ResolvedGraph) -> set[str]:

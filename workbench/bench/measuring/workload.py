@@ -25,7 +25,7 @@ from workbench.emit.core.code import Code
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.protocol.registry import sendable, task
 from workbench.engine.resources.gpu import Gpu, first_visible_gpu
-from workbench.engine.resources.process_memory import give_back_free
+from workbench.engine.resources.process_memory import trim_heaps
 from workbench.engine.run.worker import Worker
 from workbench.errors import DataError, EngineError, PipelineError, WorkbenchError
 from workbench.sources import Datasets, failure_reason, require_dataset
@@ -244,7 +244,7 @@ def _drop_the_last(worker: Worker) -> None:
     gc.collect()
     backend: Any = import_module("nvidia.dali.backend")
     backend.ReleaseUnusedMemory()  # DALI's pools keep memory of former pipelines
-    give_back_free()
+    trim_heaps()
     forget_peak()
 
 

@@ -19,7 +19,7 @@ _PORTS = _ROWS.pop("ports")
 TARGET_READERS = frozenset(_ROWS)
 
 
-def target_readers(ops: Mapping[str, OpSpec]) -> dict[str, OpSpec]:
+def reader_arguments(ops: Mapping[str, OpSpec]) -> dict[str, OpSpec]:
     """Readers by name, with the options of DALI's reader except those that locate the data."""
     made = {}
     for name, row in _ROWS.items():

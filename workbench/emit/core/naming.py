@@ -260,10 +260,10 @@ def hoisted_generators(node: Node, catalog: Catalog) -> list[Node]:
     Generators without inputs run for the whole batch anyway, and are easier to see before the
     block.
     """
-    return [generator for generator, _ in hoisted_with_turns(node, catalog)]
+    return [generator for generator, _ in hoisted_with_repetitions(node, catalog)]
 
 
-def hoisted_with_turns(node: Node, catalog: Catalog) -> list[tuple[Node, tuple[int, ...]]]:
+def hoisted_with_repetitions(node: Node, catalog: Catalog) -> list[tuple[Node, tuple[int, ...]]]:
     """The same, each with the repetitions of the blocks around it, outermost first."""
     repetitions = kind_of(node).repetitions(node)
     turns = () if repetitions is None else (repetitions,)
@@ -273,7 +273,7 @@ def hoisted_with_turns(node: Node, catalog: Catalog) -> list[tuple[Node, tuple[i
             inner: list[tuple[Node, tuple[int, ...]]] = (
                 [(each, ())] if is_batch_generator(each, catalog) else []
             )
-            inner += hoisted_with_turns(each, catalog)
+            inner += hoisted_with_repetitions(each, catalog)
             found += [(generator, (*turns, *counts)) for generator, counts in inner]
     return found
 

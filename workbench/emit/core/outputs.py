@@ -53,7 +53,7 @@ def class_shares(outputs: Outputs) -> list[str]:
     ]
 
 
-def told_outputs(resolved: ResolvedGraph) -> str:
+def output_sentences(resolved: ResolvedGraph) -> str:
     """Docstring sentences about the outputs, and which of them stay on the CPU."""
     graph, described = resolved.graph, dict[str, list[str]]()
     for name, flow in resolved.outputs.items():

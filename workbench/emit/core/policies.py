@@ -48,29 +48,29 @@ def _augmentation(node: Node, name: str) -> str:
     if name in _TRANSLATING:
         return _translation(node, name)
     if node.args.get("magnitudes") == "learnt" and name in _LEARNT:
-        return _changed(name, *_LEARNT[name])
+        return _augmentation_call(name, *_LEARNT[name])
     return f"{_MODULE}.{name}"
 
 
 def _translation(node: Node, name: str) -> str:
-    shaped = takes_shape(node)
+    shaped = needs_image_shape(node)
     limits = node.args.get("max_translate_rel" if shaped else "max_translate_abs")
     stem = name if shaped else f"{name}_no_shape"
     if limits is None:
         return f"{_MODULE}.{stem}"
     sides = elements(limits)
     most = sides[_TRANSLATING[name]] if len(sides) > 1 else sides[0]
-    return _changed(stem, f"(0, {most!r})", "True")
+    return _augmentation_call(stem, f"(0, {most!r})", "True")
 
 
-def _changed(name: str, *arguments: str) -> str:
+def _augmentation_call(name: str, *arguments: str) -> str:
     whole = f"{_MODULE}.{name}.augmentation({', '.join(arguments)})"
     if len(name) + 3 + len(whole) <= LINE:
         return whole
     return f"{_MODULE}.{name}.augmentation(\n{INDENT}{', '.join(arguments)}\n)"
 
 
-def takes_shape(node: Node) -> bool:
+def needs_image_shape(node: Node) -> bool:
     """Whether translations are relative to the image size."""
     return "shape" in node.args or "shape" in node.inputs
 

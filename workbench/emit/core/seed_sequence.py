@@ -20,7 +20,7 @@ _WORD = 0xFFFFFFFF
 
 
 @lru_cache(maxsize=16)  # cached: queried many times between edits
-def drawn_seeds(seed: int) -> tuple[int, ...]:
+def assigned_seeds(seed: int) -> tuple[int, ...]:
     """The seeds that a pipeline with this seed assigns: 1024 32-bit numbers.
 
     Computed like C++'s ``std::seed_seq{seed}``: [rand.util.seedseq] of the standard, with its
@@ -72,12 +72,12 @@ def pipeline_seed_is_enough(graph: Graph, catalog: Catalog, nodes: Sequence[Node
     called = any(node.op in CALLING for node in nodes)
     if further or called or graph.settings.pipelines > 1 or len(nodes) > _MOST:
         return False
-    held = [node for node in _held(graph, catalog) if catalog[node.op].seeded]
+    held = [node for node in _registration_order(graph, catalog) if catalog[node.op].seeded]
     own = tuple(graph.settings.seed + (node.seed or 0) for node in held)
-    return bool(held) and own == drawn_seeds(graph.settings.seed)[: len(own)]
+    return bool(held) and own == assigned_seeds(graph.settings.seed)[: len(own)]
 
 
-def _held(graph: Graph, catalog: Catalog) -> Iterable[Node]:
+def _registration_order(graph: Graph, catalog: Catalog) -> Iterable[Node]:
     """The nodes in the order in which DALI registers their calls."""
     held: dict[str, Node] = {}
 

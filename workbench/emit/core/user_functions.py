@@ -104,7 +104,7 @@ def function_sources(nodes: Iterable[Node]) -> str:
     return "".join(texts)
 
 
-def own_arguments(node: Node) -> list[str]:
+def python_function_arguments(node: Node) -> list[str]:
     """The fixed arguments of a call of ``fn.python_function``."""
     node = _as_function(node)
     function = identifier(str(node.args["function"]))

@@ -10,7 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.emit.interop.importing import pixels
-from workbench.emit.interop.importing.images import Images, NoMatchError, drawn, drawn_range, number
+from workbench.emit.interop.importing.images import (
+    Images,
+    NoMatchError,
+    number,
+    random_or_fixed,
+    value_range,
+)
 from workbench.emit.interop.library import HOLDS, NOTHING, Library
 from workbench.emit.interop.torchvision import colour, functions
 from workbench.emit.pipeline_import.transform_call import TransformCall
@@ -37,7 +43,7 @@ def steps(images: Images, found: Any) -> None:
 
 
 @_imports("drawn", compare=HOLDS)
-def drawn_steps(images: Images, chance: float, yes: Any, no: Any) -> None:
+def random_steps(images: Images, chance: float, yes: Any, no: Any) -> None:
     if not no:
         images.with_p(chance, lambda: steps(images, yes))
     elif not yes:
@@ -51,7 +57,7 @@ def filter_(images: Images, kernel: Any) -> None:
     name = kernel.short_name if isinstance(kernel, TransformCall) else str(kernel)
     radius = kernel.kwargs.get("radius") if isinstance(kernel, TransformCall) else None
     if name == "GaussianBlur":
-        images.graph = images.graph.gaussian_blur(sigma=drawn(radius))
+        images.graph = images.graph.gaussian_blur(sigma=random_or_fixed(radius))
         images.changed("Pillow blurs by three boxes, DALI by the curve itself")
     elif name == "BoxBlur":
         pixels.blur_box(images, 2 * int(number(radius)) + 1)
@@ -81,17 +87,17 @@ def autocontrast(images: Images, cutoff: Any = 0) -> None:
 
 @_imports("Brightness")
 def brightness(images: Images, factor: Any) -> None:
-    pixels.jitter_colour(images, brightness=drawn_range(factor))
+    pixels.jitter_colour(images, brightness=value_range(factor))
 
 
 @_imports("Contrast")
 def contrast(images: Images, factor: Any) -> None:
-    pixels.jitter_colour(images, contrast=drawn_range(factor))
+    pixels.jitter_colour(images, contrast=value_range(factor))
 
 
 @_imports("Color")
 def color(images: Images, factor: Any) -> None:
-    pixels.jitter_colour(images, saturation=drawn_range(factor))
+    pixels.jitter_colour(images, saturation=value_range(factor))
 
 
 @_imports("Sharpness")

@@ -37,7 +37,7 @@ from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.graph.builder.graph_drawing import graph_svg
 from workbench.graph.checks.check import check_graph
 from workbench.graph.execution.dataset_parameters import parameter_of, swap_source
-from workbench.graph.execution.pipelines import side_by_side, without_shard
+from workbench.graph.execution.pipelines import several_pipelines, without_shard
 from workbench.graph.model import Body, DecodeDevice, Graph, Node, Port, Settings, Source
 from workbench.graph.model.bounds import SETTINGS
 from workbench.graph.model.graph import FrozenDict
@@ -170,7 +170,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
         settings=settings,
     )
     graph = without_shard(with_devices(graph, catalog, every, ids, given), traced.shard)
-    graph = side_by_side(graph, traced.pipelines)
+    graph = several_pipelines(graph, traced.pipelines)
     places = {ids[op.name]: _place(lines.place(op)) for op, _ in every}
     known = {node: place for node, place in places.items() if place}
     document = with_arithmetic_collapsed(Document(graph, origins=known))

@@ -18,7 +18,7 @@ class NamedValue:
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnValue:
+class RandomValue:
     """A uniform random number of a script's own code; integer ranges include both ends."""
 
     low: float
@@ -33,7 +33,7 @@ _CALL, _NAME, _DRAWN = "call", "name", "drawn"
 class TransformCall:
     """A transformation with its arguments.
 
-    Arguments are numbers, texts, lists, ``NamedValue``, ``DrawnValue`` and calls.
+    Arguments are numbers, texts, lists, ``NamedValue``, ``RandomValue`` and calls.
     """
 
     name: str
@@ -58,7 +58,7 @@ def to_plain(value: Any) -> Any:
     """A call, and its contents, as lists, dictionaries and texts."""
     if isinstance(value, NamedValue):
         return {_NAME: value.name}
-    if isinstance(value, DrawnValue):
+    if isinstance(value, RandomValue):
         return {_DRAWN: [value.low, value.high, value.whole]}
     if isinstance(value, TransformCall):
         args, kwargs = to_plain(list(value.args)), to_plain(dict(value.kwargs))
@@ -77,7 +77,7 @@ def from_plain(value: Any) -> Any:
     if _NAME in value:
         return NamedValue(value[_NAME])
     if _DRAWN in value:
-        return DrawnValue(*value[_DRAWN])
+        return RandomValue(*value[_DRAWN])
     if _CALL in value:
         name, args, kwargs, place = value[_CALL]
         return TransformCall(name, tuple(from_plain(args)), from_plain(kwargs), place)

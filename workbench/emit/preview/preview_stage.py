@@ -21,13 +21,18 @@ from dataclasses import dataclass, field
 
 from workbench.catalog.spec import ArgSpec, Device, Value
 from workbench.emit.core.code import Code, Lines
-from workbench.emit.core.naming import hoisted_with_turns, unique_names
+from workbench.emit.core.naming import hoisted_with_repetitions, unique_names
 from workbench.emit.core.policies import has_policy, longest
 from workbench.emit.core.python import INDENT, call, literal, signature
 from workbench.emit.core.user_functions import function_sources, nodes_within, plugin_imports
-from workbench.emit.emitter import Emitter, turn_variable
-from workbench.emit.preview.tap_names import in_turn
-from workbench.emit.templates.auto_augment_random import IMPORTS, RANDOM_STATE, Draws, draw_text
+from workbench.emit.emitter import Emitter, loop_variable
+from workbench.emit.preview.tap_names import port_in_iteration
+from workbench.emit.templates.auto_augment_random import (
+    IMPORTS,
+    RANDOM_STATE,
+    UniformCalls,
+    uniform_call_text,
+)
 from workbench.emit.templates.template_parts import has_blocks, pipeline_decorator, policy_imports
 from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Node, Port
@@ -65,7 +70,7 @@ def emit_stage(
     nodes: Collection[str],
     taps: Sequence[Port],
     feeds: Mapping[Port, Device],
-    draws: Mapping[str, Draws] | None = None,
+    draws: Mapping[str, UniformCalls] | None = None,
     *,
     positioned: bool = True,
     applied: bool = False,
@@ -118,7 +123,7 @@ class _StageEmitter(Emitter):
         self,
         resolved: ResolvedGraph,
         ordered: Sequence[Node],
-        draws: Mapping[str, Draws],
+        draws: Mapping[str, UniformCalls],
         positioned: bool,
         lifts_values: bool,
     ) -> None:
@@ -170,16 +175,16 @@ class _StageEmitter(Emitter):
             return [*call(target, "fn.python_function", arguments, self.indent), *copied]
         made = super().call_lines(node)
         inside = [INDENT + line for line in made]
-        handed = [f"{_draws_name(node)}[{number}]"]
+        handed = [f"{_random_values_name(node)}[{number}]"]
         if has_policy(node):
             handed += [literal(node.id), str(longest(node))]
-        return [f"{self.indent}with handing_in({', '.join(handed)}):", *inside]
+        return [f"{self.indent}with replacing_random_values({', '.join(handed)}):", *inside]
 
     def drawn_before(self, node: Node) -> Lines:
         """The random values of an automatic augmentation, for all samples outside every block."""
-        made = [f"{self.indent}{_draws_name(node)} = ["]
+        made = [f"{self.indent}{_random_values_name(node)} = ["]
         for called in self._draws[node.id]:
-            drawn = (draw_text(each, self.positioned) for each in called)
+            drawn = (uniform_call_text(each, self.positioned) for each in called)
             made.append(f"{self.indent * 2}[{', '.join(drawn)}],")
         return Lines([*made, f"{self.indent}]"])
 
@@ -202,7 +207,7 @@ class _StageEmitter(Emitter):
 
     def written_before(self, block: Node) -> Lines:
         made = super().written_before(block)
-        for node, turns in [] if self.scope else hoisted_with_turns(block, self.catalog):
+        for node, turns in [] if self.scope else hoisted_with_repetitions(block, self.catalog):
             for port in output_ports(node, self.catalog[node.op]):
                 self.tapped.append(port)
                 first = "[0]" * len(turns)
@@ -212,13 +217,13 @@ class _StageEmitter(Emitter):
     def in_loop(self, count: int, write: Callable[[str], Lines]) -> Lines:
         start = len(self.tapped)
         outside = self._calls
-        variable = turn_variable(len(self.turns))
+        variable = loop_variable(len(self.turns))
         self._calls = [*(f"{count} * {each}" for each in outside), variable]
         made = super().in_loop(count, write)
         self._calls = outside
         inside = self.tapped[start:]
         self.tapped[start:] = [
-            in_turn(port, turn)
+            port_in_iteration(port, turn)
             for turn in range(count)
             for port in inside
             if turn == 0 or not port.output
@@ -237,7 +242,7 @@ class _StageEmitter(Emitter):
         return f"{self.indent}taps.append({name})"
 
 
-def _draws_name(node: Node) -> str:
+def _random_values_name(node: Node) -> str:
     return f"{node.id}__draws"
 
 
@@ -257,7 +262,7 @@ def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], emitter: _S
     automatic = policy_imports(called, emitter.catalog)
     if automatic:
         imports += "".join(f"{line}\n" for line in automatic)
-        imports += "from workbench.engine.build.auto_augment import handing_in\n"
+        imports += "from workbench.engine.build.auto_augment import replacing_random_values\n"
     own = emitter.constants if any(map(has_policy, called)) else {}
     constants = "".join(f"{name} = {text}\n" for name, text in own.items())
     values = emitter.values

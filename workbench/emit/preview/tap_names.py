@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from workbench.graph.model import Port
 
 
-def in_turn(port: Port, turn: int) -> Port:
+def port_in_iteration(port: Port, turn: int) -> Port:
     """A scope's port for one iteration of its loop; other ports unchanged."""
     if port.output:
         return port
@@ -20,13 +20,13 @@ def scope_of(name: str) -> str:
     return name.partition("#")[0]
 
 
-def scope_of_first_turn(name: str) -> str | None:
+def scope_of_first_iteration(name: str) -> str | None:
     """The scope of a tap; None for later iterations of the loops around it."""
     scope, *turns = name.split("#")
     return scope if all(turn == "0" for turn in turns) else None
 
 
-def turns_of(scope: str, names: Iterable[str]) -> list[str]:
+def taps_of_scope(scope: str, names: Iterable[str]) -> list[str]:
     """The taps of a scope, in the order in which its nodes are called."""
     own = (name for name in names if scope_of(name) == scope)
     return sorted(own, key=lambda name: list(map(int, name.split("#")[1:])))

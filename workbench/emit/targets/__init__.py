@@ -36,7 +36,7 @@ from workbench.graph.execution.dataset_parameters import (
 from workbench.graph.model import GRAPH, Graph
 from workbench.graph.resolved import ResolvedGraph, resolve
 from workbench.graph.storage.layout import Document, dump_document
-from workbench.graph.variants.samples import hidden_draws, with_samples
+from workbench.graph.variants.samples import nodes_with_unseen_randomness, with_samples
 from workbench.names import did_you_mean
 from workbench.sources import Data, DataFacts, Datasets, data_facts, load_source, open_datasets
 from workbench.sources.good_data import GoodData
@@ -319,7 +319,7 @@ def export_resolved(
     found = load_target(target)
     reads = _read_directly(resolved.graph, data) if reads is None else reads
     part = _with_readers(resolved.graph, reads)
-    resolved = _reading_beside(resolved.of(part), beside or {})
+    resolved = _with_adjacent_data(resolved.of(part), beside or {})
     hints = found.skips_bad and not plain
     resolved = replace(resolved, file=file or resolved.file, hints=hints)
     if part.settings.pipelines > 1 and not found.side_by_side:
@@ -335,14 +335,14 @@ def export_resolved(
         notes += [
             f"{node} draws or chooses by itself: no output has its values, so wb.replay refuses "
             "this graph."
-            for node in hidden_draws(resolved)
+            for node in nodes_with_unseen_randomness(resolved)
         ]
     options = {"with_": with_, "reads": dict(reads), "beside": dict(beside or {})}
     options["file"] = "" if file in files else file
     return Export(target, files, tuple(notes), options)
 
 
-def _reading_beside(resolved: ResolvedGraph, endings: Mapping[str, str]) -> ResolvedGraph:
+def _with_adjacent_data(resolved: ResolvedGraph, endings: Mapping[str, str]) -> ResolvedGraph:
     """The graph with data next to the program in place of data parameters."""
     if not endings:
         return resolved

@@ -11,7 +11,7 @@ from workbench.emit.templates.loader_module import Module, torch_module
 from workbench.emit.templates.training_loop import training_fields
 from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.variants.samples import without_drawn_outputs
+from workbench.graph.variants.samples import without_random_outputs
 from workbench.graph.variants.validation import validation_graph
 
 
@@ -20,7 +20,7 @@ def _module(resolved: ResolvedGraph) -> Module:
     graph = resolved.graph
     images = outputs_of_kind(resolved.outputs, "image")
     simple = len(images) == len(parameters(graph.nodes)) == graph.settings.pipelines == 1
-    fixed = without_drawn_outputs(resolved)
+    fixed = without_random_outputs(resolved)
     made = validation_graph(resolved.of(fixed)) if simple else None
     validation = None if made is None or made == fixed else resolved.variant(made)
     return torch_module(resolved, "lightning", validation)

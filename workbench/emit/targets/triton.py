@@ -103,7 +103,7 @@ def _emit(resolved: ResolvedGraph, told: str) -> Mapping[str, Code]:
         "triton_model.py.j2",
         parts,
         conditionals=needs_conditionals(nodes),
-        told="\n".join(wrap(told or _draws(emitter, catalog), LINE)),
+        told="\n".join(wrap(told or _augmentation_notes(emitter, catalog), LINE)),
         input=input_of_model,
     )
     return {
@@ -113,7 +113,7 @@ def _emit(resolved: ResolvedGraph, told: str) -> Mapping[str, Code]:
     }
 
 
-def _draws(emitter: Emitter, catalog: Catalog) -> str:
+def _augmentation_notes(emitter: Emitter, catalog: Catalog) -> str:
     """Notes on a pipeline that augments."""
     drawing = [
         node.id

@@ -27,7 +27,7 @@ def random_state(seed: int, position: int) -> Any:
 '''
 
 
-class Draw(NamedTuple):
+class UniformCall(NamedTuple):
     """One call of ``fn.random.uniform`` inside an automatic augmentation."""
 
     arguments: str
@@ -35,18 +35,18 @@ class Draw(NamedTuple):
     seed: int
 
 
-Draws = tuple[tuple[Draw, ...], ...]
+UniformCalls = tuple[tuple[UniformCall, ...], ...]
 """The random values of an automatic augmentation, for each call."""
 
 
-def emit_draws(draws: Sequence[Draw]) -> str:
+def emit_random_values(draws: Sequence[UniformCall]) -> str:
     """Source of ``drawn(position)``, which builds a pipeline of one call's random values."""
-    texts = "".join(f"{INDENT * 2}{draw_text(each, True)},\n" for each in draws)
+    texts = "".join(f"{INDENT * 2}{uniform_call_text(each, True)},\n" for each in draws)
     head = f"{IMPORTS}\n{RANDOM_STATE}@pipeline_def\ndef drawn(position: int) -> Any:\n"
     return f"{head}{INDENT}return (\n{texts}{INDENT})\n"
 
 
-def draw_text(draw: Draw, positioned: bool) -> str:
+def uniform_call_text(draw: UniformCall, positioned: bool) -> str:
     """The call for one random value; ``positioned`` as in ``emit_stage``."""
     state = f", _random_state=random_state({draw.seed}, position)" if positioned else ""
     return f"fn.random.uniform({draw.arguments}, seed={draw.seed}{state})"

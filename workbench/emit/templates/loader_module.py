@@ -25,7 +25,7 @@ from workbench.emit.templates.rendering import render_program
 from workbench.emit.templates.template_parts import TemplateParts, pipeline_parts
 from workbench.graph.model import Graph, Node
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.variants.samples import file_names, hidden_draws
+from workbench.graph.variants.samples import file_names, nodes_with_unseen_randomness
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def sharded_module(
     parts = pipeline_parts(resolved, sharded=True, taken=shard, validation=validation)
     validated = [*validation.outputs] if validation else [*outputs]
     fewer = validated if len(validated) < len(outputs) else []
-    hidden = hidden_draws(resolved)
+    hidden = nodes_with_unseen_randomness(resolved)
     return Module(graph, nodes, outputs, parts, lists, fewer, hidden)
 
 

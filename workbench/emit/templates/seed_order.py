@@ -32,7 +32,7 @@ def ordered(device, base_seed, draw):
 """
 
 
-def emit_draw_order(resolved: ResolvedGraph) -> str:
+def emit_seed_order(resolved: ResolvedGraph) -> str:
     """Source of ``ordered(device, base_seed, draw)``, which builds the pipeline of an active graph.
 
     ``draw(node, data)`` replaces each automatic augmentation: it must return ``data`` after

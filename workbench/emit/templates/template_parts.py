@@ -13,7 +13,7 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.core import bad_files
 from workbench.emit.core.code import Lines
 from workbench.emit.core.epoch_shuffle import require_checkpointing, shuffles_after_epoch
-from workbench.emit.core.outputs import told_outputs
+from workbench.emit.core.outputs import output_sentences
 from workbench.emit.core.policies import IMPORTS as POLICY_IMPORTS
 from workbench.emit.core.policies import MODULES, has_policy
 from workbench.emit.core.python import INDENT, LINE, constant, signature
@@ -261,7 +261,7 @@ def make_parts(
         finder_imports.append(_TYPES)
     return TemplateParts(
         title=docstring_title(graph)
-        + f"\n\n{_in_docstring(told_outputs(emitter.resolved))}"
+        + f"\n\n{_in_docstring(output_sentences(emitter.resolved))}"
         + warning_lines(emitter.resolved)
         + BESIDE * bool(emitter.resolved.beside)
         + HIDDEN_FOLDERS

@@ -20,7 +20,7 @@ from workbench.emit.interop.exporting.chains import (
     walk,
 )
 from workbench.emit.interop.exporting.source_text import lines_of
-from workbench.emit.interop.exporting.transforms import Transforms, differences_told
+from workbench.emit.interop.exporting.transforms import Transforms, difference_sentences
 from workbench.emit.interop.library import Library
 from workbench.emit.templates.rendering import lines_in, render
 from workbench.emit.templates.template_parts import docstring_title, warning_lines
@@ -85,7 +85,8 @@ def render_transforms(template: str, resolved: ResolvedGraph, library: Library) 
         {
             "title": docstring_title(graph) + warning_lines(resolved),
             "differences": [
-                "\n".join(wrap(each, LINE)) for each in _told(transforms, views, reader)
+                "\n".join(wrap(each, LINE))
+                for each in _random_value_notes(transforms, views, reader)
             ],
             "transform_imports": [*transforms.imports, *["import cv2"] * ("cv2." in written)],
             "constants": "\n".join(
@@ -117,16 +118,16 @@ def transform_notes(resolved: ResolvedGraph, library: Library) -> list[str]:
     views, begin = ChainExtractor(resolved, library.name).views()
     transforms = Transforms(library)
     _definitions(transforms, views, begin)
-    return _told(transforms, views, first_reader(resolved.nodes))
+    return _random_value_notes(transforms, views, first_reader(resolved.nodes))
 
 
-def _told(transforms: Transforms, views: Sequence[View], reader: Node) -> list[str]:
+def _random_value_notes(transforms: Transforms, views: Sequence[View], reader: Node) -> list[str]:
     library = transforms.library
     shuffled = "The order of photos and random" if reader.args.get("random_shuffle") else "Random"
     told = [f"{shuffled} values are not DALI's; the values come from the same ranges."]
     if library.channels_first and any(view.flow.layout != "CHW" for view in views):
         told.append("Images are (C, H, W); the pipeline's are (H, W, C).")
-    return told + differences_told(library.name, [*transforms.cases], [*transforms.notes])
+    return told + difference_sentences(library.name, [*transforms.cases], [*transforms.notes])
 
 
 def _definitions(

@@ -18,7 +18,11 @@ from typing import Any
 import numpy as np
 
 from workbench.emit.core.code import Code
-from workbench.emit.templates.auto_augment_random import Draw, Draws, emit_draws
+from workbench.emit.templates.auto_augment_random import (
+    UniformCall,
+    UniformCalls,
+    emit_random_values,
+)
 from workbench.engine.build.auto_augment import (
     IDENTITY,
     Applied,
@@ -46,7 +50,7 @@ class _Call:
     """One call of a node, in a batch of ``count`` that begins at the sample ``position``."""
 
     node: Node
-    draws: Sequence[Draw]
+    draws: Sequence[UniformCall]
     position: int
     count: int
     device: Memory
@@ -64,7 +68,12 @@ class Augmenter:
         self._running = Lock()  # DALI may call the functions of two branches concurrently
 
     def run(
-        self, node: Node, draws: Sequence[Draw], position: int, data: Batch, shape: Batch | None
+        self,
+        node: Node,
+        draws: Sequence[UniformCall],
+        position: int,
+        data: Batch,
+        shape: Batch | None,
     ) -> Batch:
         """The node's output for a batch whose first sample is at ``position``.
 
@@ -79,7 +88,7 @@ class Augmenter:
     def function(
         self,
         node: Node,
-        draws: Sequence[Draw],
+        draws: Sequence[UniformCall],
         position: int,
         count: int,
         device: Memory,
@@ -106,12 +115,12 @@ class Augmenter:
 
         return augmented
 
-    def describe(self, node: Node, calls: Draws, position: int, count: int) -> Turns:
+    def describe(self, node: Node, calls: UniformCalls, position: int, count: int) -> Turns:
         """The augmentations each call of the node applies to each sample; ``identity`` for none."""
         return tuple(self._describe(node, draws, position, count) for draws in calls)
 
     def _describe(
-        self, node: Node, draws: Sequence[Draw], position: int, count: int
+        self, node: Node, draws: Sequence[UniformCall], position: int, count: int
     ) -> tuple[tuple[Augmented, ...], ...]:
         drawn = self.drawn(draws, position, count) if draws else []
         steps = applied_steps(node, drawn)
@@ -127,9 +136,9 @@ class Augmenter:
         self._pipelines.clear()
         self._drawn.clear()
 
-    def drawn(self, draws: Sequence[Draw], position: int, count: int) -> list[Any]:
+    def drawn(self, draws: Sequence[UniformCall], position: int, count: int) -> list[Any]:
         """One array [samples, ...] for each random value, from the sample at ``position`` on."""
-        text = emit_draws(draws)
+        text = emit_random_values(draws)
         key = f"{position} {count}\n{text}"
         if key not in self._drawn:
             pipe = CompiledSource(Code(text, {}))["drawn"](

@@ -27,9 +27,9 @@ from workbench.catalog.extra_operators.auto_augment import (
 )
 from workbench.emit.core.code import Code
 from workbench.emit.core.policies import policy_module
-from workbench.emit.core.seed_sequence import drawn_seeds
-from workbench.emit.templates.auto_augment_random import Draw, Draws
-from workbench.emit.templates.seed_order import emit_draw_order
+from workbench.emit.core.seed_sequence import assigned_seeds
+from workbench.emit.templates.auto_augment_random import UniformCall, UniformCalls
+from workbench.emit.templates.seed_order import emit_seed_order
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.graph.checks.check import stopping_faults
 from workbench.graph.execution.active import active_graph
@@ -46,7 +46,7 @@ IDENTITY = "identity"
 """The augmentation of samples that are left unchanged."""
 
 
-def automatic_draws(resolved: ResolvedGraph) -> Mapping[str, Draws]:
+def auto_augment_random_values(resolved: ResolvedGraph) -> Mapping[str, UniformCalls]:
     """Random values of each automatic augmentation of a graph, by node id.
 
     One entry per call in the script, in order; a loop calls it several times. Nodes that no script
@@ -61,13 +61,15 @@ def automatic_draws(resolved: ResolvedGraph) -> Mapping[str, Draws]:
     seeds: Mapping[str, list[Mapping[int, int]]] = {}
     called = any(catalog[node.op].module for node in active.walk())
     if called and not stopping_faults(graph, catalog):
-        held = tuple((node, held_order(drawn)) for node, drawn in uniforms.items())
-        source = emit_draw_order(resolved.of(active))
+        held = tuple((node, registration_order(drawn)) for node, drawn in uniforms.items())
+        source = emit_seed_order(resolved.of(active))
         seeds = _seeds(source, graph.settings.seed, held, catalog.seeded_schemas)
-    spare = dict(enumerate(drawn_seeds(graph.settings.seed)))
+    spare = dict(enumerate(assigned_seeds(graph.settings.seed)))
     return {
         node: tuple(
-            tuple(Draw(each.arguments, call.get(place, 0)) for place, each in enumerate(drawn))
+            tuple(
+                UniformCall(each.arguments, call.get(place, 0)) for place, each in enumerate(drawn)
+            )
             for call in seeds.get(node, [spare])
         )
         for node, drawn in uniforms.items()
@@ -121,7 +123,7 @@ def uniforms_of(node: Node) -> list[Uniform]:
     ]
 
 
-def held_order(drawn: Sequence[Uniform]) -> tuple[int, ...]:
+def registration_order(drawn: Sequence[Uniform]) -> tuple[int, ...]:
     """Indices of the calls in the order in which DALI registers them."""
     held = {each.held: place for place, each in enumerate(drawn) if each.held is not None}
     return tuple(held[place] for place in sorted(held))
@@ -207,7 +209,7 @@ def _seeds(
         for op in made._ops
         if op._op.schema.Name() in seeded and "seed:" not in repr(op.spec)
     ]
-    handed = drawn_seeds(seed)
+    handed = assigned_seeds(seed)
     given = {name: handed[place % len(handed)] for place, name in enumerate(asking)}
     return {
         node: [
@@ -231,7 +233,7 @@ _heard = ContextVar[Callable[[str], None] | None]("_heard", default=None)
 
 
 @contextmanager
-def making_heard(listener: Callable[[str], None]) -> Iterator[None]:
+def reporting_build_progress(listener: Callable[[str], None]) -> Iterator[None]:
     """Call ``listener`` with the progress while DALI builds automatic augmentations.
 
     DALI builds every augmentation again for each position in a sub-policy: up to some seconds.
@@ -244,14 +246,16 @@ def making_heard(listener: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextmanager
-def handing_in(draws: Sequence[Any], node: str = "", places: int = 0) -> Iterator[None]:
+def replacing_random_values(
+    draws: Sequence[Any], node: str = "", places: int = 0
+) -> Iterator[None]:
     """Make automatic augmentation use these random values, in order, instead of its own.
 
     With ``places``, the number of positions in the node's sub-policies, progress is reported.
     """
     listener = _heard.get()
     if places and listener is not None:
-        with _told(node, places, listener), handing_in(draws):
+        with _reporting_places(node, places, listener), replacing_random_values(draws):
             yield
         return
     waiting = list(draws)
@@ -267,7 +271,7 @@ def handing_in(draws: Sequence[Any], node: str = "", places: int = 0) -> Iterato
 
 
 @contextmanager
-def _told(node: str, places: int, listener: Callable[[str], None]) -> Iterator[None]:
+def _reporting_places(node: str, places: int, listener: Callable[[str], None]) -> Iterator[None]:
     module: Any = import_module("nvidia.dali.auto_aug.auto_augment")
     select, place = module._pretty_select, count(1)
 

@@ -25,11 +25,11 @@ import numpy as np
 from workbench.arguments import (
     TEXT,
     WHOLE,
+    argument_errors_as,
     checked,
     require_library,
     require_names,
     shown,
-    told_as,
     warn_caller,
 )
 from workbench.catalog import load_catalog
@@ -105,7 +105,7 @@ def build_pipeline(graph: Graph, data: Datasets, **options: Any) -> Any:
 
 def make_loader(
     graph: Graph, data: Datasets, library: str = "torch", epochs: int | None = 1, **options: Any
-) -> KernelLoader:
+) -> InProcessLoader:
     """A loader of a graph in this process: ``Loader`` of the exported program.
 
     ``library`` is ``torch``, ``jax`` or ``numpy``, which has the batches of the exported script;
@@ -129,13 +129,13 @@ def make_loader(
         built = _built(_build_function(program), graph, data, options)
         # Several pipelines go on with the one whose turn it is.
         if library == "numpy":
-            return KernelLoader(
+            return InProcessLoader(
                 _ArrayBatches(built, graph, data), tuple(graph.outputs), epochs, data
             )
         turn = {"checkpoint": options.get("checkpoint")} if isinstance(built, list) else {}
-        with _bad_files_told(data):  # some start to read
+        with _explaining_bad_files(data):  # some start to read
             made = program.Loader(built, **turn)
-    return KernelLoader(made, tuple(graph.outputs), epochs, data)
+    return InProcessLoader(made, tuple(graph.outputs), epochs, data)
 
 
 @checked(graph=GRAPH, library=TEXT)
@@ -145,7 +145,7 @@ def loader(
     library: str = "torch",
     epochs: int | None = 1,
     **options: Any,
-) -> KernelLoader:
+) -> InProcessLoader:
     """Batches of a graph as tensors of ``torch`` or ``jax``, or as NumPy arrays.
 
     The batches equal those of the exported script; the last batch of an epoch is filled from the
@@ -162,11 +162,11 @@ def loader(
     given = graph.datasets if data is None else open_datasets(data)
     if given:
         graph = with_datasets(graph.whole, given)
-    with told_as(loader.__name__, build_pipeline.__name__):
+    with argument_errors_as(loader.__name__, build_pipeline.__name__):
         return make_loader(graph, given or {}, library, epochs, **options)
 
 
-class KernelLoader:
+class InProcessLoader:
     """Batches as tuples, in the order of the graph's outputs.
 
     ``len`` is the number of batches per epoch. All batches of ``jax`` have one size: at the end of
@@ -212,7 +212,7 @@ class KernelLoader:
         turns = itertools.count() if self.epochs is None else range(self.epochs)
         batches = itertools.chain.from_iterable(self.batches for _ in turns)
         while True:
-            with one_line_interrupt(), _bad_files_told(self._data):
+            with one_line_interrupt(), _explaining_bad_files(self._data):
                 batch = next(batches, None)
             if batch is None:
                 return
@@ -260,7 +260,7 @@ class _ArrayBatches:
 
 
 @contextmanager
-def _bad_files_told(data: Datasets) -> Iterator[None]:
+def _explaining_bad_files(data: Datasets) -> Iterator[None]:
     """Raise DataError with a fix if DALI fails on a file of the data."""
     try:
         yield

@@ -210,7 +210,7 @@ def function_failure(message: str, filename: str, text: str) -> str | None:
     """
     found = _FAILED.search(message)
     if found is None:
-        return _told_by_dali(message)
+        return _return_count_error(message)
     error = found["error"].strip().replace("<EMPTY MESSAGE>", "").rstrip(": ")
     error = error if len(error) <= _LONGEST else f"{error[:_LONGEST]}…"
     lines = text.splitlines()
@@ -229,7 +229,7 @@ def function_failure(message: str, filename: str, text: str) -> str | None:
     return f"what its function returned was refused: {error}"
 
 
-def _told_by_dali(message: str) -> str | None:
+def _return_count_error(message: str) -> str | None:
     if (counts := _NOTHING.search(message)) is not None:
         given = "nothing (is there a return missing?)" if counts[1] == "0" else counts[1]
         return f"its function returned {given}; wanted are {counts[2]} arrays"

@@ -17,8 +17,8 @@ from workbench.emit.core.naming import unique_names
 from workbench.emit.core.policies import has_policy
 from workbench.emit.core.user_functions import nodes_calling, nodes_within
 from workbench.emit.emitter import Emitter
-from workbench.emit.templates.auto_augment_random import Draws
-from workbench.engine.build.auto_augment import automatic_draws
+from workbench.emit.templates.auto_augment_random import UniformCalls
+from workbench.engine.build.auto_augment import auto_augment_random_values
 from workbench.graph.execution.dataset_parameters import parameter_of
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors, topological
@@ -109,7 +109,7 @@ class Plan:
     nodes: tuple[Node, ...]
     parts: tuple[tuple[Node, ...], ...]
     keys: dict[str, str]
-    draws: Mapping[str, Draws]
+    draws: Mapping[str, UniformCalls]
     """Random values of automatic augmentation, by node id."""
 
     @property
@@ -178,7 +178,7 @@ def make_plan(
         nodes,
         partition(nodes, catalog),
         {},
-        automatic_draws(resolved)
+        auto_augment_random_values(resolved)
         if any(catalog[node.op].module for node in emitter.every_node())
         else {},
     )
@@ -207,21 +207,21 @@ def depends_on_whole_batch(node: Node, catalog: Catalog) -> bool:
     return catalog[node.op].whole_batch or by_value
 
 
-def draws_random_numbers(node: Node, catalog: Catalog) -> bool:
+def uses_random_numbers(node: Node, catalog: Catalog) -> bool:
     """Whether a node, or one inside it, uses random numbers."""
     inner = (each for body in node.bodies.values() for each in body.nodes)
     spec = catalog[node.op]
     return (
         spec.seeded
         or spec.module != ""
-        or any(draws_random_numbers(each, catalog) for each in inner)
+        or any(uses_random_numbers(each, catalog) for each in inner)
     )
 
 
 def _key(plan: Plan, emitter: Emitter, node: Node) -> str:
     settings = plan.graph.settings
     parts = [*emitter.node_lines(node).text, plan.devices[node.id], str(plan.count)]
-    if not node.inputs or draws_random_numbers(node, plan.resolved.catalog):
+    if not node.inputs or uses_random_numbers(node, plan.resolved.catalog):
         parts += [str(settings.seed), str(plan.batch), str(settings.batch_size)]
     parts += [repr(plan.draws[each.id]) for each in nodes_within([node]) if each.id in plan.draws]
     parts += [repr(each.args) for each in nodes_within([node]) if has_policy(each)]

@@ -15,7 +15,7 @@ from workbench.emit.preview.preview_stage import SAMPLE, emit_stage
 from workbench.emit.templates.template_parts import has_blocks
 from workbench.engine.build.function_checks import FunctionChecks
 from workbench.engine.build.pipelines import CompiledSource
-from workbench.engine.build.plan import Plan, draws_random_numbers
+from workbench.engine.build.plan import Plan, uses_random_numbers
 from workbench.engine.resources.batch_store import Batch, memory_of
 from workbench.engine.resources.machine import usable_cores
 from workbench.graph.model import Node, Port
@@ -82,7 +82,7 @@ class Stage:
             if apply
         }
         settings = plan.graph.settings
-        drawn = any(draws_random_numbers(node, catalog) for node in nodes)
+        drawn = any(uses_random_numbers(node, catalog) for node in nodes)
         start = f"{settings.seed}\n{plan.position}\n{self._positions}" if drawn else ""
         self.key = f"{settings.device}\n{self.threads}\n{start}\n{plan.count}\n{self._code.text}"
         self._nodes = tuple(nodes)

@@ -78,7 +78,7 @@ def check_header(file: Sample) -> CheckedFile:
         with file.open() as opened:
             size, modified = file.size, os.stat(file.path).st_mtime_ns
             image = open_image(opened, file.with_pillow)
-            found = (image,) if isinstance(image, Finding) else tuple(_look(image, file))
+            found = (image,) if isinstance(image, Finding) else tuple(_image_findings(image, file))
     except OSError as error:
         unreadable = Finding("unreadable", error.strerror or str(error))
         return CheckedFile(file.name, findings=(unreadable,))
@@ -91,7 +91,7 @@ def _unreadable_kind(path: str) -> str:
     return "empty" if os.path.isfile(path) and os.path.getsize(path) == 0 else "unreadable"
 
 
-def _look(image: ImageFile.ImageFile, file: Sample) -> Iterator[Finding]:
+def _image_findings(image: ImageFile.ImageFile, file: Sample) -> Iterator[Finding]:
     """Findings in an open image's header and end."""
     kind = str(image.format)
     if kind in _TRAILERS and not _has_trailer(image.fp, _TRAILERS[kind]):

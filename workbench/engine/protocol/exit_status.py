@@ -7,7 +7,7 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
-from workbench.system_limits import memory_limit_words, memory_remedy, says_memory_refusal
+from workbench.system_limits import memory_limit_words, memory_remedy, reports_out_of_memory
 
 _ADDED = 500
 """Increase of ``oom_score``, in thousandths of the machine's memory."""
@@ -43,7 +43,7 @@ def describe_exit(code: int | None, words: str = "") -> str:
 
     None means that the process still runs. ``words`` is its last output.
     """
-    return f"{_describe_code(code)}{' for want of memory' * says_memory_refusal(words)}"
+    return f"{_describe_code(code)}{' for want of memory' * reports_out_of_memory(words)}"
 
 
 def _describe_code(code: int | None) -> str:
@@ -66,7 +66,7 @@ def exit_remedy(code: int | None, words: str = "") -> str:
 
     ``words`` is the process's last output.
     """
-    if says_memory_refusal(words):
+    if reports_out_of_memory(words):
         return f" {memory_remedy()}"
     if code in _FOR_WANT_OF_MEMORY and (limit := memory_limit_words()):
         return f" Perhaps for want of memory. {limit}"

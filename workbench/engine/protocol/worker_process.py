@@ -25,7 +25,7 @@ from workbench.errors import (
     WorkerSilentError,
     WorkerTimeoutError,
 )
-from workbench.system_limits import describe_refusal, says_memory_refusal
+from workbench.system_limits import describe_refusal, reports_out_of_memory
 
 _LONGEST_LINE = 500
 """Maximum characters of a line of its last output."""
@@ -158,7 +158,7 @@ def worker_lost(process: WorkerProcess, garbled: Exception | None = None) -> Eng
         )
     code = None if garbled else process.wait(5.0)
     words = process.last_words()
-    crashed = "" if code not in _CRASHES or says_memory_refusal(words) else _files(process)
+    crashed = "" if code not in _CRASHES or reports_out_of_memory(words) else _files(process)
     how = f"wrote what is no answer ({garbled})" if garbled else describe_exit(code, words)
     return WorkerCrashedError(
         f"The worker {how}{_where(process)}.{exit_remedy(code, words)}{crashed} The graph "

@@ -24,7 +24,7 @@ import psutil
 
 from workbench.engine.resources.gpu import Gpu, first_visible_gpu
 from workbench.engine.resources.machine import describe_machine, usable_memory
-from workbench.engine.resources.process_memory import default_budget, own_bytes, tree_bytes
+from workbench.engine.resources.process_memory import default_budget, private_bytes, tree_bytes
 
 FRESH_HOST = 320 * 2**20
 """Estimated bytes of a worker until it is measured: DALI, and a first preview."""
@@ -107,7 +107,7 @@ class MemoryBudget:
         *,
         resting_limit: float = RESTING_LIMIT,
         starting: int | None = None,
-        host_bytes: Callable[[int], int] = own_bytes,
+        host_bytes: Callable[[int], int] = private_bytes,
         measured_bytes: Callable[[int], int] = tree_bytes,
         gpu_bytes: Callable[[Sequence[int]], int] | None = None,
     ) -> None:

@@ -52,18 +52,18 @@ def resident_bytes(pid: int | None = None) -> int:
     return int(psutil.Process(pid).memory_info().rss)
 
 
-def own_bytes(pid: int | None = None) -> int:
+def private_bytes(pid: int | None = None) -> int:
     """``resident_bytes`` without file pages: DALI's library is 0.4 GB, read on demand."""
     used = psutil.Process(pid).memory_info()
     return int(used.rss - used.shared)
 
 
 def tree_bytes(pid: int) -> int:
-    """``own_bytes`` of a process and its descendants, such as a DataLoader's workers."""
-    taken = own_bytes(pid)
+    """``private_bytes`` of a process and its descendants, such as a DataLoader's workers."""
+    taken = private_bytes(pid)
     for child in psutil.Process(pid).children(recursive=True):
         with suppress(psutil.Error):  # it has just ended
-            taken += own_bytes(child.pid)
+            taken += private_bytes(child.pid)
     return taken
 
 
@@ -91,7 +91,7 @@ def configure_malloc_trim() -> None:
     os.environ.setdefault("DALI_MALLOC_POOL_THRESHOLD", "0")
 
 
-def give_back_free() -> None:
+def trim_heaps() -> None:
     """Return the freed parts of the heaps to the system."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:

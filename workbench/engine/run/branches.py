@@ -141,10 +141,10 @@ def _deciding_body(body: Body) -> Body:
 _KEPT = 8
 
 
-def draws_inside(block: Node, catalog: Catalog) -> bool:
+def uses_random_numbers_inside(block: Node, catalog: Catalog) -> bool:
     """Whether an operator with inputs uses random numbers in one of a block's bodies."""
     return any(
-        (catalog[node.op].seeded and node.inputs) or draws_inside(node, catalog)
+        (catalog[node.op].seeded and node.inputs) or uses_random_numbers_inside(node, catalog)
         for body in block.bodies.values()
         for node in body.nodes
     )
@@ -158,7 +158,7 @@ class BranchCounts:
 
     def before(self, plan: Plan, block: Node) -> Mapping[str, int]:
         """For each scope in a block, the number of samples before the plan's batch."""
-        if plan.batch == 0 or not draws_inside(block, plan.resolved.catalog):
+        if plan.batch == 0 or not uses_random_numbers_inside(block, plan.resolved.catalog):
             return {}
         counter = BranchCounter(BranchPlaces(plan, [block]))
         counter = self._counters.setdefault(counter.key, counter)

@@ -15,9 +15,9 @@ from typing import Any
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.naming import is_batch_generator
 from workbench.emit.core.user_functions import nodes_calling, nodes_within
-from workbench.emit.preview.tap_names import scope_of, scope_of_first_turn, turns_of
+from workbench.emit.preview.tap_names import scope_of, scope_of_first_iteration, taps_of_scope
 from workbench.engine.build.augmenter import Augmenter, Turns
-from workbench.engine.build.auto_augment import automatic_draws, making_heard
+from workbench.engine.build.auto_augment import auto_augment_random_values, reporting_build_progress
 from workbench.engine.build.plan import Plan, kind_of, make_plan
 from workbench.engine.build.stage_pipeline import Stage
 from workbench.engine.reading.open_readers import OpenReaders, encoded_output
@@ -31,7 +31,7 @@ from workbench.engine.resources.batch_store import Batch, BatchStore, Memory, me
 from workbench.engine.resources.process_memory import (
     configure_malloc_trim,
     default_budget,
-    give_back_free,
+    trim_heaps,
 )
 from workbench.engine.resources.root_guard import (
     refuse_named_files,
@@ -81,7 +81,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptOutput:
+class CachedOutput:
     """An output of a node, or of a node inside it, with its port."""
 
     node: str
@@ -182,7 +182,7 @@ class Runner:
                 for _ in range(_TRIES if one_by_one else 1):
                     self._run_part(job, group)
                 if one_by_one:
-                    give_back_free()  # walks through the heap, which must be intact
+                    trim_heaps()  # walks through the heap, which must be intact
         turns = {
             port.node: tuple(int(place) for place in batch.arrays() if place < plan.wanted)
             for port, batch in job.batches.items()
@@ -191,7 +191,7 @@ class Runner:
         places = {
             scope: found
             for name, found in turns.items()
-            if (scope := scope_of_first_turn(name)) is not None
+            if (scope := scope_of_first_iteration(name)) is not None
         }
         came: dict[str, frozenset[int]] = {}
         for name, found in turns.items():
@@ -215,7 +215,9 @@ class Runner:
     def _augmented(self, plan: Plan, node: str, came: Mapping[str, Sequence[int]]) -> Turns:
         draws, scope = plan.draws[node], plan.graph.scope_of(node)
         told = self._augmenter.describe(plan.graph.node(node), draws, plan.position, plan.count)
-        there = [came[turn] for turn in turns_of(scope, came)] if scope else [range(plan.wanted)]
+        there = (
+            [came[turn] for turn in taps_of_scope(scope, came)] if scope else [range(plan.wanted)]
+        )
         return tuple(
             tuple(each if at in places else () for at, each in enumerate(call[: plan.wanted]))
             for call, places in zip(told, there, strict=False)
@@ -355,7 +357,7 @@ class Runner:
         self._report_running([node.id for node in nodes], files)
         stage = self.stage(job.plan, nodes, job.batches, apply=self._augmenter.function)
         if not stage.built:
-            with making_heard(self._report_making):
+            with reporting_build_progress(self._report_making):
                 stage.build()
         if calling := [node.id for node in nodes_calling(nodes)]:
             self._report_making(f"running {', '.join(calling)}")  # for an unknown time
@@ -407,7 +409,7 @@ class Runner:
         """
         graph, batch = pipeline_of_batch(graph, batch)
         graph = with_datasets(graph, open_datasets(data))
-        draws = automatic_draws(ResolvedGraph(graph, self.catalog))
+        draws = auto_augment_random_values(ResolvedGraph(graph, self.catalog))
         position = batch * graph.settings.batch_size
         return {
             node: self._augmenter.describe(graph.node(node), draws[node], position, count)
@@ -421,7 +423,7 @@ class Runner:
             self._built.popitem(last=False)
 
     def _keep(self, job: _Job, node: Node, batches: Mapping[Port, Batch]) -> None:
-        kept = [KeptOutput(node.id, port, batch) for port, batch in batches.items()]
+        kept = [CachedOutput(node.id, port, batch) for port, batch in batches.items()]
         self.store.put(job.plan.keys[node.id], kept)
         job.batches.update(batches)
 

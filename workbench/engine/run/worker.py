@@ -41,9 +41,9 @@ from workbench.engine.protocol.registry import find_registered, know_packages, t
 from workbench.engine.resources.batch_store import Memory
 from workbench.engine.resources.process_memory import (
     MemoryUse,
-    give_back_free,
     resident_bytes,
     thread_count,
+    trim_heaps,
 )
 from workbench.engine.run.runner import Runner
 from workbench.errors import CancelledError, DataError, EngineError, WorkbenchError
@@ -119,7 +119,7 @@ def serve(channel: Channel, budget: int | None = None) -> None:
         heartbeat.pause()
         received = None if untidy >= _TIDY_EACH else channel.receive(_IDLE if untidy else None)
         if received is None:
-            give_back_free()
+            trim_heaps()
             untidy = 0
             continue
         message, payload = received
@@ -127,7 +127,7 @@ def serve(channel: Channel, budget: int | None = None) -> None:
             continue  # for a call that ended in the meantime
         if isinstance(message, ReleaseMemory):
             release(worker)
-            give_back_free()
+            trim_heaps()
             continue
         heartbeat.resume()
         if message.keep is not None:

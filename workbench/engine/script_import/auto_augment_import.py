@@ -27,11 +27,16 @@ from workbench.catalog.extra_operators.auto_augment import (
 )
 from workbench.catalog.spec import OpSpec, Value
 from workbench.emit.pipeline_import.trace.traced import AutomaticCall, Traced
-from workbench.engine.build.auto_augment import held_order, policy_of, run_as_it_is, uniforms_of
+from workbench.engine.build.auto_augment import (
+    policy_of,
+    registration_order,
+    run_as_it_is,
+    uniforms_of,
+)
 from workbench.engine.script_import import numba_calls
 from workbench.engine.script_import.placeholders import replaced
 from workbench.graph.model import Node
-from workbench.graph.model.policy import mended_policy, policy_fault
+from workbench.graph.model.policy import policy_fault, repaired_policy
 
 _DRAWN_INTO = ("crop_h", "crop_pos_x", "crop_pos_y")
 """Arguments of ``fn.crop`` with random values, in the order in which DALI registers inputs of
@@ -86,11 +91,11 @@ def _noting(
         told: list[str] = []
         if spec.name == OWN_POLICY:
             own, told = _policy_arguments(fixed.pop("policy"), "shape" in bound)
-        args, lost = _held(spec, fixed)
+        args, lost = _supported_arguments(spec, fixed)
         args, lost = {**own, **args}, [*told, *lost]
         feeds = {_SHAPE_INTO: linked["shape"]} if linked else {}
         drawn = uniforms_of(Node("", spec.name, args))
-        for into in _DRAWN_INTO[: len(held_order(drawn))]:
+        for into in _DRAWN_INTO[: len(registration_order(drawn))]:
             feeds[into] = fn.random.uniform(range=[0, 1], dtype=types.FLOAT)
         draws = tuple(feeds[into].source.name for into in _DRAWN_INTO if into in feeds)
         made = fn.crop(data, **feeds)
@@ -100,7 +105,7 @@ def _noting(
     return run_as_it_is(note)
 
 
-def _held(spec: OpSpec, given: dict[str, Any]) -> tuple[dict[str, Value], list[str]]:
+def _supported_arguments(spec: OpSpec, given: dict[str, Any]) -> tuple[dict[str, Value], list[str]]:
     """The arguments that a node supports, and notes about the others."""
     args: dict[str, Value] = {}
     lost = []
@@ -146,7 +151,7 @@ def _policy_arguments(policy: Any, shaped: bool) -> tuple[dict[str, Value], list
     """
     bins = policy.num_magnitude_bins
     written = tuple(tuple(_operation(*each) for each in sub) for sub in policy.sub_policies)
-    held = mended_policy(written, bins)
+    held = repaired_policy(written, bins)
     args: dict[str, Value] = {"policy": held}
     if bins != POLICY_BINS:
         args["num_magnitude_bins"] = bins

@@ -34,7 +34,7 @@ _LOST = ("cache_type_", "use_batched_decode")
 
 
 @dataclass
-class HeldBack:
+class BlockedCall:
     """Replaces calls that would run a pipeline."""
 
     made: list[Any]
@@ -71,11 +71,11 @@ class HeldBack:
 
 
 @contextmanager
-def kept_from_running(made: list[Any], stand_ins: StandIns) -> Iterator[HeldBack]:
+def recording_pipelines(made: list[Any], stand_ins: StandIns) -> Iterator[BlockedCall]:
     """Record pipelines in ``made`` instead of building them; running one stops the script."""
     from nvidia.dali.pipeline import Pipeline, pipeline_def
 
-    held = HeldBack(made, stand_ins)
+    held = BlockedCall(made, stand_ins)
     experimental: Any = import_module("nvidia.dali.pipeline.experimental")
 
     def without_debug_mode(*function: Any, debug: bool = False, **settings: Any) -> Any:

@@ -25,10 +25,10 @@ from workbench.engine.script_import.call_arguments import (
 )
 from workbench.engine.script_import.opened_script import OpenedScript
 from workbench.engine.script_import.pipeline_factories import (
+    factory_method,
     is_pipeline,
     is_pipeline_class,
-    maker_by_name,
-    makers_of,
+    pipeline_factories,
     pipelines_within,
 )
 from workbench.engine.script_import.placeholders import Settings, StandIn
@@ -78,7 +78,7 @@ def find_pipeline(
     """
     names = vars(script.module)
     if wanted is not None:
-        value = names.get(wanted) or maker_by_name(wanted, script.module)
+        value = names.get(wanted) or factory_method(wanted, script.module)
         if value is None:
             raise ImportFailedError(_unknown(wanted, script))
         return _factory(wanted, value, script, arguments)
@@ -89,7 +89,7 @@ def find_pipeline(
     if len(live) == 1:
         ((name, pipe),) = live.items()
         return _factory(name, pipe, script, arguments)
-    makers = makers_of(script.module)
+    makers = pipeline_factories(script.module)
     if len(live) > 1:
         raise ImportFailedError(_several(script, [*live, *makers]))
     if len(makers) > 1:
@@ -108,7 +108,7 @@ def find_pipeline(
 
 def has_pipeline(script: OpenedScript) -> bool:
     """Whether the script made a pipeline, or has something that makes one."""
-    return bool(_live(script) or makers_of(script.module))
+    return bool(_live(script) or pipeline_factories(script.module))
 
 
 def _factory(
@@ -119,7 +119,8 @@ def _factory(
         if unused := [one for one in arguments if one not in script.taken]:
             raise ImportFailedError(
                 f"{file} makes its pipeline itself: nothing takes {', '.join(unused)}. "
-                f"Name a function: --pipeline {'|'.join(makers_of(script.module)) or 'NAME'}."
+                "Name a function: "
+                f"--pipeline {'|'.join(pipeline_factories(script.module)) or 'NAME'}."
             )
         return FoundPipeline(lambda: value)
     if not callable(value):
@@ -206,12 +207,12 @@ def _lines_of(pipe: Any) -> set[str]:
     return set(found.values())
 
 
-def other_makers(script: OpenedScript, traced: Traced, pipe: Any) -> tuple[str, ...]:
+def other_pipeline_notes(script: OpenedScript, traced: Traced, pipe: Any) -> tuple[str, ...]:
     """Notes on other pipelines that a stopped script defines."""
     functions = {place.function for op in traced.pipeline.ops for place in op.places}
     others = [
         name
-        for name, maker in makers_of(script.module).items()
+        for name, maker in pipeline_factories(script.module).items()
         if maker is not type(pipe) and unwrap(maker).__name__ not in functions
     ]
     if not others:
@@ -373,7 +374,7 @@ def _unknown_arguments(maker: Callable[..., Any], given: Mapping[str, Any]) -> l
 
 
 def _unknown(wanted: str, script: OpenedScript) -> str:
-    names = [*_live(script), *makers_of(script.module)]
+    names = [*_live(script), *pipeline_factories(script.module)]
     hint = did_you_mean(wanted, names, f"It has {', '.join(names) or 'no pipeline'}.")
     return f"{script.file} has no {wanted}. {hint}{script.unread_part_note()}"
 

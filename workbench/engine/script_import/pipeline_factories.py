@@ -11,7 +11,7 @@ from typing import Any
 from workbench.engine.script_import.call_arguments import parameters_of
 from workbench.engine.script_import.placeholders import StandIn
 
-Maker = Callable[..., Any]
+PipelineFactory = Callable[..., Any]
 _DEPTH = 2
 """Depth of attributes and lists searched for a loader's pipelines."""
 
@@ -30,14 +30,14 @@ def is_pipeline_class(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, Pipeline)
 
 
-def makers_of(module: ModuleType) -> dict[str, Maker]:
+def pipeline_factories(module: ModuleType) -> dict[str, PipelineFactory]:
     """Pipeline functions and classes that the script defines, else those that it imports.
 
     Without any, methods that make a pipeline, else functions that do; base classes of others are
     excluded.
     """
     names = {n: v for n, v in vars(module).items() if isinstance(v, FunctionType | type)}
-    makers: dict[str, Maker] = {
+    makers: dict[str, PipelineFactory] = {
         name: value
         for name, value in names.items()
         if getattr(value, "_is_pipeline_def", False) or is_pipeline_class(value)
@@ -62,11 +62,11 @@ def makers_of(module: ModuleType) -> dict[str, Maker]:
     return brought or {
         name: value
         for name, value in written.items()
-        if isinstance(value, FunctionType) and _makes_one(value.__code__)
+        if isinstance(value, FunctionType) and _builds_pipeline(value.__code__)
     }
 
 
-def maker_by_name(wanted: str, module: ModuleType) -> Maker | None:
+def factory_method(wanted: str, module: ModuleType) -> PipelineFactory | None:
     """``Class.method`` of the script, with the class's own arguments before the method's."""
     owner, dot, name = wanted.rpartition(".")
     kind = vars(module).get(owner)
@@ -87,7 +87,7 @@ def pipelines_within(value: Any, depth: int = _DEPTH) -> Iterator[Any]:
             yield from pipelines_within(each, depth - 1)
 
 
-def _methods(written: dict[str, Any]) -> Iterator[tuple[str, Maker]]:
+def _methods(written: dict[str, Any]) -> Iterator[tuple[str, PipelineFactory]]:
     for owner, kind in written.items():
         if isinstance(kind, type):
             for name, value in vars(kind).items():
@@ -95,7 +95,7 @@ def _methods(written: dict[str, Any]) -> Iterator[tuple[str, Maker]]:
                     yield f"{owner}.{name}", _method(kind, name)
 
 
-def _method(kind: type, name: str) -> Maker:
+def _method(kind: type, name: str) -> PipelineFactory:
     value = inspect.getattr_static(kind, name)
     if isinstance(value, staticmethod | classmethod):
         return getattr(kind, name)  # type: ignore[no-any-return]
@@ -126,7 +126,7 @@ def _settings(made: Any) -> dict[str, Any]:
     return {name: vars(made)[name] for name in names if name in getattr(made, "__dict__", {})}
 
 
-def _makes_one(code: CodeType) -> bool:
+def _builds_pipeline(code: CodeType) -> bool:
     names = {name.rpartition(".")[2] for name in code.co_names}
-    inner = any(_makes_one(each) for each in code.co_consts if isinstance(each, CodeType))
+    inner = any(_builds_pipeline(each) for each in code.co_consts if isinstance(each, CodeType))
     return inner or bool(names & {"Pipeline", "pipeline_def"})

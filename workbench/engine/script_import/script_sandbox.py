@@ -24,7 +24,7 @@ from typing import NoReturn
 from workbench.engine.protocol.exit_status import printable
 from workbench.engine.resources.landlock import restrict_writing
 from workbench.engine.resources.machine import usable_memory
-from workbench.engine.resources.process_memory import own_bytes
+from workbench.engine.resources.process_memory import private_bytes
 from workbench.errors import ImportFailedError
 
 MEMORY = 8 * 2**30
@@ -131,7 +131,7 @@ class ScriptSandbox:
                     f"it did not finish within {self._seconds:g} s. Increase the limit, "
                     "or use a script that only defines the pipeline"
                 )
-            if own_bytes() > self._memory:
+            if private_bytes() > self._memory:
                 self._end(f"it used more than {self._memory / 2**30:.1f} GiB of memory")
             self._cut_output()
 

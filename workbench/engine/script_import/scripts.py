@@ -17,9 +17,9 @@ from workbench.engine.run.worker import Worker
 from workbench.engine.script_import.auto_augment_import import noted_calls, with_noted
 from workbench.engine.script_import.call_arguments import written
 from workbench.engine.script_import.dali_patches import (
-    HeldBack,
-    kept_from_running,
+    BlockedCall,
     older_names_in_dali,
+    recording_pipelines,
 )
 from workbench.engine.script_import.numba_calls import noted_numba_functions
 from workbench.engine.script_import.opened_script import OpenedScript, opened_script
@@ -29,7 +29,7 @@ from workbench.engine.script_import.pipeline_discovery import (
     has_pipeline,
     name_of,
     note_of_data,
-    other_makers,
+    other_pipeline_notes,
     with_made_up_data,
 )
 from workbench.engine.script_import.pipeline_factories import is_pipeline
@@ -55,7 +55,7 @@ def trace_source(
     preload_imports()
     with (
         opened_script(worker, path, arguments, seconds) as script,
-        kept_from_running(script.made, script.lines.stand_ins) as held,
+        recording_pipelines(script.made, script.lines.stand_ins) as held,
         noted_calls() as noted,
         noted_numba_functions(),
         older_names_in_dali(),
@@ -76,7 +76,7 @@ def trace_source(
     others: tuple[str, ...] = ()
     if script.stopped:
         notes.append(f"the script was stopped at {script.stopped}, where it runs a pipeline")
-        others = other_makers(script, traced, pipe) if pipeline is None else ()
+        others = other_pipeline_notes(script, traced, pipe) if pipeline is None else ()
     lines = script.lines
     is_new = _script_lines(traced, script) not in [
         _script_lines(trace_pipeline(each), script) for each in ran
@@ -121,7 +121,7 @@ def _note_pipelines(values: Any, made: list[Any]) -> None:
             made.append(value)
 
 
-def _traced(chosen: FoundPipeline, held: HeldBack) -> tuple[Any, Traced]:
+def _traced(chosen: FoundPipeline, held: BlockedCall) -> tuple[Any, Traced]:
     """The pipeline and its calls."""
     try:
         with held.stand_in_for_results():

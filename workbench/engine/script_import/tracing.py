@@ -133,11 +133,11 @@ def _serialised(pipe: Any, ops: Sequence[Any], outputs: Sequence[Any]) -> Traced
         device_id=pipe.device_id,
         batch_size=batch_size,
         num_threads=num_threads,
-        unheld=_unheld(pipe),
+        unheld=_unsupported_settings(pipe),
     )
 
 
-def _unheld(pipe: Any) -> dict[str, str]:
+def _unsupported_settings(pipe: Any) -> dict[str, str]:
     """Settings other than DALI's defaults that a graph cannot represent, as Python code."""
     from nvidia.dali.pipeline import Pipeline
 
@@ -184,7 +184,7 @@ def _refusal(op: Any, fresh: Any, backend: Any) -> str | None:
     if getattr(op, "_callback", None) is not None:
         return "its input is a Python function, which only the source contains"
     alone = fresh()
-    made = {(edge.name, _made_on(edge)) for edge in op.inputs}
+    made = {(edge.name, _edge_device(edge)) for edge in op.inputs}
     try:
         for name, device in sorted(made):
             alone.AddOperator(_stand_in(backend, name, device), name)
@@ -197,7 +197,7 @@ def _refusal(op: Any, fresh: Any, backend: Any) -> str | None:
     return None
 
 
-def _made_on(edge: Any) -> str:
+def _edge_device(edge: Any) -> str:
     """The device of an edge; it may be read on the other."""
     return str(next(made.device for made in edge.source.outputs if made.name == edge.name))
 

@@ -82,7 +82,7 @@ class UnknownUses:
     ) -> tuple[Traced, tuple[Loss, ...]]:
         """The pipeline with its operators that contain such a text, and the other losses."""
         ops = traced.pipeline.ops
-        found = {op.name: _made_of(op, self.texts()) for op in ops}
+        found = {op.name: _placeholders_in_op(op, self.texts()) for op in ops}
         in_arguments = {name for names in found.values() for name in names}
         lines = {(place.file, place.line) for op in ops for place in op.places}
         unknown = tuple(_with_unknown_text(op, found[op.name]) for op in ops)
@@ -254,7 +254,7 @@ def _project_modules() -> set[str]:
     }
 
 
-def _made_of(op: TracedOp, names: Collection[str]) -> list[str]:
+def _placeholders_in_op(op: TracedOp, names: Collection[str]) -> list[str]:
     """The stand-ins that the texts of an operator are made from."""
     texts = [text for value in op.args.values() for text in _texts(value)]
     return [
@@ -276,7 +276,9 @@ def _with_unknown_text(op: TracedOp, names: Sequence[str]) -> TracedOp:
     if not names:
         return op
     said = " and ".join(
-        f"{name}={value!r}" for name, value in op.args.items() if _made_of_value(value, names)
+        f"{name}={value!r}"
+        for name, value in op.args.items()
+        if _contains_placeholder(value, names)
     )
     why = f"{said} is made of {', '.join(names)}, which is not known here"
     if "readers__" in op.schema:
@@ -284,5 +286,5 @@ def _with_unknown_text(op: TracedOp, names: Sequence[str]) -> TracedOp:
     return replace(op, changed="; ".join(filter(None, (op.changed, why))))
 
 
-def _made_of_value(value: object, names: Sequence[str]) -> bool:
+def _contains_placeholder(value: object, names: Sequence[str]) -> bool:
     return any(name in text for text in _texts(value) for name in names)

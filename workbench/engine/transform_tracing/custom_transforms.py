@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from workbench.emit.pipeline_import.transform_call import DrawnValue, TransformCall
+from workbench.emit.pipeline_import.transform_call import RandomValue, TransformCall
 from workbench.engine.script_import.placeholders import StandIns
 from workbench.engine.transform_tracing.recorded_calls import RecordedCall
 
@@ -53,29 +53,29 @@ class _Path:
         return self.taken[self.passed - 1]
 
 
-class Draw:
+class UniformNumber:
     """A uniform random number. It is either compared once, or passed on once."""
 
     def __init__(self, path: _Path, low: float, high: float, whole: bool = False) -> None:
         self._path, self._low, self._high, self._whole = path, low, high, whole
         self._used = [False]
 
-    def value(self) -> DrawnValue:
+    def value(self) -> RandomValue:
         """It as an argument."""
         self._use()
-        return DrawnValue(self._low, self._high, self._whole)
+        return RandomValue(self._low, self._high, self._whole)
 
     def _use(self) -> None:
         if self._used[0]:
             raise UnreadableError("a draw is used twice")
         self._used[0] = True
 
-    def _scaled(self, factor: Any, shift: Any) -> Draw:
+    def _scaled(self, factor: Any, shift: Any) -> UniformNumber:
         if not isinstance(factor, int | float) or not isinstance(shift, int | float):
             raise UnreadableError("a draw is combined with another value")
         ends = sorted((self._low * factor + shift, self._high * factor + shift))
         whole = self._whole and factor in (1, -1) and shift % 1 == 0
-        made = Draw(self._path, ends[0], ends[1], whole)
+        made = UniformNumber(self._path, ends[0], ends[1], whole)
         made._used = self._used
         return made
 
@@ -118,27 +118,27 @@ class Draw:
     def __bool__(self) -> bool:
         return self != 0
 
-    def __add__(self, other: Any) -> Draw:
+    def __add__(self, other: Any) -> UniformNumber:
         return self._scaled(1, other)
 
-    def __sub__(self, other: Any) -> Draw:
+    def __sub__(self, other: Any) -> UniformNumber:
         return self._scaled(1, -other)
 
-    def __rsub__(self, other: Any) -> Draw:
+    def __rsub__(self, other: Any) -> UniformNumber:
         return self._scaled(-1, other)
 
-    def __mul__(self, other: Any) -> Draw:
+    def __mul__(self, other: Any) -> UniformNumber:
         return self._scaled(other, 0)
 
-    def __truediv__(self, other: Any) -> Draw:
+    def __truediv__(self, other: Any) -> UniformNumber:
         return self._scaled(1 / other, 0)
 
-    def __neg__(self) -> Draw:
+    def __neg__(self) -> UniformNumber:
         return self._scaled(-1, 0)
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def item(self) -> Draw:
+    def item(self) -> UniformNumber:
         """As for a tensor with one value."""
         return self
 
@@ -241,7 +241,11 @@ class _Reader:
             space = vars(import_module(module))  # NumPy loads its own parts on access
             for name, draw in function_names.items():
                 if (function := space.get(name)) is not None:
-                    put[id(function)] = _drawing(draw, path) if draw else _taking(name, function)
+                    put[id(function)] = (
+                        _single_random_value(draw, path)
+                        if draw
+                        else _recorded_if_image(name, function)
+                    )
                     usual.append((space, name, function))
         usual += [(names, name, value) for name, value in names.items() if id(value) in put]
         for space, name, function in usual:
@@ -253,7 +257,7 @@ class _Reader:
                 space[name] = function
 
 
-def _taking(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _recorded_if_image(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def taken(*args: Any, **kwargs: Any) -> Any:
         if args and getattr(args[0], "pictured", False) is True:
             return args[0].done(name, *args[1:], **kwargs)
@@ -262,7 +266,7 @@ def _taking(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return taken
 
 
-def _drawing(make: Callable[..., Any], path: _Path) -> Callable[..., Any]:
+def _single_random_value(make: Callable[..., Any], path: _Path) -> Callable[..., Any]:
     def drawn(*args: Any, **kwargs: Any) -> Any:
         try:
             return make(path, *args, **kwargs)
@@ -272,21 +276,21 @@ def _drawing(make: Callable[..., Any], path: _Path) -> Callable[..., Any]:
     return drawn
 
 
-def _unit(path: _Path, *size: int) -> Draw:
+def _unit(path: _Path, *size: int) -> UniformNumber:
     if any(each != 1 for each in size):
         raise TypeError
-    return Draw(path, 0.0, 1.0)
+    return UniformNumber(path, 0.0, 1.0)
 
 
-def _uniform(path: _Path, low: float = 0.0, high: float = 1.0) -> Draw:
-    return Draw(path, low, high)
+def _uniform(path: _Path, low: float = 0.0, high: float = 1.0) -> UniformNumber:
+    return UniformNumber(path, low, high)
 
 
-def _whole(path: _Path, low: int, high: int) -> Draw:
-    return Draw(path, low, high, whole=True)
+def _whole(path: _Path, low: int, high: int) -> UniformNumber:
+    return UniformNumber(path, low, high, whole=True)
 
 
-def _whole_below(path: _Path, low: int, high: int | None = None) -> Draw:
+def _whole_below(path: _Path, low: int, high: int | None = None) -> UniformNumber:
     return _whole(path, *((0, low - 1) if high is None else (low, high - 1)))
 
 

@@ -9,7 +9,11 @@ from typing import Any
 
 from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
 from workbench.engine.script_import.placeholders import StandIn, StandIns
-from workbench.engine.transform_tracing.custom_transforms import Draw, place_of, read_own_transform
+from workbench.engine.transform_tracing.custom_transforms import (
+    UniformNumber,
+    place_of,
+    read_own_transform,
+)
 from workbench.engine.transform_tracing.recorded_calls import RecordedBase, RecordedCall
 
 _MOST_DEPTH = 40
@@ -41,7 +45,7 @@ class _Values:
                 return kind(value)  # the plain one, of a user's class
         if depth > _MOST_DEPTH:
             return NamedValue("...")
-        if isinstance(value, Draw):
+        if isinstance(value, UniformNumber):
             return value.value()
         if isinstance(value, RecordedCall):
             return self.call(value, depth)

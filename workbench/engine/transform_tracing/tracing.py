@@ -16,7 +16,7 @@ from workbench.emit.pipeline_import.transform_call import TransformCall, to_plai
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
 from workbench.engine.script_import.call_arguments import call_arguments, written
-from workbench.engine.script_import.dali_patches import kept_from_running
+from workbench.engine.script_import.dali_patches import recording_pipelines
 from workbench.engine.script_import.failing_statements import (
     SKIPPED,
     skip_failing_statements,
@@ -200,7 +200,7 @@ def _dali_kept_from_running(
         if isinstance(node, ast.ImportFrom | ast.Import)
     }
     of_dali = any(name.partition(".")[0] == "nvidia" for name in names)
-    return kept_from_running([], stand_ins) if of_dali else nullcontext()
+    return recording_pipelines([], stand_ins) if of_dali else nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ class _Search:
     assumed: dict[str, Any] = field(default_factory=dict)
 
     def find(self, wanted: str | None) -> tuple[str, RecordedCall]:
-        held = dict(_held(vars(self.script.module)))
+        held = dict(_compositions_in(vars(self.script.module)))
         asked = dict(self.script.lines.stand_ins.answered)
         if wanted is None:
             if len(held) == 1:
@@ -282,7 +282,7 @@ class _Search:
             failure = error
         self.assumed.update(called.assumed)
         kept = given if isinstance(given, RecordedCall | Mapping | list | tuple) else None
-        found = dict(_held({"": given} if kept is not None else _attributes(given)))
+        found = dict(_compositions_in({"": given} if kept is not None else _attributes(given)))
         if found:
             return {name: call for name, call in found.items() if _is_first(name, call, found)}
         made = [call for call in self.calls[before:] if _composes(call)]
@@ -362,7 +362,7 @@ def _is_first(name: str, call: RecordedCall, found: Mapping[str, RecordedCall]) 
     return next(each for each, other in found.items() if other is call) == name
 
 
-def _held(
+def _compositions_in(
     values: Mapping[str, Any], depth: int = _MOST_DEPTH
 ) -> Iterator[tuple[str, RecordedCall]]:
     """The compositions among values by name, also in dictionaries and lists."""
@@ -375,9 +375,13 @@ def _held(
         elif not depth:  # cyclic references never end
             continue
         elif isinstance(value, Mapping) and not name.startswith("__"):
-            yield from _held({_joined(name, key): item for key, item in value.items()}, depth - 1)
+            yield from _compositions_in(
+                {_joined(name, key): item for key, item in value.items()}, depth - 1
+            )
         elif isinstance(value, list | tuple) and len(value) < 20:
-            yield from _held({_joined(name, n): item for n, item in enumerate(value)}, depth - 1)
+            yield from _compositions_in(
+                {_joined(name, n): item for n, item in enumerate(value)}, depth - 1
+            )
 
 
 def _joined(name: str, part: object) -> str:

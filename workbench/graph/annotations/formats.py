@@ -47,7 +47,7 @@ def box_format(graph: Graph, node: Node) -> str | None:
         if node.op == "bb_flip":
             return f"relative {'ltrb' if node.args.get('ltrb') else 'xywh'}"
         name = "boxes" if carried else next(iter(node.inputs), "")
-        giver = _giver(graph, node.inputs.get(name))
+        giver = _producer(graph, node.inputs.get(name))
         if giver is None:
             return None
         node = giver
@@ -57,7 +57,7 @@ def box_format(graph: Graph, node: Node) -> str | None:
 def is_relative(graph: Graph, node: Node) -> bool:
     """Whether the points of a node or follower are relative to the image size."""
     seen: set[str] = set()
-    while "unit" not in node.args and (giver := _giver(graph, node.inputs.get("points"))):
+    while "unit" not in node.args and (giver := _producer(graph, node.inputs.get("points"))):
         if giver.id in seen:
             return False
         seen.add(giver.id)
@@ -66,7 +66,7 @@ def is_relative(graph: Graph, node: Node) -> bool:
     return reads or node.args.get("unit") == "relative"
 
 
-def _giver(graph: Graph, port: Port | None) -> Node | None:
+def _producer(graph: Graph, port: Port | None) -> Node | None:
     """The node of a port; for an input of a body, the one outside."""
     graph = graph.whole
     seen: set[Port] = set()  # a faulty block may be fed from its own body

@@ -49,7 +49,7 @@ def mix_of(graph: Graph, node: Node) -> Mix | None:
     """The mix that a sum computes; None if it is not a known one."""
     if node.op != "math.add" or len(node.inputs) != 2:
         return None
-    parts = [_made(graph, port) for port in node.inputs.values()]
+    parts = [_producer(graph, port) for port in node.inputs.values()]
     for own, other in permutations(parts):
         if own is not None and other is not None:
             found = _blend(graph, own, other) or _window(graph, own, other)
@@ -58,7 +58,7 @@ def mix_of(graph: Graph, node: Node) -> Mix | None:
     return None
 
 
-def _made(graph: Graph, port: Port | None) -> Node | None:
+def _producer(graph: Graph, port: Port | None) -> Node | None:
     """The node of a port, ignoring casts."""
     seen: set[Port] = set()  # casts may feed each other in a faulty graph
     while port is not None and port not in seen and graph.has(port.node):
@@ -94,7 +94,7 @@ def _window(graph: Graph, own: Node, other: Node) -> Mix | None:
         return None
     image, anchor, extent = (own.inputs.get(name) for name in ("data", "anchor", "shape"))
     mixed, outside = other.inputs.values()
-    around = _made(graph, outside)
+    around = _producer(graph, outside)
     order = _order(graph, mixed, image)
     if order is None or image is None or anchor is None or extent is None or around is None:
         return None
@@ -112,7 +112,7 @@ def _args_of(node: Node) -> dict[str, object]:
 
 def _order(graph: Graph, mixed: Port, image: Port | None) -> Port | None:
     """The permutation of the same batch."""
-    node = _made(graph, mixed)
+    node = _producer(graph, mixed)
     if node is None or node.op != MIXING or node.inputs.get("data") != image:
         return None
     return node.inputs.get("indices")

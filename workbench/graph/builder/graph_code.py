@@ -21,7 +21,7 @@ from workbench.graph.builder.method_calls import (
     write_calls,
 )
 from workbench.graph.builder.node_handle import NodeHandle
-from workbench.graph.builder.read import fn, random, reading
+from workbench.graph.builder.read import fn, random, unchecked_reader_graph
 from workbench.graph.checks.check import check_graph
 from workbench.graph.model import Graph, Node
 from workbench.graph.variants.difference import graph_differences
@@ -78,7 +78,7 @@ def _built(text: str, graph: Graph, datasets: Datasets) -> Graph:
     name = graph.sources[0].dataset
 
     def read(_: object, **options: object) -> Graph:
-        return reading({name: datasets[name]}, options)
+        return unchecked_reader_graph({name: datasets[name]}, options)
 
     with deferred_checks():
         return read_calls(text, read)

@@ -66,7 +66,7 @@ def decode(graph: Graph, **arguments: Any) -> Graph:
     The graph then outputs uint8 images with layout HWC and individual sizes. Raises the errors of
     the operators.
     """
-    return _behind(graph, "decoders.image", (), arguments)
+    return _appended_to_image(graph, "decoders.image", (), arguments)
 
 
 @checked(name=TEXT, about=TEXT)
@@ -174,7 +174,9 @@ def outputs(**values: DataNode | Graph) -> Graph:
     return used
 
 
-def _behind(graph: Graph, op: str, inputs: Sequence[Any], arguments: dict[str, Any]) -> Graph:
+def _appended_to_image(
+    graph: Graph, op: str, inputs: Sequence[Any], arguments: dict[str, Any]
+) -> Graph:
     """The graph with one more operator along its image."""
     catalog = load_catalog()
     name, start = main_output(graph, catalog)
@@ -332,7 +334,7 @@ def _with_chance(
     p, rest = arguments["p"], {name: value for name, value in arguments.items() if name != "p"}
     name = usual_id(op)
     if isinstance(owner, Graph):
-        return applied_with_p(owner, p, lambda x: _behind(x, op, inputs, rest), name)
+        return applied_with_p(owner, p, lambda x: _appended_to_image(x, op, inputs, rest), name)
 
     def apply(inside: Graph) -> DataNode:
         (port,) = inside.outputs.values()
@@ -361,7 +363,7 @@ def _operator(owner: Any, op: str, catalog: Catalog) -> Callable[..., Any]:
         if "p" in arguments and "p" not in catalog[op].args and isinstance(of, Graph | DataNode):
             return _with_chance(of, op, others, arguments)
         if isinstance(owner, Graph):
-            return _behind(owner, op, inputs, arguments)
+            return _appended_to_image(owner, op, inputs, arguments)
         if isinstance(owner, DataNode):
             return call_operator(op, (owner, *inputs), arguments)
         return call_operator(op, inputs, arguments)

@@ -166,7 +166,7 @@ class _Block:
 
     def block_value(self, node: Node) -> str:
         """A block off the chain: it needs a graph around its image."""
-        taken = _taken(node)
+        taken = _block_image_input(node)
         image = self.value(node.inputs[taken])
         return f"wb.outputs({taken}={image}){self.block(node)}.{taken}"
 
@@ -196,7 +196,7 @@ class _Block:
             while port != start and port.node in self.nodes:
                 node = self.nodes[port.node]
                 spec = self.catalog[node.op]
-                places = [_taken(node)] if node.bodies else _places(node, spec)
+                places = [_block_image_input(node)] if node.bodies else _places(node, spec)
                 if not places or isinstance(node, Source):
                     break
                 way = [node, *way] if self.is_step(node) else []
@@ -287,7 +287,7 @@ class _Block:
 
     def option(self, block: Node, name: str) -> str:
         """A body of a block as a function: a lambda, or one with preceding statements."""
-        scope, taken = block.scope(name), _taken(block)
+        scope, taken = block.scope(name), _block_image_input(block)
         depth = scope_depth(self.graph, scope)
         head = _ONE_IMAGE if depth == 1 else f"{_ONE_IMAGE}{depth}"
         start = Port(scope, taken)
@@ -389,10 +389,10 @@ def _has_sign(node: Node) -> bool:
 
 def _own_inputs(node: Node, spec: OpSpec) -> tuple[str, ...]:
     """Ports that a block itself reads: its control input and its image."""
-    return (*(port.name for port in spec.inputs), *spec.args, _taken(node))
+    return (*(port.name for port in spec.inputs), *spec.args, _block_image_input(node))
 
 
-def _taken(node: Node) -> str:
+def _block_image_input(node: Node) -> str:
     """The image input of a block: the one with the name of its bodies' output."""
     first = next(iter(node.bodies.values()))
     given = list(first.outputs)

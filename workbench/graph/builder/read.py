@@ -78,10 +78,10 @@ def read(
     for each in datasets.values():
         require_dataset(each)
         require_files(each)
-    return reading(datasets, options)
+    return unchecked_reader_graph(datasets, options)
 
 
-def reading(datasets: Datasets, options: Mapping[str, Any]) -> Graph:
+def unchecked_reader_graph(datasets: Datasets, options: Mapping[str, Any]) -> Graph:
     """A graph that reads the first of some datasets, which need not exist."""
     catalog = load_catalog()
     name, dataset = next(iter(datasets.items()))

@@ -38,7 +38,7 @@ def block_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
         yield Fault(
             node.id, "", f"it is nested {depth} blocks deep", "Nest fewer blocks.", "bodies"
         )
-    yield from _too_many_turns(node, graph)
+    yield from _too_many_repetitions(node, graph)
     for port in spec.inputs:
         yield from _control(node, port.name, types)
     yield from kind_of(node).faults(graph.at_scope(graph.scope_of(node.id)), node)
@@ -49,7 +49,7 @@ def block_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
         yield from _passed_on(node, spec, types)
 
 
-def _too_many_turns(node: Node, graph: Graph) -> Iterator[Fault]:
+def _too_many_repetitions(node: Node, graph: Graph) -> Iterator[Fault]:
     """The fault of the outermost block whose body runs too many times."""
     around, scope = 1, graph.scope_of(node.id)
     while scope:

@@ -98,7 +98,7 @@ def condition_of(typed: TypedGraph, block: Node) -> tuple[Condition, Port | None
         if not isinstance(probability, int | float) or not 0 <= probability <= 1:
             return None
         return Chance(float(probability)), None
-    made = maker_of(graph, block.inputs.get(CONDITION))
+    made = producer_of(graph, block.inputs.get(CONDITION))
     if made is None:
         return None
     if (classes := _classes(typed, made)) is not None:
@@ -112,7 +112,7 @@ def condition_of(typed: TypedGraph, block: Node) -> tuple[Condition, Port | None
     comparison: Comparison = sign  # type: ignore[assignment]
     if (sized := _size(graph, source)) is not None:
         return SizeIs(sized[0], comparison, value), sized[1]
-    maker = maker_of(graph, source)
+    maker = producer_of(graph, source)
     if maker is not None and maker.op == "subscript" and maker.args.get("index") == "0":
         inner = maker.inputs.get("data")
         if inner is not None and typed.types.get(inner, UNKNOWN).shape == (1,):
@@ -123,7 +123,7 @@ def condition_of(typed: TypedGraph, block: Node) -> tuple[Condition, Port | None
 UNKNOWN = TensorType()
 
 
-def maker_of(graph: Graph, port: Port | None) -> Node | None:
+def producer_of(graph: Graph, port: Port | None) -> Node | None:
     """The node of a port; None for an input of a body."""
     return graph.node(port.node) if port is not None and graph.has(port.node) else None
 
@@ -131,7 +131,7 @@ def maker_of(graph: Graph, port: Port | None) -> Node | None:
 def _classes(typed: TypedGraph, node: Node) -> list[tuple[int, Port]] | None:
     """The class numbers of a condition, each with the label port, which is the same for all."""
     if node.op == "math.bitor":
-        sides = [maker_of(typed.graph, node.inputs.get(name)) for name in ("data", "other")]
+        sides = [producer_of(typed.graph, node.inputs.get(name)) for name in ("data", "other")]
         found: list[tuple[int, Port]] = []
         for side in sides:
             classes = _classes(typed, side) if side is not None else None
@@ -139,7 +139,7 @@ def _classes(typed: TypedGraph, node: Node) -> list[tuple[int, Port]] | None:
                 return None
             found += classes
         return found if len({port for _, port in found}) == 1 else None
-    value, place = node.args.get("right"), maker_of(typed.graph, node.inputs.get("data"))
+    value, place = node.args.get("right"), producer_of(typed.graph, node.inputs.get("data"))
     if node.op != "math.eq" or place is None or place.op != "subscript":
         return None
     labels = place.inputs.get("data")
@@ -152,7 +152,7 @@ def _classes(typed: TypedGraph, node: Node) -> list[tuple[int, Port]] | None:
 
 def _size(graph: Graph, port: Port) -> tuple[Measure, Port] | None:
     """The size measure of a port, and its image."""
-    node = maker_of(graph, port)
+    node = producer_of(graph, port)
     if node is None:
         return None
     for measure, op in SIDES.items():
@@ -167,10 +167,10 @@ def _size(graph: Graph, port: Port) -> tuple[Measure, Port] | None:
 
 
 def _side(graph: Graph, port: Port | None) -> tuple[Measure, Port] | None:
-    place = maker_of(graph, port)
+    place = producer_of(graph, port)
     if place is None or place.op != "subscript":
         return None
-    shape = maker_of(graph, place.inputs.get("data"))
+    shape = producer_of(graph, place.inputs.get("data"))
     measure: Measure | None = {"0": "height", "1": "width"}.get(str(place.args.get("index")))  # type: ignore[assignment]
     if shape is None or shape.op != "shape" or measure is None or "data" not in shape.inputs:
         return None
@@ -185,7 +185,7 @@ def condition_nodes(typed: TypedGraph, block: Node) -> set[str]:
     waiting = [block.inputs.get(CONDITION)]
     while waiting:
         port = waiting.pop(0)
-        node = maker_of(body, port)
+        node = producer_of(body, port)
         spec = typed.catalog.find(node.op) if node is not None else None
         if node is None or spec is None or node.id in given or node.id in gone:
             continue
@@ -274,7 +274,7 @@ def set_condition(
     old = condition_nodes(TypedGraph(body, catalog), node)
     kept = replace(body, nodes=tuple(each for each in body.nodes if each.id not in old))
     # ids of removed nodes are free again, so that a changed value renames nothing
-    made = _made(kept, catalog, condition, source)
+    made = _condition_nodes(kept, catalog, condition, source)
     fed = node.fed({CONDITION: Port(made[-1].id, "output")})
     kept = kept.put(block, *made, fed)
     for gone in old:
@@ -308,7 +308,7 @@ def _source_for(
     return found[0]
 
 
-def _made(
+def _condition_nodes(
     body: Graph, catalog: Catalog, condition: Condition, source: Port | None
 ) -> tuple[Node, ...]:
     """The nodes of a condition, of which the last one decides."""
@@ -395,7 +395,7 @@ def condition_sources(typed: TypedGraph, block: str) -> dict[Kind, list[Port]]:
         kind, flow = typed.kind(port), flows.get(port, UNKNOWN)
         if port.node in own or flow.dtype == "BOOL":
             continue
-        maker = maker_of(whole, port)
+        maker = producer_of(whole, port)
         if kind == "label" and not (maker is not None and typed.spec(maker).expression):
             found["label"].append(port)
         if kind == "image" and flow.layout in (None, "", "HWC", "HW"):

@@ -43,7 +43,7 @@ def wrap_in_block(
     _require_nothing_between(body, inside)
     controls = [port.name for port in catalog[op].inputs]
     # an input with the name of an argument would be that argument
-    taken = _taken(body, catalog, inside, {*controls, *catalog[op].args})
+    taken = _input_names(body, catalog, inside, {*controls, *catalog[op].args})
     if passing is None:
         given = _given(body, catalog, inside, taken)
     else:
@@ -105,7 +105,9 @@ def wrap_as_options(
     """
     body = graph.at_scope(common_scope(graph, nodes))
     chosen = [
-        node for node in running_order(body.nodes)[0] if node.id in nodes and not _draws(node)
+        node
+        for node in running_order(body.nodes)[0]
+        if node.id in nodes and not _is_generator(node)
     ]
     if len(chosen) > MOST_OPTIONS:
         raise GraphEditError(
@@ -128,14 +130,14 @@ def wrap_as_options(
         node, into = options[number]
         along = with_own_generators(body, [node.id]) - {start.node}
         inside = [n for n in body.nodes if n.id in along]
-        fed, taken = _taken_in(inside, node, into, name, scope, inputs, reserved)
+        fed, taken = _connected_option(inside, node, into, name, scope, inputs, reserved)
         given = {name: links[number][1]}
         bodies[body_name] = Body(tuple(fed), given, tuple(taken))
     block = replace(block, inputs=inputs, bodies=bodies)
     return _with_block(body, catalog, block, {end: Port(block.id, name)}).whole, block.id
 
 
-def _draws(node: Node) -> bool:
+def _is_generator(node: Node) -> bool:
     return node.op.startswith("random.")
 
 
@@ -186,7 +188,7 @@ def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[
     return links
 
 
-def _taken_in(
+def _connected_option(
     inside: Sequence[Node],
     node: Node,
     into: str,
@@ -237,7 +239,7 @@ def _require_nothing_between(graph: Graph, inside: Collection[Node]) -> None:
                 )
 
 
-def _taken(
+def _input_names(
     graph: Graph, catalog: Catalog, inside: Iterable[Node], reserved: Collection[str]
 ) -> dict[Port, str]:
     """Each outer port that feeds the nodes, and the name of the input for it.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind, kind_fits
 from workbench.errors import GraphEditError
 from workbench.graph.edits.edit import scoped, without_idle_generators
-from workbench.graph.edits.generators import draw_refusal, element_for
+from workbench.graph.edits.generators import element_for, generator_refusal
 from workbench.graph.model import Graph, Node, Port, is_name
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.model.ports import output_ports, positional_ports
@@ -166,7 +166,7 @@ def _argument_refusal(source: _Source, spec: OpSpec, into: str) -> str | None:
     if source.device != "cpu":
         return f"{into} must come from the CPU, but {source.port.node} runs on the GPU"
     if source.drawn is not None:
-        return draw_refusal(source.drawn, arg)
+        return generator_refusal(source.drawn, arg)
     if arg.dtypes and source.dtype is not None and source.dtype not in arg.dtypes:
         return f"{into} accepts {' or '.join(arg.dtypes)}, but {source.port} outputs {source.dtype}"
     return None

@@ -18,7 +18,7 @@ from workbench.catalog.extra_operators.auto_augment import OWN_POLICY, learnt_po
 from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import Catalog, OpSpec, Value, kind_fits
 from workbench.errors import GraphEditError, UnknownNameError
-from workbench.graph.edits.generators import draw_args, draw_refusal, generators_for
+from workbench.graph.edits.generators import generator_args, generator_refusal, generators_for
 from workbench.graph.model import Graph, Node, Port, Source, is_name
 from workbench.graph.model.bounds import LARGEST_SEED, USUAL_SEEDS
 from workbench.graph.model.node_order import topological
@@ -322,12 +322,12 @@ def randomise_arg(
         raise GraphEditError(f"{node_id}.{arg} cannot come from {op}. It accepts {allowed}.")
     old = generator_of(graph, catalog, node_id, arg)
     fresh = new_node(graph, catalog, op, arg)
-    drawn = draw_args(op, spec, node.args.get(arg, spec.start), old.args if old else {})
+    drawn = generator_args(op, spec, node.args.get(arg, spec.start), old.args if old else {})
     generator = replace(old or fresh, op=op, args={**fresh.args, **drawn})
     for key, value in (args or {}).items():
         generator = _given(generator, catalog, key, value)
     if old is not None:
-        return _exchanged(graph, catalog, generator)
+        return _replaced_generator(graph, catalog, generator)
     cleared = _without(node, catalog, arg)
     fed = cleared.fed({arg: Port(generator.id, "output")})
     return without_idle_generators(graph.put(node_id, generator, fed), catalog, node)
@@ -337,7 +337,7 @@ _OF_A_POLICY = ("policy", "policy_name", "num_magnitude_bins", "magnitudes")
 
 
 @scoped("node_id")
-def own_policy(graph: Graph, node_id: str, name: str = "") -> Graph:
+def editable_policy(graph: Graph, node_id: str, name: str = "") -> Graph:
     """Convert a learnt policy to an editable one with the same results for the same seeds.
 
     The node is ``auto_augment``, or ``apply_auto_augment``, whose policy is replaced. ``name`` is a
@@ -365,7 +365,7 @@ def generator_of(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Node
 
 
 @scoped("node_id")
-def own_generator(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
+def unshare_generator(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
     """Give an argument its own copy of a shared generator, with independent random values."""
     shared = generator_of(graph, catalog, node_id, arg)
     if shared is None:
@@ -385,12 +385,12 @@ def _given(node: Node, catalog: Catalog, arg: str, value: Value) -> Node:
     return cleared.with_args({arg: value})
 
 
-def _exchanged(graph: Graph, catalog: Catalog, generator: Node) -> Graph:
+def _replaced_generator(graph: Graph, catalog: Catalog, generator: Node) -> Graph:
     """Replace the generator with the same id, if all of its consumers accept the new one."""
     for edge in graph.consumers(generator.id):
         spec = catalog.find(graph.node(edge.target).op)
         arg = spec.args.get(edge.input) if spec else None
-        reason = draw_refusal(generator, arg) if arg else None
+        reason = generator_refusal(generator, arg) if arg else None
         if reason:
             raise GraphEditError(
                 f"{generator.id} also feeds {edge.target}.{edge.input}: {reason}. Give "

@@ -131,7 +131,7 @@ def duplicate(
     part = load_graph(copy_fragment(graph, nodes))
     graph = graph.at_scope(common_scope(graph, nodes))
     copied, renamed = add_nodes(graph, part)
-    ends = _ends(graph, catalog, renamed)
+    ends = _single_input_and_output(graph, catalog, renamed)
     for old, new in renamed.items():
         outer = {k: p for k, p in graph.node(old).inputs.items() if p.node not in renamed}
         if ends is not None:
@@ -143,7 +143,9 @@ def duplicate(
     return copied.whole, tuple(renamed.values())
 
 
-def _ends(graph: Graph, catalog: Catalog, nodes: Collection[str]) -> tuple[Port, Port] | None:
+def _single_input_and_output(
+    graph: Graph, catalog: Catalog, nodes: Collection[str]
+) -> tuple[Port, Port] | None:
     """The input and the output port of some nodes, if there is one each, of equal kind."""
     entering, leaving = set(), {port for port in graph.outputs.values() if port.node in nodes}
     for edge in graph.edges:

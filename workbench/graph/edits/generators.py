@@ -46,7 +46,7 @@ def element_of(generator: Node) -> str:
     return str(generator.args.get("dtype", _UNSAID.get(generator.op, "FLOAT")))
 
 
-def draw_refusal(generator: Node, arg: ArgSpec) -> str | None:
+def generator_refusal(generator: Node, arg: ArgSpec) -> str | None:
     """Why a generator cannot feed an argument, or None if it can."""
     allowed = generators_for(arg)
     if not allowed:
@@ -61,7 +61,7 @@ def draw_refusal(generator: Node, arg: ArgSpec) -> str | None:
     return None
 
 
-def draw_args(
+def generator_args(
     op: str, arg: ArgSpec, value: Value | None, before: Mapping[str, Value]
 ) -> dict[str, Value]:
     """Initial arguments of a generator for an argument.
@@ -69,7 +69,7 @@ def draw_args(
     ``value`` is the argument's value; ``before`` are the arguments of its former generator, if any:
     the new one keeps approximately the same range.
     """
-    low, high = drawn_range(before) or _usual_range(arg, value)
+    low, high = generator_range(before) or _usual_range(arg, value)
     element = element_for(arg)
     args: dict[str, Value] = {}
     if op == "random.uniform":
@@ -88,7 +88,7 @@ def draw_args(
     return args
 
 
-def drawn_range(args: Mapping[str, Value]) -> tuple[float, float] | None:
+def generator_range(args: Mapping[str, Value]) -> tuple[float, float] | None:
     """The approximate range that a generator samples from; None if its arguments do not say."""
     match args:
         case {"range": (int() | float() as low, int() | float() as high)} if low < high:

@@ -40,7 +40,7 @@ def pipeline_of_batch(graph: Graph, batch: int) -> tuple[Graph, int]:
     return pipelines[batch % len(pipelines)], batch // len(pipelines)
 
 
-def side_by_side(first: Graph, count: int) -> Graph:
+def several_pipelines(first: Graph, count: int) -> Graph:
     """The graph of ``count`` pipelines whose first, on shard 0, runs as ``first``."""
     if count == 1:
         return first
@@ -110,13 +110,15 @@ def _on_shard(graph: Graph, shard: int, shards: int) -> Graph:
         graph,
         settings=replace(settings, seed=seed, pipelines=1),
         nodes=tuple(
-            _reading(node, shard, shards, settings.seed) if isinstance(node, Source) else node
+            _sharded_reader(node, shard, shards, settings.seed)
+            if isinstance(node, Source)
+            else node
             for node in graph.nodes
         ),
     )
 
 
-def _reading(source: Source, shard: int, shards: int, seed: int) -> Source:
+def _sharded_reader(source: Source, shard: int, shards: int, seed: int) -> Source:
     """A reader of one shard of its data, padded as in the exported code."""
     own, all_own = (source.args.get(name, usual) for name, usual in _WHOLE.items())
     assert isinstance(own, int)

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from workbench.catalog.spec import ArgSpec, Value
 from workbench.graph.edits.edit import free_seed, set_arg
-from workbench.graph.edits.generators import draw_args, uniform_values
+from workbench.graph.edits.generators import generator_args, uniform_values
 from workbench.graph.fixes.case import (
     Case,
     FixCandidate,
@@ -17,7 +17,7 @@ from workbench.graph.fixes.case import (
     short_value_text,
 )
 from workbench.graph.fixes.unfed_inputs import feed_from_new, feed_of
-from workbench.graph.model.policy import bins_of, mended_policy
+from workbench.graph.model.policy import bins_of, repaired_policy
 from workbench.graph.model.values import value_fault, value_limits
 from workbench.graph.types.tensor_type import integer_range
 from workbench.names import shortened
@@ -53,7 +53,7 @@ def fix_value(case: Case) -> Iterator[FixCandidate]:
         yield from _limited_range(case, arg)
         return
     if arg.kind == "policy":
-        mended = mended_policy(node.args[case.arg], bins_of(node))
+        mended = repaired_policy(node.args[case.arg], bins_of(node))
         yield "Correct the policy", case.set(case.arg, mended)
         yield "Reset the policy", case.reset()
         return
@@ -77,7 +77,7 @@ def _suggested_range(case: Case) -> Value | None:
     for edge in case.graph.consumers(case.node_id):
         spec = case.catalog.find(case.graph.node(edge.target).op)
         if spec is not None and edge.input in spec.args:
-            return draw_args(case.node.op, spec.args[edge.input], None, {})["range"]
+            return generator_args(case.node.op, spec.args[edge.input], None, {})["range"]
     return None
 
 
@@ -87,7 +87,7 @@ def _limited_range(case: Case, arg: ArgSpec) -> Iterator[FixCandidate]:
     name, numbers = uniform_values(generator) or ("range", ())
     low, high = value_limits(arg)
     clipped: Value = tuple(min(max(number, low), high) for number in numbers)
-    usual = draw_args(generator.op, arg, None, {})["range"]
+    usual = generator_args(generator.op, arg, None, {})["range"]
     for key, value in ((name, clipped), ("range", usual)):
         if key == "values" or (isinstance(value, tuple) and len(set(value)) > 1):
             label = f"Limit them to {short_value_text(value)}"

@@ -347,7 +347,7 @@ def fix_block(case: Case) -> Iterator[FixCandidate]:
 
 
 @remedy("draw")
-def fix_draw(case: Case) -> Iterator[FixCandidate]:
+def fix_probabilities(case: Case) -> Iterator[FixCandidate]:
     """A number for each body or order, keeping the proportions of probabilities."""
     block = case.node
     kind = kind_of(block)
@@ -379,17 +379,17 @@ def _conversions(case: Case) -> Iterator[FixCandidate]:
         made = Node(f"{output}_{dtype.lower()}", "cast", {"dtype": dtype})
         yield (
             f"Cast {output} of {scope} to {dtype}",
-            partial(_ended, case.graph, scope, output, made),
+            partial(_appended_to_body, case.graph, scope, output, made),
         )
     known = {COLOURS[each.channels] for each in found if each.channels in COLOURS}
     for given, wanted in permutations(sorted(known), 2):
         args = {"image_type": given, "output_type": wanted}
         made = Node(f"{output}_{wanted.lower()}", "color_space_conversion", args)
         label = f"Convert {output} of {scope} from {given} to {wanted}"
-        yield label, partial(_ended, case.graph, scope, output, made)
+        yield label, partial(_appended_to_body, case.graph, scope, output, made)
 
 
-def _ended(graph: Graph, scope: str, output: str, node: Node) -> Graph:
+def _appended_to_body(graph: Graph, scope: str, output: str, node: Node) -> Graph:
     """Add a node at the end of a body."""
     body = graph.whole.at_scope(scope)
     made = replace(node, id=free_id(body, node.id), inputs={"data": body.outputs[output]})

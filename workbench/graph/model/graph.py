@@ -493,7 +493,7 @@ class Graph(GraphMethods):
     def replace_node(self, node: Node) -> Graph:
         """The graph with the node of the same id replaced, at any depth."""
         scope = self.scope_of(node.id)
-        nodes = _exchanged(self.nodes if not scope else self.body_at(scope).nodes, node)
+        nodes = _with_node(self.nodes if not scope else self.body_at(scope).nodes, node)
         if not scope:
             return replace(self, nodes=nodes)
         return self.replace_body(scope, replace(self.body_at(scope), nodes=nodes))
@@ -589,5 +589,5 @@ def used_ports(graph: Graph) -> KeysView[Port]:
     return dict.fromkeys(port for _, body in graph.bodies() for port in body.used).keys()
 
 
-def _exchanged(nodes: tuple[Node, ...], node: Node) -> tuple[Node, ...]:
+def _with_node(nodes: tuple[Node, ...], node: Node) -> tuple[Node, ...]:
     return tuple(node if other.id == node.id else other for other in nodes)

@@ -146,12 +146,12 @@ def forced(sub_policy: Value) -> Value:
     )
 
 
-def mended_policy(policy: Value, bins: int) -> Value:
+def repaired_policy(policy: Value, bins: int) -> Value:
     """The policy without faults, with the nearest valid names and numbers; others are removed."""
     given = policy if isinstance(policy, tuple) else ()
     mended = [
         tuple(
-            _mended(operation, bins)
+            _repaired_operation(operation, bins)
             for operation in sub_policy[:MOST_OPERATIONS]
             if isinstance(operation, tuple) and operation
         )
@@ -161,7 +161,7 @@ def mended_policy(policy: Value, bins: int) -> Value:
     return tuple(sub_policy for sub_policy in mended if sub_policy) or ((("identity", 1.0),),)
 
 
-def _mended(operation: tuple[Value, ...], bins: int) -> Value:
+def _repaired_operation(operation: tuple[Value, ...], bins: int) -> Value:
     given = dict(enumerate(operation))
     name, share, step = str(given[0]), _number(given.get(1)), _number(given.get(2))
     near = get_close_matches(name, NAMED, n=1)

@@ -110,10 +110,10 @@ def joined(typed: TypedGraph, first: Node, second: Node, made: Node) -> Graph:
     source = first.inputs[typed.spec(first).inputs[0].name]
     name = typed.spec(made).inputs[0].name
     made = made.fed({name: source})
-    return exchanged(typed, second, made, gone=[first.id])
+    return replace_node(typed, second, made, gone=[first.id])
 
 
-def exchanged(typed: TypedGraph, old: Node, made: Node, gone: Collection[str] = ()) -> Graph:
+def replace_node(typed: TypedGraph, old: Node, made: Node, gone: Collection[str] = ()) -> Graph:
     """Replace ``old`` by ``made``, and remove the nodes ``gone``."""
     after = typed.graph.put(old.id, made)
     left = tuple(node for node in after.nodes if node.id not in gone or node is made)

@@ -189,7 +189,7 @@ class Document:
 
     graph: Graph
     layout: Layout = Layout()
-    draws: tuple[SavedDraw, ...] = ()
+    draws: tuple[SavedSample, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
     """Node id -> the source line that it was imported from, such as ``train.py:12``."""
     report: ImportReport | None = None
@@ -234,7 +234,7 @@ def dump_document(document: Document) -> str:
             for key, note in layout.notes.items()
         }
     if document.draws:
-        data["draws"] = draws_to_json(document.draws)
+        data["draws"] = saved_samples_to_json(document.draws)
     if document.origins:
         data["origins"] = dict(document.origins)
     if document.report is not None:
@@ -253,7 +253,7 @@ def load_document(text: str) -> Document:
     layout = layout_from_json(data.get("layout")).within(graph)
     origins = _origins(data.get("origins"), graph)
     report = report_from_json(data.get("import_report"))
-    return Document(graph, layout, draws_from_json(data.get("draws")), origins, report)
+    return Document(graph, layout, saved_samples_from_json(data.get("draws")), origins, report)
 
 
 def _origins(data: Any, graph: Graph) -> dict[str, str]:
@@ -338,7 +338,7 @@ _LONGEST_NOTE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class SavedDraw:
+class SavedSample:
     """A saved batch of random values, or one sample of it.
 
     Random values depend on the seed, the batch and, from batch 1 on, on the batch size. ``sample``
@@ -354,19 +354,19 @@ class SavedDraw:
     note: str = ""
 
 
-def draws_to_json(draws: tuple[SavedDraw, ...]) -> list[dict[str, Any]]:
+def saved_samples_to_json(draws: tuple[SavedSample, ...]) -> list[dict[str, Any]]:
     """Saved random values as JSON values."""
     return [asdict(draw) for draw in draws]
 
 
-def draws_from_json(data: Any) -> tuple[SavedDraw, ...]:
+def saved_samples_from_json(data: Any) -> tuple[SavedSample, ...]:
     """The readable entries; others are ignored, so that the graph is not lost."""
     entries = data if isinstance(data, list) else []
-    found = [_draw(entry) for entry in entries[:MOST_SAVED] if isinstance(entry, dict)]
+    found = [_saved_sample(entry) for entry in entries[:MOST_SAVED] if isinstance(entry, dict)]
     return tuple(draw for draw in found if draw is not None)
 
 
-def _draw(entry: dict[str, Any]) -> SavedDraw | None:
+def _saved_sample(entry: dict[str, Any]) -> SavedSample | None:
     match entry:
         case {"seed": seed, "batch": batch, "batch_size": size}:
             sample, repeat, note = (entry.get(name) for name in ("sample", "repeat", "note"))
@@ -377,7 +377,7 @@ def _draw(entry: dict[str, Any]) -> SavedDraw | None:
     if not all(place is None or _whole(place) for place in (sample, repeat)):
         return None
     words = note[:_LONGEST_NOTE] if isinstance(note, str) else ""
-    return SavedDraw(seed, batch, size, sample, repeat, words)
+    return SavedSample(seed, batch, size, sample, repeat, words)
 
 
 def _whole(value: Any) -> bool:

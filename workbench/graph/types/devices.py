@@ -28,7 +28,7 @@ def decodes(spec: OpSpec) -> bool:
     return len(kinds) == 2 and kinds[0] == "encoded" and kinds[1] in SHOWN_KINDS
 
 
-def gives_pixels(node: Node, catalog: Catalog) -> bool:
+def first_outputs_pixels(node: Node, catalog: Catalog) -> bool:
     """Whether a node is the first with pixels: a decoder, or a source that decodes."""
     spec = catalog[node.op]
     read = isinstance(node, Source) and any(output.kind == "image" for output in spec.outputs)

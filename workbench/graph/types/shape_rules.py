@@ -81,7 +81,7 @@ def _extents_of(call: TypedCall, name: str) -> Extents | None:
     return None if values is None else tuple(e if e is None or e >= 0 else None for e in values)
 
 
-def _drawn(call: TypedCall, flow: TensorType) -> TensorType:
+def _random_shape(call: TypedCall, flow: TensorType) -> TensorType:
     like = call.fed.get("shape_like")
     head = like.shape if like is not None else _extents_of(call, "shape")
     tail: Extents | None = ()
@@ -445,7 +445,7 @@ def _canvas(call: TypedCall, flow: TensorType) -> TensorType:
     if call.given("size"):
         return _set(flow, dict(zip(axes, _each(call.whole("size"), len(axes)), strict=True)))
     if "keep_size" in call.spec.args and call.value("keep_size") is not True:
-        return _set(flow, _turned(call, flow, axes))
+        return _set(flow, _rotated_canvas(call, flow, axes))
     return flow
 
 
@@ -457,7 +457,7 @@ _UNSURE = 1e-3
 """Closer to another size than this, DALI's float arithmetic decides."""
 
 
-def _turned(call: TypedCall, flow: TensorType, axes: list[str]) -> dict[str, int | None]:
+def _rotated_canvas(call: TypedCall, flow: TensorType, axes: list[str]) -> dict[str, int | None]:
     """The canvas of a rotated image as DALI rounds it; unknown for random angles.
 
     A side keeps the parity of the original side that comes to lie along it.
@@ -543,7 +543,7 @@ SHAPE_RULES: Mapping[ShapeWord, ShapeRule] = {
     "transpose": _transpose,
     "reduce": _reduce,
     "shape": _shape,
-    "drawn": _drawn,
+    "drawn": _random_shape,
     "one_hot": _one_hot,
     "classes": _classes,
     "join": _join,

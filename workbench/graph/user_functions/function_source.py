@@ -250,7 +250,7 @@ def written_function(text: str, definition: ast.FunctionDef, imports: Sequence[s
     when the function is defined, before its imports.
     """
     lines = text.encode().splitlines()
-    row, column = _end_of_head(text, definition)
+    row, column = _end_of_signature(text, definition)
     first = definition.body[0]
     if _annotations_are_known(definition):
         head = [*lines[definition.lineno - 1 : row - 1], lines[row - 1][:column]]
@@ -277,7 +277,7 @@ def _without_blanks(lines: list[bytes]) -> list[bytes]:
     return lines[start:]
 
 
-def _end_of_head(text: str, definition: ast.FunctionDef) -> tuple[int, int]:
+def _end_of_signature(text: str, definition: ast.FunctionDef) -> tuple[int, int]:
     """Line and byte offset after the colon that ends the head."""
     depth = 0
     for token in tokenize.generate_tokens(StringIO(text).readline):
@@ -410,14 +410,14 @@ def undetermined(source: str) -> Undetermined | None:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    found = [*_drawn(tree), *_kept(tree)]
+    found = [*_random_calls(tree), *_mutated_defaults(tree)]
     if not found:
         return None
     line, name = min(found)
     return Undetermined(name, line, source.splitlines()[line - 1].strip())
 
 
-def _drawn(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _random_calls(tree: ast.Module) -> Iterator[tuple[int, str]]:
     names = dict(_imported(tree))
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
@@ -456,7 +456,7 @@ def _full_name(node: ast.expr, names: dict[str, str]) -> str:
     return ".".join([names[node.id], *parts])
 
 
-def _kept(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _mutated_defaults(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Mutable defaults that a function changes, which persist between calls."""
     for function in tree.body:
         if not isinstance(function, ast.FunctionDef):

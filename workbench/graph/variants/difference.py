@@ -245,8 +245,8 @@ def differing_random_nodes(one: Graph, other: Graph, catalog: Catalog) -> tuple[
     Excludes nodes that differ only in id, whose random values are equal.
     """
     one = with_ids_of(one, other)
-    apart = [node.id for node in one.walk() if _draws(node, catalog) and not _has(other, node)]
-    apart += [node.id for node in other.walk() if _draws(node, catalog) and not _has(one, node)]
+    apart = [node.id for node in one.walk() if _is_random(node, catalog) and not _has(other, node)]
+    apart += [node.id for node in other.walk() if _is_random(node, catalog) and not _has(one, node)]
     return tuple(dict.fromkeys(apart))
 
 
@@ -254,6 +254,6 @@ def _has(graph: Graph, node: Node) -> bool:
     return graph.has(node.id) and graph.node(node.id).op == node.op
 
 
-def _draws(node: Node, catalog: Catalog) -> bool:
+def _is_random(node: Node, catalog: Catalog) -> bool:
     spec = catalog.find(node.op)
     return spec is not None and spec.seeded and not spec.reads

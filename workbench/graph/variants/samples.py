@@ -67,7 +67,7 @@ def _fed(typed: TypedGraph, node: Node, port: Port) -> Node:
     return replace(node, inputs={typed.spec(node).inputs[0].name: port})
 
 
-def hidden_draws(typed: TypedGraph) -> list[str]:
+def nodes_with_unseen_randomness(typed: TypedGraph) -> list[str]:
     """Nodes with internal randomness, or in a block: no output has their values."""
     return [node.id for node in _hidden(typed)]
 
@@ -93,7 +93,7 @@ def file_names(graph: Graph) -> list[str]:
     return found
 
 
-def without_drawn_outputs(typed: TypedGraph) -> Graph:
+def without_random_outputs(typed: TypedGraph) -> Graph:
     """The graph without outputs that are random values, for graphs without randomness."""
     drawn = {node.id for node in _generators(typed)}
     graph = typed.graph
@@ -122,11 +122,11 @@ def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:
     for name, draw in draws.items():
         if name not in values:
             raise GraphError(f"{name}: its value is missing. Pass it as {{{name!r}: ...}}.")
-        graph = with_fixed_draw(graph, typed.catalog, draw, values[name])
+        graph = with_fixed_generator(graph, typed.catalog, draw, values[name])
     return graph
 
 
-def with_fixed_draw(graph: Graph, catalog: Catalog, draw: Node, value: Value) -> Graph:
+def with_fixed_generator(graph: Graph, catalog: Catalog, draw: Node, value: Value) -> Graph:
     """The graph without a generator: a value replaces it in its arguments.
 
     Raises GraphEditError for a generator that is an output, or that feeds something else.

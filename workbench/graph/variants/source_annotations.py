@@ -26,7 +26,7 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
     changed = {
         source.id: load_source(kind_for(graph, source, data[name]))
         for source in graph.sources
-        if (name := parameter_of(source)) and name in data and _gives_way(source, data[name])
+        if (name := parameter_of(source)) and name in data and _kind_may_change(source, data[name])
         if source.op in catalog  # in a faulty file it may be anything
     }
     before = graph
@@ -72,7 +72,7 @@ def require_runs(before: Graph, made: Graph, data: Datasets, catalog: Catalog) -
     """
     for source in before.sources:
         name = parameter_of(source)
-        if name is None or name not in data or not _gives_way(source, data[name]):
+        if name is None or name not in data or not _kind_may_change(source, data[name]):
             continue
         faults = stopping_faults(made, catalog)
         if not faults or stopping_faults(before, catalog):
@@ -85,7 +85,7 @@ def require_runs(before: Graph, made: Graph, data: Datasets, catalog: Catalog) -
         )
 
 
-def _gives_way(source: Source, data: Dataset) -> bool:
+def _kind_may_change(source: Source, data: Dataset) -> bool:
     """Whether a source changes its kind for its data."""
     return data.kind != source.kind and data.kind not in load_source(source.kind).takes
 

@@ -18,7 +18,7 @@ from workbench.graph.rewrites.cleanup import is_neutral
 from workbench.graph.rewrites.normalize import crop_into_normalize
 from workbench.graph.types.devices import is_generator
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.graph.variants.samples import with_fixed_draw
+from workbench.graph.variants.samples import with_fixed_generator
 
 _SHUFFLING = {"random_shuffle", "shuffle_after_epoch", "initial_fill"}
 _HARMING = {
@@ -64,19 +64,19 @@ def _settled(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
     spec = catalog[node.op]
     inside = any(each.seed is not None for body in node.bodies.values() for each in body.nodes)
     deciding = [node.inputs[port.name] for port in spec.inputs if port.name in node.inputs]
-    if node.bodies and (inside or _is_drawn(graph, deciding)):
+    if node.bodies and (inside or _depends_on_seed(graph, deciding)):
         return remove_nodes(graph, catalog, [node.id])
-    drawn = _is_drawn(graph, list(node.inputs.values()))
+    drawn = _depends_on_seed(graph, list(node.inputs.values()))
     if spec.module or node.op.startswith("noise.") or (drawn and node.op in _HARMING):
         return remove_nodes(graph, catalog, [node.id])
     if node.op == "random_resized_crop":
         return _centred(graph, node)
     if is_generator(spec) and node.seed is not None:
-        return _without_draw(graph, catalog, node)
+        return _without_generator(graph, catalog, node)
     return graph
 
 
-def _is_drawn(graph: Graph, ports: list[Port]) -> bool:
+def _depends_on_seed(graph: Graph, ports: list[Port]) -> bool:
     made = map(graph.node, ancestors(graph, ports))
     return any(node.seed is not None and not isinstance(node, Source) for node in made)
 
@@ -100,13 +100,13 @@ def _centred(graph: Graph, crop: Node) -> Graph | None:
     return graph.put(crop.id, resize, centre)
 
 
-def _without_draw(graph: Graph, catalog: Catalog, draw: Node) -> Graph | None:
+def _without_generator(graph: Graph, catalog: Catalog, draw: Node) -> Graph | None:
     """The graph with a generator replaced by the middle of its range."""
     value = _middle(draw)
     if value is None:
         return None
     try:
-        made = with_fixed_draw(graph, catalog, draw, value)
+        made = with_fixed_generator(graph, catalog, draw, value)
     except GraphEditError:
         return None
     for edge in graph.consumers(draw.id):  # a default is not written
@@ -165,7 +165,7 @@ def inference_graph(typed: TypedGraph) -> tuple[Graph, Mapping[str, str], Sequen
         spec = typed.spec(node)
         if isinstance(node, Source) or is_generator(spec):
             continue
-        drawn = _drawn_inputs(typed.of(graph), node)
+        drawn = _random_inputs(typed.of(graph), node)
         own = spec.seeded or bool(spec.module)
         if node.op == "random_resized_crop":
             args = {name: value for name, value in node.args.items() if name in _OF_A_RESIZE}
@@ -189,7 +189,7 @@ _OF_A_RESIZE = frozenset({"size", "interp_type", "antialias", "mag_filter", "min
 _CENTRED = frozenset({"crop_pos_x", "crop_pos_y", "crop_pos_z", "mirror"})
 
 
-def _drawn_inputs(typed: TypedGraph, node: Node) -> set[str]:
+def _random_inputs(typed: TypedGraph, node: Node) -> set[str]:
     """The arguments, and deciding inputs of blocks, that come from generators only."""
     names = node.inputs.keys() & {*typed.spec(node).args, kind_of(node).control}
     return {

@@ -45,7 +45,7 @@ class PlacedName(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class TargetMark:
+class AnnotationOverlay:
     """A box, a point (if its corners coincide), an outline, or a mask.
 
     ``corners`` are left, top, right and bottom relative to the image size; ``colour`` is the same
@@ -63,10 +63,12 @@ class TargetMark:
     names: tuple[PlacedName, ...] = ()
 
 
-Marks = tuple[TargetMark, ...]
+Overlays = tuple[AnnotationOverlay, ...]
 
 
-def draw_marks(picture: NDArray[np.uint8], marks: Marks, names: bool = False) -> NDArray[np.uint8]:
+def draw_overlays(
+    picture: NDArray[np.uint8], marks: Overlays, names: bool = False
+) -> NDArray[np.uint8]:
     """Draw marks into an image (h, w, 3), with their names where there is space."""
     if not marks:
         return picture
@@ -130,10 +132,12 @@ _LARGEST_FILE = 64 * 2**20
 """Maximum size in bytes of an annotation file that is read for class names."""
 
 
-def marks_of(worker: Worker, run: GraphRun, image: Port, only: int | None = None) -> list[Marks]:
+def overlays_of(
+    worker: Worker, run: GraphRun, image: Port, only: int | None = None
+) -> list[Overlays]:
     """Marks over the image port for each sample, or for sample ``only``."""
     count = len(run.result.samples)
-    none: list[Marks] = [()] * count
+    none: list[Overlays] = [()] * count
     chosen = range(count) if only is None else (only,)
     try:
         batch = run.result.batches[image]
@@ -150,14 +154,17 @@ def marks_of(worker: Worker, run: GraphRun, image: Port, only: int | None = None
                 mask = fitting_mask(arrays[index], sides[index], names, is_depth)
                 found[index] = (*mask, *found[index])
             continue
-        labels = _labels_beside(run, node)
+        labels = _point_labels(run, node)
         names = _class_names(worker, run, node)
         if _are_changed(run, Port(node.id, "labels")):
             names = []
         form = box_format(run.graph, node) or "absolute ltrb"
         is_points = kind == "points"
         relative = is_relative(run.graph, node) if is_points else form.startswith("relative")
-        polygons, seen = _beside(run, node, "polygons"), _beside(run, node, "visible")
+        polygons, seen = (
+            _related_output(run, node, "polygons"),
+            _related_output(run, node, "visible"),
+        )
         for index in chosen:
             own = np.asarray(arrays[index], np.float64)
             corners = np.concatenate([own, own], 1) if is_points else _ltrb(own, form)
@@ -178,7 +185,7 @@ def marks_of(worker: Worker, run: GraphRun, image: Port, only: int | None = None
     return found
 
 
-def marked(
+def with_overlays(
     worker: Worker, run: GraphRun, port: Port, index: int, picture: NDArray[np.uint8]
 ) -> NDArray[np.uint8]:
     """Draw a sample's annotations into its thumbnail.
@@ -188,7 +195,7 @@ def marked(
     is_image = run.resolved.kind(port) == "image"
     if not is_image or not run.targets or run.graph.scope_of(port.node):
         return picture
-    return draw_marks(picture, marks_of(worker, run, port, only=index)[index])
+    return draw_overlays(picture, overlays_of(worker, run, port, only=index)[index])
 
 
 def _ltrb(boxes: NDArray[np.float64], form: str) -> NDArray[np.float64]:
@@ -205,7 +212,7 @@ def _outlines(
     polygons: NDArray[np.generic],
     labels: NDArray[np.generic],
     names: Sequence[str],
-) -> list[TargetMark]:
+) -> list[AnnotationOverlay]:
     """Outlines of rows (instance, first vertex, end), each in the class colour."""
     numbers = [int(each) for each in np.ravel(labels)]
     made = []
@@ -216,7 +223,9 @@ def _outlines(
             text = names[number - 1] if 0 < number <= len(names) else ""
             low, high = own.min(axis=0), own.max(axis=0)
             corners = (*low.tolist(), *high.tolist())
-            made.append(TargetMark(corners, text, number, outline=tuple(own.ravel().round(5))))
+            made.append(
+                AnnotationOverlay(corners, text, number, outline=tuple(own.ravel().round(5)))
+            )
     return made
 
 
@@ -225,7 +234,7 @@ def _marks(
     labels: NDArray[np.generic],
     names: Sequence[str],
     seen: NDArray[np.generic] | None,
-) -> list[TargetMark]:
+) -> list[AnnotationOverlay]:
     numbers = [int(each) for each in np.ravel(labels)]
     made = []
     for at, (left, top, right, bottom) in enumerate(corners[:_MOST_MARKS].round(5).tolist()):
@@ -236,7 +245,7 @@ def _marks(
             gone = seen is not None and at < len(seen) and not seen[at]
             places = (left, top, right, bottom)
             kept = tuple(min(max(each, 0.0), 1.0) for each in places) if gone else places
-            made.append(TargetMark(kept, text, number, left=gone))
+            made.append(AnnotationOverlay(kept, text, number, left=gone))
     return made
 
 
@@ -293,12 +302,12 @@ def _are_changed(run: GraphRun, labels: Port) -> bool:
     return given and labels_source(run.graph, run.resolved.catalog, labels) is None
 
 
-def _labels_beside(run: GraphRun, node: Node) -> Sequence[NDArray[np.generic]] | None:
+def _point_labels(run: GraphRun, node: Node) -> Sequence[NDArray[np.generic]] | None:
     """Labels of points from their source, if no point was removed."""
-    return _beside(run, node, "labels")
+    return _related_output(run, node, "labels")
 
 
-def _beside(run: GraphRun, node: Node, name: str) -> Sequence[NDArray[np.generic]] | None:
+def _related_output(run: GraphRun, node: Node, name: str) -> Sequence[NDArray[np.generic]] | None:
     """The output with a name of a box or point follower, or else of its source."""
     while Port(node.id, name) not in run.result.batches:
         port = node.inputs.get("points") if follows(node) else None
@@ -315,7 +324,7 @@ def _are_key_points(run: GraphRun, node: Node) -> bool:
     return isinstance(node, Source) and node.kind != "coco"
 
 
-def _told_names(worker: Worker, dataset: Dataset) -> list[str]:
+def _stored_class_names(worker: Worker, dataset: Dataset) -> list[str]:
     """Class names of annotations that are not stored in COCO format."""
     kind = load_source(dataset.kind)
     if not {"boxes", "masks"} & {*kind.outputs}:
@@ -344,7 +353,7 @@ def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
     if read is not None and read.kind.startswith("coco"):
         file = read.location
     if not isinstance(file, str) and read is not None and isinstance(node, Source):
-        return _told_names(worker, replace(read, kind=node.kind))
+        return _stored_class_names(worker, replace(read, kind=node.kind))
     if not isinstance(file, str) or node.args.get("avoid_class_remapping"):
         return []
     try:
@@ -376,16 +385,18 @@ _WHOLE = (0.0, 0.0, 1.0, 1.0)
 
 def fitting_mask(
     mask: NDArray[np.generic], sides: tuple[int, int], names: Sequence[str], is_depth: bool = False
-) -> Marks:
+) -> Overlays:
     """A mask of the image's size; for another size, a frame with a note."""
     height, width = mask.shape[:2]
     if (width, height) == sides:
-        return depth_mark(mask) if is_depth or mask.dtype.kind == "f" else mask_mark(mask, names)
+        return (
+            depth_overlay(mask) if is_depth or mask.dtype.kind == "f" else mask_overlay(mask, names)
+        )
     said = f"mask {width}×{height} on {sides[0]}×{sides[1]}"
-    return (TargetMark(_WHOLE, said, 0),)
+    return (AnnotationOverlay(_WHOLE, said, 0),)
 
 
-def mask_mark(mask: NDArray[np.generic], names: Sequence[str]) -> Marks:
+def mask_overlay(mask: NDArray[np.generic], names: Sequence[str]) -> Overlays:
     """A mask (h, w, 1) of class or instance numbers, 0 is empty; no mark if all values are 0.
 
     Large masks are subsampled by dropping pixels, without interpolation.
@@ -405,10 +416,12 @@ def mask_mark(mask: NDArray[np.generic], names: Sequence[str]) -> Marks:
     )
     more = [f"{len(said) - _MOST_NAMES} more"] if len(said) > _MOST_NAMES else []
     text = ", ".join([*(said[at] for at in largest), *more])
-    return (TargetMark(_WHOLE, text, int(hues[0]), _png(places, _CLASS_COLOURS), names=placed),)
+    return (
+        AnnotationOverlay(_WHOLE, text, int(hues[0]), _png(places, _CLASS_COLOURS), names=placed),
+    )
 
 
-def depth_mark(values: NDArray[np.generic]) -> Marks:
+def depth_overlay(values: NDArray[np.generic]) -> Overlays:
     """Depth or heat (h, w, 1), scaled from minimum to maximum; transparent if 0 or not finite."""
     shown = _shown(values).astype(np.float64)
     there = np.isfinite(shown) & (shown != 0)
@@ -419,7 +432,7 @@ def depth_mark(values: NDArray[np.generic]) -> Marks:
     places = np.where(there, 1 + np.round(share * _LEVELS), 0).astype(np.uint8)
     most = PlacedName(f"{high:.4g}", 0, *_middle(there & (shown == high)))
     text = f"{low:.4g} … {high:.4g}"
-    return (TargetMark(_WHOLE, text, 0, _png(places, _DEPTH_COLOURS), names=(most,)),)
+    return (AnnotationOverlay(_WHOLE, text, 0, _png(places, _DEPTH_COLOURS), names=(most,)),)
 
 
 def _shown(mask: NDArray[np.generic]) -> NDArray[np.generic]:

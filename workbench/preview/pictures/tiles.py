@@ -73,7 +73,7 @@ def make_tiles(worker: Worker, batch: Batch, size: int, scaling: Scaling | None)
         layout, scaling = "HWC", None
     if batch.device == "cpu" and fits and set(channels) == {3} and layout == "HWC":
         return Tiles(np.stack(batch.arrays()), [(size, size)] * len(batch), note)
-    look = _Look(
+    look = _DisplayPipelineKey(
         size=size,
         count=len(batch),
         device=batch.device,
@@ -83,7 +83,9 @@ def make_tiles(worker: Worker, batch: Batch, size: int, scaling: Scaling | None)
         dtype=batch.dtype,
         scaled=scaling is not None,
     )
-    kept: OrderedDict[_Look, Any] = worker.kept.setdefault(("display",), OrderedDict())
+    kept: OrderedDict[_DisplayPipelineKey, Any] = worker.kept.setdefault(
+        ("display",), OrderedDict()
+    )
     if look not in kept:
         kept[look] = _build(look)
         while len(kept) > _KEPT_PIPELINES:
@@ -138,7 +140,7 @@ def _channel_note(channels: Sequence[int]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _DisplayPipelineKey:
     """Cache key of the display pipeline."""
 
     size: int
@@ -153,7 +155,7 @@ class _Look:
     """Whether values are scaled in the pipeline: on a GPU only."""
 
 
-def _build(look: _Look) -> Any:
+def _build(look: _DisplayPipelineKey) -> Any:
     from nvidia.dali import fn, pipeline_def, types
 
     def display() -> Any:

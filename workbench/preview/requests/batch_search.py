@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.emit.preview.tap_names import scope_of, turns_of
+from workbench.emit.preview.tap_names import scope_of, taps_of_scope
 from workbench.engine.protocol.call_handle import Caller
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
@@ -110,7 +110,7 @@ def _came(
         if found and augmented:
             got = worker.runner.augmented(graph, request.data, list(augmented), batch, count)
             for node, names in augmented.items():
-                turns = turns_of(within[node], came) if node in within else []
+                turns = taps_of_scope(within[node], came) if node in within else []
                 there = [frozenset(_places([came[turn]])) for turn in turns] or [found]
                 found &= {
                     at

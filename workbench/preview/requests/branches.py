@@ -210,14 +210,14 @@ def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> Bra
             for name, share in zip(names, asked, strict=True)
         )
         scope = graph.scope_of(block.id)
-        came = sum(_of_turns(counts, scope).values())
-        found.append(BlockShares(block.id, scope, came, bodies, _turns_around(graph, scope)))
+        came = sum(_counts_in_scope(counts, scope).values())
+        found.append(BlockShares(block.id, scope, came, bodies, _runs_repeatedly(graph, scope)))
     return BranchShares(done, tuple(found), places.reads)
 
 
 def _samples_of(counts: Mapping[str, int], block: Node, body: str) -> int:
     """Number of samples that reached a body, in any iteration of its block."""
-    found = _of_turns(counts, block.scope(body))
+    found = _counts_in_scope(counts, block.scope(body))
     if (
         kind_of(block).repetitions(block) is not None
     ):  # samples of any iteration take part in the first one
@@ -225,11 +225,11 @@ def _samples_of(counts: Mapping[str, int], block: Node, body: str) -> int:
     return sum(found.values())
 
 
-def _of_turns(counts: Mapping[str, int], scope: str) -> dict[str, int]:
+def _counts_in_scope(counts: Mapping[str, int], scope: str) -> dict[str, int]:
     return {name: count for name, count in counts.items() if scope_of(name) == scope}
 
 
-def _turns_around(graph: Graph, scope: str) -> bool:
+def _runs_repeatedly(graph: Graph, scope: str) -> bool:
     """Whether a body runs more than once per sample, itself or through an outer block."""
     while scope:
         block = graph.node(block_of(scope))

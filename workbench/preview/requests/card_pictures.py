@@ -22,14 +22,14 @@ from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.model import Node, Port
 from workbench.graph.model.ports import outputs_of
-from workbench.preview.pictures.annotation_overlays import marked
+from workbench.preview.pictures.annotation_overlays import with_overlays
 from workbench.preview.pictures.contact_sheet import encode, grid_of
 from workbench.preview.pictures.output_tiles import pictures_of, scaling_for
 from workbench.preview.pictures.tiles import Tiles, picture_layout
 from workbench.preview.pictures.value_scaling import Scaling, scale_on_host
 from workbench.preview.request import GraphRun, PreviewRequest, run_steps
 from workbench.preview.requests.render import Box
-from workbench.preview.requests.texts import draws_at, short_values, target_text
+from workbench.preview.requests.texts import random_argument_texts, short_values, target_text
 
 _FEW = 2
 """Maximum number of values shown in place of an image."""
@@ -158,7 +158,7 @@ def _card(
         text = text or target_text(worker, run, port, array)
         if not text and output is outputs[0] and array.size <= _FEW and array.dtype.kind in "biuf":
             text = short_values(array)
-    draws = tuple(draws_at(run, node, index))
+    draws = tuple(random_argument_texts(run, node, index))
     return CardPicture(node.id, None, text, draws, _branches(run, node, index)), picture
 
 
@@ -185,7 +185,7 @@ def _picture(
         kept = (_Kept(small),)
         worker.runner.store.put(key, kept)
     picture: NDArray[np.uint8] | None = kept[0].pixels
-    return picture if picture is None else marked(worker, run, port, index, picture)
+    return picture if picture is None else with_overlays(worker, run, port, index, picture)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from workbench.figures import plot_pictures, show_figure
 from workbench.graph.model import Graph, Port
 from workbench.graph.model.node_order import ancestors
 from workbench.names import did_you_mean, shortened
-from workbench.preview.pictures.annotation_overlays import Marks, draw_marks, marks_of
+from workbench.preview.pictures.annotation_overlays import Overlays, draw_overlays, overlays_of
 from workbench.preview.request import PreviewRequest, run_request
 from workbench.preview.requests.texts import (
     augmentations_of,
@@ -50,7 +50,7 @@ class OutputArrays:
     name: str
     layout: str
     arrays: tuple[NDArray[Any], ...]
-    marks: tuple[Marks, ...] = ()
+    marks: tuple[Overlays, ...] = ()
     """Boxes, points and masks on each sample's picture."""
     is_label: bool = False
     drawn: frozenset[str] = frozenset()
@@ -92,7 +92,7 @@ def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
             name,
             batch.layout,
             tuple(np.array(each) for each in batch.arrays()),
-            tuple(marks_of(worker, run, run.images[name])) if name in run.images else (),
+            tuple(overlays_of(worker, run, run.images[name])) if name in run.images else (),
             run.resolved.kind(run.graph.outputs[name]) == "label",
             _nodes_before(run.graph, run.graph.outputs[name]),
         )
@@ -158,7 +158,7 @@ class OutputBatch(Mapping[str, Any]):
     errors: Mapping[str, str] = field(default_factory=dict)
     draws: Mapping[str, list[Any]] = field(default_factory=dict)
     classes: tuple[str, ...] = ()
-    marks: Mapping[str, tuple[Marks, ...]] = field(default_factory=dict, repr=False)
+    marks: Mapping[str, tuple[Overlays, ...]] = field(default_factory=dict, repr=False)
     sheet: bytes = field(default=b"", repr=False)
     folder: str = field(default="", repr=False)
     label_outputs: frozenset[str] = field(default=frozenset(), repr=False)
@@ -314,7 +314,7 @@ class OutputBatch(Mapping[str, Any]):
         if picture.ndim == 2:
             picture = np.stack([picture] * 3, axis=-1)
         times = max(1, round(_MARKED_SIDE / max(picture.shape[:2])))  # names need room
-        return draw_marks(picture.repeat(times, 0).repeat(times, 1), marks, names=True)
+        return draw_overlays(picture.repeat(times, 0).repeat(times, 1), marks, names=True)
 
     def __repr__(self) -> str:
         lines = [f"batch {self.number}: {len(self.files)} samples"]

@@ -20,7 +20,7 @@ from workbench.errors import GraphError
 from workbench.figures import plot_pictures
 from workbench.graph.model import Port
 from workbench.graph.model.faults import Fault
-from workbench.preview.pictures.annotation_overlays import Marks, draw_marks, marks_of
+from workbench.preview.pictures.annotation_overlays import Overlays, draw_overlays, overlays_of
 from workbench.preview.pictures.contact_sheet import (
     RAW,
     compose,
@@ -50,12 +50,12 @@ from workbench.preview.requests.branches import (
 from workbench.preview.requests.texts import (
     augmentations_of,
     describe_shape,
-    draw_texts,
     facts_of,
     label_port,
     labels_of,
     names_of_labels,
-    plain_draw,
+    plain_random_value,
+    random_value_texts,
     random_values,
     target_texts,
 )
@@ -91,7 +91,7 @@ class Tile:
     branches: tuple[str, ...] = ()
     augmentations: tuple[str, ...] = ()
     applied: tuple[str, ...] = ()
-    marks: tuple[Marks, ...] = ()
+    marks: tuple[Overlays, ...] = ()
     """Boxes and points on the original, if it is shown, and then on each augmented picture."""
     values: Mapping[str, Any] = field(default_factory=dict)
     """The random values by generator, those on a GPU excluded; None: not reached."""
@@ -182,7 +182,7 @@ class PreviewResult:
             for (x, y, width, height), marks in zip(boxes, tile.marks, strict=False):
                 if marks:
                     picture = np.asarray(sheet.crop((x, y, x + width, y + height)))
-                    sheet.paste(Image.fromarray(draw_marks(picture, marks, names=True)), (x, y))
+                    sheet.paste(Image.fromarray(draw_overlays(picture, marks, names=True)), (x, y))
         return sheet
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
@@ -286,7 +286,7 @@ def _tiles(
 ) -> tuple[Tile, ...]:
     batches = run.result.batches
     drawn, automatic = random_values(run, ("cpu",)), augmentations_of(run)
-    draws = draw_texts(run, drawn) | automatic
+    draws = random_value_texts(run, drawn) | automatic
     port = label_port(run.resolved)
     labels = labels_of(port, batches)
     names = names_of_labels(worker, run, port, labels)
@@ -296,7 +296,7 @@ def _tiles(
     shown = [run.original] if has_original else []
     shown += run.images.values() if boxes and len(boxes[0]) > len(shown) else []
     targets = target_texts(worker, run, port)
-    marks = [marks_of(worker, run, each) for each in shown if each is not None]
+    marks = [overlays_of(worker, run, each) for each in shown if each is not None]
     return tuple(
         Tile(
             index,
@@ -312,7 +312,7 @@ def _tiles(
             augmented[index],
             applied[index],
             tuple(group[index] for group in marks),
-            {name: plain_draw(values[index]) for name, values in drawn.items()}
+            {name: plain_random_value(values[index]) for name, values in drawn.items()}
             | {name: texts[index] for name, texts in automatic.items()},
             targets[index],
         )

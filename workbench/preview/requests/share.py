@@ -56,10 +56,14 @@ def share_sheet(engine: Caller, request: PreviewRequest, text: str) -> bytes:
     graph = request.graph
     line = graph.about or f"Batch {shown.batch}, seed {graph.settings.seed}"
     pictures = _pictures(shown)
-    return write_shared(draw_sheet(graph.name, line, pictures[: TILES // len(pictures[0])]), text)
+    return write_shared(
+        compose_sheet(graph.name, line, pictures[: TILES // len(pictures[0])]), text
+    )
 
 
-def draw_sheet(name: str, line: str, pictures: Sequence[Sequence[Image.Image]] = ()) -> Image.Image:
+def compose_sheet(
+    name: str, line: str, pictures: Sequence[Sequence[Image.Image]] = ()
+) -> Image.Image:
     """A sheet with a title, a subtitle, and the images of each sample side by side. RGB."""
     each = max((len(group) for group in pictures), default=1)
     columns = _columns(len(pictures), each)

@@ -133,7 +133,7 @@ def histogram_of(
 ) -> Histogram:
     """Histogram of images of one type; ``dtype`` is required without images."""
     channels = _by_channel(arrays, layout)
-    ends = [_ends(values) for values in channels]
+    ends = [_finite_extremes(values) for values in channels]
     low, high = axis_range(
         np.dtype(dtype) if dtype else arrays[0].dtype,
         min((low for low, _ in ends if low is not None), default=0.0),
@@ -157,7 +157,7 @@ def _by_channel(arrays: Sequence[NDArray[Any]], layout: str) -> list[NDArray[Any
     ]
 
 
-def _ends(values: NDArray[Any]) -> tuple[float | None, float | None]:
+def _finite_extremes(values: NDArray[Any]) -> tuple[float | None, float | None]:
     if values.size:
         low, high = float(values.min()), float(values.max())
         if math.isfinite(low) and math.isfinite(high):

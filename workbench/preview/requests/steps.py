@@ -22,7 +22,7 @@ from workbench.errors import GraphError
 from workbench.graph.model import Node, Port
 from workbench.graph.model.ports import outputs_of
 from workbench.graph.types.devices import is_generator
-from workbench.preview.pictures.annotation_overlays import marked
+from workbench.preview.pictures.annotation_overlays import with_overlays
 from workbench.preview.pictures.contact_sheet import compose, encode, grid_of
 from workbench.preview.pictures.frame_strip import as_pictures, value_layout
 from workbench.preview.pictures.output_tiles import scaling_for
@@ -30,7 +30,7 @@ from workbench.preview.pictures.tiles import Tiles, make_tiles, picture_layout
 from workbench.preview.request import GraphRun, PreviewRequest, run_steps
 from workbench.preview.requests.render import Box
 from workbench.preview.requests.statistics import Histogram, histogram_of
-from workbench.preview.requests.texts import describe_encoded, draws_at, long_values
+from workbench.preview.requests.texts import describe_encoded, long_values, random_argument_texts
 
 _KEPT_TIMES = 4096
 
@@ -176,7 +176,7 @@ def _step(worker: Worker, run: GraphRun, node: Node, index: int, pictures: list[
         op=node.op,
         device=run.result.plan.devices[node.id],
         outputs=tuple(outputs),
-        draws=tuple(draws_at(run, node, index)),
+        draws=tuple(random_argument_texts(run, node, index)),
         drawn=spec.seeded and not is_generator(spec) and not spec.reads,
         time=None,
     )
@@ -246,7 +246,7 @@ def _picture(
     width, height = tiles.sizes[0]
     pictures = tiles.pictures.copy()
     whole = pictures[0, :height, :width]
-    pictures[0, :height, :width] = marked(worker, run, port, index, whole)
+    pictures[0, :height, :width] = with_overlays(worker, run, port, index, whole)
     return replace(tiles, pictures=pictures)
 
 

@@ -55,7 +55,7 @@ Drawn = Mapping[str, Sequence[NDArray[Any] | None]]
 """Random values by the generator's id, one per sample; None if it does not reach the generator."""
 
 
-def draw_texts(run: GraphRun, drawn: Drawn) -> dict[str, list[str]]:
+def random_value_texts(run: GraphRun, drawn: Drawn) -> dict[str, list[str]]:
     """Random values as texts, empty for None."""
     return {
         name: [
@@ -66,7 +66,7 @@ def draw_texts(run: GraphRun, drawn: Drawn) -> dict[str, list[str]]:
     }
 
 
-def plain_draw(value: NDArray[Any] | None) -> Any:
+def plain_random_value(value: NDArray[Any] | None) -> Any:
     """A random value as a number or a list."""
     return None if value is None else value.tolist()
 
@@ -115,7 +115,7 @@ def _in_words(augmented: Sequence[Augmented]) -> str:
     return ", ".join(each.text for each in augmented)
 
 
-def draws_at(run: GraphRun, node: Node, index: int) -> list[str]:
+def random_argument_texts(run: GraphRun, node: Node, index: int) -> list[str]:
     """Random values of a node's arguments for a sample that reaches it: ``angle -7.24``."""
     args = run.resolved.spec(node).args
     found = []

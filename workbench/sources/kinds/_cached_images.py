@@ -22,7 +22,7 @@ ABSENT, THERE, FAULTY = 0, 1, 2
 INDEX, SAMPLES, SOCKET, ROWS, ORIGIN = "index", "samples", "socket", "rows", "origin"
 
 
-class KeptImages:
+class CachedImages:
     """Encoded images (byte arrays) and their labels by index."""
 
     def __init__(self, folder: str) -> None:
@@ -84,6 +84,6 @@ class KeptImages:
             return np.frombuffer(self._map, np.uint8, end - begin, begin)
 
 
-def images() -> KeptImages:
+def images() -> CachedImages:
     """The images stored next to this file."""
-    return KeptImages(os.path.dirname(os.path.abspath(__file__)))
+    return CachedImages(os.path.dirname(os.path.abspath(__file__)))

@@ -205,7 +205,7 @@ def program_in(folder: str) -> str:
 
 def part_without(folder: str, names: Collection[str], place: Path) -> Path:
     """Create a folder with the same images except those named by number; nothing is copied."""
-    whole = kept.KeptImages(folder)
+    whole = kept.CachedImages(folder)
     left = [row for row in whole.rows if str(row) not in names]
     np.array(left, np.int64).tofile(place / kept.ROWS)
     (place / kept.ORIGIN).write_text(whole.folder, encoding="utf-8")
@@ -232,12 +232,12 @@ class UnreadSample(Sample):
 
     def placed(self) -> Sample:
         """The sample with its location in the file."""
-        images = kept.KeptImages(os.path.dirname(self.path))
+        images = kept.CachedImages(os.path.dirname(self.path))
         images.ask(np.array([self.offset]))
         return _sample(images, self.offset)
 
 
-def _sample(images: kept.KeptImages, row: int) -> Sample:
+def _sample(images: kept.CachedImages, row: int) -> Sample:
     record, path = images.index[row], os.path.join(images.folder, kept.SAMPLES)
     if fault := images.fault(row):
         return Sample(path, str(row), 0, 0, 0, fault)
@@ -247,7 +247,7 @@ def _sample(images: kept.KeptImages, row: int) -> Sample:
 
 def samples_of(folder: str) -> Iterator[Sample]:
     """All images of a store in order; images that were not requested yet are ``UnreadSample``."""
-    images = kept.KeptImages(folder)
+    images = kept.CachedImages(folder)
     store, path = _stores.get(images.folder), os.path.join(images.folder, kept.SAMPLES)
     for row in map(int, images.rows):
         if images.index["state"][row] != kept.ABSENT:
@@ -257,7 +257,7 @@ def samples_of(folder: str) -> Iterator[Sample]:
         yield UnreadSample(path, str(row), label, row, size)
 
 
-def told_by(folder: str, places: Sequence[int]) -> list[Sample]:
+def samples_at(folder: str, places: Sequence[int]) -> list[Sample]:
     """Name and fault of the samples at some indices."""
-    images = kept.KeptImages(folder)
+    images = kept.CachedImages(folder)
     return [Sample("", str(row), 0, fault=images.fault(row)) for row in images.rows[list(places)]]

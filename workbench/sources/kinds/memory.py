@@ -29,8 +29,8 @@ from workbench.sources.kinds._image_store import (
     part_without,
     place_of,
     program_in,
+    samples_at,
     samples_of,
-    told_by,
 )
 from workbench.sources.python_data import (
     LABEL_FAULT,
@@ -286,7 +286,7 @@ def read_images(source: Any, name: str, **options: Any) -> Any:
     )
 
 
-def keep_images(data: Any) -> Dataset:
+def memory_dataset(data: Any) -> Dataset:
     """The dataset of an object that holds images; this process stores the images it is asked for.
 
     Raises DataError if the object holds no images.
@@ -352,7 +352,7 @@ def _parquet_store(path: str, time: int, size: int) -> Dataset:
     """The images of a Parquet file, stored by this process."""
     try:
         require_memory(path)
-        return keep_images(read_parquet(path))
+        return memory_dataset(read_parquet(path))
     except DataError:
         raise
     except ImportError:
@@ -425,7 +425,7 @@ class Memory(SourceKind):
         return program_in(self.root(dataset))
 
     def told(self, dataset: Dataset, places: Sequence[int]) -> list[Sample]:
-        return told_by(self.root(dataset), places)
+        return samples_at(self.root(dataset), places)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
         return samples_of(self.root(dataset))

@@ -100,7 +100,7 @@ class _Array(NamedTuple):
     shape: tuple[int, ...] = ()
 
 
-def _look(path: str) -> _Array:
+def _parse_header(path: str) -> _Array:
     """Parse the header of a file and check its size."""
     try:
         with open(path, "rb") as file:
@@ -157,7 +157,7 @@ def _unlike(found: _Array, first: _Array) -> str:
 
 def _first(files: list[tuple[str, int]]) -> _Array | None:
     """The first readable array."""
-    return next((found for path, _ in files if not (found := _look(path)).fault), None)
+    return next((found for path, _ in files if not (found := _parse_header(path)).fault), None)
 
 
 class NumpyFiles(ClassFiles):
@@ -181,7 +181,7 @@ class NumpyFiles(ClassFiles):
 
     def read_header(self, path: str) -> Header:
         """Columns and rows from a file's header, and why the file cannot be read."""
-        found = _look(path)
+        found = _parse_header(path)
         if found.fault:
             return Header(found.fault)
         has_channels = len(found.shape) == 4 or (len(found.shape) == 3 and found.shape[-1] <= 4)
@@ -208,14 +208,15 @@ class NumpyFiles(ClassFiles):
         if _first(files) is None:
             path, _ = files[0]
             raise DataError(
-                f"No array of {dataset} can be read; the first, {path}: {_look(path).fault}."
+                f"No array of {dataset} can be read; "
+                f"the first, {path}: {_parse_header(path).fault}."
             )
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
         files, root = self.files(dataset), folder_of(dataset)
         first = _first(files) or _Array()
         for path, label in files:
-            fault = _unlike(_look(path), first)
+            fault = _unlike(_parse_header(path), first)
             yield Sample(path, os.path.relpath(path, root), label, fault=fault)
 
     def nothing_found(self, dataset: Dataset) -> str:

@@ -10,7 +10,7 @@ from workbench.engine.protocol.process import Engine
 from workbench.errors import CancelledError, GraphEditError, SaveError, WorkbenchError
 from workbench.graph.storage.layout import Document, dump_document
 from workbench.preview import PreviewRequest
-from workbench.preview.requests.share import draw_sheet, share_sheet, write_shared
+from workbench.preview.requests.share import compose_sheet, share_sheet, write_shared
 from workbench.ui.app.selection import follow_step
 from workbench.ui.contract.action import Action
 from workbench.ui.jobs.background_task import TaskListener, run_in_background
@@ -168,4 +168,4 @@ class ShareImageJob:
                 raise
             except WorkbenchError as error:
                 reason = str(error)
-        return write_shared(draw_sheet(document.graph.name, reason), text)
+        return write_shared(compose_sheet(document.graph.name, reason), text)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Literal, TypedDict
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, load_source, readings_with_targets
+from workbench.sources import Dataset, annotated_alternatives, load_source
 
 
 class FileFinding(TypedDict):
@@ -142,7 +142,7 @@ def other_readings(dataset: Dataset, read: Dataset) -> list[OtherReading]:
     if not dataset.location:
         return []
     found: list[OtherReading] = []
-    for each in readings_with_targets(dataset) if read.kind == dataset.kind else ():
+    for each in annotated_alternatives(dataset) if read.kind == dataset.kind else ():
         file = "" if each.location == dataset.location else os.path.basename(each.location)
         words = f"Read {load_source(each.kind).about}" + f": {file}" * bool(file)
         found.append({"place": f"{each.kind}:{each.location}", "words": words})

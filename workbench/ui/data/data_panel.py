@@ -42,12 +42,12 @@ from workbench.sources import (
     Datasets,
     Location,
     data_facts,
+    describe_kind,
     list_samples,
     load_source,
     no_files_reason,
     open_datasets,
     require_dataset,
-    taken_as,
 )
 from workbench.sources.good_data import GoodData
 from workbench.ui.contract.data_payloads import (
@@ -134,7 +134,7 @@ class DataPanel:
         self.report: TextFile = {"number": 0, "text": ""}
         """The last report that was made, a web page."""
         kind = load_source(self.dataset.kind)
-        about = taken_as(self.dataset)
+        about = describe_kind(self.dataset)
         self.view = empty(DataView, root=self.data, kind=about, noun=kind.noun)
         try:
             if roots is not None:
@@ -496,7 +496,7 @@ class DataPanel:
 
 def _kind_text(dataset: Dataset) -> str:
     """What the data are read as; of annotations also the folder that was chosen for the images."""
-    about = taken_as(dataset)
+    about = describe_kind(dataset)
     if load_source(dataset.kind).op != "readers.coco":
         return about
     return f"{about}, images in {dataset.root}"

@@ -170,7 +170,7 @@ class OwnGenerator(InspectorEdit, tag="own", frozen=True):
     arg: str
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
-        return edit.own_generator(graph, catalog, self.node, self.arg)
+        return edit.unshare_generator(graph, catalog, self.node, self.arg)
 
 
 def _arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> ArgSpec:

@@ -13,7 +13,7 @@ from workbench.graph.control_flow.block_kinds import kind_of
 from workbench.graph.edits.connect import possible_feeders
 from workbench.graph.edits.generators import element_for
 from workbench.graph.model import Node, Port
-from workbench.graph.types.devices import gives_pixels, is_generator
+from workbench.graph.types.devices import first_outputs_pixels, is_generator
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.function_source import Undetermined, undetermined
 from workbench.ui.contract.encoding import empty
@@ -109,7 +109,7 @@ def inspector_view(
     view["augments"] = bool(spec.inputs) and kinds == {"image"}
     view["devices"] = list(spec.devices)
     view["follows"] = (
-        "follows the setting" if gives_pixels(node, typed.catalog) else "follows its input"
+        "follows the setting" if first_outputs_pixels(node, typed.catalog) else "follows its input"
     )
     if is_generator(spec) or spec.stays:
         view["follows"] = "on the CPU"

@@ -8,7 +8,7 @@ from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.control_flow import options
 from workbench.graph.control_flow.options import set_body_title
-from workbench.graph.edits.edit import own_policy
+from workbench.graph.edits.edit import editable_policy
 from workbench.graph.model import Graph
 from workbench.ui.inspector.argument_actions import InspectorEdit
 
@@ -116,4 +116,4 @@ class OwnPolicy(InspectorEdit, tag="own_policy", frozen=True):
     """Name of the policy; empty: that of the node."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
-        return own_policy(graph, self.node, self.name)
+        return editable_policy(graph, self.node, self.name)

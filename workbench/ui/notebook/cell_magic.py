@@ -20,7 +20,7 @@ from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.engine.importing import from_file
 from workbench.errors import ImportFailedError
 from workbench.graph.execution.dataset_parameters import parameters
-from workbench.sources import Datasets, load_source, open_datasets, taken_as
+from workbench.sources import Datasets, describe_kind, load_source, open_datasets
 from workbench.ui.notebook.widget import Workbench
 
 
@@ -106,9 +106,9 @@ def _data(given: str | None, found: ImportedGraph) -> Datasets:
     datasets = open_datasets(found.data if given is None else given)
     (dataset,) = datasets.values()
     if given is None:
-        print(f"It reads {dataset}, which the pipeline names: a {taken_as(dataset)}.")
+        print(f"It reads {dataset}, which the pipeline names: a {describe_kind(dataset)}.")
     elif load_source(dataset.kind).guessed:
-        print(f"{dataset} is read as a {taken_as(dataset)}.")
+        print(f"{dataset} is read as a {describe_kind(dataset)}.")
     return datasets
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
-from workbench.arguments import TEXT, WHOLE, checked, require_choice, told_as
+from workbench.arguments import TEXT, WHOLE, argument_errors_as, checked, require_choice
 from workbench.emit.targets import export
-from workbench.engine.build.in_process_loader import KernelLoader, build_pipeline, make_loader
+from workbench.engine.build.in_process_loader import InProcessLoader, build_pipeline, make_loader
 from workbench.engine.protocol.progress import one_line_interrupt
 from workbench.errors import ArgumentError, EngineClosedError, GraphEditError, UnknownNameError
 from workbench.graph.builder.data_node import plain_value
@@ -395,13 +395,13 @@ class CodeAccess(KnownAttributes, RunAccess):
             images, labels = w.pipeline(batch_size=4).run()
         """
         data = self._live.data_panel.datasets
-        with told_as("w.pipeline", "build_pipeline"):
+        with argument_errors_as("w.pipeline", "build_pipeline"):
             return build_pipeline(self.graph, data, **options)
 
     @checked(library=TEXT)
     def loader(
         self, library: str = "torch", epochs: int | None = 1, **options: Any
-    ) -> KernelLoader:
+    ) -> InProcessLoader:
         """Batches as tensors of ``torch`` or ``jax``, or as arrays of ``numpy``, in this process.
 
         ::
@@ -414,7 +414,7 @@ class CodeAccess(KnownAttributes, RunAccess):
         not installed.
         """
         data = self._live.data_panel.datasets
-        with told_as("w.loader", "build_pipeline"):
+        with argument_errors_as("w.loader", "build_pipeline"):
             return make_loader(self.graph, data, library, epochs, **options)
 
     @checked(target=TEXT, with_=TEXT)

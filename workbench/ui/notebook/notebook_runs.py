@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from workbench.arguments import WHOLE, checked, require_names, told_as
+from workbench.arguments import WHOLE, argument_errors_as, checked, require_names
 from workbench.bench import Benchmark, Report
 from workbench.bench.experiments.benchmark import BenchOptions
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
@@ -31,7 +31,7 @@ _GIVEN = ("graph", "data", "on_progress")
 def _made(written: str, make: Callable[..., E], options: Mapping[str, Any], *given: Any) -> E:
     """An experiment with the options of ``written``, which is what messages call it."""
     _require_options(written, make, options)
-    with told_as(written, make.__name__):
+    with argument_errors_as(written, make.__name__):
         return make(*given, **options)
 
 
@@ -146,7 +146,7 @@ class RunAccess:
             found = w.optimise(rewrites=("crop-in-decoder",), config=COARSE_CONFIG)
         """
         _require_options("w.optimise", optimise, options)
-        with told_as("w.optimise", "optimise"):
+        with argument_errors_as("w.optimise", "optimise"):
             return optimise(self.graph, self._read_data, **options)
 
     @checked(batches=WHOLE)
@@ -159,5 +159,5 @@ class RunAccess:
 
             assert w.verify(batches=1).exact
         """
-        with told_as("w.verify", "verify"):
+        with argument_errors_as("w.verify", "verify"):
             return verify(self.graph, self._read_data, batches)

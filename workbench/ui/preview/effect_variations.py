@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from workbench.catalog.spec import ArgKind, ArgSpec, Catalog, OpSpec, Value
 from workbench.graph.edits.edit import generator_of
-from workbench.graph.edits.generators import drawn_range
+from workbench.graph.edits.generators import generator_range
 from workbench.graph.model import Graph, Node
 from workbench.preview.requests.effect import effect_values
 
@@ -81,7 +81,7 @@ def variations(graph: Graph, catalog: Catalog, node_id: str) -> dict[str, Variat
     found = (each for arg in _effective(spec, node) for each in _variations_of(arg, node))
     scope = graph.at_scope(graph.scope_of(node_id))
     sampled = {
-        arg: drawn_range(generator.args)
+        arg: generator_range(generator.args)
         for arg in node.inputs
         if (generator := generator_of(scope, catalog, node_id, arg))
     }

@@ -10,7 +10,7 @@ from workbench.engine.resources.machine import Machine
 from workbench.graph.checks.check import Fault
 from workbench.graph.storage.recipes import load_recipes, sample_words
 from workbench.preview import PreviewRequest, PreviewResult, Tile
-from workbench.preview.pictures.annotation_overlays import TargetMark
+from workbench.preview.pictures.annotation_overlays import AnnotationOverlay
 from workbench.ui.contract.encoding import pack_payload
 from workbench.ui.contract.payloads import DeviceChoice, FaultEntry, RecipeEntry, StartEntry
 from workbench.ui.contract.preview_payloads import MarkEntry, SheetHeader, TileEntry
@@ -113,7 +113,7 @@ def _tile(tile: Tile) -> TileEntry:
     }
 
 
-def _mark(mark: TargetMark) -> MarkEntry:
+def _mark(mark: AnnotationOverlay) -> MarkEntry:
     mask = b64encode(mark.mask).decode()
     return {
         "corners": list(mark.corners),

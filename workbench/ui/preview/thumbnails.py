@@ -23,7 +23,7 @@ from workbench.graph.edits.edit import set_setting
 from workbench.graph.model import Graph
 from workbench.graph.storage.recipes import load_recipes
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
-from workbench.preview.pictures.annotation_overlays import Marks, draw_marks
+from workbench.preview.pictures.annotation_overlays import Overlays, draw_overlays
 from workbench.samples import write_samples
 from workbench.sources import load_source, open_datasets
 
@@ -101,8 +101,8 @@ def _tiles(preview: PreviewResult) -> list[Image.Image]:
         ]
 
 
-def _drawn(tile: Image.Image, marks: Marks) -> Image.Image:
-    return Image.fromarray(draw_marks(np.asarray(tile), marks))
+def _drawn(tile: Image.Image, marks: Overlays) -> Image.Image:
+    return Image.fromarray(draw_overlays(np.asarray(tile), marks))
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from workbench.errors import GraphEditError
 from workbench.graph.edits.edit import set_setting
-from workbench.graph.storage.layout import MOST_SAVED, Document, SavedDraw
+from workbench.graph.storage.layout import MOST_SAVED, Document, SavedSample
 from workbench.preview import PreviewResult
 from workbench.ui.contract.preview_payloads import SavedDrawEntry
 from workbench.ui.state.closeup import CloseupSample
@@ -67,7 +67,7 @@ def saved_draw_entries(
     """
     on_screen = _draw(document, batch, repeated, None)
 
-    def entry(draw: SavedDraw) -> SavedDrawEntry:
+    def entry(draw: SavedSample) -> SavedDrawEntry:
         shown = replace(draw, note="", sample=None) == on_screen
         file = _file(preview, draw) if shown and draw.note else ""
         same = file in draw.note or file.startswith(draw.note)  # long notes are cut
@@ -78,17 +78,17 @@ def saved_draw_entries(
     return [entry(draw) for draw in document.draws]
 
 
-def _shown(document: Document, state: ViewState, sample: int | None) -> SavedDraw:
+def _shown(document: Document, state: ViewState, sample: int | None) -> SavedSample:
     repeated = state.repeated(document.graph.settings.batch_size)
     return _draw(document, state.batch, repeated, sample)
 
 
-def _draw(document: Document, batch: int, repeated: int | None, sample: int | None) -> SavedDraw:
+def _draw(document: Document, batch: int, repeated: int | None, sample: int | None) -> SavedSample:
     settings = document.graph.settings
-    return SavedDraw(settings.seed, batch, settings.batch_size, sample, repeated)
+    return SavedSample(settings.seed, batch, settings.batch_size, sample, repeated)
 
 
-def _file(preview: PreviewResult | None, draw: SavedDraw) -> str:
+def _file(preview: PreviewResult | None, draw: SavedSample) -> str:
     """File of the saved sample, or of the photo that is repeated in the batch."""
     tiles = preview.tiles if preview else ()
     everywhere = None if draw.repeat is None else 0
@@ -97,7 +97,7 @@ def _file(preview: PreviewResult | None, draw: SavedDraw) -> str:
     return found[0] if found else ""
 
 
-def _words(draw: SavedDraw) -> str:
+def _words(draw: SavedSample) -> str:
     parts = [f"seed {draw.seed}", f"batch {draw.batch} of {draw.batch_size}"]
     if draw.sample is not None:
         parts.append(f"sample {draw.sample}")
@@ -106,7 +106,7 @@ def _words(draw: SavedDraw) -> str:
     return ", ".join(parts)
 
 
-def _saved(document: Document, number: int) -> SavedDraw:
+def _saved(document: Document, number: int) -> SavedSample:
     if not 0 <= number < len(document.draws):
         raise GraphEditError(f"There is no saved sample {number}; {len(document.draws)} are saved.")
     return document.draws[number]

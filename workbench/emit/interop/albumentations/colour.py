@@ -361,7 +361,7 @@ def posterize(images: Images, num_bits: Any = 4) -> None:
 
 @_exports_expression("bitand(x, N)")
 def export_posterize(transforms: Transforms, step: Step, mask: float) -> None:
-    transforms.add("Posterize", exporters.kept_bits(step, mask), p=1.0)
+    transforms.add("Posterize", exporters.unmasked_bits(step, mask), p=1.0)
     transforms.measured("posterize")
 
 

@@ -165,14 +165,14 @@ def pad_if_needed(
 ) -> None:
     if pad_height_divisor or pad_width_divisor:
         raise NoMatchError("pad_height_divisor and pad_width_divisor are not known")
-    tell_border(images, border_mode)
+    report_border_mode(images, border_mode)
     corner = "top_left" in str(position).lower()
     if not corner and "center" not in str(position).lower():
         images.changed(f"padded evenly on all sides, not by position={position}")
     pad_to(images, number(min_height), number(min_width), filling(fill, value), corner=corner)
 
 
-def tell_border(images: Images, mode: Any) -> None:
+def report_border_mode(images: Images, mode: Any) -> None:
     if mode not in (0, "0") and not str(mode).endswith(("BORDER_CONSTANT", "constant")):
         images.changed(f"filled with a value at its border, not by border_mode={mode}")
 
@@ -187,7 +187,7 @@ def random_crop(
     border_mode: Any = 0,
     fill: Any = 0,
 ) -> None:
-    tell_border(images, border_mode)
+    report_border_mode(images, border_mode)
     if pad_if_needed:
         images.changed(f"smaller images are padded at random sides, not by {pad_position}")
     crop_at_random(images, (int(number(height)), int(number(width))), (0, 0, 0, 0), fill)
@@ -203,7 +203,7 @@ def center_crop(
     border_mode: Any = 0,
     fill: Any = 0,
 ) -> None:
-    tell_border(images, border_mode)
+    report_border_mode(images, border_mode)
     images.graph = images.graph.crop(
         crop=(number(height), number(width)),
         rounding="truncate",

@@ -13,7 +13,7 @@ from workbench.emit.interop.albumentations.composition import (
     range_of,
     shifted,
 )
-from workbench.emit.interop.albumentations.crops import tell_border, written_interpolation
+from workbench.emit.interop.albumentations.crops import report_border_mode, written_interpolation
 from workbench.emit.interop.exporting import exporters
 from workbench.emit.interop.exporting.chains import Step
 from workbench.emit.interop.exporting.source_text import Expression, Source, call_of
@@ -120,7 +120,7 @@ def rotate(
 ) -> None:
     if crop_border:
         raise NoMatchError("crop_border is not known")
-    tell_border(images, border_mode)
+    report_border_mode(images, border_mode)
     safe = images.call.short_name == "SafeRotate"
     if safe:
         images.changed("the image grows to hold what is turned; it is not scaled back")
@@ -177,7 +177,7 @@ def shift_scale_rotate(
     rotate_method: str = unused("largest_box", _OF_BOXES),
     fill: Any = None,
 ) -> None:
-    tell_border(images, border_mode)
+    report_border_mode(images, border_mode)
     scale = shifted(scale_limit, 1) if is_pair(scale_limit) else around(scale_limit, 1)
     version = installed_major()
     if version is None or version < 2:
@@ -220,7 +220,7 @@ def affine_(
 ) -> None:
     if translate_px not in (None, 0) or fit_output:
         raise NoMatchError("translate_px and fit_output are not known; translate_percent is")
-    tell_border(images, border_mode or mode)
+    report_border_mode(images, border_mode or mode)
     wide, high = _axes(scale, 1.0)
     across, down = _axes(translate_percent, 0.0)
     slant, tilt = _axes(shear, 0.0)

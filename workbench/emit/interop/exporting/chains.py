@@ -31,7 +31,7 @@ from workbench.graph.types.tensor_type import TensorType
 OTHERWISE = "Leave it out, or export for pytorch, which runs DALI."
 
 
-class Drawn(NamedTuple):
+class RandomRange(NamedTuple):
     """A random number: uniform from ``low`` to ``high``, or one of ``values``.
 
     For a coin flip these are 0 and 1, with the ``probability`` of a 1. ``numbers`` is how many are
@@ -77,7 +77,7 @@ class Step:
         return set() if self.expression else {*self.node.args, *fed}
 
     def value(self, name: str) -> Any:
-        """An argument's number, text or tuple; a ``Drawn`` if it is random."""
+        """An argument's number, text or tuple; a ``RandomRange`` if it is random."""
         self.read.add(name)
         if name in self.node.inputs:
             return self.extractor.drawn(self.node, name)
@@ -87,7 +87,7 @@ class Step:
     def fixed(self, name: str) -> Any:
         """The value of an argument. Raises GraphExportError if it is random."""
         found = self.value(name)
-        if isinstance(found, Drawn):
+        if isinstance(found, RandomRange):
             raise self.refusal(f"draws no {name}", name)
         return found
 
@@ -105,7 +105,7 @@ class Step:
     def span(self, name: str) -> tuple[float, float]:
         """The smallest and the largest value of an argument that is uniform between them."""
         found = self.value(name)
-        if isinstance(found, Drawn):
+        if isinstance(found, RandomRange):
             if found.values or found.probability is not None or found.numbers > 1:
                 raise self.refusal(f"draws {name} evenly from a range, for all channels", name)
             return found.low, found.high
@@ -117,7 +117,7 @@ class Step:
     def chance(self, name: str) -> float:
         """The probability with which an argument is 1."""
         found = self.value(name)
-        if isinstance(found, Drawn):
+        if isinstance(found, RandomRange):
             if found.probability is None:
                 raise self.refusal(f"does it with a probability, and {name} is no coin", name)
             return found.probability
@@ -345,7 +345,7 @@ class ChainExtractor:
         if TIMES not in block.inputs:
             return most, most
         drawn = self.drawn(block, TIMES)
-        if not isinstance(drawn, Drawn):
+        if not isinstance(drawn, RandomRange):
             fixed = min(max(0, math.floor(drawn)), most)
             return fixed, fixed
         return max(0, math.floor(drawn.low)), min(most, math.ceil(drawn.high) - 1)
@@ -358,7 +358,7 @@ class ChainExtractor:
             raise self.refusal(f"{node.id}.{name}", why)
         return found if found.low != found.high or found.values else found.low
 
-    def _drawn(self, port: Port, user: str) -> Drawn | None:
+    def _drawn(self, port: Port, user: str) -> RandomRange | None:
         """The range of a port, through arithmetic with constants; None if it has none."""
         node = self._node(port)
         if node is None:
@@ -369,7 +369,7 @@ class ChainExtractor:
         if node.op == "constant":
             numbers = elements(node.args.get("fdata", node.args.get("idata", ())))
             if len(numbers) == 1:
-                return Drawn(float(str(numbers[0])), float(str(numbers[0])))
+                return RandomRange(float(str(numbers[0])), float(str(numbers[0])))
             return None
         sources = list(node.inputs.values())
         inner = self._drawn(sources[0], user) if len(sources) == 1 else None
@@ -393,23 +393,23 @@ class ChainExtractor:
         ]
         return inner._replace(low=min(ends), high=max(ends))
 
-    def _of_generator(self, node: Node) -> Drawn:
+    def _of_generator(self, node: Node) -> RandomRange:
         shape = node.args.get("shape", ())
         sides = shape if isinstance(shape, tuple) else (shape,)
         count = math.prod(int(str(side)) for side in sides)
         if node.op == "random.coin_flip":
-            return Drawn(
+            return RandomRange(
                 0, 1, probability=float(str(node.args.get("probability", 0.5))), numbers=count
             )
         if node.op == "random.uniform" and not node.inputs:
             values = node.args.get("values")
             if values is not None:
                 numbers = tuple(float(str(each)) for each in elements(values))
-                return Drawn(min(numbers), max(numbers), numbers, numbers=count)
+                return RandomRange(min(numbers), max(numbers), numbers, numbers=count)
             ends = node.args.get("range", (-1.0, 1.0))
             assert isinstance(ends, tuple)
             low, high = (float(str(end)) for end in ends)
-            return Drawn(low, high, numbers=count)
+            return RandomRange(low, high, numbers=count)
         raise self.refusal(node.id, f"draws evenly or by a probability, and has no {node.op}")
 
     def _claim(self, generator: Node, user: str) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.emit.interop.exporting.chains import Drawn, Step
+from workbench.emit.interop.exporting.chains import RandomRange, Step
 from workbench.emit.interop.exporting.source_text import Source
 from workbench.emit.interop.exporting.transforms import Transforms
 
@@ -116,7 +116,7 @@ def decoded_with_pillow(step: Step) -> None:
 def grey_share(step: Step) -> float:
     """Probability that the saturation is 0, if it is only 0 or 1; else 0."""
     found = step.value("saturation")
-    values = found.values if isinstance(found, Drawn) else (found,)
+    values = found.values if isinstance(found, RandomRange) else (found,)
     return values.count(0) / len(values) if values and {*values} <= {0, 1} else 0.0
 
 
@@ -134,7 +134,7 @@ def erased_window(step: Step) -> tuple[float, float]:
     anchor, shape = step.value("anchor"), step.items("shape")
     normal = step.fixed("normalized") or step.fixed("normalized_shape")
     step.read |= {"axis_names", "axes", "normalized_anchor", "normalized"}
-    if not isinstance(anchor, Drawn) or anchor.numbers != 2 or len(shape) != 2 or not normal:
+    if not isinstance(anchor, RandomRange) or anchor.numbers != 2 or len(shape) != 2 or not normal:
         raise step.refusal("erases a window of a share of the image, anywhere", "anchor")
     height, width = shape
     return height, width
@@ -145,14 +145,14 @@ def crop_place(step: Step) -> tuple[float, float] | None:
     if "crop" not in step.given:
         raise step.refusal("crops to a size: give crop", "crop")
     places = step.value("crop_pos_x"), step.value("crop_pos_y")
-    if not all(isinstance(each, Drawn) for each in places):
+    if not all(isinstance(each, RandomRange) for each in places):
         return places
     if any((each.low, each.high) != (0, 1) or each.values for each in places):
         raise step.refusal("crops anywhere (0 to 1) or in the middle (0.5)", "crop_pos_x")
     return None
 
 
-def kept_bits(step: Step, mask: float) -> int:
+def unmasked_bits(step: Step, mask: float) -> int:
     """Number of highest bits that a mask keeps, if it keeps no others."""
     bits = int(mask).bit_count()
     if int(mask) != 256 - (1 << (8 - bits)):

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from workbench.emit.interop.exporting.chains import Chain, Choice, Drawn, Step
+from workbench.emit.interop.exporting.chains import Chain, Choice, RandomRange, Step
 from workbench.emit.interop.exporting.source_text import Call, Expression, call_of
 from workbench.emit.interop.library import Library
 
@@ -42,7 +42,7 @@ class Transforms:
     ) -> None:
         """Append a transform that samples an argument: from a range, or from a list of values."""
         found = step.value(name)
-        if isinstance(found, Drawn) and found.values:
+        if isinstance(found, RandomRange) and found.values:
             assert self.library.one_of is not None
             options = [[make(each, each)] for each in found.shares]
             self.made.append(self.library.one_of(options, [*found.shares.values()]))
@@ -95,7 +95,7 @@ def differences(library: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def differences_told(library: str, cases: Sequence[str], notes: Sequence[str]) -> list[str]:
+def difference_sentences(library: str, cases: Sequence[str], notes: Sequence[str]) -> list[str]:
     """Sentences on the differences of the transforms from DALI's operators."""
     known = differences(library)
     rows = {case: known[case] for case in cases if case in known}

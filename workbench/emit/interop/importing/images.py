@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from workbench.catalog import load_catalog
-from workbench.emit.pipeline_import.transform_call import DrawnValue, NamedValue, TransformCall
+from workbench.emit.pipeline_import.transform_call import NamedValue, RandomValue, TransformCall
 from workbench.graph.builder.data_node import DataNode, main_output
 from workbench.graph.builder.read import fn, random
 from workbench.graph.model import Graph
@@ -253,16 +253,16 @@ def number(value: Any) -> float:
     return value
 
 
-def drawn(value: Any) -> DataNode | float:
-    """A number; for a ``DrawnValue`` a random number for each sample."""
-    low, high = drawn_range(value)
-    whole = isinstance(value, DrawnValue) and value.whole
+def random_or_fixed(value: Any) -> DataNode | float:
+    """A number; for a ``RandomValue`` a random number for each sample."""
+    low, high = value_range(value)
+    whole = isinstance(value, RandomValue) and value.whole
     return uniform_whole(int(low), int(high)) if whole else uniform(low, high)
 
 
-def drawn_range(value: Any) -> tuple[float, float]:
-    """The range of a ``DrawnValue``; for a number the number twice."""
-    if isinstance(value, DrawnValue):
+def value_range(value: Any) -> tuple[float, float]:
+    """The range of a ``RandomValue``; for a number the number twice."""
+    if isinstance(value, RandomValue):
         return round(value.low, 6), round(value.high, 6)  # 0.9 + 0.1 * 1.9 is 0.29000000000000004
     return number(value), number(value)
 

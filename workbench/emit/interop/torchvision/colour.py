@@ -188,7 +188,7 @@ def random_posterize(images: Images, bits: int, p: float = 0.5) -> None:
 
 @_exports_expression("bitand(x, N)")
 def export_posterize(transforms: Transforms, step: Step, mask: float) -> None:
-    transforms.add("RandomPosterize", exporters.kept_bits(step, mask), p=1.0)
+    transforms.add("RandomPosterize", exporters.unmasked_bits(step, mask), p=1.0)
     transforms.measured("posterize")
 
 

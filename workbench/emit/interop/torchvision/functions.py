@@ -1,7 +1,7 @@
 """Functions of ``torchvision.transforms.functional``, as a script's own classes call them.
 
 Each has the name and the arguments of the function after the image; a number may be a
-``DrawnValue`` of the script.
+``RandomValue`` of the script.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from workbench.emit.interop.importing.geometry import as_value, erased_value
 from workbench.emit.interop.importing.images import (
     Images,
     NoMatchError,
-    drawn,
-    drawn_range,
     number,
+    random_or_fixed,
     size_of,
+    value_range,
     warp_interp_type,
 )
 from workbench.emit.interop.torchvision import colour, composition, geometry
@@ -63,7 +63,9 @@ def center_crop(images: Images, output_size: Any) -> None:
 @_imports("crop")
 def crop(images: Images, top: Any, left: Any, height: Any, width: Any) -> None:
     images.graph = images.graph.slice(
-        start=fn.stack(as_value(drawn(top)), as_value(drawn(left))).cast(dtype="INT32"),
+        start=fn.stack(as_value(random_or_fixed(top)), as_value(random_or_fixed(left))).cast(
+            dtype="INT32"
+        ),
         shape=(int(number(height)), int(number(width))),
         axis_names="HW",
         out_of_bounds_policy="pad",
@@ -97,7 +99,7 @@ def rotate(
     if center is not None:
         raise NoMatchError("DALI's rotate turns about the middle; center is given")
     images.graph = images.graph.rotate(
-        angle=drawn(angle),
+        angle=random_or_fixed(angle),
         keep_size=not expand,
         interp_type=warp_interp_type(images, interpolation),
         fill_value=geometry.one_fill(images, fill or 0),
@@ -120,8 +122,8 @@ def affine(
     slants = [number(each) for each in (shear if isinstance(shear, list | tuple) else (shear, 0))]
     warp(
         images,
-        angle=drawn(angle),
-        scale=drawn(scale),
+        angle=random_or_fixed(angle),
+        scale=random_or_fixed(scale),
         shear=(-slants[0], -slants[-1] if len(slants) > 1 else 0.0),
         shift=((0.0, 0.0), (0.0, 0.0)),
         interp=warp_interp_type(images, interpolation),
@@ -138,34 +140,34 @@ def gaussian_blur(images: Images, kernel_size: Any, sigma: Any = None) -> None:
         if len({*sigma}) > 1:
             raise NoMatchError(f"sigma is {sigma}; one for both sides is known")
         sigma = sigma[0]
-    images.graph = images.graph.gaussian_blur(window_size=window, sigma=drawn(sigma))
+    images.graph = images.graph.gaussian_blur(window_size=window, sigma=random_or_fixed(sigma))
 
 
 @_imports("adjust_brightness")
 def adjust_brightness(images: Images, brightness_factor: Any) -> None:
-    pixels.jitter_colour(images, brightness=drawn_range(brightness_factor))
+    pixels.jitter_colour(images, brightness=value_range(brightness_factor))
 
 
 @_imports("adjust_contrast")
 def adjust_contrast(images: Images, contrast_factor: Any) -> None:
-    pixels.jitter_colour(images, contrast=drawn_range(contrast_factor))
+    pixels.jitter_colour(images, contrast=value_range(contrast_factor))
 
 
 @_imports("adjust_saturation")
 def adjust_saturation(images: Images, saturation_factor: Any) -> None:
-    pixels.jitter_colour(images, saturation=drawn_range(saturation_factor))
+    pixels.jitter_colour(images, saturation=value_range(saturation_factor))
 
 
 @_imports("adjust_hue")
 def adjust_hue(images: Images, hue_factor: Any) -> None:
-    pixels.jitter_colour(images, hue=drawn_range(hue_factor))
+    pixels.jitter_colour(images, hue=value_range(hue_factor))
 
 
 @_imports("adjust_gamma")
 def adjust_gamma(images: Images, gamma: Any, gain: Any = 1) -> None:
     if gain != 1:
         raise NoMatchError(f"gain is {gain}; 1 is known")
-    pixels.power(images, *drawn_range(gamma))
+    pixels.power(images, *value_range(gamma))
 
 
 @_imports("adjust_sharpness")

@@ -131,7 +131,7 @@ def _places(
     """The port or argument for each operand, or None if there is none for it."""
 
     def stands_alone(operand: _Operand) -> bool:
-        return isinstance(operand, _Constant) or _is_drawn(operand, ops_by_edge)
+        return isinstance(operand, _Constant) or _is_generated(operand, ops_by_edge)
 
     if len(spec.operands) == 3:
         if not isinstance(found[0], str):
@@ -148,7 +148,7 @@ def _places(
     return ["data", "other"] if isinstance(left, str) and isinstance(right, str) else None
 
 
-def _is_drawn(edge: str, ops_by_edge: Mapping[str, TracedOp]) -> bool:
+def _is_generated(edge: str, ops_by_edge: Mapping[str, TracedOp]) -> bool:
     """Whether an edge has numbers of a CPU generator without inputs."""
     maker = ops_by_edge.get(edge)
     return (

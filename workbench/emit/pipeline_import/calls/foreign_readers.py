@@ -103,14 +103,14 @@ def _known(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
     if op.schema in _RECORDS:
         return _records(op, read)
     if op.schema == "readers__Numpy" and len(op.outputs) == 1:
-        why = f"{_unheld_data(op)}; an array without an axis of channels gets one"
+        why = f"{_replaced_arguments(op)}; an array without an axis of channels gets one"
         return [replace(op, kind="numpy_files", ports=("images",), changed=why)]
     if op.schema in _VIDEOS or op.schema == _VIDEO:
         return _videos(op, read)
     return None
 
 
-def _unheld_data(op: TracedOp) -> str:
+def _replaced_arguments(op: TracedOp) -> str:
     """Reader arguments that select files, which the graph's own source replaces."""
     named = (f"{name}={shortened(op.args[name])}" for name in SELECTING if name in op.args)
     return f"{', '.join(named) or 'its data'} is not kept: name the data when you run the graph"
@@ -131,7 +131,7 @@ def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
         at = ports.index("labels")
         (edge, device) = outputs[at]
         outputs[at] = (f"{edge}_int32", device)
-        cast = _call_behind(op, outputs[at], edge, "Cast", {"dtype": _number("INT64")})
+        cast = _call_after_reader(op, outputs[at], edge, "Cast", {"dtype": _number("INT64")})
         made.append(replace(cast, name=f"{op.name}_labels"))
     reader = replace(
         op,
@@ -140,12 +140,12 @@ def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
         kind="tfrecord",
         ports=tuple(ports),
         changed=f"it reads the features {said} by name; a graph finds the image and the label of "
-        f"a record itself, and may find others. {_unheld_data(op)}",
+        f"a record itself, and may find others. {_replaced_arguments(op)}",
     )
     return [reader, *made]
 
 
-def _call_behind(
+def _call_after_reader(
     reader: TracedOp, given: tuple[str, Device], edge: str, schema: str, args: Mapping[str, Value]
 ) -> TracedOp:
     """An operator that computes an edge from the output of the replacement reader."""
@@ -188,7 +188,7 @@ def _videos(op: TracedOp, read: Collection[str]) -> list[TracedOp]:
     if op.schema == _VIDEO:
         if "labels" in ports:
             return [op]
-        return [replace(op, kind="video", ports=ports, changed=_unheld_data(op))]
+        return [replace(op, kind="video", ports=ports, changed=_replaced_arguments(op))]
     resizing = {name: value for name, value in op.args.items() if name in _RESIZING}
     own = {name: value for name, value in op.args.items() if name not in _RESIZING}
     lost = {name: value for name, value in own.items() if _USUAL.get(name, value) != value}
@@ -198,7 +198,7 @@ def _videos(op: TracedOp, read: Collection[str]) -> list[TracedOp]:
     if _VIDEOS[op.schema]:
         (edge, device), *_ = outputs
         outputs[0] = (f"{edge}_frames", device)
-        made.append(_call_behind(op, outputs[0], edge, "Resize", resizing))
+        made.append(_call_after_reader(op, outputs[0], edge, "Resize", resizing))
     reader = replace(
         op,
         schema=_VIDEO,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.emit.core.seed_sequence import drawn_seeds
+from workbench.emit.core.seed_sequence import assigned_seeds
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import AutomaticCall, TracedOp
 from workbench.graph.model import Settings
@@ -43,7 +43,7 @@ def assign_seeds(
     given = {op.name: seed for op in asking if (seed := _given(op)) is not None}
     if pipeline is not None:
         without = [op.name for op in asking if op.name not in given]
-        sequence = drawn_seeds(pipeline)
+        sequence = assigned_seeds(pipeline)
         drawn = {name: sequence[n % len(sequence)] for n, name in enumerate(without)}
     else:
         drawn = {}
@@ -62,7 +62,7 @@ def assign_seeds(
                 f"its seed {seed} cannot be counted from the graph's {base}: it got another, and "
                 "draws differ"
             )
-        elif _draws(op):
+        elif _seed_has_effect(op):
             unseeded.append(op.name)
     free = _free(set(own.values()))
     for op in held:
@@ -124,7 +124,7 @@ def _given(op: TracedOp) -> int | None:
     return seed if isinstance(seed, int) else None
 
 
-def _draws(op: TracedOp) -> bool:
+def _seed_has_effect(op: TracedOp) -> bool:
     """Whether the seed has an effect: for a reader, only if it shuffles."""
     reader = op.schema.startswith(("readers__", "experimental__readers__"))
     return not reader or any(

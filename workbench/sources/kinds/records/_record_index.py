@@ -59,7 +59,7 @@ def index_of(path: str, scan: Any) -> str:
     return index
 
 
-def _begins_late(paths: Sequence[str]) -> bool:
+def _starts_slowly(paths: Sequence[str]) -> bool:
     """Whether DALI takes seconds before it outputs the first record.
 
     It scans files without an index, and reads indices completely.
@@ -173,7 +173,7 @@ class IndexedFiles(SourceKind):
             yield from (f"{os.path.splitext(path)[0]}.idx" for path in paths)
 
     def needs_index(self, dataset: Dataset) -> bool:
-        return self.is_indexed and _begins_late(self.files(dataset))
+        return self.is_indexed and _starts_slowly(self.files(dataset))
 
     def make_index(self, dataset: Dataset, tell: Callable[[int], None]) -> None:
         """Make a temporary index of each file without one."""

@@ -65,7 +65,7 @@ def files_in_tar(path: str) -> Iterator[TarFile | TarDamage]:
                 at = yield from _plain_files(opened, at, end)
                 if not at or os.pread(opened.fileno(), _BLOCK, at).strip(b"\0"):
                     at = yield from _other_files(opened, at, end)
-                zeros, at = at, _behind_zeros(opened, at, end)
+                zeros, at = at, _skip_zero_blocks(opened, at, end)
                 if zeros < at < end and (at := _next_header(opened, at, end)) < end:
                     yield TarDamage(zeros, at)
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
@@ -140,7 +140,7 @@ def _is_header(block: bytes) -> bool:
     return True
 
 
-def _behind_zeros(opened: BinaryIO, at: int, end: int) -> int:
+def _skip_zero_blocks(opened: BinaryIO, at: int, end: int) -> int:
     """The first block that is not all zeros, or the size of the archive."""
     for start in range(at, end, _CHUNK):
         chunk = os.pread(opened.fileno(), _CHUNK, start)
@@ -287,11 +287,11 @@ def require_index(path: str) -> None:
     """Raise DataError if the index next to an archive belongs to another archive."""
     index = os.path.splitext(path)[0] + ".idx"
     if os.path.isfile(index):
-        _look_at_index(path, index, os.stat(path).st_mtime_ns, os.stat(index).st_mtime_ns)
+        _check_index(path, index, os.stat(path).st_mtime_ns, os.stat(index).st_mtime_ns)
 
 
 @lru_cache(maxsize=4096)
-def _look_at_index(path: str, index: str, *stamps: int) -> None:
+def _check_index(path: str, index: str, *stamps: int) -> None:
     """Check an index once per version; ``stamps`` are modification times."""
     remedy = f"Create it again (`wds2idx {path} {index}`) or remove it."
     try:

@@ -103,7 +103,7 @@ def _sorted_offsets(path: str, index: str, *stamps: int) -> Sequence[int]:
     )
     try:
         with open(path, "rb") as file:
-            is_other = is_of_another(path, index, 1, lambda key, offset: _end_of(file, offset))
+            is_other = is_of_another(path, index, 1, lambda key, offset: _record_end(file, offset))
     except (OSError, ValueError) as error:
         raise DataError(f"The index of {path} is damaged: {error}. {remedy}") from None
     if is_other:
@@ -111,7 +111,7 @@ def _sorted_offsets(path: str, index: str, *stamps: int) -> Sequence[int]:
     return array("q", sorted(offset for _, offset in read_index(index)))
 
 
-def _end_of(file: BinaryIO, offset: int) -> int | None:
+def _record_end(file: BinaryIO, offset: int) -> int | None:
     """End of the record at an offset (of the file, if it has parts); None if none begins there."""
     file.seek(offset)
     head, size = file.read(8), os.fstat(file.fileno()).st_size

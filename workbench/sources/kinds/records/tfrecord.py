@@ -311,10 +311,10 @@ def _require_index(path: str) -> None:
 def _is_of_another(path: str, index: str, *stamps: int) -> bool:
     """Check an index once per version; ``stamps`` are modification times."""
     with open(path, "rb") as file:
-        return is_of_another(path, index, 0, lambda offset, size: _end_of(file, offset, size))
+        return is_of_another(path, index, 0, lambda offset, size: _record_end(file, offset, size))
 
 
-def _end_of(file: BinaryIO, offset: int, size: int) -> int | None:
+def _record_end(file: BinaryIO, offset: int, size: int) -> int | None:
     """End of a record of the index; None if no record of this size begins there."""
     file.seek(offset)
     head = file.read(8)
@@ -405,7 +405,7 @@ class TFRecord(IndexedFiles):
 
     def write_first(self, path: str, count: int, index: Path) -> int:
         with open(path, "rb") as file:
-            whole = (entry for entry in _entries(path) if _end_of(file, *entry) is not None)
+            whole = (entry for entry in _entries(path) if _record_end(file, *entry) is not None)
             lines = [f"{offset} {size}\n" for offset, size in islice(whole, count)]
         index.write_text("".join(lines), encoding="utf-8")
         return len(lines)

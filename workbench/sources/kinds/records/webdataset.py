@@ -92,7 +92,7 @@ def read_shards(**options: Any) -> Any:
 
 
 @lru_cache(maxsize=8)
-def _look(stamps: tuple[tuple[str, int], ...]) -> None:
+def _check_first_samples(stamps: tuple[tuple[str, int], ...]) -> None:
     """Check the first samples. ``stamps`` are the archives with their modification times.
 
     Raises DataError if they have no image, or a label that is not a number.
@@ -193,7 +193,7 @@ class WebDataset(IndexedFiles):
 
     def require(self, dataset: Dataset) -> None:
         stamps = tuple((path, os.stat(path).st_mtime_ns) for path in self.files(dataset))
-        _look(stamps)
+        _check_first_samples(stamps)
         for path in (path for path, _ in stamps):
             require_index(path)
 

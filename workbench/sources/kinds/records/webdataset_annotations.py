@@ -39,7 +39,7 @@ _TRIED = 8
 _NO_ANNOTATIONS = "holds no annotations"
 
 
-def find_annotated(data: Any) -> dict[str, Any]:
+def find_with_json(data: Any) -> dict[str, Any]:
     """Arguments of the WebDataset reader: the images, and their annotations."""
     found = find_shards(data)
     return {**found, "ext": [found["ext"][0], "json"]}
@@ -134,7 +134,7 @@ class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
 
     about = "WebDataset with annotations (0000.jpg, 0000.json)"
     op = "readers.webdataset_boxes"
-    find = staticmethod(find_annotated)
+    find = staticmethod(find_with_json)
     reader = staticmethod(read_annotated)
     helpers = (*WebDataset.helpers, find_shards, annotations_in)
     imports = (*WebDataset.imports, "json")
@@ -202,7 +202,7 @@ def mask_component(components: Any) -> str:
     return next((name for name in found if "mask" in name or "seg" in name), "")
 
 
-def find_masked(data: Any) -> dict[str, Any]:
+def find_with_masks(data: Any) -> dict[str, Any]:
     """Arguments of the WebDataset reader: the images and their mask component."""
     found = find_shards(data)
     return {**found, "ext": [found["ext"][0], mask_component(first_components(found["paths"][0]))]}
@@ -224,7 +224,7 @@ class WebDatasetMasks(Annotated, WebDataset):
 
     about = "WebDataset with masks (0000.jpg, 0000.mask.png)"
     op = "readers.webdataset_masks"
-    find = staticmethod(find_masked)
+    find = staticmethod(find_with_masks)
     reader = staticmethod(read_masked)
     outputs = ("jpegs", "masks")
     helpers = (*WebDataset.helpers, find_shards, mask_numbers, mask_component)
