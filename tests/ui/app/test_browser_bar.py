@@ -214,6 +214,7 @@ def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
 ) -> None:
     page = open_page(host, photos, small())
     rename(page, "to share")
+    bar(page).locator("[data-wb=export]").click()
     bar(page).locator("[data-wb=share]").click()
     save = bar(page).locator("[data-wb=share-png]")
     expect(save).to_be_enabled(timeout=PATIENCE)
@@ -221,6 +222,7 @@ def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
     with page.expect_download() as download:
         save.click()
     assert download.value.suggested_filename == "to-share.png"
+    expect(bar(page).locator("[data-wb=share-note]")).to_contain_text("Downloaded to-share.png.")
     path = tmp_path / "to-share.png"
     download.value.save_as(path)
     assert read_picture(path).name == "to share"

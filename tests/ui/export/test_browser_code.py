@@ -39,6 +39,7 @@ def open_code(host: Host, photos: Path) -> None:
 
 def choose(page: Page, target: str) -> None:
     code(page).locator("[data-wb=target]").click()
+    code(page).locator("[data-wb=target-filter]").fill(target)
     code(page).locator(f"[data-wb=target-row][data-name={target}]").click()
     expect(code(page).locator("[data-wb=target]")).to_contain_text(target)
 
@@ -54,7 +55,11 @@ def test_a_target_is_chosen_and_its_code_follows(host: Host, photos: Path) -> No
 
     code(page).locator("[data-wb=target]").click()
     rows = code(page).locator("[data-wb=target-row]")
-    expect(rows).to_have_count(len(entry_names()))
+    names = ["script", "pytorch", "lightning", "tensorflow", "jax", "notebook"]
+    assert [row.get_attribute("data-name") for row in rows.all()] == names
+    page.keyboard.type("jax")
+    expect(rows).to_have_count(sum("jax" in name for name in entry_names()))
+    page.keyboard.press("ArrowDown")
     expect(rows.nth(0)).to_be_focused()
     page.keyboard.press("Escape")
     choose(page, "pytorch")
@@ -76,9 +81,10 @@ def test_a_target_is_chosen_and_its_code_follows(host: Host, photos: Path) -> No
     with page.expect_download() as download:
         code(page).locator("[data-wb=download]").click()
     assert download.value.suggested_filename == "loader.py"
+    expect(code(page).locator("[data-wb=message]")).to_have_text("Downloaded loader.py.")
     assert Path(download.value.path()).read_text() == export(small(), "pytorch").main.text
     code(page).locator("[data-wb=save]").click()
-    expect(code(page).locator("[data-wb=message]")).to_contain_text("loader.py")
+    expect(code(page).locator("[data-wb=message]")).to_contain_text("Saved ")
     assert (host.work / "loader.py").read_text() == export(small(), "pytorch").main.text
     (host.work / "loader.py").unlink()
 
@@ -97,6 +103,10 @@ def test_all_targets_are_offered_and_the_code_of_one_is_seen_from_its_top(
         part(page, "canvas").locator("[data-node=crop_2]").click()
         part(page, "bar").locator("[data-wb=export]").click()
         rows = part(page, "bar").locator("[data-wb=target-row]")
+        more = part(page, "bar").locator("[data-wb=more-targets]")
+        if more.get_attribute("aria-expanded") == "false":
+            more.click()
+        expect(rows).to_have_count(len(entry_names()))
         for row in rows.all():
             expect(row).to_be_in_viewport(ratio=1)
         await_python(panel, "model.state.selected", ["crop_2"].__eq__)

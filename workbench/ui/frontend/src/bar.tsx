@@ -316,7 +316,10 @@ function Files({ link, root, saving, say }: FilesProps) {
         path={() => `${stem()}.json`}
         graph={graph}
         save={(path, overwrite) => link.ask("save", { path, overwrite })}
-        download={(name) => download(name, link.get("saved", ""), "application/json")}
+        download={(name) => {
+          download(name, link.get("saved", ""), "application/json");
+          say(`Downloaded ${name}.`);
+        }}
         question={question}
         closeQuestion={close}
         handle={saving}
@@ -335,18 +338,9 @@ function Files({ link, root, saving, say }: FilesProps) {
           Turn into a cell
         </button>
       </PathButton>
-      <Share
-        picture={useField(link, "shared", NO_PICTURE)}
-        ask={() => link.ask("share", {})}
-        graph={() => link.get("saved", "")}
-        data={() => link.get("data", {}).places ?? {}}
-        stem={stem}
-        linked={isPage(root)}
-      />
       <Popover
         handle={shipping}
         label="Export"
-        role="menu"
         align="end"
         opening={() => link.ask("find_refusals", {})}
         button={{ class: "wb-btn", "data-wb": "export", children: "Export" }}
@@ -359,6 +353,14 @@ function Files({ link, root, saving, say }: FilesProps) {
             shipping.current!.hidePopover();
             link.ask("export", { target });
           }}
+        />
+        <Share
+          picture={useField(link, "shared", NO_PICTURE)}
+          ask={() => link.ask("share", {})}
+          graph={() => link.get("saved", "")}
+          data={() => link.get("data", {}).places ?? {}}
+          stem={stem}
+          linked={isPage(root)}
         />
       </Popover>
     </>

@@ -69,13 +69,15 @@ function Code({ link, root }: PanelProps<"code">) {
   };
   const copy = async (): Promise<void> => {
     const done = await copyText(file.text);
-    const what = several ? `${file.path} copied.` : "Copied.";
-    say(done ? what : "The browser did not allow copying.");
+    say(done ? `Copied ${file.path}.` : "The browser did not allow copying.");
   };
   const script = useField(link, "script", NO_SCRIPT);
   const kept = useRef("");
   useChange(() => {
-    if (script.text && kept.current) download(kept.current, script.text, "text/plain");
+    if (script.text && kept.current) {
+      download(kept.current, script.text, "text/plain");
+      say(`Downloaded ${kept.current}.`);
+    }
     kept.current = "";
   }, [script.number]);
   const fetch = (): void => {
@@ -87,6 +89,7 @@ function Code({ link, root }: PanelProps<"code">) {
     }
     const content = link.get("download", new ArrayBuffer(0)) as BlobPart;
     download(`${name}.zip`, content, "application/zip");
+    say(`Downloaded ${name}.zip.`);
   };
   const overwrite = (name: string): void => {
     const does = question?.do === "save_file_list" ? "save_file_list" : "save";

@@ -25,6 +25,8 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
   const guard = useMemo(() => new InteractionGuard(root, link, redraw), [root, link]);
   const memory = useMemo(() => new PreviousValues(), []);
   const scroll = useRef<HTMLDivElement>(null);
+  const notices = useRef<HTMLDivElement>(null);
+  const [inUse, setInUse] = useState("");
   const { id = "", op = "" } = view;
   const owner = `${op}:${id}`;
   const folded = useFolded(owner, view);
@@ -51,6 +53,17 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
   const more = tucked.length + (devices.length && !told ? 1 : 0);
   const open = opened.has(id) || tucked.some((row) => row.error);
   const policyErrors = rows.flatMap(({ editor, error }) => (editor === "policy" && error ? [error] : []));
+  const wrong = rows.filter(({ editor, error }) => error && editor !== "policy");
+  /** The message of the row in use, else of the first one that has a message. */
+  const { name: wrongName = "", error: wrongWords = "" } =
+    wrong.find(({ name }) => name === inUse) ?? wrong[0] ?? {};
+  /** Note the row under the pointer or with the focus, and move the messages to the other edge if they cover it. */
+  const use = ({ target }: Event): void => {
+    const row = (target as Element).closest<HTMLElement>("[data-arg]");
+    if (!row) return;
+    setInUse(row.dataset["arg"]!);
+    avoid(notices.current!, row, scroll.current!);
+  };
   const device = <Device link={link} view={view} />;
   const unfold = (): void => {
     const next = new Set(opened);
@@ -72,7 +85,7 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
   );
   return (
     <div class="wb-inspector-scroll" ref={scroll}>
-      <div class="wb-inspector-body" hidden={!id}>
+      <div class="wb-inspector-body" hidden={!id} onPointerOver={use} onFocusIn={use}>
         <NodeHeader link={link} view={view} guard={guard} />
         {told && device}
         <div class="wb-args">{rows.filter((row) => !folded.get(row.name)).map(argument)}</div>
@@ -93,7 +106,13 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
           {!told && device}
         </div>
       </div>
-      <Notices>
+      <Notices handle={notices}>
+        <Notice
+          name="row-error"
+          role="alert"
+          kind={warnings.includes(wrongWords) ? "warning" : "error"}
+          words={wrongWords && `${wrongName}: ${wrongWords}`}
+        />
         {[...(view.errors ?? []), ...policyErrors].map((error) => (
           <Notice key={error} name="node-error" kind={warnings.includes(error) ? "warning" : "error"} words={error} />
         ))}
@@ -101,6 +120,15 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
       {!id && (start.name ? <Start link={link} /> : <p class="wb-empty">{NOTHING}</p>)}
     </div>
   );
+}
+
+/** Show the messages at the edge of the panel where they do not cover the row. */
+function avoid(notices: HTMLElement, row: HTMLElement, panel: HTMLElement): void {
+  const { top, bottom } = row.getBoundingClientRect();
+  const covering = notices.getBoundingClientRect();
+  if (covering.height && top < covering.bottom && bottom > covering.top)
+    notices.toggleAttribute("data-up");
+  notices.style.setProperty("--wb-panel-height", `${panel.clientHeight}px`);
 }
 
 /** Where a row stands is settled when its node is shown, so that no row moves under the hand. */

@@ -58,7 +58,7 @@ export function Share({ picture, ask, graph, stem, data, linked }: Props) {
       label="Share the graph"
       align="end"
       opening={opening}
-      button={{ class: "wb-link", "data-wb": "share", children: "Share" }}
+      button={{ class: "wb-link", "data-wb": "share", children: "Share a picture or a link" }}
     >
       <div class="wb-bar-share">
         <img
@@ -81,7 +81,10 @@ export function Share({ picture, ask, graph, stem, data, linked }: Props) {
             type="button"
             data-wb="share-png"
             disabled={!blob}
-            onClick={() => blob && download(`${stem()}.png`, blob, "image/png")}
+            onClick={() => {
+              download(`${stem()}.png`, blob!, "image/png");
+              say(`Downloaded ${stem()}.png. ${HINT}`);
+            }}
           >
             <Icon name="download" size={14} />
             Download PNG

@@ -27,7 +27,6 @@ export function Targets({ link }: { link: Link<"code"> }) {
       <Popover
         handle={menu}
         label="Export to"
-        role="menu"
         opening={() => link.ask("find_refusals", {})}
         button={button}
       >

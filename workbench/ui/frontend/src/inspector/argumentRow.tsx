@@ -6,7 +6,6 @@ import type { ArgRow, Json } from "../payloads";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
-import { Notice } from "../lib/notice";
 import { asText } from "./control";
 import { FixedControl, fixedShape, isWide, ReadOnly } from "./fixedValueControls";
 import type { InteractionGuard } from "./interactionGuard";
@@ -99,7 +98,6 @@ export function ArgumentRow(props: Props) {
       />
       <Note row={row} own={() => link.ask("own", params)} />
       {row.error && <Icon name="warn" size={12} />}
-      <Notice words={row.error} name="row-error" kind={warns ? "warning" : "error"} role="alert" />
       <p class="wb-arg-doc" hidden={!open}>
         {doc.split("\n\n")[1]}
       </p>

@@ -1,13 +1,13 @@
 // Messages that lie over a panel, so that nothing moves when they come or go.
 
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { Icon } from "./icons";
 
 /** Where a panel's notices are: at its lower edge. */
-export function Notices({ children }: { children: ComponentChildren }) {
+export function Notices({ handle, children }: { handle?: RefObject<HTMLDivElement | null>; children: ComponentChildren }) {
   return (
     <div class="wb-notices">
-      <div>{children}</div>
+      <div ref={handle ?? null}>{children}</div>
     </div>
   );
 }

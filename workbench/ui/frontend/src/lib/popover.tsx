@@ -65,8 +65,15 @@ export function Popover({ handle, button, children, label, role = "dialog", ...o
   );
 }
 
+interface MenuProps {
+  class?: string;
+  /** Where the popover around it is none. */
+  role?: "menu";
+  children: ComponentChildren;
+}
+
 /** A column of buttons: arrow keys, Home and End move the focus. */
-export function Menu({ class: look = "", children }: { class?: string; children: ComponentChildren }) {
+export function Menu({ class: look = "", role, children }: MenuProps) {
   const move = (event: TargetedKeyboardEvent<HTMLElement>): void => {
     const items = [...event.currentTarget.querySelectorAll<HTMLElement>("button:enabled")];
     const at = items.findIndex((item) => item.matches(":focus"));
@@ -76,7 +83,7 @@ export function Menu({ class: look = "", children }: { class?: string; children:
     items.at(to % items.length)?.focus();
   };
   return (
-    <div class={`wb-menu ${look}`} onKeyDown={move}>
+    <div class={`wb-menu ${look}`} role={role} onKeyDown={move}>
       {children}
     </div>
   );
