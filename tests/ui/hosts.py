@@ -192,9 +192,9 @@ def preview_mode(page: Page, name: str) -> Locator:
     """What the preview can show: the menu of modes that the row does not show is opened."""
     preview = part(page, "preview")
     mode = preview.get_by_role("radio", name=name, exact=True)
-    menu = preview.locator("[data-wb=mode], [data-wb=more-modes]").first
+    menu = preview.locator("[data-wb=mode], [data-wb=more-controls]").first
     expect(menu).to_be_visible()
-    if not mode.is_visible() and menu.get_attribute("aria-expanded") != "true":
+    if not mode.first.is_visible() and menu.get_attribute("aria-expanded") != "true":
         menu.click()
     return mode
 

@@ -44,7 +44,7 @@ function Distribution({ row, ask }: Props) {
   const all = row.distributions.includes(op) ? row.distributions : [op, ...row.distributions];
   return (
     <Select
-      class="wb-dist"
+      class="wb-dist wb-reveal"
       name={`${row.name}, distribution`}
       data-wb="distribution"
       options={all.map((name) => [name, wordOf(name)] as const)}

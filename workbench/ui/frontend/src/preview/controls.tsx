@@ -1,6 +1,6 @@
 // What is to be seen: which pictures, which batch, which draws; and whether it is what ships.
 
-import type { ComponentProps } from "preact";
+import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { IconButton } from "../lib/button";
 import { useField } from "../lib/hooks";
@@ -63,37 +63,28 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
       choose={(id) => link.set("mode", id as PreviewFields["mode"])}
     />
   );
-  /** A button that opens the rest of the modes. An arrow key chooses too, and leaves it open. */
-  const modeMenu = (button: ComponentProps<typeof Popover>["button"], some: typeof MODES) => (
-    <Popover handle={menu} label="What is shown" button={button}>
-      <div onClick={() => menu.current!.hidePopover()}>{choices(some)}</div>
-    </Popover>
+  /** In the menu of the row, which a click closes. */
+  const closing = (content: ComponentChildren) => (
+    <span onClick={({ currentTarget }) => currentTarget.closest<HTMLElement>("[popover]")!.hidePopover()}>
+      {content}
+    </span>
   );
   const chosen = MODES.find(({ id }) => id === mode)?.label ?? mode;
   const unusual = MORE_MODES.filter(({ id }) => id === mode);
-  const modes = (
-    <>
-      {choices([...USUAL_MODES, ...unusual])}
-      {modeMenu(
-        {
-          class: "wb-ico",
-          "data-wb": "more-modes",
-          "aria-label": "More ways to show it",
-          "data-tip": "Difference, Compare",
-          children: <Icon name="more" size={15} />,
-        },
-        MORE_MODES,
-      )}
-    </>
-  );
-  const compactModes = modeMenu(
-    {
-      class: "wb-val wb-mode",
-      "data-wb": "mode",
-      "aria-label": `What is shown: ${chosen}`,
-      children: [chosen, <Icon key="down" name="down" size={11} />],
-    },
-    MODES,
+  /** All modes behind a button. An arrow key chooses too, and leaves the menu open. */
+  const compactModes = (
+    <Popover
+      handle={menu}
+      label="What is shown"
+      button={{
+        class: "wb-val wb-mode",
+        "data-wb": "mode",
+        "aria-label": `What is shown: ${chosen}`,
+        children: [chosen, <Icon key="down" name="down" size={11} />],
+      }}
+    >
+      <div onClick={() => menu.current!.hidePopover()}>{choices(MODES)}</div>
+    </Popover>
   );
   const turning = (
     <>
@@ -157,10 +148,16 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
       <OverflowRow
         label="More of what is shown"
         items={[
-          { id: "mode", content: modes, compact: compactModes, essential: true },
+          {
+            id: "mode",
+            content: choices([...USUAL_MODES, ...unusual]),
+            compact: compactModes,
+            essential: true,
+          },
           { id: "batch", content: turning, essential: true },
-          { id: "seed", content: drawing, essential: true },
           { id: "draws", content: keeping, tucked: !pinned },
+          { id: "modes", content: closing(choices(MORE_MODES)), tucked: true },
+          { id: "seed", content: drawing, tucked: true },
           {
             id: "show-original",
             content: <HoldButton on={showingOriginal} hold={hold} />,
