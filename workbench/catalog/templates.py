@@ -46,6 +46,8 @@ class Template:
     """Probability, if they run for some samples only: they are wrapped in a random ``if``."""
     first_for: tuple[str, ...] = ()
     """Search words for which it precedes an operator of that name."""
+    selects: str = ""
+    """Id of the node to select, with the values that matter; empty: the last one."""
 
     @property
     def mixes(self) -> bool:

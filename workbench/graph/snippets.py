@@ -165,20 +165,20 @@ def insert_template(
     """Insert a template after the image of the node ``after``: it takes over its consumers.
 
     ``second`` is the other image of a template that mixes two. Returns the graph and the id of the
-    output node. Raises GraphEditError if it does not fit there.
+    node to select. Raises GraphEditError if it does not fit there.
     """
     source = image_of(graph, catalog, template, after)
     before = ancestors(graph, [second]) if second else ()
     followed = [edge for edge in graph.consumers(source.node) if edge.target not in before]
     names = [name for name, port in graph.outputs.items() if port == source]
-    graph, given = _branch(graph, catalog, template, source, second)
+    graph, given, selected = _branch(graph, catalog, template, source, second)
     for edge in followed:
         if edge.source == source:
             fed = graph.node(edge.target)
             graph = graph.replace_node(fed.fed({edge.input: given}))
     for name in names:
         graph = set_output(graph, name, given)
-    return with_outputs(graph, catalog, given.node), given.node
+    return with_outputs(graph, catalog, given.node), selected
 
 
 def image_of(graph: Graph, catalog: Catalog, template: Part, node: str) -> Port:
@@ -196,10 +196,10 @@ def insert_template_on_edge(
 ) -> tuple[Graph, str]:
     """Insert a template into one edge; otherwise as ``insert_template``."""
     source, target, into = find_edge(graph, edge)
-    graph, given = _branch(graph, catalog, template, source)
+    graph, given, selected = _branch(graph, catalog, template, source)
     if not target:
-        return set_output(graph, into, given), given.node
-    return connect(graph, catalog, given, target, into), given.node
+        return set_output(graph, into, given), selected
+    return connect(graph, catalog, given, target, into), selected
 
 
 def branch_template(
@@ -209,16 +209,17 @@ def branch_template(
 
     Raises GraphEditError if it mixes two images and ``second`` is missing.
     """
-    graph, given = _branch(graph, catalog, template, source, second)
-    return graph, given.node
+    graph, _, selected = _branch(graph, catalog, template, source, second)
+    return graph, selected
 
 
 def _branch(
     graph: Graph, catalog: Catalog, template: Part, source: Port, second: Port | None = None
-) -> tuple[Graph, Port]:
+) -> tuple[Graph, Port, str]:
     """The same, with the output port."""
     if isinstance(template, Snippet):
-        return branch_snippet(graph, catalog, template, source)
+        graph, end = branch_snippet(graph, catalog, template, source)
+        return graph, end, end.node
     if (kind := port_kind(graph, catalog, source)) != "image":
         raise GraphEditError(f"{template.name} needs an image, but {source} is {kind}.")
     before, ports = graph, {PLACE: source}
@@ -236,12 +237,12 @@ def _branch(
         ports[node.id] = Port(made.id, catalog[made.op].outputs[0].name)
     end = ports[template.nodes[-1].id]
     if template.probability is None:
-        return graph, end
+        return graph, end, ports[template.selects].node if template.selects else end.node
     added = [node.id for node in graph.nodes if not before.has(node.id)]
     whole, block = wrap_in_block(graph, catalog, added, passing={end: source})
     whole = set_probability(whole, block, template.probability)
     (output,) = next(iter(whole.node(block).bodies.values())).outputs
-    return whole.at_scope(graph.scope), Port(block, output)
+    return whole.at_scope(graph.scope), Port(block, output), block
 
 
 def _inserted_after_inputs(graph: Graph, made: Node) -> tuple[Node, ...]:

@@ -206,7 +206,10 @@ def test_two_nodes_are_selected_and_mixed(panel: PanelHost, photos: Path) -> Non
     node(page, "rotate").click(modifiers=["Shift"])
     expect(part(page, "inspector")).to_contain_text("2 selected")
     choose(page, "overlay", "template:mix")
-    inspected(page, "mix")
+    inspected(page, "share")
+    share = part(page, "inspector").locator("[data-arg=right]")
+    expect(share).to_contain_text("share")
+    expect(share.get_by_role("slider")).to_have_attribute("max", "1")
     graph = held(panel)
     assert graph.node("color").inputs["data"].node == "mix"
     assert check_graph(graph, load_catalog()) == ()

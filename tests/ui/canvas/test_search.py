@@ -131,7 +131,8 @@ def test_two_selected_images_are_mixed_in_one_edit(make: Make) -> None:
         mix = {"do": "add_template", "template": "mix", "after": after, "other": other}
         model.act("canvas", {**mix, "sound": True})
         graph = model.graph
-        mixed = [next(iter(graph.node(n).inputs.values())) for n in ("part", "other_part")]
+        assert model.state.selected == ["share"]
+        mixed = [next(iter(graph.node(n).inputs.values())) for n in ("first", "difference")]
         assert {port.node for port in mixed} == set(nodes)
         assert graph.node("color").inputs["data"].node == "mix"
         assert check_graph(graph, load_catalog()) == ()
@@ -149,8 +150,8 @@ def test_a_branch_is_mixed_into_what_leads_to_an_output(selected: tuple[str, str
     other, after = selected
     made, node = AddTemplate("mix", after=after, other=other).insert(graph, catalog)
     fed = {n.id: next(iter(n.inputs.values())).node for n in made.nodes if n.inputs}
-    assert (fed["part"], fed["other_part"]) == ("resize", "gaussian_blur")
-    assert (fed["gaussian_blur"], fed["rotate"]) == ("resize", node)
+    assert (fed["first"], fed["difference"], node) == ("resize", "gaussian_blur", "share")
+    assert (fed["gaussian_blur"], fed["rotate"]) == ("resize", "mix")
     assert check_graph(made, catalog) == ()
 
 

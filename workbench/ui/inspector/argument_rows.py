@@ -12,7 +12,7 @@ from workbench.graph.checks.check import Fault
 from workbench.graph.control_flow.block_kinds import kind_of
 from workbench.graph.edits.connect import possible_feeders
 from workbench.graph.edits.generators import element_for
-from workbench.graph.model import Node, Port
+from workbench.graph.model import Graph, Node, Port
 from workbench.graph.types.devices import first_outputs_pixels, is_generator
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.function_source import Undetermined, undetermined
@@ -143,12 +143,13 @@ def _row(
     usual = arg.default if arg.start is None else arg.start
     value = node.args.get(arg.name, arg.default)
     off = _off(node, spec, arg)
-    limits = limits_of_fed(typed, node, arg)
     drawn = random_view(typed, link, f"{node.id}.{arg.name}") if link else None
+    share = _is_share(typed.graph, node, arg, drawn)
+    limits = (0, 1) if share else limits_of_fed(typed, node, arg)
     row: ArgRow = {
         "name": arg.name,
         "label": arg.label,
-        "unit": arg.unit,
+        "unit": "share" if share else arg.unit,
         "doc": arg.doc,
         "kind": arg.kind,
         "editor": editor_of(arg),
@@ -176,10 +177,23 @@ def _row(
     }
     if drawn is not None:
         row["random"] = drawn
-        row["low"], row["high"] = draw_limits(arg, drawn)
+        row["low"], row["high"] = limits if share else draw_limits(arg, drawn)
     elif link is not None:
         row["link"] = str(link)
     return row
+
+
+def _is_share(graph: Graph, node: Node, arg: ArgSpec, drawn: RandomView | None) -> bool:
+    """Whether it is the share of the second image in ``first + (second - first) * share``."""
+    difference = node.inputs.get("data")
+    if (node.op, arg.name) != ("math.mul", "right") or difference is None:
+        return False
+    fed = graph.node(difference.node) if graph.has(difference.node) else None
+    values = drawn["args"].get("range") if drawn else [node.args.get("right", 0)]
+    within = isinstance(values, list) and all(
+        isinstance(value, int | float) and 0 <= value <= 1 for value in values
+    )
+    return fed is not None and fed.op == "math.sub" and len(fed.inputs) == 2 and within
 
 
 def _fixed_only(arg: ArgSpec) -> str:
