@@ -182,6 +182,43 @@ def test_long_chains_are_one_card_each_until_they_are_opened(opened: PanelHost) 
     expect(groups).to_have_count(6)  # on both sides of what is selected
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("moved", [0, -900, 900])
+def test_what_an_edit_adds_is_in_sight(opened: PanelHost, moved: int) -> None:
+    page = opened.page
+    page.set_viewport_size({"width": 1024, "height": 768})
+    show(opened, chain(14))
+    box = part(page, "canvas").locator(".wb-canvas-box")
+    known = set(places(page))
+    for message in (
+        {"do": "add_template", "template": "blend", "after": "decode"},
+        {"do": "duplicate", "nodes": ["flip"]},
+        {"do": "add_on", "op": "hue", "edge": "resize:data"},
+        {"do": "undo"},
+        {"do": "redo"},
+    ):
+        if moved:
+            pan(page, 0, moved)
+        count = len(known)
+        opened.sessions[-1].model.act("canvas", message)
+        page.wait_for_function(
+            "([canvas, count]) => canvas.dataset.nodes !== count",
+            arg=[part(page, "canvas").element_handle(), str(count)],
+        )
+        there = places(page)
+        edges = box.evaluate("(box) => box.getBoundingClientRect().toJSON()")
+        added = {name: at for name, at in there.items() if name not in known}
+        assert all(
+            edges["left"] <= at["left"]
+            and at["right"] <= edges["right"]
+            and edges["top"] <= at["top"]
+            and at["bottom"] <= edges["bottom"]
+            for at in added.values()
+        ), (message, edges, added)
+        assert too_small(page) == []
+        known = set(there)
+
+
 def test_another_graph_is_fitted_also_after_one_has_panned(opened: PanelHost) -> None:
     page = opened.page
     pan(page, 0, 900)

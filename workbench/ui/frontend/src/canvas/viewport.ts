@@ -3,18 +3,20 @@
 import { useReactFlow } from "@xyflow/react";
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/compat";
 import { onFill } from "../lib/fillWindow";
+import { jsonEqual } from "../lib/jsonEquality";
 import { closestAround } from "../lib/siblings";
 import type { CanvasStore } from "./state/canvasStore";
 import {
   firstView,
+  isInSight,
   notesAt,
-  ROOM,
-  ROOM_OF_TOOLBAR,
+  revealed,
   usualWidth,
   withNotes,
   type Seen,
   type View,
 } from "./layout/firstView";
+import type { Point, Size } from "./layout/geometry";
 import type { LayoutCache } from "./layout/layoutCache";
 
 const GLIDE = 180;
@@ -58,6 +60,15 @@ function seenOf({ boxes, settled, bounds: cards, scope }: LayoutCache, store: Ca
   return { bounds, cards, boxes: rectangles, head, current, buttons, breadcrumb: scope !== "" };
 }
 
+/** The places of some boxes, as far as they are drawn. */
+function boxesOf({ boxes, settled }: LayoutCache, ids: readonly string[]): (Point & Size)[] {
+  const found = ids.map((id) => boxes.find((box) => box.id === id));
+  return found.flatMap((box) => {
+    const at = box && settled.get(box.id);
+    return at ? [{ ...at, width: box.width, height: box.height }] : [];
+  });
+}
+
 /** Tells the screen around the canvas, if there is one, how much width a graph needs. */
 function adaptPane(store: CanvasStore, { boxes, bounds }: LayoutCache): void {
   const panes = closestAround(store.dom.root, ".wb-screen-panes");
@@ -79,14 +90,18 @@ export function useView(
   const whole = useRef(false);
   const latest = useRef({ places, size });
   latest.current = { places, size };
-  /** Where a movement that was begun here ends. */
+  /** What the last edit that added anything added. */
+  const added = useRef<readonly string[]>([]);
+  /** Where a movement ends that is going on. */
   const aim = useRef<View | null>(null);
   const go = useCallback(
     (view: View, duration: number) => {
       aim.current = view;
       // What has no size, because it is hidden, cannot glide: on the way its zoom would be no number.
       const glide = store.dom.box.clientWidth ? animationDuration(duration) : 0;
-      void flow.setViewport(view, { duration: glide });
+      void flow.setViewport(view, { duration: glide }).then(() => {
+        if (aim.current === view) aim.current = null;
+      });
     },
     [flow, store],
   );
@@ -95,31 +110,26 @@ export function useView(
       const { places: now, size: box } = latest.current;
       follows.current = true;
       whole.current = all;
-      go(firstView(seenOf(now, store), box, all), duration);
+      const view = firstView(seenOf(now, store), box, all);
+      const fresh = all ? [] : boxesOf(now, added.current);
+      const shown = [...fresh, ...boxesOf(now, [store.current])];
+      go(isInSight(fresh, view, box) ? view : revealed(view, shown, box), duration);
     },
     [go, store],
   );
+  /** Scrolls to boxes that are out of sight; of too many, to the last one. */
   const reveal = useCallback(
-    (id: string) => {
-      const { places: now, size: box } = latest.current;
-      const at = now.settled.get(id);
-      const own = now.boxes.find((other) => other.id === id);
-      if (!at || !own) return;
-      const { x, y, zoom } = (follows.current && aim.current) || flow.getViewport();
-      const pushed = (low: number, high: number, most: number): number =>
-        low < 16 ? 16 - low : high > most ? Math.max(16 - low, most - high) : 0;
-      const left = at.x * zoom + x;
-      const top = at.y * zoom + y;
-      const dx = pushed(left, left + own.width * zoom, box.width - 16);
-      const most = box.height - ROOM.below - ROOM_OF_TOOLBAR;
-      const dy = pushed(top, (at.y + own.height) * zoom + y, most);
-      if (dx || dy) go({ x: x + dx, y: y + dy, zoom }, GLIDE);
+    (...ids: string[]) => {
+      const view = aim.current ?? flow.getViewport();
+      const there = revealed(view, boxesOf(latest.current.places, ids), latest.current.size);
+      if (!jsonEqual(view, there)) go(there, GLIDE);
     },
     [flow, go],
   );
   /** Keeps the view where it is: it is somebody's own from now on. */
   const stay = useCallback(() => {
     follows.current = false;
+    aim.current = null;
   }, []);
   useLayoutEffect(
     () =>
@@ -145,12 +155,15 @@ export function useView(
     const { current } = known;
     const ids = new Set(places.boxes.map(({ id }) => `${places.scope} ${id}`));
     const another = graph !== current.graph || ![...ids].some((id) => current.ids.has(id));
+    const fresh = places.boxes.flatMap(({ id }) => (current.ids.has(`${places.scope} ${id}`) ? [] : [id]));
+    if (another || fresh.length) added.current = another ? [] : fresh;
     known.current = { graph, ids };
     if (!store.link.get("nodes", []).length) blank.current = graph;
     if (another && blank.current !== graph) opened.current = places.boxes;
     // Only until the first edit: a pane is not to change under the pointer.
     if (opened.current === places.boxes) adaptPane(store, places);
     if (another || follows.current) fit(!another && whole.current, another || !glides ? 0 : GLIDE);
-  }, [graph, places.bounds, places.boxes, size, fit, glides]);
+    else if (fresh.length) reveal(...fresh, store.current);
+  }, [graph, places.bounds, places.boxes, size, fit, reveal, glides]);
   return { fit, reveal, follows, stay, zoom };
 }

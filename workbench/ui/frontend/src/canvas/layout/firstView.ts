@@ -187,6 +187,40 @@ function partialView(seen: Seen, pane: Pane, least: number): View {
   return best;
 }
 
+/**
+ * The view moved as little as it takes to show all boxes, smaller only while names can be read. Of
+ * what is too large even so, the last box is shown whole.
+ */
+export function revealed(view: View, boxes: readonly Rectangle[], size: Size): View {
+  if (!boxes.length) return view;
+  const rim = ROOM.narrow;
+  const [right, bottom] = [size.width - rim, size.height - ROOM.below - ROOM_OF_TOOLBAR];
+  const [left, top] = [Math.min(...boxes.map(({ x }) => x)), Math.min(...boxes.map(({ y }) => y))];
+  const width = Math.max(...boxes.map((box) => box.x + box.width)) - left;
+  const height = Math.max(...boxes.map((box) => box.y + box.height)) - top;
+  const fits = Math.min((right - rim) / width, (bottom - rim) / height);
+  const zoom = Math.min(view.zoom, Math.max(CLOSE, fits));
+  const scaled = (offset: number, middle: number): number => middle - ((middle - offset) * zoom) / view.zoom;
+  let [x, y] = [scaled(view.x, size.width / 2), scaled(view.y, size.height / 2)];
+  for (const box of [{ x: left, y: top, width, height }, boxes.at(-1)!]) {
+    const at = onScreen(box, { x, y, zoom });
+    x += pushed(at.left, at.right, rim, right);
+    y += pushed(at.top, at.bottom, rim, bottom);
+  }
+  return { x, y, zoom };
+}
+
+/** Whether boxes are seen whole, above the buttons at the lower edge. */
+export function isInSight(boxes: readonly Rectangle[], view: View, { width, height }: Size): boolean {
+  const open = { left: 0, top: 0, right: width, bottom: height - ROOM.below + 1 };
+  return boxes.every((box) => isWhole(onScreen(box, view), open));
+}
+
+/** How far something is moved into an interval; what is longer than it begins at its start. */
+function pushed(low: number, high: number, least: number, most: number): number {
+  return low < least ? least - low : high > most ? Math.max(least - low, most - high) : 0;
+}
+
 interface Edges {
   left: number;
   top: number;
