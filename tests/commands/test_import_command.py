@@ -94,7 +94,7 @@ def test_a_script_becomes_a_graph_file(spot: Path) -> None:
     assert result.exit_code == 0, result.output
     first, total, *_ = result.output.splitlines()
     assert first == str(output)
-    assert total.endswith(": 3 exact, 0 changed, 0 opaque")
+    assert total.endswith("3 of 3 steps exact")
     graph = load_graph(output.read_text())
     assert [node.op for node in graph.nodes] == ["readers.file", "decoders.image", "resize"]
     assert graph.settings.batch_size == 4

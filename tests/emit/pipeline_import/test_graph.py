@@ -211,7 +211,7 @@ def test_an_opaque_reader_reads() -> None:
 def test_a_cell_shows_the_report() -> None:
     found = brought(reader(), decoder())
     assert repr(found) == f"ImportedGraph 'imported', {found.report}"
-    assert repr(found).splitlines()[0].endswith("2 nodes: 2 exact, 0 changed, 0 opaque")
+    assert repr(found).splitlines()[0].endswith("2 of 2 steps exact")
 
 
 def test_settings_that_are_not_said_or_out_of_range() -> None:
@@ -239,7 +239,7 @@ def test_settings_that_a_graph_cannot_hold() -> None:
         "exec_async=False: a graph cannot hold it; it is left out",
         "device_id=3: a graph cannot hold it; it is left out",
     ]
-    headline = "partly: 2 nodes: 2 exact, 0 changed, 0 opaque, 3 left out"
+    headline = "partly: 2 of 2 steps exact, 3 left out"
     assert str(report).startswith(f"{headline}\nrefused  prefetch")
     first_gpu = replace(pipeline(reader(), decoder()), device_id=0)
     assert import_traced(Traced(first_gpu), CATALOG).report.is_exact

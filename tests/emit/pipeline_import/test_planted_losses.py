@@ -522,7 +522,7 @@ def test_lines() -> None:
         notes=("name the folder",),
     )
     assert str(report).splitlines() == [
-        "partly: 8 nodes: 1 exact, 1 changed, 6 opaque, 1 left out",
+        "partly: 1 of 8 steps exact, 1 changed, 6 opaque, 1 left out",
         "refused  batch_size: too large",
         "opaque   split_0, split_1, split_2 and 2 more (t.py:3): fn.split: no conditions",
         "opaque   other (t.py:4): fn.split: no conditions",
@@ -545,7 +545,7 @@ def test_what_was_assumed_is_named_with_how_to_give_another() -> None:
         "note     name the folder",
     ]
     assert not report.is_exact
-    assert report.headline == "partly: 1 node: 1 exact, 0 changed, 0 opaque, 2 assumed"
+    assert report.headline == "partly: 1 of 1 steps exact, 2 assumed"
     assert list(report.to_frame().why) == ["crop=224", "mean=[0.5, 0.5, 0.5]"]
     many = {f"a{n}": str(n) for n in range(8)}
     lines = str(ImportReport(assumed=many)).splitlines()[1:]
@@ -559,4 +559,4 @@ def test_what_was_assumed_is_named_with_how_to_give_another() -> None:
 def test_all_of_it() -> None:
     report = ImportReport(exact=("reader",))
     assert report.is_exact
-    assert str(report) == "1 node: 1 exact, 0 changed, 0 opaque"
+    assert str(report) == "1 of 1 steps exact"

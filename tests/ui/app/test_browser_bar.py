@@ -270,7 +270,7 @@ def test_the_report_of_an_import_is_read_kept_and_removed(panel: PanelHost, phot
     )
     imported = with_report(Document(small().named("train")), ImportReport(("reader",), issues))
     drop(page, bar(page), "train.json", "application/json", dump_document(imported).encode())
-    expect(chip).to_have_text("Imported: 1 exact, 1 changed, 1 left out")
+    expect(chip).to_have_text("Imported: 1 of 2 steps exact, 1 changed, 1 left out")
     chip.click()
     expect(rows).to_have_text(
         ["changed · train.py:3resize: <i>linear</i>", "left out · train.py:4Elastic: no operator"]

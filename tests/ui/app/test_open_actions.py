@@ -73,6 +73,7 @@ IMPORTED = with_report(
         (ImportIssue("fault", "resize", "", "x" * 2000),),
         ("it is fed",),
         {"crop": "224"},
+        steps={"exact": 2, "changed": 1, "left out": 1},
     ),
 )
 
@@ -82,7 +83,7 @@ def test_the_report_of_an_import_comes_with_the_graph(make: Make) -> None:
     assert screen["bar", "import_report"] == {}
     bar(model, "open", text=dump_document(IMPORTED))
     shown = screen["bar", "import_report"]
-    assert shown["summary"] == "2 exact, 1 changed, 1 left out, 1 assumed"
+    assert shown["summary"] == "2 of 4 steps exact, 1 changed, 1 left out, 1 assumed"
     assert shown["notes"] == ["it is fed"]
     changed, lost, fault, assumed = shown["rows"]
     assert changed == {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -152,6 +153,7 @@ def import_transforms(
         notes=tuple(notes),
         assumed=FrozenDict(assumed),
         changed_nodes=inexact,
+        steps=FrozenDict(Counter(images.outcomes)),
     )
     document = with_arithmetic_collapsed(Document(graph))
     return ImportedGraph(with_report(document, report), call)

@@ -20,8 +20,6 @@ Kind = Literal["opaque", "changed", "refused", "fault"]
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 _NAMED = 3
 """Maximum number of nodes named per line."""
-_OF_NODES = ("exact", "changed", "opaque")
-"""Counts of nodes, which the headline includes even if they are 0."""
 _ASSUMED = 6
 """Maximum number of values named per line."""
 _PATHS = (
@@ -81,6 +79,9 @@ class ImportReport:
     as Python source. Set others with ``args``, in the shell with ``--arg``."""
     changed_nodes: tuple[str, ...] = ()
     """Ids of the changed nodes of a composition, whose entries name transforms."""
+    steps: Mapping[str, int] = field(default_factory=FrozenDict)
+    """Of a composition the numbers of transforms that are ``exact``, ``changed`` and ``left out``;
+    empty for a pipeline, where each node is a step."""
 
     def to_frame(self) -> Any:
         """A pandas data frame with one row per issue: kind, node, location, reason.
@@ -100,14 +101,14 @@ class ImportReport:
         return pandas.DataFrame(rows, columns=["kind", "node", "place", "why"])
 
     def plot(self) -> Figure:
-        """A matplotlib figure of the numbers of exactly imported nodes and of issues.
+        """A matplotlib figure of the numbers of exactly imported steps and of issues.
 
         ::
 
             figure = wb.from_pipeline(w.pipeline()).report.plot()
         """
         counts = {**self._counts(), "faults": len(self.faults)}
-        return plot_counts(counts, "nodes", next(self.lines()))
+        return plot_counts(counts, "steps", next(self.lines()))
 
     @property
     def opaque(self) -> tuple[ImportIssue, ...]:
@@ -131,24 +132,26 @@ class ImportReport:
 
     @property
     def headline(self) -> str:
-        """The counts of nodes; it begins with ``partly`` if anything differs from the source.
+        """The counts of steps; it begins with ``partly`` if anything differs from the source.
+
+        A step is a transform of a composition, or a node of a pipeline.
 
         ::
 
             print(wb.from_pipeline(w.pipeline()).report.headline)
         """
         counts = self._counts()
-        total = sum(counts[what] for what in _OF_NODES)
-        shown = [f"{n} {what}" for what, n in counts.items() if n or what in _OF_NODES]
+        steps = self.steps or {what: counts[what] for what in ("exact", "changed", "opaque")}
+        exact = f"{counts['exact']} of {sum(steps.values())} steps exact"
         begin = "" if self.is_exact else "partly: "
-        return f"{begin}{total} {'node' if total == 1 else 'nodes'}: {', '.join(shown)}"
+        return begin + ", ".join(filter(None, (exact, self.losses)))
 
     def _counts(self) -> dict[str, int]:
         changed = {*self.changed_nodes} or {each.node for each in self.changed if each.node}
         whole = 0 if self.changed_nodes else sum(not each.node for each in self.changed)
         return {
-            "exact": len(self.exact),
-            "changed": len(changed),
+            "exact": self.steps.get("exact", 0) if self.steps else len(self.exact),
+            "changed": self.steps.get("changed", 0) if self.steps else len(changed),
             "opaque": len(self.opaque),
             "left out": len(self.refused),
             "changed for the whole pipeline": whole,
@@ -239,6 +242,7 @@ def report_to_json(report: ImportReport) -> dict[str, Any]:
         "notes": [_without_folders(note) for note in report.notes],
         "assumed": {name: _without_folders(text) for name, text in report.assumed.items()},
         "changed_nodes": list(report.changed_nodes),
+        "steps": dict(report.steps),
     }
     return {name: value for name, value in found.items() if value}
 
@@ -255,8 +259,10 @@ def report_from_json(data: Any) -> ImportReport | None:
     if not isinstance(data, dict):
         return None
     lists = [data.get(name, []) for name in ("exact", "notes", "changed_nodes", "issues")]
-    assumed = data.get("assumed", {})
+    assumed, steps = data.get("assumed", {}), data.get("steps", {})
     if not isinstance(assumed, dict) or not all(isinstance(each, list) for each in lists):
+        return None
+    if not isinstance(steps, dict) or not all(type(count) is int for count in steps.values()):
         return None
     exact, notes, changed_nodes, entries = lists
     issues = [_issue(entry) for entry in entries]
@@ -271,6 +277,7 @@ def report_from_json(data: Any) -> ImportReport | None:
         tuple(notes),
         FrozenDict(assumed),
         tuple(changed_nodes),
+        FrozenDict(steps),
     )
 
 

@@ -330,7 +330,7 @@ def _import_entry(report: ImportReport | None, graph: Graph) -> payloads.ImportE
     left = len(report.entries) + len(report.faults) + len(report.assumed) - _MOST_ISSUES
     more = [f"{left:,} more issues are in the graph file"] if left > 0 else []
     return {
-        "summary": ", ".join(filter(None, (f"{len(report.exact)} exact", report.losses))),
+        "summary": report.headline.removeprefix("partly: "),
         "rows": rows[:_MOST_ISSUES],
         "notes": [*more, *(note[:_LONGEST_WHY] for note in report.notes[:_MOST_ISSUES])],
     }

@@ -68,6 +68,9 @@ class Images:
     """By node whether it differs from the library; ``issues`` has the reason."""
     blocks: dict[str, str] = field(default_factory=dict)
     """Block -> the transform that it was made for."""
+    outcomes: list[str] = field(default_factory=list)
+    """For each transform ``exact``, ``changed`` or ``left out``; of a container of transforms only
+    a difference of its own."""
     _differs: bool = False
     """Whether a difference was reported for the current transform."""
     call: TransformCall = field(default_factory=lambda: TransformCall(""))
@@ -107,11 +110,14 @@ class Images:
         """
         outer, self.call = self.call, call
         outer_differs, self._differs = self._differs, False
-        before = self.graph, dict(self.differing), list(self.issues)
+        before = self.graph, dict(self.differing), list(self.issues), list(self.outcomes)
         try:
             yield
+            if self._differs or len(self.outcomes) == len(before[3]):
+                self.outcomes.append("changed" if self._differs else "exact")
         except NoMatchError as error:
-            self.graph, self.differing, self.issues = before
+            self.graph, self.differing, self.issues, self.outcomes = before
+            self.outcomes = [*self.outcomes, "left out"]
             self.refused(f"left out: {error}")
         finally:
             known = {node.id for node in before[0].whole.walk()} | self.differing.keys()
