@@ -36,7 +36,7 @@ import pytest
 from tests.helpers import arrays_of, built, import_script, same
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
-from workbench.emit.pipeline_import.calls.older_names import todays_name
+from workbench.emit.pipeline_import.calls.older_names import current_name
 from workbench.emit.pipeline_import.graph import import_traced
 from workbench.engine.script_import import scripts
 from workbench.errors import ImportFailedError
@@ -213,7 +213,7 @@ def _on_the_cpu(kind: str) -> Iterator[None]:
         for module in _modules(ops):
             for name, value in list(vars(module).items()):
                 if isinstance(value, type) and hasattr(value, "schema_name"):
-                    reads = samples.get(todays_name(value.schema_name), {})
+                    reads = samples.get(current_name(value.schema_name), {})
                     patch.setattr(getattr(module, name), "__init__", placed(value.__init__, reads))
         yield
 

@@ -19,7 +19,7 @@ import pytest
 from benchmarks.conftest import Table
 from tests.sources.written import example
 from workbench.engine.reading.encoded_images import placeholder_jpeg
-from workbench.samples.records import add_to_tar, framed
+from workbench.samples.records import add_to_tar, encode_tfrecord
 
 CLASSES = 1000
 """Folders, each with a file that all others in it are links to."""
@@ -113,7 +113,7 @@ def frame(place: Path, count: int) -> Path:
 
 def tfrecord(place: Path, count: int) -> Path:
     """One file without an index."""
-    record = framed(example(placeholder_jpeg().tobytes(), 1))
+    record = encode_tfrecord(example(placeholder_jpeg().tobytes(), 1))
     path = place.with_suffix(".tfrecord")
     with path.open("wb") as file:
         for _ in range(count):

@@ -15,7 +15,7 @@ from benchmarks.test_lab import folder
 from tests.helpers import with_settings
 from workbench.bench.experiments.grid_experiment import SweepExperiment
 from workbench.bench.experiments.tune import TuningExperiment
-from workbench.bench.experiments.tuner_search import usual_allowance
+from workbench.bench.experiments.tuner_search import default_probe_allowance
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.measurement_config import MeasurementConfig
@@ -51,7 +51,7 @@ def test_the_tuner_against_the_whole_grid(folder: Path, table: Table) -> None:
     table.add(f"{name}: time / that of all", [part / whole], "x",
               "to reach: 0.2, the long run of the choice apart")  # fmt: skip
     table.add(f"{name}: time of all", [whole], "s", "")
-    assert tuned.extra["tune"]["probes"] <= usual_allowance(len(grid))
+    assert tuned.extra["tune"]["probes"] <= default_probe_allowance(len(grid))
 
 
 def anew(sweep: SweepExperiment, found: Config, best: Config) -> list[float]:

@@ -89,7 +89,7 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
                 raise ArgumentError(
                     f"{where}: {error}. It takes {_signature_text(signature)}."
                 ) from None
-            for name, value in _each(signature, given):
+            for name, value in _given_parameters(signature, given):
                 if name in kinds:
                     require_kind(f"{where}: {name}", value, kinds[name])
             try:
@@ -115,7 +115,7 @@ def checked_init(init: Callable[P, None], create: str) -> Callable[P, None]:
         require_names(name, options, declared)
         given = len(args) - 1  # without self
         if given >= len(declared.parameters) or (given == 1 and not options):
-            raise ArgumentError(f"{name} received {shown(args[1])} without a name. {create}")
+            raise ArgumentError(f"{name} received {format_value(args[1])} without a name. {create}")
         init(*args, **options)
 
     return call
@@ -144,7 +144,9 @@ def _signature_text(signature: inspect.Signature) -> str:
     return str(inspect.Signature(bare))
 
 
-def _each(signature: inspect.Signature, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _given_parameters(
+    signature: inspect.Signature, given: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
     """Yield each parameter name with its value, except None for parameters that default to None."""
     for name, value in given.items():
         parameter = signature.parameters[name]
@@ -157,7 +159,7 @@ def _each(signature: inspect.Signature, given: Mapping[str, Any]) -> Iterator[tu
 def require_kind(what: str, value: object, kind: Kind) -> None:
     """Raise ArgumentError if a value is not of a kind."""
     if not kind.fits(value):
-        raise ArgumentError(f"{what} is {shown(value)}. Give {kind.words}.")
+        raise ArgumentError(f"{what} is {format_value(value)}. Give {kind.words}.")
 
 
 def require_names(where: str, given: Iterable[str], signature: inspect.Signature) -> None:
@@ -177,7 +179,7 @@ def require_choice(what: str, value: object, choices: Iterable[str]) -> None:
     if value not in known:
         hint = did_you_mean(value, known) if isinstance(value, str) else ""
         raise ArgumentError(
-            f"{what} is {shown(value)}. Give one of {', '.join(known)}. {hint}".rstrip()
+            f"{what} is {format_value(value)}. Give one of {', '.join(known)}. {hint}".rstrip()
         )
 
 
@@ -189,7 +191,7 @@ def require_library(name: str, user: str) -> None:
         )
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Format a value and its type in one line for a message."""
     text = " ".join(repr(value).split())
     return f"{text if len(text) <= 40 else text[:37] + '...'} ({type(value).__name__})"

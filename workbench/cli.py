@@ -24,7 +24,7 @@ from workbench.commands.options import DATA as _DATA
 from workbench.commands.options import SOURCE as _SOURCE
 from workbench.commands.options import graph_warnings
 from workbench.commands.options import load_source_graph as _load_source_graph
-from workbench.commands.options import opened_on as _opened_on
+from workbench.commands.options import open_graph_on_data as _opened_on
 from workbench.commands.options import print_warnings as _print_warnings
 from workbench.commands.options import refuse_overwriting_source as _spare
 from workbench.commands.options import report_errors as _report_errors
@@ -371,7 +371,7 @@ def export(
     Example:  workbench export rotate-jitter --target pytorch -o loader.py
     """
     from workbench.emit.targets import export as export_graph
-    from workbench.graph.execution.dataset_parameters import read_as, with_datasets
+    from workbench.graph.execution.dataset_parameters import datasets_as_read, with_datasets
 
     if skip_bad and not data:
         raise click.UsageError("--skip-bad needs --data, the files to check.")
@@ -381,7 +381,7 @@ def export(
     if data:
         opened, datasets = _opened_on(opened, data)
         opened = with_datasets(opened, datasets)
-    read = read_as(opened, datasets or data) if data else {}
+    read = datasets_as_read(opened, datasets or data) if data else {}
     if skip_bad:
         exported, read = _export_good(opened, read, target, with_ or "", plain, output)
     else:

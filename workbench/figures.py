@@ -18,7 +18,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.arguments import Kind as ArgumentKind
-from workbench.arguments import require_kind, shown
+from workbench.arguments import format_value, require_kind
 from workbench.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _axes_in(ax: Any) -> list[Axes]:
     """The Axes in a list or array, such as ``plt.subplots`` returns."""
     found = list(ax.flat) if hasattr(ax, "flat") else list(ax) if _is_list(ax) else []
     if not found or not all(hasattr(each, "imshow") for each in found):
-        raise ArgumentError(f"plot: ax is {shown(ax)}. Give an Axes, or an array of Axes.")
+        raise ArgumentError(f"plot: ax is {format_value(ax)}. Give an Axes, or an array of Axes.")
     return found
 
 

@@ -29,6 +29,6 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def listed(words: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """Join words: ``resize, flip and crop``."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

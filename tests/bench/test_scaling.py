@@ -16,7 +16,7 @@ from workbench.bench.experiments.scaling import (
     ProcessScalingExperiment,
     ThreadScalingExperiment,
     _where,
-    nearest,
+    cores_near_gpus,
     split_cores,
 )
 from workbench.bench.measuring.config import Config
@@ -85,10 +85,12 @@ def test_threads_of_one_physical_core_stay_together(
 def test_each_gpu_has_cores_near_it_where_the_driver_tells() -> None:
     shares = ((0, 1), (2, 3), (4, 5), (6, 7))
     low, high = frozenset(range(4)), frozenset(range(4, 8))
-    assert nearest(shares, [high, low, high, low]) == ((4, 5), (0, 1), (6, 7), (2, 3))
-    assert nearest(shares, [high] * 4) == ((4, 5), (6, 7), (0, 1), (2, 3)), "a share for each"
-    assert nearest(shares, [frozenset()] * 4) == shares
-    assert nearest(shares[:1], []) == shares[:1]
+    assert cores_near_gpus(shares, [high, low, high, low]) == ((4, 5), (0, 1), (6, 7), (2, 3))
+    assert cores_near_gpus(shares, [high] * 4) == ((4, 5), (6, 7), (0, 1), (2, 3)), (
+        "a share for each"
+    )
+    assert cores_near_gpus(shares, [frozenset()] * 4) == shares
+    assert cores_near_gpus(shares[:1], []) == shares[:1]
 
 
 @pytest.mark.thorough

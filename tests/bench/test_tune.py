@@ -28,11 +28,11 @@ from workbench.bench.experiments.tune import (
     headroom_of,
     long_seconds,
 )
-from workbench.bench.experiments.tuner_search import usual_allowance
+from workbench.bench.experiments.tuner_search import default_probe_allowance
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.deadline import (
     Deadline,
-    least_seconds,
+    minimum_seconds,
     require_seconds,
     start_seconds,
 )
@@ -63,7 +63,7 @@ def test_the_tuner_finds_it_in_a_fifth_of_the_time_and_measures_it_anew(
     )
     assert heard == sorted(heard)
     told = report.extra["tune"]
-    assert told["probes"] <= usual_allowance(len(GRID)) - 2
+    assert told["probes"] <= default_probe_allowance(len(GRID)) - 2
     assert best_measurement(report).median == pytest.approx(
         rate_of_config(Config("cpu", "pipeline", 64, 4, 4)), rel=0.1
     )
@@ -351,9 +351,9 @@ def test_the_start_is_what_the_rounds_leave() -> None:
 
 def test_the_least_is_a_start_and_three_rounds_of_each() -> None:
     row = measured(100.0, batch_size=50, prefetch=2, pipelines=1)
-    assert least_seconds([row], 4.0) == pytest.approx(4 + 3 * 6 * 0.5)
+    assert minimum_seconds([row], 4.0) == pytest.approx(4 + 3 * 6 * 0.5)
     double = measured(100.0, batch_size=50, prefetch=2, pipelines=2)
-    assert least_seconds([row, double], 4.0) == pytest.approx(8 + 3 * (6 + 10) * 0.5)
+    assert minimum_seconds([row, double], 4.0) == pytest.approx(8 + 3 * (6 + 10) * 0.5)
 
 
 OWN, FAST, OTHER = (Config(threads=threads) for threads in (1, 4, 2))
@@ -403,7 +403,7 @@ def test_probes_leave_room_to_compare_the_fastest_with_the_graphs_own(clock: lis
     pair = row(FAST, 50.0), row(OWN, 35.0)
     time.count_probe(pair[1], 10.0)
     time.count_probe(pair[0], 9.0)
-    room = 100.0 - least_seconds(pair, 2.0)
+    room = 100.0 - minimum_seconds(pair, 2.0)
     assert 9.0 < room < 45.0, "before the search ends anyway"
     for now, over in ((room - 9.1, False), (room - 8.9, True), (room + 0.1, False)):
         clock[0] = now

@@ -22,7 +22,7 @@ from workbench.bench.experiments.tuner_search import (
     SHARE,
     START_COST,
     TunerSearch,
-    usual_allowance,
+    default_probe_allowance,
 )
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.grid import KNOBS, Grid, Place
@@ -91,7 +91,7 @@ def test_made_up_machines(noise: float, sure: float) -> None:
         search = TunerSearch(grid, probe)
         best = search.run()
         assert len(asked) == len(set(asked))
-        assert len(asked) + search.confirmed <= usual_allowance(len(grid))
+        assert len(asked) + search.confirmed <= default_probe_allowance(len(grid))
         if len(grid) >= LARGE:
             cost = START_COST + len(asked) * PROBE_COST + search.confirmed
             assert cost <= SHARE * len(grid)

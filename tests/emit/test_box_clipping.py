@@ -33,7 +33,7 @@ from workbench.graph.variants.source_annotations import with_opened
 from workbench.health import check_folder, scan_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
-from workbench.samples.records import example, framed, write_shard
+from workbench.samples.records import encode_example, encode_tfrecord, write_shard
 from workbench.sources import data_facts, list_samples, open_dataset, open_datasets
 
 OVER = ([60, 10, 20.3, 20], [10, -0.0001, 20, 20], [-0.4, 10, 20, 20], [50, 30, 45, 31])
@@ -61,7 +61,9 @@ def written(kind: str, folder: Path, boxes: list[list[float]]) -> str:
                 for at, name in enumerate(names)
             }
             labels = {"image/object/class/label": [1, 1]}
-            records.append(framed(example({"image/encoded": jpeg(), **sides, **labels})))
+            records.append(
+                encode_tfrecord(encode_example({"image/encoded": jpeg(), **sides, **labels}))
+            )
         path = folder / "boxes.tfrecord"
         path.write_bytes(b"".join(records))
         return f"{kind}:{path}"

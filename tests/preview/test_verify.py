@@ -27,7 +27,7 @@ from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest, exported_script, preview_batch
 from workbench.preview import verify as module
-from workbench.preview.exported_script import ExportedScript, _last_words
+from workbench.preview.exported_script import ExportedScript, _script_error
 from workbench.preview.verify import Verifier, deviation, verify
 from workbench.roots import Roots
 from workbench.sources import open_datasets
@@ -322,4 +322,4 @@ def test_a_script_that_never_answers_is_ended(
     ],
 )
 def test_last_words(text: str, words: str) -> None:
-    assert _last_words(text) == words
+    assert _script_error(text) == words

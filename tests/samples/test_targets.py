@@ -24,7 +24,7 @@ from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
 from workbench.samples import write_samples
 from workbench.samples.annotations import CLIPS, FRAMES, VOLUMES
-from workbench.samples.records import framed
+from workbench.samples.records import encode_tfrecord
 from workbench.samples.shapes import (
     CLASSES,
     KEY_POINTS,
@@ -166,7 +166,7 @@ def test_a_tfrecord_has_checksums() -> None:
     # RFC 3720, appendix B.4: of 32 zeros the checksum is 8A9136AA; then TensorFlow's mask
     crc = 0x8A9136AA
     masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-    assert framed(bytes(32))[-4:] == masked.to_bytes(4, "little")
+    assert encode_tfrecord(bytes(32))[-4:] == masked.to_bytes(4, "little")
 
 
 @pytest.mark.thorough

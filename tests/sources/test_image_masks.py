@@ -26,7 +26,7 @@ from workbench.sources import (
     open_dataset,
     open_datasets,
     require_dataset,
-    write_without,
+    write_remaining,
 )
 from workbench.sources.kinds.image_masks import mask_numbers
 from workbench.ui.data.data_texts import fault_text
@@ -168,7 +168,7 @@ def test_two_images_of_one_mask_are_kept_where_others_are_left_out(
 ) -> None:
     name, other, *_ = sorted(path.stem for path in (copied / "images").iterdir())
     Image.open(copied / "images" / f"{name}.jpg").save(copied / "images" / f"{name}.png")
-    rest = write_without(open_dataset(copied), [f"images/{other}.jpg"], tmp_path / "rest")
+    rest = write_remaining(open_dataset(copied), [f"images/{other}.jpg"], tmp_path / "rest")
     kept = {path.name for path in (rest / "images").iterdir()}
     assert {f"{name}.jpg", f"{name}.png"} <= kept
     assert f"{other}.jpg" not in kept

@@ -29,13 +29,13 @@ from workbench.health import check_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
 from workbench.samples import records
-from workbench.samples.records import add_to_tar, datum, field, framed, recorded
+from workbench.samples.records import add_to_tar, encode_datum, encode_tfrecord, field, recorded
 from workbench.sources import (
     list_samples,
     open_dataset,
     open_datasets,
     require_dataset,
-    write_without,
+    write_remaining,
 )
 from workbench.sources.kinds.numpy_files import NumpyFiles, array_axes
 from workbench.sources.kinds.records import _lmdb_values
@@ -138,10 +138,12 @@ def test_malformed_rows_of_a_list_are_left_out(
 
 
 def test_a_record_without_the_features_of_the_others_is_at_fault(tmp_path: Path) -> None:
-    whole = framed(example(b"\xff\xd8\xff\xd9", 3))
+    whole = encode_tfrecord(example(b"\xff\xd8\xff\xd9", 3))
     text = field(1, b"image/encoded") + field(2, field(2, field(1, b"\0\0\0\0")))
     path = tmp_path / "a.tfrecord"
-    path.write_bytes(whole + framed(field(1, field(1, text))) + framed(b"\xff" * 9) + whole)
+    path.write_bytes(
+        whole + encode_tfrecord(field(1, field(1, text))) + encode_tfrecord(b"\xff" * 9) + whole
+    )
     require_dataset(open_dataset(path))
     faults = [each.fault for each in list_samples(open_dataset(path))]
     assert "image/encoded is float" in faults[1]
@@ -191,7 +193,7 @@ def test_a_label_that_is_none_is_told_beside_the_preview(
 
 
 def test_a_value_without_an_image_is_at_fault(tmp_path: Path) -> None:
-    values = [datum(b"\xff\xd8\xff\xd9", 1), b"\x28\x01", b"\xff" * 9, b"\x22\x01\0"]
+    values = [encode_datum(b"\xff\xd8\xff\xd9", 1), b"\x28\x01", b"\xff" * 9, b"\x22\x01\0"]
     found = open_dataset(write_lmdb(values, tmp_path / "lmdb"))
     assert found.kind == "caffe_lmdb"
     faults = [each.fault for each in list_samples(found)]
@@ -267,10 +269,10 @@ def test_values_beyond_the_end_of_an_lmdb_do_not_end_the_worker(
 
 
 def test_an_lmdb_without_values_is_refused(tmp_path: Path) -> None:
-    data = open_dataset(write_lmdb([datum(b"\xff\xd8\xff\xd9", 1)] * 2, tmp_path / "lmdb"))
+    data = open_dataset(write_lmdb([encode_datum(b"\xff\xd8\xff\xd9", 1)] * 2, tmp_path / "lmdb"))
     (tmp_path / "rest").mkdir()
     names = {each.name for each in list_samples(data)}
-    rest = write_without(data, names, tmp_path / "rest" / "none")
+    rest = write_remaining(data, names, tmp_path / "rest" / "none")
     with pytest.raises(DataError, match=r"is empty\. Add images"):
         require_dataset(replace(data, location=os.fspath(rest)))
 
@@ -322,13 +324,13 @@ def test_without_the_package_lmdb_its_installation_is_named(
 @pytest.mark.thorough
 def test_any_values_of_an_lmdb_are_left_out(tmp_path: Path) -> None:
     """Also all of them."""
-    values = [datum(b"\xff\xd8" + bytes(1200) + b"\xff\xd9", n % 7) for n in range(200)]
+    values = [encode_datum(b"\xff\xd8" + bytes(1200) + b"\xff\xd9", n % 7) for n in range(200)]
     data = open_dataset(write_lmdb(values, tmp_path / "lmdb"))
     whole = [each.name for each in list_samples(data)]
     for number, out in enumerate([whole[3:4], whole[:100], whole[1:], whole[::2], whole]):
         folder = tmp_path / str(number)
         folder.mkdir()
-        rest = open_dataset(write_without(data, set(out), folder / "rest"))
+        rest = open_dataset(write_remaining(data, set(out), folder / "rest"))
         left = [each.name for each in list_samples(replace(rest, kind=data.kind))]
         assert left == [name for name in whole if name not in out]
         if left:
@@ -406,7 +408,7 @@ def test_a_folder_with_one_file_is_that_file(shapes: Path, tmp_path: Path) -> No
     assert find_record_file(str(folder)) == find_record_file(str(file))
     assert [*list_samples(dataset)] == [*list_samples(open_dataset(file))]
     name = next(list_samples(dataset)).name
-    left = open_dataset(write_without(dataset, [name], tmp_path / "left"))
+    left = open_dataset(write_remaining(dataset, [name], tmp_path / "left"))
     assert [each.name for each in list_samples(left)] == [
         each.name for each in list_samples(dataset) if each.name != name
     ]
@@ -421,8 +423,8 @@ def test_of_a_folder_with_several_one_is_to_be_given(shapes: Path, tmp_path: Pat
         require_dataset(open_dataset(tmp_path))
 
 
-TEXT_LABEL = records.example({"image": b"\xff\xd8\xff\xd9", "image/class": b"dog"})
-RECORD = framed(example(b"\xff\xd8\xff\xd9", 3))
+TEXT_LABEL = records.encode_example({"image": b"\xff\xd8\xff\xd9", "image/class": b"dog"})
+RECORD = encode_tfrecord(example(b"\xff\xd8\xff\xd9", 3))
 
 
 @pytest.mark.parametrize(
@@ -431,11 +433,11 @@ RECORD = framed(example(b"\xff\xd8\xff\xd9", 3))
         ("a.tfrecord", b"", "is empty"),
         ("a.tfrecord", RECORD[:-3], "the record at byte 0 is truncated"),
         (
-            *("a.tfrecord", framed(example(b"text", 3))),
+            *("a.tfrecord", encode_tfrecord(example(b"text", 3))),
             r"found: image/class/label \(int64\), image/encoded",
         ),
         (
-            *("a.tfrecord", framed(TEXT_LABEL)),
+            *("a.tfrecord", encode_tfrecord(TEXT_LABEL)),
             "its feature image/class is bytes, but a label is int64",
         ),
         ("a.rec", b"", "is empty"),

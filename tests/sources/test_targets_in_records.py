@@ -25,7 +25,7 @@ from workbench.graph.variants.source_annotations import with_opened
 from workbench.health import check_folder, scan_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
-from workbench.samples.records import example, framed, write_shard
+from workbench.samples.records import encode_example, encode_tfrecord, write_shard
 from workbench.samples.shapes import CLASSES, SCENES
 from workbench.sources import class_names, open_dataset, open_datasets, require_dataset
 
@@ -160,7 +160,9 @@ def test_key_points_that_do_not_fit_are_named(tmp_path: Path) -> None:
         | {name: [0.1, 0.1] for name in place},
     ]
     path = tmp_path / "points.tfrecord"
-    path.write_bytes(b"".join(framed(example({**base, **each})) for each in records))
+    path.write_bytes(
+        b"".join(encode_tfrecord(encode_example({**base, **each})) for each in records)
+    )
     found = check_folder(f"{BOXES}:{path}", full=False).bad
     assert [one.reason.split(" of ")[0] for one in found] == [
         "it has 2, 1, 0",
@@ -177,8 +179,8 @@ def _jpeg(width: int = 60, height: int = 40) -> bytes:
 def _record(*boxes: tuple[float, ...], labels: int | None = None) -> bytes:
     sides = dict(zip(("xmin", "ymin", "xmax", "ymax"), zip(*boxes, strict=True), strict=True))
     count = len(boxes) if labels is None else labels
-    return framed(
-        example(
+    return encode_tfrecord(
+        encode_example(
             {
                 "image/encoded": _jpeg(),
                 **{f"image/object/bbox/{name}": list(map(float, v)) for name, v in sides.items()},
@@ -195,11 +197,15 @@ def test_bad_boxes_are_named_counted_and_left_out(tmp_path: Path, engine: Engine
         _record((1.2, 0.1, 1.5, 0.9)),
         _record((0.5, 0.1, 0.2, 0.9)),
         _record((0.1, 0.1, 0.5, 0.9), labels=2),
-        framed(example({"image/encoded": _jpeg(), "image/object/class/label": [1]})),
+        encode_tfrecord(
+            encode_example({"image/encoded": _jpeg(), "image/object/class/label": [1]})
+        ),
     ]
     path = tmp_path / "boxes.tfrecord"
     none = {f"image/object/bbox/{name}": [] for name in ("xmin", "ymin", "xmax", "ymax")}
-    bare = framed(example({"image/encoded": _jpeg(), **none, "image/object/class/label": []}))
+    bare = encode_tfrecord(
+        encode_example({"image/encoded": _jpeg(), **none, "image/object/class/label": []})
+    )
     path.write_bytes(b"".join([good, *bad, bare, good, good]))
     found = check_folder(f"{BOXES}:{path}", full=False)
     words = (
@@ -243,7 +249,7 @@ def test_bad_masks_are_named_and_counted(tmp_path: Path) -> None:
 def test_without_targets_it_says_what_is_there(kind: str, tmp_path: Path) -> None:
     if kind == BOXES:
         path = tmp_path / "plain.tfrecord"
-        path.write_bytes(framed(example({"image": _jpeg(), "label": [1]})))
+        path.write_bytes(encode_tfrecord(encode_example({"image": _jpeg(), "label": [1]})))
     else:
         path = tmp_path / "plain.tar"
         write_shard([{"jpg": _jpeg(), "cls": b"1"}], path)

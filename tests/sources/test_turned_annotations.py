@@ -22,7 +22,7 @@ from workbench.errors import DataError
 from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.edits.edit import set_arg
-from workbench.graph.execution.dataset_parameters import read_as, with_datasets
+from workbench.graph.execution.dataset_parameters import datasets_as_read, with_datasets
 from workbench.graph.fixes import fixes
 from workbench.graph.resolved import ResolvedGraph
 from workbench.health import check_folder
@@ -347,7 +347,7 @@ def test_sizes_that_an_option_goes_by_are_asked_for(
             del image["width"]
     path.write_text(json.dumps(found))
     graph = reading(path, option)
-    (dataset,) = read_as(graph, open_datasets(str(path))).values()
+    (dataset,) = datasets_as_read(graph, open_datasets(str(path))).values()
     words = (
         rf"width of images\[2\] \(000002.jpg\) {said} \(2 of 6 images\), and the reader's {option}"
     )

@@ -155,10 +155,10 @@ def test_bad_frames_are_named_counted_and_left_out(tmp_path: Path) -> None:
 
 
 def test_a_video_is_cut_at_a_frame_that_is_left_out(tmp_path: Path) -> None:
-    from workbench.sources import write_without
+    from workbench.sources import write_remaining
 
     folder = write_frames(tmp_path / "frames")
-    kept = write_without(
+    kept = write_remaining(
         open_dataset(folder), {"a/video0/0010.jpg", "a/video0/0011.jpg"}, tmp_path / "kept"
     )
     dataset = open_dataset(kept)

@@ -34,7 +34,7 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.health import check_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
-from workbench.samples.records import add_to_tar, example, framed
+from workbench.samples.records import add_to_tar, encode_example, encode_tfrecord
 from workbench.sources import (
     Dataset,
     SourceKind,
@@ -42,7 +42,7 @@ from workbench.sources import (
     load_source,
     open_dataset,
     require_dataset,
-    write_without,
+    write_remaining,
 )
 from workbench.sources.kinds.records import _record_index, _tar_samples
 from workbench.sources.kinds.records._tar_samples import (
@@ -101,7 +101,7 @@ def test_a_place_in_an_index_at_which_no_file_begins_is_at_fault(tmp_path: Path)
     ]
     assert [each.offset for each in found if each.fault] == [2048, 3 * 1024 + 512]
     assert all("where none of this size begins" in each.fault for each in found[3:])
-    rest = write_without(data, {each.name for each in found if each.fault}, tmp_path / "rest")
+    rest = write_remaining(data, {each.name for each in found if each.fault}, tmp_path / "rest")
     assert [each.name for each in list_samples(open_dataset(rest))] == [
         each.name for each in found if not each.fault
     ]
@@ -333,7 +333,7 @@ def test_compressed_files_are_named(
 
 
 def test_records_that_tensorflow_compressed_with_zlib_are_named(tmp_path: Path) -> None:
-    record = framed(example({"image": photo(), "label": [1]}))
+    record = encode_tfrecord(encode_example({"image": photo(), "label": [1]}))
     path = tmp_path / "a.tfrecord"
     path.write_bytes(zlib.compress(record))
     with pytest.raises(DataError, match=r"compressed \(zlib\)"):
@@ -341,9 +341,11 @@ def test_records_that_tensorflow_compressed_with_zlib_are_named(tmp_path: Path) 
 
 
 def test_two_labels_in_a_record_are_a_fault(tmp_path: Path) -> None:
-    good = framed(example({"image": photo(), "label": [1]}))
+    good = encode_tfrecord(encode_example({"image": photo(), "label": [1]}))
     path = tmp_path / "a.tfrecord"
-    path.write_bytes(good + framed(example({"image": photo(), "label": [1, 2]})) + good)
+    path.write_bytes(
+        good + encode_tfrecord(encode_example({"image": photo(), "label": [1, 2]})) + good
+    )
     (bad,) = check_folder(str(path), full=False).bad
     assert "its feature label has 2 values" in bad.reason
 

@@ -17,7 +17,7 @@ from PIL import Image
 
 from tests.sources.clips import frame_of, jpeg
 from workbench.samples import records
-from workbench.samples.records import datum, framed, recorded, tensors, write_shard
+from workbench.samples.records import encode_datum, encode_tfrecord, recorded, tensors, write_shard
 from workbench.sources import Sample, list_samples, open_dataset
 
 Photos = list[tuple[bytes, int]]
@@ -40,13 +40,13 @@ def write_webdataset(photos: Photos, folder: Path) -> Path:
     return folder
 
 
-framed_once = cache(framed)
+framed_once = cache(encode_tfrecord)
 """Its checksum, in Python, takes 6 ms a photo."""
 
 
 def example(image: bytes, label: int) -> bytes:
     """A ``tf.train.Example`` as TensorFlow's data sets write it."""
-    return records.example({"image/encoded": image, "image/class/label": [label]})
+    return records.encode_example({"image/encoded": image, "image/class/label": [label]})
 
 
 def write_tfrecord(photos: Photos, folder: Path) -> Path:
@@ -76,7 +76,7 @@ def write_lmdb(values: list[bytes], folder: Path) -> Path:
 
 def write_caffe_lmdb(photos: Photos, folder: Path) -> Path:
     """An LMDB of Caffe."""
-    return write_lmdb([datum(image, label) for image, label in photos], folder)
+    return write_lmdb([encode_datum(image, label) for image, label in photos], folder)
 
 
 def write_caffe2_lmdb(photos: Photos, folder: Path) -> Path:

@@ -10,7 +10,7 @@ from workbench.catalog.tables import read_tables
 
 
 @cache
-def _familiar() -> Mapping[str, Mapping[str, str | tuple[str, ...]]]:
+def _name_tables() -> Mapping[str, Mapping[str, str | tuple[str, ...]]]:
     """The tables of ``familiar_names.toml``: other libraries' names, and DALI's."""
     return read_tables("familiar_names.toml")
 
@@ -23,7 +23,7 @@ def nearest_operators(name: str, known: Iterable[str], count: int = 1) -> list[s
     public = [each for each in known if not each.startswith("_")]
     plain = name.replace("_", "").lower()
     same = [each for each in public if each.replace("_", "") == plain]
-    tables = _familiar()
+    tables = _name_tables()
     familiar = str(tables["operators"].get(plain) or tables["methods"].get(plain, ""))
     other = [familiar] if familiar in public else []
     # Capitals belong to another library, whose Normalize is not DALI's normalize.
@@ -35,6 +35,6 @@ def nearest_operators(name: str, known: Iterable[str], count: int = 1) -> list[s
 def nearest_arguments(name: str, known: Iterable[str]) -> list[str]:
     """The argument in ``known`` that a wrong argument name may mean, or none."""
     names = list(known)
-    familiar = _familiar()["arguments"].get(name, ())
+    familiar = _name_tables()["arguments"].get(name, ())
     meant = (familiar,) if isinstance(familiar, str) else familiar
     return [each for each in meant if each in names][:1] or get_close_matches(name, names, n=1)

@@ -27,10 +27,10 @@ def list_operators(catalog: Catalog, as_json: bool = False) -> str:
     usable = sum(op.unusable is None for op in ops)
     head = ("operator", "category", "devices", "arguments", "usable")
     total = f"{len(ops)} operators of DALI {catalog.dali_version}, {usable} usable."
-    return "\n".join([*_aligned([head, *map(_cells, ops)]), "", total])
+    return "\n".join([*_aligned([head, *map(_table_row, ops)]), "", total])
 
 
-def _cells(op: OpSpec) -> tuple[str, ...]:
+def _table_row(op: OpSpec) -> tuple[str, ...]:
     current = sum(arg.deprecated is None for arg in op.args.values())
     return (op.name, op.category, " ".join(op.devices), str(current), _usable(op))
 

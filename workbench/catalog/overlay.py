@@ -144,9 +144,11 @@ def apply_overlay(
     if not strict:
         overlay = _fitting(overlay, known)
     for name, row in overlay.ops.items():
-        _demand(name, known, f"{overlay.origin[name]}: [{name}]: operator")
+        _require_known(name, known, f"{overlay.origin[name]}: [{name}]: operator")
         for fed, feed in row.get("feeds", {}).items():
-            _demand(feed.get("op", ""), known, f"{overlay.origin[name]}: [{name}]: feeds.{fed}: op")
+            _require_known(
+                feed.get("op", ""), known, f"{overlay.origin[name]}: [{name}]: feeds.{fed}: op"
+            )
     return {name: _merged(op, overlay) for name, op in known.items()}
 
 
@@ -186,16 +188,16 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
         return replace(op, unusable=unusable_reason(op, described=False))
     where = f"{overlay.origin[op.name]}: [{op.name}]"
     for key in row:
-        _demand(key, _OP_KEYS, f"{where}: key")
+        _require_known(key, _OP_KEYS, f"{where}: key")
     category = row.get("category", "other")
-    _demand(category, overlay.categories, f"{where}: category")
+    _require_known(category, overlay.categories, f"{where}: category")
     image = row.get("image", False)
     own, numbers = row.get("args", {}), row.get("numbers", {})
     for name in numbers:
-        _demand(name, [port.name for port in op.inputs], f"{where}: numbers: input")
+        _require_known(name, [port.name for port in op.inputs], f"{where}: numbers: input")
     op = _with_numbers(op, numbers)
     for name in own:
-        _demand(name, op.args, f"{where}: argument")
+        _require_known(name, op.args, f"{where}: argument")
     inputs = _input_kinds(op, row.get("inputs", ["image"] if image else []), where)
     outputs = _output_kinds(op, row.get("outputs", {"output": "image"} if image else {}), where)
     args = {
@@ -204,21 +206,21 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
     }
     feeds = {name: _feed(table, f"{where}: feeds.{name}") for name, table in _feeds(row)}
     for name in feeds:
-        _demand(name, [*(port.name for port in inputs), *args], f"{where}: feeds: input")
+        _require_known(name, [*(port.name for port in inputs), *args], f"{where}: feeds: input")
     for name, ports in row.get("adds", {}).items():
         flags = [arg.name for arg in op.args.values() if arg.kind == "bool"]
         optional = [port.name for port in inputs if port.optional]
-        _demand(name, [*optional, *flags], f"{where}: adds: input or flag")
+        _require_known(name, [*optional, *flags], f"{where}: adds: input or flag")
         added = (PortSpec(n, _kind(k, f"{where}: adds"), needs=name) for n, k in ports.items())
         outputs = (*outputs, *added)
     layouts = row.get("layouts", {})
     for name in layouts:
-        _demand(name, [port.name for port in inputs], f"{where}: layouts: input")
+        _require_known(name, [port.name for port in inputs], f"{where}: layouts: input")
     takes = row.get("takes", {})
     if not isinstance(takes, dict):
         takes = {inputs[0].name: takes}
     for name in takes:
-        _demand(name, [port.name for port in inputs], f"{where}: takes: input")
+        _require_known(name, [port.name for port in inputs], f"{where}: takes: input")
     inputs = tuple(
         replace(
             port,
@@ -239,7 +241,7 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
         whole_batch=row.get("whole_batch", False),
         inputs=tuple(replace(p, feed=feeds.get(p.name)) for p in inputs[:offered]),
         max_inputs=offered,
-        outputs=_gives(outputs, row, sourceless=not inputs, where=where),
+        outputs=_output_ports(outputs, row, sourceless=not inputs, where=where),
         args={name: replace(arg, feed=feeds.get(name)) for name, arg in args.items()},
     )
     merged = replace(
@@ -286,13 +288,13 @@ def _output_kinds(op: OpSpec, kinds: Mapping[str, str], where: str) -> tuple[Por
     )
 
 
-def _gives(
+def _output_ports(
     ports: tuple[PortSpec, ...], row: Row, sourceless: bool, where: str
 ) -> tuple[PortSpec, ...]:
     table = row.get("gives", {})
     by_name = all(isinstance(value, dict) for value in table.values())
     for name in table if by_name else ():
-        _demand(name, [port.name for port in ports], f"{where}: gives: output")
+        _require_known(name, [port.name for port in ports], f"{where}: gives: output")
     tables = {port.name: table.get(port.name, {}) if by_name else table for port in ports}
     usual = NOTHING_KNOWN if sourceless else OutputRule()
     return tuple(
@@ -302,12 +304,12 @@ def _gives(
 
 def _rule(table: Row, usual: OutputRule, where: str) -> OutputRule:
     for key in table:
-        _demand(key, _GIVES_KEYS, f"{where}: key")
+        _require_known(key, _GIVES_KEYS, f"{where}: key")
     fields: dict[str, Any] = {key: None if value == "?" else value for key, value in table.items()}
     shape = fields.get("shape")
     if isinstance(shape, str):
         for word in shape.split():
-            _demand(word, _WORDS, f"{where}: shape: word")
+            _require_known(word, _WORDS, f"{where}: shape: word")
         fields["shape"] = tuple(shape.split())
     elif shape is not None:
         fields["shape"] = tuple(None if extent == "?" else int(extent) for extent in shape)
@@ -321,7 +323,7 @@ def _feeds(row: Row) -> Iterable[tuple[str, Row]]:
 
 def _feed(table: Row, where: str) -> Feed:
     for key in table:
-        _demand(key, _FEED_KEYS, f"{where}: key")
+        _require_known(key, _FEED_KEYS, f"{where}: key")
     args = {name: _frozen(value) for name, value in table.get("args", {}).items()}
     return Feed(table["op"], args, table.get("output", "output"))
 
@@ -332,12 +334,12 @@ def _groups(
     own = [tuple(group) for group in row.get(key, [])]
     names = [*op.args, *(port.name for port in op.inputs)]
     for name in (name for group in own for name in group):
-        _demand(name, names, f"{where}: {key}: argument")
+        _require_known(name, names, f"{where}: {key}: argument")
     return (*(group for group in shared if set(group) <= set(op.args)), *own)
 
 
 def _kind(kind: str, where: str) -> PortKind:
-    _demand(kind, _KINDS, f"{where}: kind")
+    _require_known(kind, _KINDS, f"{where}: kind")
     return cast(PortKind, kind)
 
 
@@ -359,8 +361,8 @@ def _with_numbers(op: OpSpec, numbers: Mapping[str, str]) -> OpSpec:
 
 def _argument(spec: ArgSpec, row: Row, where: str) -> ArgSpec:
     for key in row:
-        _demand(key, _ARG_KEYS, f"{where}: args.{spec.name}: key")
-    _demand(row.get("form", ""), _FORMS, f"{where}: args.{spec.name}: form")
+        _require_known(key, _ARG_KEYS, f"{where}: args.{spec.name}: key")
+    _require_known(row.get("form", ""), _FORMS, f"{where}: args.{spec.name}: form")
     fields: dict[str, Any] = {key: _frozen(value) for key, value in row.items()}
     return replace(spec, **{"label": _label(spec.name), **fields})
 
@@ -374,7 +376,7 @@ def _label(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _demand(found: str, known: Iterable[str], what: str) -> None:
+def _require_known(found: str, known: Iterable[str], what: str) -> None:
     names = list(known)
     if found in names:
         return

@@ -313,7 +313,7 @@ def plain_text(rst: str) -> str:
             paragraphs.append(indent(dedent("\n".join(lines)), "  "))
             continue
         introduced = margin if lines[-1].endswith("::") else None
-        text = _MARKUP.sub(lambda found: found[found.lastgroup or 0], "\n".join(_joined(lines)))
+        text = _MARKUP.sub(lambda found: found[found.lastgroup or 0], "\n".join(_join_lines(lines)))
         paragraphs.append(re.sub(r"::$", ":", text.strip(), flags=re.MULTILINE))
     return "\n\n".join(filter(None, paragraphs))
 
@@ -342,7 +342,7 @@ def _directive(line: str) -> str:
     return f"{margin}{_KEPT[name]}{rest}" if name in _KEPT else ""
 
 
-def _joined(lines: list[str]) -> Iterator[str]:
+def _join_lines(lines: list[str]) -> Iterator[str]:
     """Join the lines of a block, except list items and table rows."""
     pending = ""
     for line in lines:

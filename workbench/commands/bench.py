@@ -30,7 +30,7 @@ from workbench.commands.options import (
     DATA,
     SOURCE,
     load_source_graph,
-    opened_on,
+    open_graph_on_data,
     refuse_overwriting_source,
     report_errors,
 )
@@ -148,7 +148,7 @@ def bench(
     )
     if load is not None:
         edited = adopt_config(edited, replace(config_of(edited), hw_decoder_load=load))
-    edited, datasets = opened_on(edited, data)
+    edited, datasets = open_graph_on_data(edited, data)
     devices = cast("tuple[DecodeDevice, ...]", ("cpu", "mixed") if device == "both" else (device,))
     names = peers_named((*(PEERS if peers else ()), *chosen_peers))
     options: dict[str, Any] = {

@@ -16,7 +16,7 @@ from workbench.commands.options import (
     existing_data,
     graph_warnings,
     load_source_graph,
-    opened_on,
+    open_graph_on_data,
     print_warnings,
     report_errors,
     require_filled,
@@ -132,7 +132,7 @@ def _read_by(source: str, data: Dataset) -> tuple[Dataset, Faults]:
     """Return the data as the graph reads them, and its warnings. Raises GraphFaultsError."""
     from workbench.catalog import load_catalog
     from workbench.graph.checks.check import require_sound
-    from workbench.graph.execution.dataset_parameters import parameters, read_as
+    from workbench.graph.execution.dataset_parameters import datasets_as_read, parameters
 
     graph = load_source_graph(source)
     names = list(parameters(graph.nodes))
@@ -141,9 +141,9 @@ def _read_by(source: str, data: Dataset) -> tuple[Dataset, Faults]:
             f"{source} reads {len(names)} data sets, but check supports one. Check each data set "
             "without the graph."
         )
-    opened, datasets = opened_on(graph, {names[0]: data})
+    opened, datasets = open_graph_on_data(graph, {names[0]: data})
     require_sound(opened, load_catalog())
-    read = read_as(opened, datasets)
+    read = datasets_as_read(opened, datasets)
     return read[names[0]], graph_warnings(opened, read)
 
 

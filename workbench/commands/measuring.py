@@ -16,7 +16,7 @@ from workbench.commands.options import (
     DATA,
     SOURCE,
     load_source_graph,
-    opened_on,
+    open_graph_on_data,
     picture_file,
     refuse_overwriting_source,
     report_errors,
@@ -202,7 +202,7 @@ def measure_options(
         refuse_overwriting_source(
             graph, record, picture, script if isinstance(script, str) else None
         )
-        edited, datasets = opened_on(load_source_graph(graph), data)
+        edited, datasets = open_graph_on_data(load_source_graph(graph), data)
         options = MeasureOptions(edited, datasets, device, name, record, picture)
         function(options, *args, **own)
 

@@ -23,7 +23,7 @@ from workbench.errors import (
     WorkbenchError,
 )
 from workbench.files import require_place
-from workbench.graph.execution.active import loose_nodes, muted_nodes, without_loose
+from workbench.graph.execution.active import muted_nodes, unused_nodes, without_loose
 from workbench.graph.execution.dataset_parameters import parameter_of, parameters
 from workbench.graph.model import Graph, is_name
 from workbench.graph.model.faults import Faults
@@ -90,7 +90,7 @@ def load_source_graph(source: str) -> Graph:
         graph = trust_graph(graph)
     for nodes, why in (
         (muted_nodes(graph), "muted"),
-        (sorted(loose_nodes(graph)), "no output depends on it"),
+        (sorted(unused_nodes(graph)), "no output depends on it"),
     ):
         for node in nodes:
             click.echo(f"note: {node} is skipped: {why}", err=True)
@@ -257,7 +257,7 @@ def refuse_overwriting_source(source: str, *outputs: str | None) -> None:
             )
 
 
-def opened_on(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
+def open_graph_on_data(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
     """Return the graph opened on the data, with their annotations, and the data per parameter.
 
     A graph that names its files itself needs no data and ignores them. Its relative file names

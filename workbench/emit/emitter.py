@@ -12,7 +12,7 @@ from typing import Literal
 
 from workbench.catalog.spec import ArgSpec, Device, OpSpec, Value
 from workbench.emit.annotations.copied_functions import (
-    clip_names,
+    clip_function_names,
     clipped,
     helper_sources,
     with_called,
@@ -24,11 +24,11 @@ from workbench.emit.core.code import Lines
 from workbench.emit.core.constants import Constants, is_named
 from workbench.emit.core.epoch_shuffle import EPOCH_SEED, needs_epoch_seed
 from workbench.emit.core.expressions import (
-    bracketed,
     constant_type,
     expression_parts,
     number_of,
     on_one_line,
+    parenthesized,
     plain_constant,
     written_in_place,
 )
@@ -40,7 +40,15 @@ from workbench.emit.core.naming import (
     name_outputs,
 )
 from workbench.emit.core.outputs import shard_arguments
-from workbench.emit.core.python import INDENT, LINE, assigned, call, identifier, literal, written
+from workbench.emit.core.python import (
+    INDENT,
+    LINE,
+    assigned,
+    call,
+    identifier,
+    literal,
+    literal_text,
+)
 from workbench.emit.core.user_functions import (
     CALLING,
     called,
@@ -149,7 +157,7 @@ class Emitter:
         self.scope = ""
         self.turns: list[str] = []
         """The variables of the loops around, the outermost first."""
-        self.helpers = set(clip_names(self.every_node()))
+        self.helpers = set(clip_function_names(self.every_node()))
         """The functions of ``annotations/helpers.py`` that the lines call."""
         self.first_seed = 0
         """What is taken from the seeds of nodes: the caller of a function adds it."""
@@ -349,7 +357,7 @@ class Emitter:
         arguments += [
             f"{identifier(name)}={self.names[port]}"
             for name, port in node.inputs.items()
-            if name in spec.args and policies.is_of_the_call(node, name)
+            if name in spec.args and policies.is_call_argument(node, name)
         ]
         arguments += self.placement(node)
         arguments += self.randomness(node)
@@ -380,7 +388,7 @@ class Emitter:
             placed = source is not None and source.node in self.in_place
             inner = self.catalog[self.graph.node(source.node).op] if source and placed else None
             parts.append((self.operand_text(node, name, moved), inner))
-        return bracketed(spec, parts)
+        return parenthesized(spec, parts)
 
     def calls_math(self, node: Node) -> bool:
         """Whether a node is written with ``nvidia.dali.math``."""
@@ -442,7 +450,7 @@ class Emitter:
             arguments.append(direct or f"**{kind.find.__name__}({found})")
         shard = shard_arguments(node) if self.sharded and isinstance(node, Source) else {}
         for name in node.args:
-            passed = policies.is_of_the_call(node, name)
+            passed = policies.is_call_argument(node, name)
             if passed and name not in shard and name not in spec.written_numbers.values():
                 arg = spec.args[name]
                 value = self.constant_of(node, name) or self.value_text(node.args[name], arg)
@@ -456,7 +464,7 @@ class Emitter:
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
         """A fixed value as source."""
-        return written(value, arg)
+        return literal_text(value, arg)
 
     def placement(self, node: Node) -> list[str]:
         """The device argument of a node, if it needs one."""

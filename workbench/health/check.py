@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image, ImageOps
 
 from workbench.arguments import FUNCTION, checked
-from workbench.engine.file_checks.file_check import near_pairs
+from workbench.engine.file_checks.file_check import similar_pairs
 from workbench.engine.file_checks.file_check_pool import check_each, check_outside_roots
 from workbench.engine.protocol.exit_status import printable
 from workbench.engine.protocol.heartbeat import warn_of_silence
@@ -44,7 +44,7 @@ from workbench.sources import (
     load_source,
     no_files_reason,
     open_dataset,
-    write_without,
+    write_remaining,
 )
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class FolderCheck:
             raise DataError(f"No sample of {self.dataset} can be used.")
         if os.path.lexists(folder):
             raise DataError(f"{folder} already exists. Use a new folder.")
-        return os.fspath(write_without(self.dataset, names, Path(folder)))
+        return os.fspath(write_remaining(self.dataset, names, Path(folder)))
 
     @property
     def skipped(self) -> frozenset[str]:
@@ -361,7 +361,7 @@ def find_duplicates(
         for file in same[1:]:
             found[file] = Finding("duplicate", f"the same as {same[0]}")
     once = [one for one in usable if one.file not in found]
-    for place, first in near_pairs([one.image_hash for one in once]):
+    for place, first in similar_pairs([one.image_hash for one in once]):
         other = once[first].file
         found[once[place].file] = Finding("near duplicate", f"looks like {other}")
     return found

@@ -172,7 +172,7 @@ def scan_folder(
         (finding, f"{each.name}, {finding.reason}")
         for each in sample
         if not each.fault
-        for finding in check_header(_inside(each, roots)).findings
+        for finding in check_header(_without_outside_mask(each, roots)).findings
         if finding.kind not in _COUNTED
     ]
     bad = [text for finding, text in findings if finding.level == "bad"]
@@ -210,7 +210,7 @@ def scan_folder(
     )
 
 
-def _inside(sample: Sample, roots: Roots | None) -> Sample:
+def _without_outside_mask(sample: Sample, roots: Roots | None) -> Sample:
     """The sample, without its mask if that is outside the roots."""
     refused = roots is not None and sample.mask and roots.refusal(sample.mask)
     return sample._replace(mask="") if refused else sample

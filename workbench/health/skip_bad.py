@@ -11,7 +11,7 @@ from workbench.emit.targets import Export, require_skips_bad
 from workbench.emit.targets import export as export_all
 from workbench.errors import ArgumentError
 from workbench.graph.checks.check import require_sound
-from workbench.graph.execution.dataset_parameters import read_as, with_datasets
+from workbench.graph.execution.dataset_parameters import datasets_as_read, with_datasets
 from workbench.graph.model import GRAPH, Graph
 from workbench.health.check import FolderCheck, check_folder
 from workbench.sources import Data, DataFacts, Dataset, Datasets, open_datasets
@@ -70,7 +70,7 @@ def export(
     datasets = open_datasets(data)
     graph = with_datasets(graph, datasets)
     without_check(graph, target, catalog, with_, datasets)
-    good, _ = without_bad(read_as(graph, datasets))
+    good, _ = without_bad(datasets_as_read(graph, datasets))
     omitted: Mapping[str, DataFacts] | None = None if facts is None or facts else {}
     return export_all(graph, target, catalog, with_=with_, facts=omitted, plain=plain, good=good)
 

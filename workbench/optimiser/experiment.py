@@ -11,7 +11,7 @@ from workbench.bench.experiments.speed_experiment import Outcome, Prepared, Spee
 from workbench.bench.measuring.config import config_of
 from workbench.bench.measuring.deadline import (
     Deadline,
-    least_seconds,
+    minimum_seconds,
     require_seconds,
     start_seconds,
 )
@@ -109,7 +109,7 @@ def needs_of(typed: TypedGraph, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(needed)
 
 
-def relied_on(typed: TypedGraph, names: Sequence[str]) -> frozenset[str]:
+def required_rewrites(typed: TypedGraph, names: Sequence[str]) -> frozenset[str]:
     """Names before the last one that it individually requires, given all others."""
     *before, name = names
     found = set()
@@ -302,7 +302,7 @@ class OptimisationExperiment(SpeedExperiment):
         how, most = self.measurement_config, len(self._steps)
         if self._probed:
             row, start = self._probed
-            fits = [least_seconds([row] * (2 + count), start) for count in range(most + 1)]
+            fits = [minimum_seconds([row] * (2 + count), start) for count in range(most + 1)]
             most = sum(needed <= self._deadline.left() for needed in fits) - 1
             if most < 1:
                 needed = math.ceil(self._deadline.spent + fits[1])
@@ -391,7 +391,7 @@ class OptimisationExperiment(SpeedExperiment):
 
     def _relied_on(self, names: tuple[str, ...]) -> frozenset[str]:
         if names not in self._relied:
-            self._relied[names] = relied_on(self.resolved, names)
+            self._relied[names] = required_rewrites(self.resolved, names)
         return self._relied[names]
 
     def _needs(self, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -110,7 +110,7 @@ def difference_words(found: Difference) -> str:
     )
 
 
-def gain_words(gain: Interval | None) -> str:
+def speedup_text(gain: Interval | None) -> str:
     """A speed-up with its confidence interval."""
     if gain is None:
         return "not measured"

@@ -14,14 +14,14 @@ from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError, RecordFormatError
 from workbench.figures import plot_values
 from workbench.graph.model import Graph
-from workbench.graph.rewrites import law_of, load_rewrites, rewritten
+from workbench.graph.rewrites import load_rewrites, rewrite_law, rewritten
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.optimiser.difference import WorstSample
 from workbench.optimiser.proposal import (
     Proposal,
     difference_words,
-    gain_words,
     proposal_from_json,
+    speedup_text,
 )
 
 if TYPE_CHECKING:
@@ -147,16 +147,16 @@ class Optimisation:
         for one in self.proposals:
             needs = f"; needs {', '.join(one.needs)}" if one.needs else ""
             found.append(
-                f"  {one.name:24}{one.kind:7}{gain_words(one.gain):30}"
+                f"  {one.name:24}{one.kind:7}{speedup_text(one.gain):30}"
                 f"{difference_words(one.difference)}{needs}"
             )
         found += [f"  {one.name:24}not proposed: {one.rejected}" for one in self.rejected]
         if self.control is not None:
-            found.append(f"  {'the same graph again':31}{gain_words(self.control)}")
+            found.append(f"  {'the same graph again':31}{speedup_text(self.control)}")
         elif not self.interrupted:
             found.append("  no rewrite was left to measure")
         if self.total is not None and self.proposals:
-            found.append(f"  {'all together':31}{gain_words(self.total)}")
+            found.append(f"  {'all together':31}{speedup_text(self.total)}")
         return found
 
     def __repr__(self) -> str:
@@ -165,16 +165,16 @@ class Optimisation:
     def _repr_html_(self) -> str:
         head = "<tr><th>rewrite</th><th>class</th><th>gain</th><th>pixels</th><th>nodes</th></tr>"
         rows = "".join(
-            f"<tr title='{escape(law_of(one.name), quote=True)}'><td>{escape(one.title)}"
+            f"<tr title='{escape(rewrite_law(one.name), quote=True)}'><td>{escape(one.title)}"
             f"<br><code>{escape(one.name)}</code></td><td>{one.kind}</td>"
-            f"<td>{escape(gain_words(one.gain))}</td>"
+            f"<td>{escape(speedup_text(one.gain))}</td>"
             f"<td>{escape(difference_words(one.difference))}</td>"
             f"<td>{escape(', '.join(one.nodes)[:200])}</td></tr>"
             for one in self.proposals
         )
         titles = {one.name: one.title for one in self.proposals}
         pictures = "".join(
-            _figure(titles[name], worst)
+            _worst_samples_figure(titles[name], worst)
             for name, worst in list(self.pictures.items())[:_MOST_PICTURES]
         )
         rest = "".join(
@@ -226,7 +226,7 @@ def _row(one: Proposal) -> dict[str, Any]:
     }
 
 
-def _figure(title: str, worst: Sequence[WorstSample]) -> str:
+def _worst_samples_figure(title: str, worst: Sequence[WorstSample]) -> str:
     """The worst samples of a proposal, before and after."""
     cells = "".join(
         f"<figure style='display:inline-block;margin:4px'>{_image(each.before)}"

@@ -202,7 +202,7 @@ class ExportedScript:
     def _failed(self) -> ScriptError:
         code = self._process.wait()
         text = self._log.read_text(encoding="utf-8", errors="replace")
-        words = _last_words(text)
+        words = _script_error(text)
         node = self._node(text)
         where = f" in {node}" if node else ""
         why = f": {words}" if words else ""
@@ -235,7 +235,7 @@ def read_batch(path: str, outputs: int) -> list[list[NDArray[Any]]]:
     return [arrays[start : start + count] for start in range(0, len(arrays), count)]
 
 
-def _last_words(text: str) -> str:
+def _script_error(text: str) -> str:
     """DALI's error in a script's output, or else its exception, or else the last lines.
 
     If DALI aborts the process while Python prints an exception, the traceback lacks its last line.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.arguments import TEXT, WHOLE, checked, shown
+from workbench.arguments import TEXT, WHOLE, checked, format_value
 from workbench.catalog import load_catalog
 from workbench.engine.protocol.progress import one_line_interrupt
 from workbench.engine.protocol.shared_engine import shared_engine
@@ -95,9 +95,13 @@ def call(
         assert turned.shape == (224, 224, 3) and (turned == graph("photos/cat/cat_01.jpg")).all()
     """
     if isinstance(draw, bool) or not isinstance(draw, int) or draw < 0:
-        raise ArgumentError(f"graph(image): draw is {shown(draw)}. Give a whole number from 0.")
+        raise ArgumentError(
+            f"graph(image): draw is {format_value(draw)}. Give a whole number from 0."
+        )
     if label is not None and (isinstance(label, bool) or not isinstance(label, int) or label < 0):
-        raise ArgumentError(f"graph(image): label is {shown(label)}. Give a whole number from 0.")
+        raise ArgumentError(
+            f"graph(image): label is {format_value(label)}. Give a whole number from 0."
+        )
     whole = graph.whole
     running = resolve(whole, load_catalog())
     sources = running.graph.sources
@@ -154,7 +158,8 @@ def _one_image(image: object, label: int) -> Datasets:
     is_image = hasattr(image, "__array__") or hasattr(image, "convert") or isinstance(image, bytes)
     if not is_image or isinstance(image, Graph):
         raise DataError(
-            f"graph(image) is given {shown(image)}. Give a path, an array of shape (height, width, "
+            f"graph(image) is given {format_value(image)}. Give a path, an array of shape "
+            "(height, width, "
             "channels) or a PIL image."
         )
     return open_datasets([(image, label)])

@@ -34,7 +34,7 @@ from workbench.errors import ArgumentError, CancelledError, EngineError, Pipelin
 from workbench.figures import plot_counts
 from workbench.graph.checks.check import require_sound
 from workbench.graph.execution.active import active_graph
-from workbench.graph.execution.dataset_parameters import parameters, read_as, with_datasets
+from workbench.graph.execution.dataset_parameters import datasets_as_read, parameters, with_datasets
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.exported_script import ExportedScript, ScriptError, read_batch
@@ -202,7 +202,7 @@ class Verifier:
         progress.listener = on_progress
         require_sound(self.graph, load_catalog())
         self.graph = with_datasets(active_graph(self.graph, load_catalog()), self.data)
-        self.data = read_as(self.graph, self.data)
+        self.data = datasets_as_read(self.graph, self.data)
         for dataset in self.data.values():
             require_dataset(dataset, self.graph.settings.device)
         read = parameters(self.graph.nodes)

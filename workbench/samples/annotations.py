@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from workbench.samples.records import (
-    datum,
-    example,
-    framed,
+    encode_datum,
+    encode_example,
+    encode_tfrecord,
     recorded,
     tensors,
     write_lmdb,
@@ -80,7 +80,7 @@ def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Sa
         f"images/{name}.jpg": saved(lambda one: one.jpeg, n) for n, name in enumerate(numbers)
     }
     return {
-        "caffe": {"data.mdb": stored(datum)},
+        "caffe": {"data.mdb": stored(encode_datum)},
         "caffe2": {"data.mdb": stored(tensors)},
         "coco": {
             **pictures,
@@ -102,7 +102,9 @@ def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Sa
             "masks.names": lambda path: _write(path, "\n".join(["background", *CLASSES]).encode()),
             **{f"instances/{n}.png": saved(_instance_png, int(n)) for n in numbers},
         },
-        "tfrecord": {"samples.tfrecord": joined(lambda one: framed(example(_features(one))))},
+        "tfrecord": {
+            "samples.tfrecord": joined(lambda one: encode_tfrecord(encode_example(_features(one))))
+        },
         "video": {
             f"{name}/{name}_{clip + 1}.avi": partial(_save_clip, moving, name, clip)
             for name in CLASSES

@@ -35,7 +35,7 @@ def field(number: int, content: bytes) -> bytes:
     return varint(number << 3 | _WIRE_BYTES) + varint(len(content)) + content
 
 
-def example(features: Mapping[str, Feature]) -> bytes:
+def encode_example(features: Mapping[str, Feature]) -> bytes:
     """Encode a ``tf.train.Example``."""
     return field(
         1,
@@ -56,7 +56,7 @@ def _feature(value: Feature) -> bytes:
     return field(2, field(1, struct.pack(f"<{len(value)}f", *value)))
 
 
-def framed(record: bytes) -> bytes:
+def encode_tfrecord(record: bytes) -> bytes:
     """Encode a record of a TFRecord file, with its checksums."""
     length = struct.pack("<Q", len(record))
     return length + _checksum(length) + record + _checksum(record)
@@ -103,7 +103,7 @@ def recorded(image: bytes, label: float) -> bytes:
     return head + content + bytes(-len(content) % 4)
 
 
-def datum(image: bytes, label: int) -> bytes:
+def encode_datum(image: bytes, label: int) -> bytes:
     """Encode a Caffe ``Datum`` with an encoded image."""
     return field(4, image) + b"\x28" + varint(label) + b"\x38\x01"
 

@@ -36,7 +36,7 @@ KEY_POINTS = ("tip", "right", "tail", "left", "centre")
 SKELETON = ((1, 5), (2, 5), (3, 5), (4, 5))
 
 
-def _ring(count: int, *radii: float) -> list[Point]:
+def _polygon(count: int, *radii: float) -> list[Point]:
     """Corners of a polygon, from the top on, with these distances from the centre in turn."""
     turns = [2 * math.pi * index / count for index in range(count)]
     return [
@@ -47,7 +47,7 @@ def _ring(count: int, *radii: float) -> list[Point]:
 
 _ARROW: list[Point] = [(0, -1), (0.8, -0.1), (0.3, -0.1), (0.3, 1)]
 _ARROW += [(-0.3, 1), (-0.3, -0.1), (-0.8, -0.1)]
-_TRIANGLE, _STAR, _HEXAGON = _ring(3, 1), _ring(10, 1, 0.45), _ring(6, 1)
+_TRIANGLE, _STAR, _HEXAGON = _polygon(3, 1), _polygon(10, 1, 0.45), _polygon(6, 1)
 OUTLINES: dict[str, tuple[list[Point], list[Point]]] = {
     "triangle": (_TRIANGLE, [_TRIANGLE[0], _TRIANGLE[1], (0, 0.5), _TRIANGLE[2], (0, 0)]),
     "square": (

@@ -78,7 +78,7 @@ def list_samples(dataset: Dataset) -> Iterator[Sample]:
     return load_source(dataset.kind).list_samples(dataset)
 
 
-def write_without(dataset: Dataset, names: Collection[str], place: Path) -> Path:
+def write_remaining(dataset: Dataset, names: Collection[str], place: Path) -> Path:
     """Write a dataset without the named samples to ``place`` and return its path.
 
     The result is a list of files (``place`` ends in ``.txt``) or a folder that links to the

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Datasets, load_source, write_without
+from workbench.sources import Dataset, Datasets, load_source, write_remaining
 
 _STEM = "program"
 
@@ -54,7 +54,7 @@ class GoodData:
         if all(sample.name in skipped for sample in kind.list_samples(dataset)):
             raise DataError(f"{dataset} has no usable sample.")
         ending = f".good_{name}.txt" if kind.lists_files else f".good_{name}"
-        return os.fspath(write_without(dataset, skipped, Path(self._folder.name, _STEM + ending)))
+        return os.fspath(write_remaining(dataset, skipped, Path(self._folder.name, _STEM + ending)))
 
     def sources(self, program: Path) -> dict[Path, Path]:
         """Map each path that belongs next to a program to its current location."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.emit.interop.custom_steps import OWN
 from workbench.emit.interop.graph import LIBRARIES
-from workbench.emit.interop.importing.images import around
+from workbench.emit.interop.importing.images import range_around
 from workbench.emit.interop.library import (
     COLOURS,
     WINDOW,
@@ -196,7 +196,7 @@ def pinned(value: Any, middle: float | None) -> Any:
         value = value[0]
     if middle is None or isinstance(value, bool) or not isinstance(value, int | float):
         return value
-    upper = around(value, middle)[1]
+    upper = range_around(value, middle)[1]
     return (upper, upper)
 
 

@@ -19,7 +19,15 @@ from workbench.emit.core.expressions import (
     number_of,
     plain_constant,
 )
-from workbench.emit.core.python import LINE, call, constant, fraction, identifier, literal, written
+from workbench.emit.core.python import (
+    LINE,
+    call,
+    constant,
+    fraction,
+    identifier,
+    literal,
+    literal_text,
+)
 from workbench.emit.emitter import Emitter
 from workbench.errors import GraphError
 from workbench.graph import Graph, Node, Port, load_recipe
@@ -65,16 +73,16 @@ def test_fractions_are_written_as_such(value: float, text: str) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False, width=32))
 def test_a_written_number_is_the_same_to_dali(value: float) -> None:
-    text = written((value,) * 3, ArgSpec("mean", "float", constant="MEAN"))
+    text = literal_text((value,) * 3, ArgSpec("mean", "float", constant="MEAN"))
     assert [np.float32(each) for each in eval(text)] == [np.float32(value)] * 3
 
 
 def test_means_are_shares_of_255() -> None:
     arg = ArgSpec("mean", "float", constant="MEAN")
-    assert written((123.675, 116.28, 103.53), arg) == "[0.485 * 255, 0.456 * 255, 0.406 * 255]"
-    assert written((58.395, 57.12, 57.375), arg) == "[0.229 * 255, 0.224 * 255, 0.225 * 255]"
+    assert literal_text((123.675, 116.28, 103.53), arg) == "[0.485 * 255, 0.456 * 255, 0.406 * 255]"
+    assert literal_text((58.395, 57.12, 57.375), arg) == "[0.229 * 255, 0.224 * 255, 0.225 * 255]"
     for plain in ((127.5, 127.5, 127.5), (0.485, 0.456, 0.406), (123.68, 116.779, 103.939)):
-        assert written(plain, arg) == literal(plain)
+        assert literal_text(plain, arg) == literal(plain)
 
 
 def test_quotes_are_those_that_ruff_chooses() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.helpers import Step, apply_step, step
 from tests.placed import CATALOG, USABLE
 from workbench.catalog import Value
-from workbench.emit.core.policies import is_of_the_call
+from workbench.emit.core.policies import is_call_argument
 from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.graph import Graph, Node, Port, Settings, check_graph
 from workbench.graph.edits.edit import new_node, start_graph
@@ -178,7 +178,7 @@ def canonical(graph: Graph) -> Canonical:
 
 def _operands(node: Node) -> dict[str, Port]:
     """The inputs; of arithmetic with two tensors as ``data / right``, however they are linked."""
-    inputs = {name: port for name, port in node.inputs.items() if is_of_the_call(node, name)}
+    inputs = {name: port for name, port in node.inputs.items() if is_call_argument(node, name)}
     if node.op.startswith("math.") and "other" in inputs:
         inputs["right"] = inputs.pop("other")
     if "left" in inputs and "right" not in inputs:
@@ -191,7 +191,7 @@ def _idle(node: Node, arg: str) -> bool:
 
     Or what no augmentation of a policy takes, and so no call is given.
     """
-    if not is_of_the_call(node, arg):
+    if not is_call_argument(node, arg):
         return True
     if arg != "constant_type":
         return False

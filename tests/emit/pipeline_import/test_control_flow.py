@@ -29,8 +29,8 @@ from workbench.emit import emit_script
 from workbench.emit.pipeline_import.calls.conditionals import (
     MERGE,
     SPLIT,
-    every_op,
     find_statements,
+    walk_ops,
 )
 from workbench.emit.pipeline_import.control_flow.logic import without_logic
 from workbench.emit.pipeline_import.trace.source_lines import Lines
@@ -243,7 +243,7 @@ def test_an_elif_stands_in_the_else_and_a_second_statement_behind() -> None:
     (inner,) = otherwise.statements.values()
     assert [[one.schema for one in body.ops] for body in inner.bodies] == [["Flip"], []]
     assert list(outputs) == LAST
-    assert not any(one.schema in (SPLIT, MERGE) for one in every_op(block))
+    assert not any(one.schema in (SPLIT, MERGE) for one in walk_ops(block))
 
 
 def test_what_crosses_branches_is_left_as_it_is() -> None:
@@ -271,7 +271,7 @@ def test_any_calls(drawn: tuple[list[TracedOp], list[str]]) -> None:
     ops, edges = drawn
     ops = [replace(one, places=()) for one in ops]
     block, outputs = find_statements(ops, [TracedInput(e, "cpu") for e in edges], Lines({}, ops))
-    kept = {one.name for one in every_op(block)}
+    kept = {one.name for one in walk_ops(block)}
     assert {one.name for one in ops if one.schema not in (SPLIT, MERGE)} <= kept
     known: set[str] = set()
     for one in block.ops:

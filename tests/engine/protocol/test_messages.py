@@ -43,9 +43,9 @@ from workbench.engine.protocol.messages import (
 )
 from workbench.engine.protocol.registry import (
     find_registered,
-    know_packages,
     known_packages,
     name_of,
+    register_packages,
     sendable,
     task,
 )
@@ -455,7 +455,7 @@ def test_no_module_is_imported_because_a_message_names_it(
     with pytest.raises(EngineError, match="not registered"):
         find_registered("stranger:run")
     assert "stranger" not in sys.modules
-    know_packages(["stranger"])
+    register_packages(["stranger"])
     assert find_registered("stranger:run") is sys.modules.pop("stranger").run
 
 

@@ -152,7 +152,7 @@ def test_a_record_that_would_end_the_process_is_left_out_before(
     ]
     rows[5] = {"image/encoded": [1, 2], "image/class/label": [1]}
     path = tmp_path / "a.tfrecord"
-    path.write_bytes(b"".join(records.framed(records.example(row)) for row in rows))
+    path.write_bytes(b"".join(records.encode_tfrecord(records.encode_example(row)) for row in rows))
     cursor = cursor_over(path, shuffle=False)
     read = [array.tobytes() for index in (0, 1) for array in cursor.batch(index).arrays[0]]
     assert read == [row["image/encoded"] for row in rows[:5] + rows[6:7]]

@@ -86,7 +86,7 @@ def cuda(settings: tuple[str | None, ...]) -> tuple[str, ...]:
 def test_the_facts_are_those_of_the_gpu_that_cuda_uses(
     environment: dict[str, str], name: str, gib: int, gpus: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_ask_cuda", cuda)
+    monkeypatch.setattr(module, "_query_cuda", cuda)
     for variable in ("CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"):
         monkeypatch.delenv(variable, raising=False)
     for variable, value in environment.items():
@@ -109,7 +109,7 @@ def test_the_cores_near_a_gpu_are_bits_of_words(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_all_gpus_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_ask_cuda", cuda)
+    monkeypatch.setattr(module, "_query_cuda", cuda)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-elsewhere")
     found = describe_machine()
     assert (found.gpu, found.gpus) == ("", 0)

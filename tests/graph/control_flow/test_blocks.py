@@ -23,7 +23,7 @@ from workbench.graph.control_flow.options import fit_generator
 from workbench.graph.control_flow.wrapping import unwrap_block, wrap_as_options, wrap_in_block
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.connect import connect, set_output
-from workbench.graph.edits.edit import chain, insert_node, is_movable, new_node, start_graph
+from workbench.graph.edits.edit import insert_node, is_movable, new_node, ordered_nodes, start_graph
 from workbench.graph.model import Node
 from workbench.graph.storage.layout import Document, Layout
 
@@ -167,7 +167,9 @@ def test_random_chains_are_wrapped_soundly_and_come_back(graph: Graph, data: st.
     body = graph.at_scope(scope)
     used = {port.node for node in body.nodes for port in node.inputs.values()}
     used |= {port.node for port in body.outputs.values()}
-    names = [n.id for n in chain(body, CATALOG) if n.op in LIKE_THEIR_INPUT and n.id in used]
+    names = [
+        n.id for n in ordered_nodes(body, CATALOG) if n.op in LIKE_THEIR_INPUT and n.id in used
+    ]
     if not names:
         return
     first = data.draw(st.integers(0, len(names) - 1))

@@ -28,12 +28,12 @@ from workbench.errors import CatalogError, GraphEditError
 from workbench.graph import Graph, Node, Port, check_graph
 from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.edit import (
-    chain,
     free_id,
     insert_node,
     is_movable,
     move_node,
     new_node,
+    ordered_nodes,
     randomise_arg,
     reset_arg,
     set_arg,
@@ -133,7 +133,12 @@ def test_an_inserted_node_takes_over_what_left_the_port(catalog: Catalog) -> Non
     }
     twice, second = insert_node(longer, catalog, "rotate", "decode")
     assert second == "rotate_2"
-    assert [n.id for n in chain(twice, catalog)] == ["reader", "decode", "rotate_2", "rotate"]
+    assert [n.id for n in ordered_nodes(twice, catalog)] == [
+        "reader",
+        "decode",
+        "rotate_2",
+        "rotate",
+    ]
 
 
 def test_what_cannot_be_inserted_is_refused_with_the_reason(catalog: Catalog) -> None:

@@ -16,9 +16,9 @@ from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.fragment import copy_fragment, duplicate, paste_fragment
 from workbench.graph.execution.active import (
     active_graph,
-    loose_nodes,
     muted_nodes,
     set_muted,
+    unused_nodes,
     without_loose,
 )
 from workbench.graph.fixes import fixes
@@ -62,7 +62,7 @@ def test_what_muting_breaks_has_a_remedy(graph: Graph, data: st.DataObject) -> N
 def test_what_runs_of_what_runs_is_itself(graph: Graph) -> None:
     active = active_graph(graph, CATALOG)
     assert active_graph(active, CATALOG) is active
-    assert not loose_nodes(active)
+    assert not unused_nodes(active)
     assert not ResolvedGraph(active, CATALOG).loose_faults
 
 
@@ -111,7 +111,7 @@ def test_a_faulty_node_that_is_muted_stops_nothing() -> None:
 def test_a_loose_node_stops_nothing_whatever_its_fault() -> None:
     blur = Node("blur", "gaussian_blur", {"sigma": "wide"})
     graph = with_nodes(JITTER, blur)
-    assert loose_nodes(graph) == {"blur"}
+    assert unused_nodes(graph) == {"blur"}
     assert {fault.node for fault in ResolvedGraph(graph, CATALOG).loose_faults} == {"blur"}
     assert stopping_faults(graph, CATALOG) == ()
     assert emit_script(graph, CATALOG) == emit_script(JITTER, CATALOG)
@@ -127,7 +127,7 @@ def test_a_loose_circle_stops_nothing() -> None:
 
 def test_a_graph_that_gives_nothing_out_has_no_loose_nodes() -> None:
     graph = replace(JITTER, outputs={})
-    assert loose_nodes(graph) == frozenset()
+    assert unused_nodes(graph) == frozenset()
     assert [fault.code for fault in stopping_faults(graph, CATALOG)] == ["no_outputs"]
 
 
@@ -138,7 +138,7 @@ def test_inside_a_block_too() -> None:
     lone = Node("lone", "gaussian_blur", {"sigma": "wide"})
     body = graph.body_at(scope)
     grown = graph.replace_body(scope, replace(body, nodes=(*body.nodes, lone)))
-    assert loose_nodes(grown) == {"lone"}
+    assert unused_nodes(grown) == {"lone"}
     assert without_loose(grown) == graph
     muted = set_muted(graph, [inner.id], True)
     assert active_graph(muted, CATALOG) == active_graph(

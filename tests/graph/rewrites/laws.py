@@ -11,7 +11,7 @@ import pytest
 
 from tests.helpers import CATALOG, kept_runner
 from workbench.graph import Graph, check_graph
-from workbench.graph.edits.edit import chain, start_graph
+from workbench.graph.edits.edit import ordered_nodes, start_graph
 from workbench.graph.rewrites import rewritten
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.optimiser.difference import Difference, compare_outputs
@@ -53,7 +53,7 @@ def done(graph: Graph, *names: str) -> Graph:
 
 def ops(graph: Graph) -> list[str]:
     """What works on the image, in running order: nothing that only draws."""
-    return [node.op for node in chain(graph, CATALOG)]
+    return [node.op for node in ordered_nodes(graph, CATALOG)]
 
 
 def difference(graph: Graph, after: Graph, photos: Path, batches: int = 2) -> Difference:

@@ -19,7 +19,7 @@ from workbench.catalog import ArgSpec, Catalog, OpSpec, load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import Fault, Graph, Node, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.edits.connect import connect, connection_refusal, possible_feeders
-from workbench.graph.edits.edit import chain, new_node, randomise_arg, set_arg, start_graph
+from workbench.graph.edits.edit import new_node, ordered_nodes, randomise_arg, set_arg, start_graph
 from workbench.graph.edits.generators import generator_refusal, generators_for
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.typed_graph import TypedGraph
@@ -189,7 +189,7 @@ def agree(graph: Graph, catalog: Catalog) -> None:
     ]
     numbers = [port for port in ports if port_kind(graph, catalog, port) in ("number", "any")]
     typed = TypedGraph(graph, catalog)
-    for node in chain(graph, catalog):
+    for node in ordered_nodes(graph, catalog):
         for arg, found in possible_feeders(typed, node.id).items():
             free = [p for p in numbers if connection_refusal(typed, p, node.id, arg) is None]
             assert found == free

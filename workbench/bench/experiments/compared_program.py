@@ -20,7 +20,7 @@ from workbench.bench.experiments.speed_experiment import (
     interrupted_rows,
 )
 from workbench.bench.measuring.config import Config
-from workbench.bench.measuring.deadline import Deadline, least_seconds, start_seconds
+from workbench.bench.measuring.deadline import Deadline, minimum_seconds, start_seconds
 from workbench.bench.measuring.interleaved import NOT_YET, TIME_UP, ConfigJobs, without_traceback
 from workbench.bench.measuring.measurement import BY_ITSELF, Measurement
 from workbench.bench.measuring.measurement_config import PROBE_CONFIG, MeasurementConfig
@@ -103,7 +103,7 @@ class ComparedProgram:
     @property
     def has_time(self) -> bool:
         """Whether enough time is left for interleaved rounds."""
-        return self.best is None or self.left >= least_seconds([self.best], self.start)
+        return self.best is None or self.left >= minimum_seconds([self.best], self.start)
 
     def row(self, why: str = GIVE_MORE) -> Measurement:
         """Its row in the record. ``why`` explains if its best probe is the only result."""

@@ -179,7 +179,7 @@ class OperatorExperiment(ComparedExperiment):
         known = {(one.node, *one.whose): row for one, row in zip(self._alone, rows, strict=True)}
         costs = []
         for one, row in zip(self._alone, rows, strict=True):
-            base = base_of(one.op) if one.op else ""
+            base = baseline_name(one.op) if one.op else ""
             pixels = self._pixels[one.node].get(one.whose[0], {}).get("difference", {})
             is_same = "mean" not in pixels or PixelDifference(**pixels).is_same
             cost = OperatorCost(one.node, one.op, *one.whose, base, is_same=is_same)
@@ -216,8 +216,8 @@ def operator_graphs(resolved: ResolvedGraph) -> Mapping[str, Graph]:
     head = [node for node in ordered if node.id in ancestors(graph, [decoded])]
     made = Node("to_256", "resize", {"size": (USUAL_SIZE, USUAL_SIZE)}, {"data": decoded})
     sized = output_ports(made, resolved.catalog["resize"])[0]
-    found = {DECODING: _cut(graph, head, decoded)} if _outputs_sizes(ordered) else {}
-    found[NOTHING] = _cut(graph, [*head, made], sized)
+    found = {DECODING: _subgraph(graph, head, decoded)} if _outputs_sizes(ordered) else {}
+    found[NOTHING] = _subgraph(graph, [*head, made], sized)
     for node in ordered:
         if node in head or isinstance(node, Source) or is_generator(resolved.spec(node)):
             continue
@@ -231,7 +231,7 @@ def operator_graphs(resolved: ResolvedGraph) -> Mapping[str, Graph]:
         ]
         between = [] if node.op in SIZES else [made]
         nodes = [*head, *(each for each in draws if each not in head), *between, alone]
-        found[node.id] = _cut(graph, nodes, output_ports(alone, resolved.spec(node))[0])
+        found[node.id] = _subgraph(graph, nodes, output_ports(alone, resolved.spec(node))[0])
     return found
 
 
@@ -239,10 +239,10 @@ def _outputs_sizes(nodes: list[Node]) -> bool:
     return any(node.op in SIZES for node in nodes)
 
 
-def base_of(op: str) -> str:
+def baseline_name(op: str) -> str:
     """The name of the graph without the operator: the difference is the operator's cost."""
     return DECODING if op in SIZES else NOTHING
 
 
-def _cut(graph: Graph, nodes: list[Node], output: Port) -> Graph:
+def _subgraph(graph: Graph, nodes: list[Node], output: Port) -> Graph:
     return replace(graph, nodes=tuple(nodes), outputs={"images": output})

@@ -195,7 +195,7 @@ class GpuScalingExperiment(ProcessScalingExperiment):
     def cores(self, count: int) -> tuple[tuple[int, ...], ...]:
         """A share of the cores without interrupts, near its GPU if the driver reports that."""
         shares = split_cores(count, cores_without_interrupts())
-        return nearest(shares, [Gpu(uuid).near_cores() for uuid in cuda_uuids()[:count]])
+        return cores_near_gpus(shares, [Gpu(uuid).near_cores() for uuid in cuda_uuids()[:count]])
 
 
 def _require_shards(resolved: ResolvedGraph) -> None:
@@ -218,7 +218,7 @@ def split_cores(parts: int, usable: Collection[int] | None = None) -> tuple[tupl
     return tuple(tuple(cores[part * size % len(cores) :][:size]) for part in range(parts))
 
 
-def nearest(
+def cores_near_gpus(
     shares: Sequence[tuple[int, ...]], near: Sequence[Collection[int]]
 ) -> tuple[tuple[int, ...], ...]:
     """Order the shares of cores so that each contains most of the cores near its index."""

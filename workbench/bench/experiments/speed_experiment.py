@@ -49,8 +49,8 @@ from workbench.engine.resources.machine import Machine, describe_machine
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.execution.active import without_loose
 from workbench.graph.execution.dataset_parameters import (
+    datasets_as_read,
     parameters,
-    read_as,
     require_datasets,
     with_datasets,
 )
@@ -129,7 +129,7 @@ class SpeedExperiment(ABC):
         self.resolved = ResolvedGraph(graph, load_catalog())
         "The measured graph; after ``prepare`` only its active part, if it has no faults."
         read = {name: given[name] for name in wanted if name in given}
-        self.data: Datasets = read_as(self.graph, read)
+        self.data: Datasets = datasets_as_read(self.graph, read)
         "What the graph's sources read; empty if the graph names its data itself."
         self.measurement_config = measurement_config or MeasurementConfig()
         self.name = name

@@ -60,7 +60,7 @@ def make_stage_report(
     ceiling = by_name[CEILING].median if CEILING in by_name else None
     own_code = tuple(function_costs(graph, rows, graph.settings.batch_size))
     own = [cost for cost in costs if cost.kind != COPY and cost.adds is not None]
-    busy = _busy(own)
+    busy = _busy_milliseconds(own)
     worst = max(own, key=lambda cost: busy[cost.stage])
     others = max((busy[cost.stage] for cost in own if cost is not worst), default=0.0)
     without = max(total - (worst.adds or 0.0), others)
@@ -69,12 +69,12 @@ def make_stage_report(
     report = StageReport(
         tuple(costs), total, remainder, ceiling, worst.stage, "", own_code, gain=gain
     )
-    if doubt := _doubt(own, whole, total):
+    if doubt := _instability_reason(own, whole, total):
         noisy = f"The figures are noisy. {doubt}"
         if dominates(worst, own):
             advice = f"{_range_words(worst, total)} {noisy}"
             return replace(report, gain=None, advice=advice)
-        if (slowest := dominates_alone(own)) is not None:
+        if (slowest := slowest_operator_if_dominant(own)) is not None:
             advice = f"{longest_alone(own)} {noisy}"
             return replace(report, bottleneck=slowest.stage, gain=None, advice=advice)
         return replace(report, bottleneck="", gain=None, advice=f"{doubt} {AGAIN}")
@@ -136,7 +136,7 @@ def dominates(worst: StageCost, costs: Sequence[StageCost]) -> bool:
     return half and worked > 0
 
 
-def dominates_alone(costs: Sequence[StageCost]) -> StageCost | None:
+def slowest_operator_if_dominant(costs: Sequence[StageCost]) -> StageCost | None:
     """The operator that takes most of the time of all operators alone, if all run on the CPU.
 
     There operators run one after another. None if the times in the pipeline contradict it.
@@ -156,9 +156,9 @@ def _range_words(worst: StageCost, total: float) -> str:
     return f"{worst.title} takes most of a batch's time: {low:.0%} to {high:.0%}."
 
 
-def alone_report(costs: Sequence[StageCost], total: float, why: str) -> StageReport:
+def separate_operators_report(costs: Sequence[StageCost], total: float, why: str) -> StageReport:
     """A report by the operators alone; ``why`` says why the pipeline does not do."""
-    slowest = dominates_alone([replace(cost, low=None, high=None) for cost in costs])
+    slowest = slowest_operator_if_dominant([replace(cost, low=None, high=None) for cost in costs])
     advice = f"{why} {longest_alone(costs)}".rstrip()
     return StageReport(
         tuple(costs), total, None, None, slowest.stage if slowest is not None else "", advice
@@ -178,7 +178,7 @@ def longest_alone(costs: Sequence[StageCost]) -> str:
     )
 
 
-def _doubt(costs: Sequence[StageCost], whole: Measurement, total: float) -> str:
+def _instability_reason(costs: Sequence[StageCost], whole: Measurement, total: float) -> str:
     """Why a run is too unstable to name a bottleneck; empty if it is stable."""
     below = min(costs, key=lambda cost: cost.adds or 0.0)
     if (below.adds or 0.0) < -_BELOW_NOTHING * total:
@@ -240,7 +240,7 @@ def _critical(costs: Sequence[StageCost]) -> CriticalPath | None:
     return critical_path(busy)
 
 
-def _busy(costs: Sequence[StageCost]) -> dict[str, float]:
+def _busy_milliseconds(costs: Sequence[StageCost]) -> dict[str, float]:
     """Milliseconds per batch for which each stage is busy: its added time.
 
     On a GPU the time alone, if that is longer: a GPU that decodes while the reader reads adds only

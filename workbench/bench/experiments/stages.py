@@ -24,10 +24,10 @@ from workbench.bench.experiments.speed_experiment import (
 )
 from workbench.bench.experiments.stage_verdict import (
     Step,
-    alone_report,
     function_nodes,
     make_stage_report,
     row_without,
+    separate_operators_report,
     stage_costs,
 )
 from workbench.bench.measuring.config import (
@@ -215,7 +215,7 @@ class StageCostExperiment(SpeedExperiment):
         if any(row.name == WHOLE and row.rounds for row in rows):
             batch = self.graph.settings.batch_size
             total, costs = stage_costs(self._steps, rows, self._alone_ms, batch)
-        return alone_report(costs, total, why)
+        return separate_operators_report(costs, total, why)
 
     def _measure_in_time(self, entries: Sequence[ConfigJobs]) -> Sequence[Measurement]:
         """Measure entries; once the time is up, what they have by then."""

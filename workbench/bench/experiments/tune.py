@@ -11,7 +11,7 @@ from workbench.bench.experiments.grid_experiment import SAME, GridExperiment
 from workbench.bench.experiments.speed_experiment import Outcome, Prepared
 from workbench.bench.experiments.tuner_search import TunerSearch
 from workbench.bench.measuring.config import Config
-from workbench.bench.measuring.deadline import Deadline, least_seconds, start_seconds
+from workbench.bench.measuring.deadline import Deadline, minimum_seconds, start_seconds
 from workbench.bench.measuring.measurement import CONFIRMED, Measurement, rate_words
 from workbench.bench.measuring.measurement_config import (
     GPU_PROBE_CONFIG,
@@ -86,7 +86,7 @@ class TuningTime:
         The first two probes may use all of the time, and so may any probe once that is impossible.
         """
         pair = max(self._probed, key=lambda row: row.rate), self._probed[0]
-        room = self._deadline.left() - least_seconds(pair, self._start)
+        room = self._deadline.left() - minimum_seconds(pair, self._start)
         if len(self._probed) < 2 or room < 0:
             return self._deadline.left()
         return min(self._deadline.left(_SEARCH_UNTIL), room)
@@ -116,7 +116,7 @@ class TuningTime:
         for count, until in ((len(best), _TURNS_UNTIL), (1, _TURNS_UNTIL), (1, 1.0)):
             configs = dict.fromkeys([*best[:count], own])
             rows = [known[config] for config in configs if config in known]
-            if not rows or least_seconds(rows, self._start) <= self._deadline.left(until):
+            if not rows or minimum_seconds(rows, self._start) <= self._deadline.left(until):
                 return InterleavedSettings(tuple(best[:count]), until)
         return None
 
@@ -247,7 +247,7 @@ class TuningExperiment(GridExperiment):
                 raise _nothing_measured([*probes.rows, *rows])
             self.publish([*(row for row in rows if row.rounds), *probes.rows], None)
             if self._long_config(time) is None:
-                rows[0] = _flagged(rows[0], NOT_FOR_LONG)
+                rows[0] = _with_flag(rows[0], NOT_FOR_LONG)
             else:
                 chosen = self._for_long(rows, time)
         else:
@@ -326,7 +326,7 @@ class TuningExperiment(GridExperiment):
         return time.for_long(long_seconds(len(self.grid), self.base.device))
 
 
-def _flagged(row: Measurement, flag: str) -> Measurement:
+def _with_flag(row: Measurement, flag: str) -> Measurement:
     return replace(row, flags=(*row.flags, flag))
 
 
@@ -338,7 +338,7 @@ def _uncompared(probed: Sequence[Measurement]) -> Measurement:
     best = max(probed, key=lambda row: row.rate)
     if not best.rounds:
         raise _nothing_measured(probed)
-    return replace(_flagged(best, UNCOMPARED), label="best so far")
+    return replace(_with_flag(best, UNCOMPARED), label="best so far")
 
 
 def _nothing_measured(rows: Sequence[Measurement]) -> EngineError:

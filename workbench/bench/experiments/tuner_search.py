@@ -49,7 +49,7 @@ Probe = Callable[[Place], float | None]
 """imgs/s at a place, or None if it fails (too little memory, for example)."""
 
 
-def usual_allowance(settings: int) -> int:
+def default_probe_allowance(settings: int) -> int:
     """Default allowance for a grid of this size, in probes including remeasuring."""
     if settings <= SMALL:
         return settings
@@ -73,7 +73,7 @@ class TunerSearch:
         ``exhausted`` is called before each probe; True means that nothing can be faster.
         """
         self.grid = grid
-        self.allowance = usual_allowance(len(grid)) if allowance is None else allowance
+        self.allowance = default_probe_allowance(len(grid)) if allowance is None else allowance
         alone = self.allowance >= len(grid) or len(grid) < LARGE
         self.confirmed = 0 if alone else min(_CONFIRMED, self.allowance // 2)
         "Number of candidates to remeasure, included in the allowance."

@@ -166,7 +166,7 @@ def make_cache(data: Datasets, wanted: Cache, check_cancelled: Callable[[], None
             wanted, "nothing was done about it", resident_share(data, check_cancelled)
         )
     if wanted == "cold":
-        return _evict(data, check_cancelled)
+        return _evict_from_page_cache(data, check_cancelled)
     deadline = time.monotonic() + _WARM_SECONDS
     room = min(psutil.virtual_memory().available, usable_memory()) // 2
     read = files = 0
@@ -189,7 +189,7 @@ def _paths(data: Datasets) -> Iterator[str]:
     return (path for path, _ in groupby(sample.path for sample in every_sample(data)))
 
 
-def _evict(data: Datasets, check_cancelled: Callable[[], None]) -> CacheState:
+def _evict_from_page_cache(data: Datasets, check_cancelled: Callable[[], None]) -> CacheState:
     files = 0
     with suppress(DataError):
         for path in _paths(data):

@@ -76,7 +76,7 @@ def start_seconds(row: Measurement, spent: float) -> float:
     return max(0.0, spent - rounds * statistics.fmean(seconds))
 
 
-def least_seconds(rows: Sequence[Measurement], start: float) -> float:
+def minimum_seconds(rows: Sequence[Measurement], start: float) -> float:
     """Minimum time to measure such configurations interleaved, in new workers.
 
     ``rows`` have the speed of each, ``start`` is a worker's time until its first round. Each has

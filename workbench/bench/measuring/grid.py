@@ -22,7 +22,7 @@ KNOBS = (
 )
 
 
-def knobs_of(config: Config) -> tuple[object, ...]:
+def knob_values(config: Config) -> tuple[object, ...]:
     """The value of each knob, in the order of ``KNOBS``."""
     return tuple(getattr(config, knob) for knob in KNOBS)
 

@@ -218,7 +218,7 @@ class InterleavedRun:
         one = self._round(candidate)
         candidate.rounds.append(replace(one, process=self._process))
         self._seconds += one.seconds
-        self._on_rows(tuple(_so_far(each) for each in self._candidates))
+        self._on_rows(tuple(_partial_measurement(each) for each in self._candidates))
         self._rounds += 1
 
     def _round(self, candidate: ConfigMeasurement) -> TimedRound:
@@ -365,7 +365,7 @@ def format_duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-def _so_far(candidate: ConfigMeasurement) -> Measurement:
+def _partial_measurement(candidate: ConfigMeasurement) -> Measurement:
     if candidate.rounds or candidate.reason:
         return _measurement(candidate)
     entry = candidate.entry

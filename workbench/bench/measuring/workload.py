@@ -388,10 +388,10 @@ def busy_seconds() -> float | None:
 
 def peak_host_bytes(children: list[int]) -> int:
     """Peak host memory of this process and some others (VmHWM)."""
-    return sum(_high_water(pid) for pid in [os.getpid(), *children])
+    return sum(_peak_resident_bytes(pid) for pid in [os.getpid(), *children])
 
 
-def _high_water(pid: int) -> int:
+def _peak_resident_bytes(pid: int) -> int:
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
             if line.startswith("VmHWM:"):

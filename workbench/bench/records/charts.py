@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
-from workbench.bench.measuring.grid import Grid, knobs_of
+from workbench.bench.measuring.grid import Grid, knob_values
 from workbench.bench.measuring.measurement import (
     Measurement,
     rate_figure,
@@ -282,8 +282,8 @@ def heat_map(report: Report, best: Measurement | None) -> HeatMap:
     grid = Grid.from_json(report.extra["grid"])
     found: dict[tuple[object, ...], Measurement] = {}
     for row in report.measurements:  # complete measurements first
-        found.setdefault(knobs_of(row.config), row)
-    chosen = knobs_of(best.config) if best else None
+        found.setdefault(knob_values(row.config), row)
+    chosen = knob_values(best.config) if best else None
     panels = []
     kinds = grid.pipelines, grid.hw_decoder_load, grid.executor, grid.dont_use_mmap, grid.prefetch
     for pipelines, load, executor, unmapped, prefetch in product(*kinds):

@@ -67,7 +67,7 @@ def compare_reports(first: Report, second: Report) -> Comparison:
             ours[key],
             theirs[key],
             ratio(theirs[key].imgs_per_s, ours[key].imgs_per_s),
-            _knobs(ours[key], theirs[key]),
+            _changed_knobs(ours[key], theirs[key]),
         )
         for key in ours
         if key in theirs
@@ -94,7 +94,7 @@ def _name(row: Measurement, turned: Sequence[str]) -> str:
     return f"{row.name}, {row.config.settings}" if turned else row.name
 
 
-def _knobs(first: Measurement, second: Measurement) -> tuple[str, ...]:
+def _changed_knobs(first: Measurement, second: Measurement) -> tuple[str, ...]:
     return tuple(
         f"{name} {getattr(first.config, name)} -> {getattr(second.config, name)}"
         for name in KNOBS

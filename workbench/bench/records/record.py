@@ -399,7 +399,7 @@ def graph_hash(graph: Graph) -> str:
     bare = graph_to_json(replace(graph, settings=Settings()))
     del bare["settings"]["pipelines"]  # missing in version 1
     entries = {entry["id"]: entry for entry in (*bare.pop("sources"), *bare.pop("nodes"))}
-    for entry in _every_entry(entries.values()):
+    for entry in _walk_nodes(entries.values()):
         entry.pop("kind", None)
         args = entry.get("args", {})
         if {LOAD, UNMAPPED} & {*args}:
@@ -414,11 +414,11 @@ def graph_hash(graph: Graph) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _every_entry(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _walk_nodes(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for entry in entries:
         yield entry
         for body in entry.get("bodies", {}).values():
-            yield from _every_entry(body["nodes"])
+            yield from _walk_nodes(body["nodes"])
 
 
 def gpu_command(

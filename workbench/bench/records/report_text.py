@@ -106,7 +106,7 @@ def report_html(report: Report) -> str:
         lines = escape("\n".join(operator_lines(costs)))
         return f"<p>{escape(_title(report))}</p><pre>{lines}</pre>"
     rows = "".join(
-        f"<tr><td>{escape(_name(row, report))}</td><td>{escape(_figure(row))}</td></tr>"
+        f"<tr><td>{escape(_name(row, report))}</td><td>{escape(_rate_text(row))}</td></tr>"
         for row in report.measurements[:_MOST_ROWS]
     )
     ratios = "".join(
@@ -123,7 +123,7 @@ def _verdict_lines(report: Report) -> list[str]:
     """Of a run by stages the milliseconds of each and the verdict, of a tuning its choice."""
     if report.kind == "tune" and report.measurements:
         best = report.measurements[0]
-        return [f"best: {best.config.settings}, {_figure(best)}"]
+        return [f"best: {best.config.settings}, {_rate_text(best)}"]
     found = stages_of(report.extra)
     if found is None:
         return []
@@ -149,7 +149,7 @@ def _title(report: Report) -> str:
 
 
 def _line(row: Measurement, report: Report) -> str:
-    return f"{_name(row, report)}: {_figure(row)}"
+    return f"{_name(row, report)}: {_rate_text(row)}"
 
 
 def _name(row: Measurement, report: Report) -> str:
@@ -158,7 +158,7 @@ def _name(row: Measurement, report: Report) -> str:
     return f"{row.name}: {row.config.settings}" if tried else row.name
 
 
-def _figure(row: Measurement) -> str:
+def _rate_text(row: Measurement) -> str:
     interval = row.interval
     if interval is None:
         return row.reason or "not measured"
@@ -177,10 +177,10 @@ def quality_flags(rows: Sequence[Measurement]) -> list[str]:
     for row in rows:
         for flag in row.flags or ["unstable"] * row.unstable:
             found.setdefault(_CORES.sub("", flag), []).append((row.name, flag))
-    return [_in_words(same, len(rows)) for same in found.values()]
+    return [_flag_text(same, len(rows)) for same in found.values()]
 
 
-def _in_words(same: Sequence[tuple[str, str]], rows: int) -> str:
+def _flag_text(same: Sequence[tuple[str, str]], rows: int) -> str:
     name, flag = same[0]
     if len(same) == 1:
         return f"{name}: {flag}"

@@ -254,7 +254,7 @@ def _operator(
         max_inputs=len(inputs),
         outputs=(PortSpec("output", follows=True, gives=gives),),
         args=args,
-        doc=f"{function.summary} Written {_shown(function.expression)}.",
+        doc=f"{function.summary} Written {_example_expression(function.expression)}.",
         summary=function.summary,
         category="arithmetic",
         label=function.label,
@@ -267,5 +267,5 @@ def _operator(
     )
 
 
-def _shown(expression: str) -> str:
+def _example_expression(expression: str) -> str:
     return expression.format("a", "b", "c")

@@ -55,13 +55,13 @@ def ports_of(tables: Mapping[str, Row]) -> tuple[PortSpec, ...]:
     """The ports with these names and fields."""
     ports = []
     for name, table in tables.items():
-        rule = {key: _known(value) for key, value in table.get("gives", {}).items()}
+        rule = {key: _question_mark_as_none(value) for key, value in table.get("gives", {}).items()}
         ports.append(PortSpec(name, **{**table, "gives": OutputRule(**rule)}))
     return tuple(ports)
 
 
-def _known(value: Any) -> Any:
+def _question_mark_as_none(value: Any) -> Any:
     """A value with None in place of ``?``."""
     if isinstance(value, tuple):
-        return tuple(map(_known, value))
+        return tuple(map(_question_mark_as_none, value))
     return None if value == "?" else value

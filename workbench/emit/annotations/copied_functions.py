@@ -57,7 +57,7 @@ def helper_sources(names: Collection[str], nodes: Iterable[Node]) -> str:
     return "".join(_source(name) for name in needed)
 
 
-def copied_in(program: str) -> list[str]:
+def copied_helpers_in(program: str) -> list[str]:
     """The functions of a program that are copies of the helpers, ignoring formatting."""
     found = _functions(program)
     return [name for name, code in _functions_here().items() if found.get(name) == code]
@@ -83,7 +83,7 @@ def _source(name: str) -> str:
     return f"{inspect.getsource(_helpers()[name])}\n\n"
 
 
-def clip_names(nodes: Iterable[Node]) -> list[str]:
+def clip_function_names(nodes: Iterable[Node]) -> list[str]:
     """The functions that clip the boxes of the nodes, without those inside them."""
     found = (clip_function(node) for node in nodes)
     return list(dict.fromkeys(each[0] for each in found if each))

@@ -17,14 +17,14 @@ from workbench.graph.annotations.followers import path_of
 from workbench.graph.annotations.geometry import (
     GeometryPath,
     GeometryStep,
-    cut_before,
     flips_of,
+    may_be_cropped,
     value_of,
 )
 from workbench.graph.annotations.mixes import Mix
 from workbench.graph.model import Node, Port
 from workbench.graph.types.devices import device_of
-from workbench.names import listed
+from workbench.names import join_words
 
 if TYPE_CHECKING:
     from workbench.emit.emitter import Emitter
@@ -44,7 +44,7 @@ class FollowerWriter:
             raise GraphError(f"{node.id}: {path.reason if path else 'no image feeds it'}.")
         self.path = path
         in_shares = self.relative and not CARRIED_INPUTS & {*node.inputs}
-        self.tail = _tail_in_shares(path, in_shares)
+        self.tail = _last_relative_steps(path, in_shares)
         """The last steps, through which places in shares of the sides are mirrored at most."""
         self.head = path.steps[: len(path.steps) - len(self.tail)]
         self.middle = self.head[-1].after if self.head else path.root
@@ -76,7 +76,7 @@ class FollowerWriter:
                 continue
             mirrors = "mirror" in node.inputs or bool(node.args.get("mirror"))
             moves += ["crop"] * rule.cuts + ["mirror"] * mirrors
-        return f" through {listed(moves)}" if moves else ""
+        return f" through {join_words(moves)}" if moves else ""
 
     def follow(self) -> None:
         """Write the follower's outputs."""
@@ -125,7 +125,7 @@ class FollowerWriter:
     def clipped_before(self) -> set[int]:
         """Indices of the steps that could reveal a region cropped earlier."""
         begins = self.node.inputs.get("before")
-        lost = begins is not None and cut_before(self.emitter.resolved, begins)
+        lost = begins is not None and may_be_cropped(self.emitter.resolved, begins)
         found = set()
         for at, step in enumerate(self.path.steps):
             if lost and (step.rule.reveals or step.mix):
@@ -344,7 +344,7 @@ class FollowerWriter:
         return self.emitter.names[Port(self.node.id, output)]
 
 
-def _tail_in_shares(path: GeometryPath, in_shares: bool) -> tuple[GeometryStep, ...]:
+def _last_relative_steps(path: GeometryPath, in_shares: bool) -> tuple[GeometryStep, ...]:
     """The last steps that keep or mirror relative positions.
 
     Steps that round the size are included only if positions are ``in_shares`` all the way.

@@ -18,7 +18,7 @@ from workbench.errors import GraphError
 from workbench.graph.annotations.geometry import GeometryStep
 from workbench.graph.model import Node, Port
 from workbench.graph.model.values import elements
-from workbench.names import listed
+from workbench.names import join_words
 
 _AS: dict[str, str] = {
     "BOOL": "UINT8",
@@ -62,7 +62,7 @@ class MaskWriter(FollowerWriter):
             dtype = self._take(mask, fed)
             called = self._walk(mask, self.path.steps, dtype, self.interpolation, self._fill)
             if called:
-                self.told = f"The same {listed(called)} for masks."
+                self.told = f"The same {join_words(called)} for masks."
                 if self.interpolation == "INTERP_NN":
                     self.told += " Nearest neighbour keeps class numbers."
                 if self._fill:

@@ -13,7 +13,7 @@ from workbench.catalog.spec import Catalog, Device, OpSpec, Value
 from workbench.emit.core.python import INDENT, LINE, fraction
 from workbench.errors import GraphError
 from workbench.graph.control_flow.block_kinds import kind_of
-from workbench.graph.edits.edit import usual_id
+from workbench.graph.edits.edit import default_id
 from workbench.graph.model import Body, Node, Port, Source, edges_of
 from workbench.graph.model.node_order import running_order
 from workbench.graph.types.devices import device_of
@@ -51,7 +51,7 @@ def written_in_place(
         decides = kind.decides_in_place
         if node.id in found or (node.bodies and not decides):
             continue
-        waiting = [node.inputs[kind.control]] if decides else _places(node, catalog)
+        waiting = [node.inputs[kind.control]] if decides else _inlined_ports(node, catalog)
         nested = 1
         while waiting:
             port = waiting.pop(0)
@@ -76,10 +76,10 @@ def _is_arithmetic(node: Node, catalog: Catalog, devices: Mapping[str, Device]) 
 
 def _is_unnamed(node: Node) -> bool:
     """Whether a node has its default id."""
-    return re.sub(r"_\d+$", "", node.id) == usual_id(node.op)
+    return re.sub(r"_\d+$", "", node.id) == default_id(node.op)
 
 
-def _places(node: Node, catalog: Catalog) -> list[Port]:
+def _inlined_ports(node: Node, catalog: Catalog) -> list[Port]:
     """The ports that a node reads where its line can contain an expression."""
     spec = catalog[node.op]
     if spec.expression:
@@ -89,17 +89,19 @@ def _places(node: Node, catalog: Catalog) -> list[Port]:
     return [port for name, port in node.inputs.items() if name in spec.args]
 
 
-def bracketed(spec: OpSpec, operands: Sequence[tuple[str, OpSpec | None]]) -> list[str]:
+def parenthesized(spec: OpSpec, operands: Sequence[tuple[str, OpSpec | None]]) -> list[str]:
     """The operands of an expression, with parentheses where needed."""
     head, bracket, _ = spec.expression.partition("(")
     called = bool(bracket) and "{" not in head
     return [
-        f"({text})" if inner and not called and not _stands_alone(spec, inner, place) else text
+        f"({text})"
+        if inner and not called and not _needs_no_parentheses(spec, inner, place)
+        else text
         for place, (text, inner) in enumerate(operands)
     ]
 
 
-def _stands_alone(spec: OpSpec, inner: OpSpec, place: int) -> bool:
+def _needs_no_parentheses(spec: OpSpec, inner: OpSpec, place: int) -> bool:
     """Whether an operand needs no parentheses."""
     if inner.expression.endswith((")", "]")):
         return True
@@ -120,7 +122,7 @@ def condition_lines(head: str, text: str, comment: str, indent: str) -> list[str
     """``if text:``, split into several lines if it is long."""
     line = f"{indent}{head} {text}:{comment}"
     parts = text.split(" | ")
-    if len(line) <= LINE or len(parts) == 1 or not _balanced(parts):
+    if len(line) <= LINE or len(parts) == 1 or not _has_balanced_parentheses(parts):
         return [line]
     first, *rest = parts
     inner = [first, *(f"| {part}" for part in rest)]
@@ -131,7 +133,7 @@ def condition_lines(head: str, text: str, comment: str, indent: str) -> list[str
     ]
 
 
-def _balanced(parts: Collection[str]) -> bool:
+def _has_balanced_parentheses(parts: Collection[str]) -> bool:
     return all(part.count("(") == part.count(")") for part in parts)
 
 

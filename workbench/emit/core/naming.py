@@ -170,7 +170,7 @@ class _Namer:
                     for view, of in made_of.items()
                 )
 
-            for drawn in _hoisted(node, self.catalog):
+            for drawn in _hoisted_ports(node, self.catalog):
                 if drawn not in self.names:
                     name = self._called(drawn.node)
                     while busy(name) or name in self.names.values():
@@ -283,7 +283,7 @@ def is_batch_generator(node: Node, catalog: Catalog) -> bool:
     return is_generator(catalog[node.op]) and not node.inputs
 
 
-def _hoisted(node: Node, catalog: Catalog) -> Iterator[Port]:
+def _hoisted_ports(node: Node, catalog: Catalog) -> Iterator[Port]:
     for generator in hoisted_generators(node, catalog):
         for output in outputs_of(generator, catalog[generator.op]):
             yield Port(generator.id, output.name)
@@ -328,7 +328,7 @@ def _reached_outputs(
         reached.setdefault(port, set()).add(name)
     for node in reversed(ordered):
         for body_name, body in node.bodies.items():
-            for taken, ends in _through(catalog, node.scope(body_name), body):
+            for taken, ends in _outputs_from_inputs(catalog, node.scope(body_name), body):
                 if taken in node.inputs:
                     own = (reached.get(Port(node.id, end), set()) for end in ends)
                     reached.setdefault(node.inputs[taken], set()).update(*own)
@@ -347,7 +347,9 @@ def _reached_outputs(
     return reached
 
 
-def _through(catalog: Catalog, scope: str, body: Body) -> Iterator[tuple[str, set[str]]]:
+def _outputs_from_inputs(
+    catalog: Catalog, scope: str, body: Body
+) -> Iterator[tuple[str, set[str]]]:
     """For each input of a body, the outputs of the body computed from it."""
     ordered, _ = running_order(body.nodes)
     reached = _reached_outputs(catalog, ordered, body.outputs)

@@ -13,7 +13,7 @@ from workbench.graph.model import Graph, Node, Source
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import device_of
 from workbench.graph.types.tensor_type import TensorType
-from workbench.names import listed
+from workbench.names import join_words
 
 _SHARD = {"shard_id": "shard_id", "num_shards": "num_shards", "pad_last_batch": "True"}
 """Arguments of a reader of one shard. Without padding, the shuffle buffer carries samples over to
@@ -68,12 +68,12 @@ def output_sentences(resolved: ResolvedGraph) -> str:
             unit, order = form.split()
             text += f": {_FORMATS[order]}, {_FORMATS[unit]}"
         described.setdefault(text, []).append(name)
-    told = [f"{listed(names)} ({text})" for text, names in described.items()]
+    told = [f"{join_words(names)} ({text})" for text, names in described.items()]
     devices = resolved.mixed_devices
     on_cpu = [name for name, port in graph.outputs.items() if device_of(devices, port) == "cpu"]
     if not 0 < len(on_cpu) < len(graph.outputs):
-        return f"Yields {listed(told)}."
-    return f"Yields {listed(told)}. With device='mixed' {listed(on_cpu)} stay on the CPU."
+        return f"Yields {join_words(told)}."
+    return f"Yields {join_words(told)}. With device='mixed' {join_words(on_cpu)} stay on the CPU."
 
 
 def require_images(graph: Graph, outputs: Outputs, target: str) -> list[str]:

@@ -94,7 +94,7 @@ def _operation(operation: Operation, names: Mapping[str, str]) -> str:
     return f"({names[operation.name]}, {operation.probability!r}, {operation.magnitude!r})"
 
 
-def is_of_the_call(node: Node, name: str) -> bool:
+def is_call_argument(node: Node, name: str) -> bool:
     """Whether an argument is passed to the call: DALI rejects those that no augmentation uses."""
     if not has_policy(node):
         return True

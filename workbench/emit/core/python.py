@@ -35,7 +35,7 @@ def literal(value: Value, arg: ArgSpec | None = None) -> str:
     return repr(value).replace("e+", "e")
 
 
-def written(value: Value, arg: ArgSpec) -> str:
+def literal_text(value: Value, arg: ArgSpec) -> str:
     """An operator argument as a person writes it: ``1 / 255``, ``[0.485 * 255, ...]``.
 
     Equal in float32, which DALI stores.
@@ -48,7 +48,7 @@ def written(value: Value, arg: ArgSpec) -> str:
         of_bytes = [_of_bytes(item) for item in value]
         if all(of_bytes) and any(len(repr(item)) >= _LONG for item in value):
             return f"[{', '.join(of_bytes)}]"
-    return f"[{', '.join(written(item, arg) for item in value)}]"
+    return f"[{', '.join(literal_text(item, arg) for item in value)}]"
 
 
 _LONG = 6

@@ -35,7 +35,7 @@ class _Chain:
     """Including the return statement."""
 
 
-def written_views(emitter: Emitter) -> tuple[Lines, list[Node]]:
+def view_functions(emitter: Emitter) -> tuple[Lines, list[Node]]:
     """The functions, each followed by two empty lines, and the nodes with calls of these.
 
     Afterwards the emitter's variables are those of a pipeline that calls them.
@@ -44,7 +44,7 @@ def written_views(emitter: Emitter) -> tuple[Lines, list[Node]]:
     flows = emitter.resolved.types
     ends = [port for port in emitter.graph.outputs.values() if flows[port].kind == "image"]
     for end in ends if len(ends) > 1 and IMAGES not in emitter.taken else ():
-        chain = _chain_to(emitter, end)
+        chain = _view_chain(emitter, end)
         if chain is not None and len(chain.lines.text) > _LEAST:
             alike.setdefault((str(chain.start), *chain.lines.text), []).append(chain)
     functions, calls, names = Lines(), dict[str, ViewCall](), list[str]()
@@ -80,7 +80,7 @@ def written_views(emitter: Emitter) -> tuple[Lines, list[Node]]:
     return functions, ordered
 
 
-def _chain_to(emitter: Emitter, end: Port) -> _Chain | None:
+def _view_chain(emitter: Emitter, end: Port) -> _Chain | None:
     """The chain of an output, if it starts with one image port and ends in images."""
     readers: dict[str, list[str]] = {}
     for node in emitter.ordered:

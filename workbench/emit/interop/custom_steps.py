@@ -142,5 +142,5 @@ def _linear(images: Images, factor: float, shift: float) -> None:
 
 
 @_imports("contiguous", "clone", "copy", "float", compare=NOTHING)
-def same(images: Images, *_: Any) -> None:
+def identity(images: Images, *_: Any) -> None:
     """Change no value."""

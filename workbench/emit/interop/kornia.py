@@ -14,9 +14,9 @@ from workbench.emit.interop.importing.geometry import erased_value, opposite
 from workbench.emit.interop.importing.images import (
     Images,
     NoMatchError,
-    around,
     interp_type,
     number,
+    range_around,
     rounded,
     size_of,
     uniform,
@@ -224,7 +224,7 @@ def random_affine(
         images.changed(f"filled with 0, not by padding_mode={padding_mode}")
     if fill_value is not None:
         images.changed(f"filled with 0, not with fill_value={fill_value}")
-    geometry.random_affine(images, around(degrees, 0), translate, scale, shear, resample)
+    geometry.random_affine(images, range_around(degrees, 0), translate, scale, shear, resample)
 
 
 _ORDER = unused_keyword(None, "DALI applies one order")
@@ -236,10 +236,12 @@ _imports("ColorJitter", compare=COLOURS, order=_ORDER)(colour.color_jitter)
 def color_jiggle(
     images: Images, brightness: Any = 0.0, contrast: Any = 0.0, saturation: Any = 0.0, hue: Any = 0
 ) -> None:
-    low, high = around(brightness, 1, least=0)
-    pixels.brighten(images, around(contrast, 1, least=0), (low - 1, high - 1))
-    pixels.jitter_colour(images, saturation=around(saturation, 1, least=0), hue=around(hue, 0))
-    if around(saturation, 1) != (1.0, 1.0):
+    low, high = range_around(brightness, 1, least=0)
+    pixels.brighten(images, range_around(contrast, 1, least=0), (low - 1, high - 1))
+    pixels.jitter_colour(
+        images, saturation=range_around(saturation, 1, least=0), hue=range_around(hue, 0)
+    )
+    if range_around(saturation, 1) != (1.0, 1.0):
         images.changed("saturation is that of YIQ, not of HSV")
 
 
@@ -248,25 +250,27 @@ _CLIPPED = unused(True, "DALI clips the values to their range")
 
 @_imports("RandomBrightness", compare=sampled(brightness=1), clip_output=_CLIPPED)
 def random_brightness(images: Images, brightness: Any = (1.0, 1.0)) -> None:
-    low, high = around(brightness, 1, least=0)
+    low, high = range_around(brightness, 1, least=0)
     images.graph = images.graph.brightness_contrast(brightness_shift=uniform(low - 1, high - 1))
 
 
 @_imports("RandomContrast", compare=sampled(contrast=1), clip_output=_CLIPPED)
 def random_contrast(images: Images, contrast: Any = (1.0, 1.0)) -> None:
-    low, high = around(contrast, 1, least=0)
+    low, high = range_around(contrast, 1, least=0)
     images.graph = images.graph.contrast(contrast=uniform(low, high), contrast_center=0.0)
 
 
 @_imports("RandomSaturation", compare=sampled(saturation=1))
 def random_saturation(images: Images, saturation: Any = (1.0, 1.0)) -> None:
     images.changed("saturation is that of YIQ, not of HSV")
-    images.graph = images.graph.saturation(saturation=uniform(*around(saturation, 1, least=0)))
+    images.graph = images.graph.saturation(
+        saturation=uniform(*range_around(saturation, 1, least=0))
+    )
 
 
 @_imports("RandomHue", compare=sampled(hue=0))
 def random_hue(images: Images, hue: Any = (0.0, 0.0)) -> None:
-    low, high = around(hue, 0)
+    low, high = range_around(hue, 0)
     images.changed("the hue is turned in YIQ, not in HSV: strong colours end elsewhere")
     images.graph = images.graph.hue(hue=uniform(360 * low, 360 * high))
 
@@ -309,11 +313,11 @@ def random_motion_blur(images: Images, kernel_size: Any, angle: Any, direction: 
     low, high = kernel_size if isinstance(kernel_size, list | tuple) else 2 * (kernel_size,)
 
     def blur(size: int) -> None:
-        pixels.blur_motion(images, size, opposite(around(angle, 0)))  # anticlockwise
+        pixels.blur_motion(images, size, opposite(range_around(angle, 0)))  # anticlockwise
 
     images.one_of_values(range(int(low) | 1, int(high) + 1, 2), blur)
     images.changed("the line is at one of six angles, and the image is mirrored at its border")
-    if around(direction, 0) != (0.0, 0.0):
+    if range_around(direction, 0) != (0.0, 0.0):
         images.changed(f"all of the line counts alike, without direction={direction}")
 
 
@@ -322,10 +326,10 @@ def random_motion_blur(images: Images, kernel_size: Any, angle: Any, direction: 
     compare=Comparison(ranges={"thresholds": 0.5}, fixed={"additions": (0.0, 0.0)}),
 )
 def random_solarize(images: Images, thresholds: Any = 0.1, additions: Any = 0.1) -> None:
-    low, high = around(thresholds, 0.5)
+    low, high = range_around(thresholds, 0.5)
     if low != high:
         images.changed(f"the threshold is the middle of {low} and {high}, not drawn")
-    if around(additions, 0) != (0.0, 0.0):
+    if range_around(additions, 0) != (0.0, 0.0):
         images.changed(f"nothing is added, but additions={additions}")
     pixels.solarize(images, 255 * (low + high) / 2)
 
@@ -352,10 +356,10 @@ def random_sharpness(images: Images, sharpness: Any = 0.5) -> None:
 
 @_imports("Normalize")
 def normalize(images: Images, mean: Any, std: Any) -> None:
-    composition.normalize(images, _plain(mean), _plain(std))
+    composition.normalize(images, _tensor_values(mean), _tensor_values(std))
 
 
-def _plain(value: Any) -> Any:
+def _tensor_values(value: Any) -> Any:
     """The numbers of ``torch.tensor([...])``, as a call."""
     args = getattr(value, "args", None)
     return args[0] if args else value

@@ -48,7 +48,7 @@ class Unused:
 
     def loss(self, name: str, value: Any) -> str:
         """The report of a value that differs."""
-        return f"{name}={written(value)} is not carried over: {self.why}"
+        return f"{name}={source_text_of(value)} is not carried over: {self.why}"
 
     def parameter(self, name: str) -> inspect.Parameter:
         """The argument as a parameter of a class."""
@@ -386,16 +386,18 @@ def _equal(value: Any, usual: Any) -> bool:
     return bool(value == usual) and isinstance(value, bool) == isinstance(usual, bool)
 
 
-def written(value: Any) -> str:
+def source_text_of(value: Any) -> str:
     """A value as in the source, shortened."""
     if isinstance(value, TransformCall):
-        args = [*map(written, value.args)]
-        args += [f"{name}={written(each)}" for name, each in value.kwargs.items()]
+        args = [*map(source_text_of, value.args)]
+        args += [f"{name}={source_text_of(each)}" for name, each in value.kwargs.items()]
         text = f"{value.short_name}({', '.join(args)})"
     elif isinstance(value, list | tuple):
-        text = f"[{', '.join(map(written, value))}]"
+        text = f"[{', '.join(map(source_text_of, value))}]"
     elif isinstance(value, Mapping):
-        text = "{" + ", ".join(f"{key!r}: {written(each)}" for key, each in value.items()) + "}"
+        text = (
+            "{" + ", ".join(f"{key!r}: {source_text_of(each)}" for key, each in value.items()) + "}"
+        )
     else:
         text = str(value) if isinstance(value, NamedValue) else repr(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."

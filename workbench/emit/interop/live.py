@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 
-from workbench.arguments import shown
+from workbench.arguments import format_value
 from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
 from workbench.errors import ImportFailedError
 
@@ -18,7 +18,8 @@ def call_of_object(transform: Any, library: str) -> TransformCall:
     """The call that creates the object. Raises ImportFailedError for another library's."""
     if not _is_torch(transform, "Sequential") and _package(transform) != library:
         raise ImportFailedError(
-            f"{shown(transform)} is no transformation of {library}. Give its Compose, or one of "
+            f"{format_value(transform)} is no transformation of {library}. Give its Compose, "
+            "or one of "
             "its transformations."
         )
     found = _value(transform, library)

@@ -11,13 +11,13 @@ from pathlib import PurePath
 
 from workbench.catalog.extra_operators.python_decoder import REQUEST
 from workbench.catalog.spec import OPAQUE, Catalog
-from workbench.emit.annotations.copied_functions import copied_in
+from workbench.emit.annotations.copied_functions import copied_helpers_in
 from workbench.emit.core.epoch_shuffle import SHUFFLE
 from workbench.emit.embedded_graph import embedded_graph
 from workbench.emit.pipeline_import.calls.conditionals import (
-    every_op,
     find_statements,
     producers_by_edge,
+    walk_ops,
 )
 from workbench.emit.pipeline_import.calls.copied_calls import without_clipping, without_reader_calls
 from workbench.emit.pipeline_import.calls.device_placement import with_devices
@@ -26,7 +26,7 @@ from workbench.emit.pipeline_import.calls.foreign_readers import with_known_read
 from workbench.emit.pipeline_import.calls.nodes import automatic_call, make_call, read_folder
 from workbench.emit.pipeline_import.calls.older_names import older_name_notes, with_todays_calls
 from workbench.emit.pipeline_import.calls.source_in_place import with_folder
-from workbench.emit.pipeline_import.control_flow.block_converter import BlockConverter, every_call
+from workbench.emit.pipeline_import.control_flow.block_converter import BlockConverter, walk_calls
 from workbench.emit.pipeline_import.control_flow.logic import without_logic
 from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
 from workbench.emit.pipeline_import.trace.call_order import in_call_order
@@ -129,7 +129,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     folder = read_folder(ordered)
     plain, given = without_logic(ordered, pipeline.outputs, seeded)
     block, given = find_statements(plain, given, lines)
-    lines = Lines(traced.sources, list(every_op(block)))
+    lines = Lines(traced.sources, list(walk_ops(block)))
     makers = producers_by_edge(block)
     drawn = {name for call in traced.automatic.values() for name in call.draws}
     converter = BlockConverter(
@@ -143,7 +143,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
         finish=lambda made, gives: _without_idle(fold_calls(made, lines, gives), gives, drawn),
     )
     made = converter.convert(block, given)
-    every = list(every_call(made))
+    every = list(walk_calls(made))
     outputs = output_names(made, [edge.edge for edge in given], catalog, lines)
     ids = node_ids(every, outputs, catalog, lines)
     asking = [op for op in pipeline.ops if op.schema in seeded or "seed" in op.args]
@@ -286,7 +286,7 @@ def _place(place: SourceLocation | None) -> str:
 
 def _unfolded(made: Made, traced: Traced) -> list[str]:
     """Copied functions of an exported program whose calls became nodes."""
-    copies = {name for text in traced.sources.values() for name in copied_in(text)}
+    copies = {name for text in traced.sources.values() for name in copied_helpers_in(text)}
     called = (place.function for op, call in made if not call.opaque for place in op.places)
     return list(dict.fromkeys(name for name in called if name in copies))
 

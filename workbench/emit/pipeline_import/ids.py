@@ -10,7 +10,7 @@ from workbench.catalog.spec import Catalog, PortKind
 from workbench.emit.pipeline_import.calls.nodes import Call
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedOp
-from workbench.graph.edits.edit import LONGEST, usual_id
+from workbench.graph.edits.edit import LONGEST, default_id
 from workbench.graph.model import is_name
 from workbench.graph.types.devices import is_generator
 from workbench.names import free_name
@@ -74,12 +74,12 @@ def node_ids(made: Made, outputs: Sequence[str], catalog: Catalog, lines: Lines)
             variable = f"{variable}_{numbers[variable]}"
         spec = catalog.find(call.op)
         argument = fed.get(edge, "") if spec is not None and is_generator(spec) else ""
-        word = (op.display if call.opaque else usual_id(call.op)).lstrip("_")
+        word = (op.display if call.opaque else default_id(call.op)).lstrip("_")
         ids[op.name] = claim_name(variable or argument or word, taken)
     return ids
 
 
-def usual_variable(call: Call, index: int, catalog: Catalog) -> str:
+def default_variable(call: Call, index: int, catalog: Catalog) -> str:
     """The usual variable for an output of this kind."""
     kind = _kind(call, index, catalog, "any")
     return "values" if kind == "any" else _PLURAL.get(kind, kind)

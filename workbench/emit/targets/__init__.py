@@ -29,8 +29,8 @@ from workbench.errors import GraphExportError, SaveError
 from workbench.files import write_folder, write_text
 from workbench.graph.execution.dataset_parameters import (
     data_constant,
+    datasets_as_read,
     parameter_of,
-    read_as,
     with_data_constants,
 )
 from workbench.graph.model import GRAPH, Graph
@@ -286,7 +286,7 @@ def export(
     catalog = catalog or load_catalog()
     datasets = good.datasets if good else open_datasets(data) if data is not None else {}
     if facts is None:
-        facts = {name: data_facts(each) for name, each in read_as(graph, datasets).items()}
+        facts = {name: data_facts(each) for name, each in datasets_as_read(graph, datasets).items()}
     resolved, endings = resolve(graph, catalog, facts), good.endings if good else {}
 
     def named(file: str) -> Export:

@@ -15,7 +15,7 @@ from workbench.emit.core.outputs import (
 )
 from workbench.emit.core.python import call, literal, signature
 from workbench.emit.core.seed_sequence import pipeline_seed_is_enough
-from workbench.emit.core.views import written_views
+from workbench.emit.core.views import view_functions
 from workbench.emit.emitter import Emitter
 from workbench.emit.targets import Target
 from workbench.emit.templates.rendering import render_program
@@ -92,7 +92,7 @@ def _parts(emitter: Emitter) -> tuple[TemplateParts, Sequence[Port]]:
     emitter.seed_name = "base_seed" if drawing else "seed"
     if pipeline_seed_is_enough(graph, catalog, nodes):
         emitter.seed_name = ""
-    views, steps = written_views(emitter)
+    views, steps = view_functions(emitter)
     fed = {port for node in nodes for port in node.inputs.values()} | {*graph.outputs.values()}
     inputs = [
         port

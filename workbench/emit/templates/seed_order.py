@@ -46,7 +46,7 @@ def emit_seed_order(resolved: ResolvedGraph) -> str:
     given = parameters(ordered)
     kinds = dict.fromkeys(given.values())
     head = _HEAD.format(
-        finders="".join(map(_finder, kinds)),
+        finders="".join(map(_placeholder_finders, kinds)),
         functions="".join(f"{line}\n" for line in plugin_imports(emitter.every_node()))
         + emitter.functions(),
         decorator=pipeline_decorator(ordered),
@@ -56,7 +56,7 @@ def emit_seed_order(resolved: ResolvedGraph) -> str:
     return head + "\n".join([*data, *body.text, *tail]) + "\n"
 
 
-def _finder(kind: SourceKind) -> str:
+def _placeholder_finders(kind: SourceKind) -> str:
     """Functions with the names of the script's data functions, which read nothing."""
     find = f"def {kind.find.__name__}(data):\n{INDENT}return {kind.unread!r}\n\n\n"
     if kind.reader is None:

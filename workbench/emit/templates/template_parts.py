@@ -19,7 +19,7 @@ from workbench.emit.core.policies import MODULES, has_policy
 from workbench.emit.core.python import INDENT, LINE, constant, signature
 from workbench.emit.core.seed_sequence import pipeline_seed_is_enough
 from workbench.emit.core.user_functions import function_names, plugin_imports
-from workbench.emit.core.views import written_views
+from workbench.emit.core.views import view_functions
 from workbench.emit.emitter import Emitter
 from workbench.graph.execution.dataset_parameters import data_constants, parameters
 from workbench.graph.execution.pipelines import SHARD_SEED
@@ -140,7 +140,7 @@ def pipeline_parts(
         emitter.seed_name = ""
     own = [f"{emitter.seed_name}: int"] if emitter.seed_name else []
     signed = [*(f"{name}: str" for name in given), "device: str", *own, *[_SHARD] * sharded]
-    views, steps = written_views(emitter)
+    views, steps = view_functions(emitter)
     lists = [
         name for name, kind in data_constants(ordered).items() if kind.argument_name == "file_list"
     ]

@@ -17,7 +17,7 @@ from workbench.emit.interop.exporting.chains import (
     ChainExtractor,
     Choice,
     View,
-    walk,
+    steps_in,
 )
 from workbench.emit.interop.exporting.source_text import lines_of
 from workbench.emit.interop.exporting.transforms import Transforms, difference_sentences
@@ -178,7 +178,7 @@ def _composed(name: str, transforms: Transforms) -> Lines:
             begin, end = end, end + len(lines_of(item, "", ",", INDENT * 2))
             places[at] = range(begin, end)
     for step, at in transforms.steps:
-        for node in [step, *(walk(step) if isinstance(step, Choice) else ())]:
+        for node in [step, *(steps_in(step) if isinstance(step, Choice) else ())]:
             first = made.nodes.get(node.node.id, places[at])
             made.nodes[node.node.id] = range(first.start, places[at].stop)
     return made

@@ -28,9 +28,9 @@ from workbench.engine.build.auto_augment import (
     Applied,
     Augmented,
     applied_steps,
+    applied_text,
     argument_of,
     bins_of,
-    in_words,
 )
 from workbench.engine.build.pipelines import CompiledSource, plain_reason
 from workbench.engine.build.stage_pipeline import THREADS
@@ -126,7 +126,7 @@ class Augmenter:
         steps = applied_steps(node, drawn)
         bins = bins_of(node)
         return tuple(
-            tuple(in_words(step[index], bins) for step in steps if step[index].augmentation)
+            tuple(applied_text(step[index], bins) for step in steps if step[index].augmentation)
             or (Augmented(IDENTITY, IDENTITY),)
             for index in range(count)
         )

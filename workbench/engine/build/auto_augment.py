@@ -405,7 +405,7 @@ def strength_of(applied: Applied, bins: int) -> float | None:
     return -magnitude if augmentation.randomly_negate and applied.sign else magnitude
 
 
-def in_words(applied: Applied, bins: int) -> Augmented:
+def applied_text(applied: Applied, bins: int) -> Augmented:
     """The effect as text."""
     strength = strength_of(applied, bins)
     name = str(applied.augmentation.name)

@@ -27,9 +27,9 @@ from workbench.arguments import (
     WHOLE,
     argument_errors_as,
     checked,
+    format_value,
     require_library,
     require_names,
-    shown,
     warn_caller,
 )
 from workbench.catalog import load_catalog
@@ -310,19 +310,20 @@ def _built(
     if faults:
         raise GraphFaultsError(faults)
     require_gpu_where_asked(asked)
-    return build(**_given(graph, data), **options)
+    return build(**_checked_data(graph, data), **options)
 
 
 def _require_shard(options: Mapping[str, Any]) -> None:
     shard, count = options.get("shard_id", 0), options.get("num_shards", 1)
     if not (WHOLE.fits(shard) and WHOLE.fits(count) and 0 <= shard < count):
         raise ArgumentError(
-            f"shard_id is {shown(shard)} of num_shards {shown(count)}. Use integers, the "
+            f"shard_id is {format_value(shard)} of num_shards {format_value(count)}. Use "
+            "integers, the "
             "shard from 0 to num_shards - 1."
         )
 
 
-def _given(graph: Graph, data: Datasets) -> dict[str, Any]:
+def _checked_data(graph: Graph, data: Datasets) -> dict[str, Any]:
     require_datasets(graph, data)
     for dataset in data.values():
         require_dataset(dataset)

@@ -60,7 +60,7 @@ def partition(nodes: Sequence[Node], catalog: Catalog) -> tuple[tuple[Node, ...]
     level: dict[str, int] = {}
     for node in nodes:
         before = [
-            level[port.node] + (not _joined(kinds[port.node], kinds[node.id]))
+            level[port.node] + (not _shares_part(kinds[port.node], kinds[node.id]))
             for port in node.inputs.values()
             if port.node in level
         ]
@@ -72,7 +72,7 @@ def partition(nodes: Sequence[Node], catalog: Catalog) -> tuple[tuple[Node, ...]
             level[node.id] = max(level[node.id], latest.get(node.id, last))
         for port in node.inputs.values():
             if port.node in kinds:
-                most = level[node.id] - (not _joined(kinds[port.node], kinds[node.id]))
+                most = level[node.id] - (not _shares_part(kinds[port.node], kinds[node.id]))
                 latest[port.node] = min(latest.get(port.node, most), most)
     parts: dict[tuple[int, str, str], list[Node]] = {}
     for node in nodes:
@@ -83,7 +83,7 @@ def partition(nodes: Sequence[Node], catalog: Catalog) -> tuple[tuple[Node, ...]
     return tuple(tuple(part) for _, part in ordered)
 
 
-def _joined(kind: PartKind, other: PartKind) -> bool:
+def _shares_part(kind: PartKind, other: PartKind) -> bool:
     """Whether a node may run in the part of its inputs."""
     return kind == other == "operators"
 

@@ -295,7 +295,7 @@ def image_hash(image: NDArray[np.uint8]) -> bytes:
     return np.packbits(np.stack([right, below])).tobytes()
 
 
-def near_pairs(hashes: Sequence[bytes]) -> list[tuple[int, int]]:
+def similar_pairs(hashes: Sequence[bytes]) -> list[tuple[int, int]]:
     """For each hash similar to an earlier one, its index and that of the first such."""
     found: dict[int, int] = {}
     whole = [int.from_bytes(one) for one in hashes]

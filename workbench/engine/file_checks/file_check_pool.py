@@ -155,7 +155,7 @@ def _check_part(
         return found
     except WorkerLostError as error:
         if suspected or _took_too_long(error):
-            at = [_blamed(files[begun], error)]
+            at = [_crash_finding(files[begun], error)]
         else:
             at = _check_part(engine, [files[begun]], full, suspected=True)
         before, after = files[:begun], files[begun + 1 :]
@@ -166,7 +166,7 @@ def _took_too_long(error: WorkerLostError) -> bool:
     return isinstance(error, WorkerTimeoutError) and not isinstance(error, WorkerSilentError)
 
 
-def _blamed(file: Sample, error: WorkerLostError) -> CheckedFile:
+def _crash_finding(file: Sample, error: WorkerLostError) -> CheckedFile:
     words = str(error).partition(".")[0].replace("The worker", "the process that decoded it")
     crash = Finding("crashes the decoder", words)
     seen = check_header(file)

@@ -20,7 +20,7 @@ from workbench.sources import (
     list_samples,
     load_source,
     no_files_reason,
-    write_without,
+    write_remaining,
 )
 
 _NAMED = 5
@@ -102,7 +102,7 @@ class UsableData:
             raise DataError(f"No file of {dataset} can be used: {describe_left_out(self.left_out)}")
         self._folder = self._folder or tempfile.TemporaryDirectory(prefix="workbench-good-")
         name = f"good{list(self._bad).index(dataset)}-{len(known)}"
-        path = write_without(dataset, known, Path(self._folder.name, name))
+        path = write_remaining(dataset, known, Path(self._folder.name, name))
         rest = replace(dataset, location=os.fspath(path), items=(), title=str(dataset))
         self.datasets = {
             name: rest if given == dataset else self.datasets[name]

@@ -87,7 +87,9 @@ FromWorker = Ready | Heartbeat | NodesRunning | ProgressReport | Result | Failur
 
 def encode_error(error: WorkbenchError) -> tuple[str, bytes]:
     """The error's name and arguments; for a class defined elsewhere, its base's."""
-    name = next(each.__name__ for each in type(error).__mro__ if _known(each.__name__) is each)
+    name = next(
+        each.__name__ for each in type(error).__mro__ if _error_class(each.__name__) is each
+    )
     first, *others = _parameters(name)
     # the first argument of GraphFaultsError is the faults, of all others the message
     values = [getattr(error, first, str(error)), *(getattr(error, other) for other in others)]
@@ -96,13 +98,13 @@ def encode_error(error: WorkbenchError) -> tuple[str, bytes]:
 
 def decode_error(name: str, data: memoryview) -> WorkbenchError:
     """The error with a name. Raises ValueError if ``workbench.errors`` has none."""
-    kind = _known(name)
+    kind = _error_class(name)
     if kind is None:
         raise ValueError(f"{name} is no error of the workbench")
     return kind(*_codec(name).decode(data))
 
 
-def _known(name: str) -> type[WorkbenchError] | None:
+def _error_class(name: str) -> type[WorkbenchError] | None:
     kind = vars(errors).get(name)
     return kind if isinstance(kind, type) and issubclass(kind, WorkbenchError) else None
 

@@ -64,6 +64,6 @@ def known_packages() -> set[str]:
     return _known | {name.partition(":")[0].partition(".")[0] for name in _registered}
 
 
-def know_packages(names: Iterable[str]) -> None:
+def register_packages(names: Iterable[str]) -> None:
     """Allow modules of these packages to be imported by name."""
     _known.update(names)

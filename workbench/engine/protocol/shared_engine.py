@@ -30,7 +30,7 @@ def shared_engine() -> Engine:
         return _own
 
 
-def lend_engine(engine: Engine) -> None:
+def set_shared_engine(engine: Engine) -> None:
     """Let ``shared_engine`` return this one until it is closed; the worker used before ends."""
     with _lock:
         _lent.append(weakref.ref(engine))

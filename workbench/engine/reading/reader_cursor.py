@@ -43,7 +43,7 @@ from workbench.sources import (
     load_source,
     require_dataset,
     unreadable_reason,
-    write_without,
+    write_remaining,
 )
 
 _KEPT_BATCHES = 8
@@ -258,7 +258,7 @@ class ReaderCursor:
         if len(lacking) == len(samples):
             raise DataError(f"{data}: {said}.")
         self._rest = tempfile.TemporaryDirectory(prefix="workbench-rest-")
-        rest = write_without(data, lacking, Path(self._rest.name, "rest"))
+        rest = write_remaining(data, lacking, Path(self._rest.name, "rest"))
         self._data = replace(data, location=os.fspath(rest), items=(), title=str(data))
         self._left_out = (
             f"{said}. They are excluded: `workbench check {data.text or data}` names all"

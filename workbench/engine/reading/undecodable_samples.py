@@ -78,11 +78,11 @@ def replace_samples(
     pixels. If none is good, a plain image or a second of silence is used.
     """
     good = next((a for a, s in zip(encoded, samples, strict=True) if not s.error), None)
-    filler = _plain(decoder) if good is None else good
+    filler = _placeholder_sample(decoder) if good is None else good
     return [filler if s.error else a for a, s in zip(encoded, samples, strict=True)]
 
 
-def _plain(decoder: str) -> Any:
+def _placeholder_sample(decoder: str) -> Any:
     from nvidia.dali.tensors import TensorCPU
 
     return TensorCPU(_silence() if decoder == AUDIO_DECODER else placeholder_jpeg())
@@ -117,7 +117,7 @@ def decoding_error(encoded: NDArray[np.uint8], decoder: str = "") -> str:
     return ""
 
 
-def decoded_alone(sample: Sample, encoded: NDArray[np.uint8], decoder: str = "") -> Sample:
+def check_decoding(sample: Sample, encoded: NDArray[np.uint8], decoder: str = "") -> Sample:
     """The sample, with DALI's error if it cannot be decoded alone."""
     reason = decoding_error(encoded, decoder)
     return Sample(sample.file, sample.warning or reason) if reason else sample

@@ -34,11 +34,11 @@ def cuda_uuids(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
 
     Without NVML's prefix (``GPU-``, ``MIG-``). Empty if there are none.
     """
-    return _ask_cuda(tuple(environment.get(name) for name in _ORDERED_BY))
+    return _query_cuda(tuple(environment.get(name) for name in _ORDERED_BY))
 
 
 @cache
-def _ask_cuda(settings: tuple[str | None, ...]) -> tuple[str, ...]:
+def _query_cuda(settings: tuple[str | None, ...]) -> tuple[str, ...]:
     try:
         ctypes.CDLL("libcuda.so.1")  # loading it starts nothing
     except OSError:

@@ -38,7 +38,7 @@ class BranchPlaces:
 
     def __init__(self, plan: Plan, blocks: Sequence[Node]) -> None:
         ids = {block.id for block in blocks}
-        alone = [_deciding(block) for block in blocks]
+        alone = [_conditions_only(block) for block in blocks]
         fed = [port for block in alone for port in block.inputs.values()]
         others = ancestors(plan.graph, fed)  # a block on which another depends stays whole
         deciding = plan.graph
@@ -107,7 +107,7 @@ class PlacesInTurns:
         return next(self._turns).run()
 
 
-def _deciding(block: Node) -> Node:
+def _conditions_only(block: Node) -> Node:
     """A block reduced to its conditions: nested blocks, and what they depend on."""
     bodies = {name: _deciding_body(body) for name, body in block.bodies.items()}
     if block.op in _CONSECUTIVE and any(body.inputs for body in bodies.values()):
@@ -119,7 +119,7 @@ def _deciding(block: Node) -> Node:
 
 
 def _deciding_body(body: Body) -> Body:
-    blocks = {node.id: _deciding(node) for node in body.nodes if node.bodies}
+    blocks = {node.id: _conditions_only(node) for node in body.nodes if node.bodies}
     inner = Graph(nodes=tuple(blocks.get(node.id, node) for node in body.nodes))
     ports = [port for block in blocks.values() for port in block.inputs.values()]
     needed = ancestors(inner, ports) | set(blocks)

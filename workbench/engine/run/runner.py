@@ -23,7 +23,7 @@ from workbench.engine.build.stage_pipeline import Stage
 from workbench.engine.reading.open_readers import OpenReaders, encoded_output
 from workbench.engine.reading.undecodable_samples import (
     Sample,
-    decoded_alone,
+    check_decoding,
     merge_samples,
     replace_samples,
 )
@@ -39,7 +39,11 @@ from workbench.engine.resources.root_guard import (
 from workbench.engine.run.branches import BranchCounts, BranchPlaces, PlacesInTurns
 from workbench.errors import PipelineError
 from workbench.graph.checks.check_types import NORMALIZES, per_channel_faults, type_faults
-from workbench.graph.execution.dataset_parameters import parameter_of, read_as, with_datasets
+from workbench.graph.execution.dataset_parameters import (
+    datasets_as_read,
+    parameter_of,
+    with_datasets,
+)
 from workbench.graph.execution.pipelines import pipeline_of_batch, single_pipelines
 from workbench.graph.model import Graph, Node, Port, Source, block_of
 from workbench.graph.model.node_order import ancestors
@@ -172,7 +176,7 @@ class Runner:
         graph, batch = pipeline_of_batch(graph, batch)
         refuse_named_files(graph.walk())
         graph = with_datasets(graph, datasets)
-        datasets = read_as(graph, datasets)
+        datasets = datasets_as_read(graph, datasets)
         plan = self._plan(graph, datasets, batch, count, taps, repeat)
         job = _Job(plan, pipelines)
         missing = self._missing(job, taps)
@@ -331,7 +335,7 @@ class Runner:
         known = job.samples[reader.id]
         decoder = job.plan.feeds_alone(self._ports(reader)[at])
         samples = tuple(
-            sample if sample.error else decoded_alone(sample, encoded, decoder)
+            sample if sample.error else check_decoding(sample, encoded, decoder)
             for sample, encoded in zip(known, batches[at].arrays(), strict=True)
         )
         tensors = [batches[at].data[i] for i in range(len(samples))]
@@ -366,7 +370,7 @@ class Runner:
         if keep_built:
             self.keep_built(stage)
         for node in nodes:
-            own = [port for port in given if _stands_in(job.plan.graph, port, node)]
+            own = [port for port in given if _is_port_of(job.plan.graph, port, node)]
             self._keep(job, node, {port: given[port] for port in own})
 
     def stage(
@@ -440,7 +444,7 @@ class Runner:
         self.store.clear()
 
 
-def _stands_in(graph: Graph, port: Port, node: Node) -> bool:
+def _is_port_of(graph: Graph, port: Port, node: Node) -> bool:
     """Whether a port belongs to a node, or to a node inside it."""
     place = port.node if graph.has(port.node) else block_of(port.node)
     return graph.outermost(place) == node.id

@@ -37,7 +37,7 @@ from workbench.engine.protocol.messages import (
     ToWorker,
     encode_error,
 )
-from workbench.engine.protocol.registry import find_registered, know_packages, task
+from workbench.engine.protocol.registry import find_registered, register_packages, task
 from workbench.engine.resources.batch_store import Memory
 from workbench.engine.resources.process_memory import (
     MemoryUse,
@@ -47,7 +47,7 @@ from workbench.engine.resources.process_memory import (
 )
 from workbench.engine.run.runner import Runner
 from workbench.errors import CancelledError, DataError, EngineError, WorkbenchError
-from workbench.graph.user_functions.trust import trust_whatever_comes
+from workbench.graph.user_functions.trust import trust_everything
 from workbench.sources.python_data import LABEL_FAULT
 from workbench.system_limits import describe_refusal
 
@@ -208,8 +208,8 @@ def main(descriptor: str, folder: str, budget: str, *packages: str) -> None:
     """Serve the socket of that number; ``packages`` are those that tasks may be imported from."""
     bound_output()
     raise_oom_score()
-    trust_whatever_comes()
-    know_packages(packages)
+    trust_everything()
+    register_packages(packages)
     channel = Channel(socket.socket(fileno=int(descriptor)), ToWorker)
     watcher = end_with_parent(channel, folder)
     with suppress(EOFError):

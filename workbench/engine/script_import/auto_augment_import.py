@@ -56,7 +56,7 @@ def noted_calls() -> Iterator[dict[str, AutomaticCall]]:
         for spec in AUTO_AUGMENT.values()
     }
     with replaced(
-        (module, name, _noting(AUTO_AUGMENT[name], getattr(module, name), noted))
+        (module, name, _recording_calls(AUTO_AUGMENT[name], getattr(module, name), noted))
         for name, module in modules.items()
     ):
         yield noted
@@ -71,7 +71,7 @@ def with_noted(traced: Traced, noted: dict[str, AutomaticCall]) -> Traced:
     return replace(traced, pipeline=replace(traced.pipeline, ops=ops), automatic=noted)
 
 
-def _noting(
+def _recording_calls(
     spec: OpSpec, function: Callable[..., Any], noted: dict[str, AutomaticCall]
 ) -> Callable[..., Any]:
     signature = inspect.signature(function)
@@ -191,14 +191,14 @@ def _limits(policy: Any) -> Value | None:
     for name, augmentation in policy.augmentations.items():
         if name in _LIMITS and _is_pair(augmentation.mag_range):
             found[_LIMITS[name]] = augmentation.mag_range[1]
-            usual |= {name} if augmentation.mag_range[1] in _usual(name) else set()
+            usual |= {name} if augmentation.mag_range[1] in _default_magnitudes(name) else set()
     if not found or len(usual) == len(found):
         return None
     some = next(iter(found.values()))
     return tuple(found.get(place, some) for place in (0, 1))
 
 
-def _usual(name: str) -> Iterator[float]:
+def _default_magnitudes(name: str) -> Iterator[float]:
     from nvidia.dali.auto_aug import augmentations
 
     for stem in (name, f"{name}_no_shape"):

@@ -138,7 +138,7 @@ def _calls_of(function: str, trees: Iterable[ast.Module]) -> Iterator[ast.Call]:
                         yield node
 
 
-def written(value: Any) -> str:
+def python_source(value: Any) -> str:
     """A value as Python source; a member of DALI's enumerations as ``types.NAME``."""
     member = getattr(value, "name", None)
     return f"types.{member}" if isinstance(member, str) else repr(value)

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from workbench.engine.script_import.placeholders import StandIns, replaced
-from workbench.engine.script_import.statement_runner import EnoughError
+from workbench.engine.script_import.statement_runner import StopScriptError
 
 _RUNS = (
     *("run", "schedule_run", "outputs", "share_outputs", "feed_input", "epoch_size"),
@@ -65,7 +65,7 @@ class BlockedCall:
         caller = sys._getframe(2).f_code.co_filename
         counts_samples = name in ("epoch_size", "reader_meta")
         if "/nvidia/dali/" in caller or not (self._left or counts_samples):
-            raise EnoughError(pipe)
+            raise StopScriptError(pipe)
         self._left = max(0, self._left - 1)
         return self.stand_ins.value(f"{type(pipe).__name__}.{name}(...)")
 

@@ -112,12 +112,12 @@ class _Noting(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         self.generic_visit(node)
         if isinstance(node, ast.Compare) and _is_test(node):
-            node.left = _noted(node.left)
+            node.left = _recorded_test(node.left)
         elif isinstance(node, ast.Call) and _is_test(node):
-            node.args[0] = _noted(node.args[0])
+            node.args[0] = _recorded_test(node.args[0])
         return node
 
 
-def _noted(value: ast.expr) -> ast.expr:
+def _recorded_test(value: ast.expr) -> ast.expr:
     call = ast.Call(ast.Name(NOTED, ast.Load()), [value], [])
     return ast.copy_location(call, value)

@@ -69,8 +69,8 @@ def numba_arguments(op: Any) -> dict[str, Value] | str:
 
 def _held(given: Mapping[str, Any], device: str) -> dict[str, Value]:
     args: dict[str, Value] = {
-        "num_outputs": len(_listed(given["out_types"])),
-        **{name: tuple(map(int, _listed(given[name]))) for name in _GIVEN},
+        "num_outputs": len(_as_list(given["out_types"])),
+        **{name: tuple(map(int, _as_list(given[name]))) for name in _GIVEN},
     }
     if given.get("batch_processing"):
         args["batch_processing"] = True
@@ -79,7 +79,7 @@ def _held(given: Mapping[str, Any], device: str) -> dict[str, Value]:
     return args
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
@@ -96,7 +96,7 @@ def _modules() -> dict[str, ModuleType]:
         rest = {name: value for name, value in kept.items() if name not in _KEPT}
         base.__init__(op, **rest)
         op.workbench_given = kept
-        op.num_outputs = len(_listed(kept["out_types"]))
+        op.num_outputs = len(_as_list(kept["out_types"]))
         op._preserve = True
 
     def call(op: Any, *inputs: Any, **named: Any) -> Any:

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from workbench.engine.run.worker import Worker
-from workbench.engine.script_import.call_arguments import written
+from workbench.engine.script_import.call_arguments import python_source
 from workbench.engine.script_import.failing_statements import STAND_IN
 from workbench.engine.script_import.placeholders import StandIn, StandInError, StandIns
 from workbench.engine.script_import.project_modules import TREES, found_modules, package_of
@@ -29,8 +29,8 @@ from workbench.engine.script_import.script_sandbox import (
     source_location,
 )
 from workbench.engine.script_import.statement_runner import (
-    EnoughError,
     ScriptRun,
+    StopScriptError,
     command_line,
     frames_in,
 )
@@ -98,7 +98,7 @@ class OpenedScript:
             file, tree = waiting.pop(0)
             try:
                 self.lines.run(tree, file, self.module)
-            except EnoughError as enough:
+            except StopScriptError as enough:
                 frames = frames_in(enough, self.cells)
                 self.stopped = source_location(*frames[-1])
                 self.lines.define(tree, file, frames[0][1], self.module)
@@ -137,7 +137,7 @@ class OpenedScript:
             return f": memory is exhausted. {memory_remedy()}"
         if self.stopped and isinstance(error, NameError):
             return f".{self.unread_part_note()}"
-        said = ", ".join(f"{name}={written(value)}" for name, value in self.assumed.items())
+        said = ", ".join(f"{name}={python_source(value)}" for name, value in self.assumed.items())
         give = " ".join(f"--arg {name}=..." for name in self.assumed)
         return f". Not given, and assumed: {said}. To change them: {give}" if said else ""
 
@@ -219,13 +219,13 @@ def _python(cell: str) -> str:
     plain: list[str] = []
     goes_on = False  # a shell command, in the next line
     for line in lines:
-        code = "pass" if goes_on else _plain(line)
+        code = "pass" if goes_on else _without_shell_syntax(line)
         goes_on = code != line and line.rstrip().endswith("\\")
         plain.append(f"{code}\n")
     return "".join(plain)
 
 
-def _plain(line: str) -> str:
+def _without_shell_syntax(line: str) -> str:
     code = line.lstrip()
     indent = line[: len(line) - len(code)]
     if given := _SHELL_VALUE.match(code):

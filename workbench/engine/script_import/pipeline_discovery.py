@@ -85,17 +85,17 @@ def find_pipeline(
     for name in (SIDE_BY_SIDE, BUILDER):
         if callable(builder := names.get(name)) and not isinstance(builder, StandIn):
             return _factory(name, builder, script, arguments)
-    live = _live(script)
+    live = _pipelines_by_variable(script)
     if len(live) == 1:
         ((name, pipe),) = live.items()
         return _factory(name, pipe, script, arguments)
     makers = pipeline_factories(script.module)
     if len(live) > 1:
-        raise ImportFailedError(_several(script, [*live, *makers]))
+        raise ImportFailedError(_choose_one_message(script, [*live, *makers]))
     if len(makers) > 1:
         ready = [name for name in makers if not required_by(makers[name], arguments)]
         if len(ready) != 1:
-            raise ImportFailedError(_several(script, list(makers)))
+            raise ImportFailedError(_choose_one_message(script, list(makers)))
         makers = {ready[0]: makers[ready[0]]}
     for name, maker in makers.items():
         return _factory(name, maker, script, arguments)
@@ -108,7 +108,7 @@ def find_pipeline(
 
 def has_pipeline(script: OpenedScript) -> bool:
     """Whether the script made a pipeline, or has something that makes one."""
-    return bool(_live(script) or pipeline_factories(script.module))
+    return bool(_pipelines_by_variable(script) or pipeline_factories(script.module))
 
 
 def _factory(
@@ -306,7 +306,7 @@ def with_made_up_data(trees: Mapping[str, ast.Module], folder: Path) -> dict[str
     return made
 
 
-def _live(script: OpenedScript) -> dict[str, Any]:
+def _pipelines_by_variable(script: OpenedScript) -> dict[str, Any]:
     """The pipelines that the script made, by variable; without one, by number."""
     live: dict[str, Any] = {}
     for name, value in [*vars(script.module).items(), *enumerate(script.made, start=1)]:
@@ -374,12 +374,12 @@ def _unknown_arguments(maker: Callable[..., Any], given: Mapping[str, Any]) -> l
 
 
 def _unknown(wanted: str, script: OpenedScript) -> str:
-    names = [*_live(script), *pipeline_factories(script.module)]
+    names = [*_pipelines_by_variable(script), *pipeline_factories(script.module)]
     hint = did_you_mean(wanted, names, f"It has {', '.join(names) or 'no pipeline'}.")
     return f"{script.file} has no {wanted}. {hint}{script.unread_part_note()}"
 
 
-def _several(script: OpenedScript, names: Sequence[str]) -> str:
+def _choose_one_message(script: OpenedScript, names: Sequence[str]) -> str:
     return (
         f"{script.file} has {len(names)} pipelines: {', '.join(names)}. Name one: "
         f"--pipeline {names[-1]}."

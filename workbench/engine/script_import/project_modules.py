@@ -141,22 +141,23 @@ TREES: dict[str, ast.Module] = {}
 
 def catches_import_errors(file: str, line: int) -> bool:
     """Whether a line is in a ``try`` that continues without the module."""
-    return any(first <= line <= last for first, last in _tried(file))
+    return any(first <= line <= last for first, last in _try_line_ranges(file))
 
 
 @cache
-def _tried(file: str) -> tuple[tuple[int, int], ...]:
+def _try_line_ranges(file: str) -> tuple[tuple[int, int], ...]:
     tree = TREES.get(file)
     if tree is None:
         return ()
     return tuple(
         (node.body[0].lineno, node.body[-1].end_lineno or node.body[-1].lineno)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Try) and any(_goes_on(each) for each in node.handlers)
+        if isinstance(node, ast.Try)
+        and any(_continues_after_import_error(each) for each in node.handlers)
     )
 
 
-def _goes_on(handler: ast.ExceptHandler) -> bool:
+def _continues_after_import_error(handler: ast.ExceptHandler) -> bool:
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     caught = any(kind is None or ast.unparse(kind) in _CATCHING for kind in kinds)
     return caught and not any(isinstance(part, ast.Raise) for part in handler.body)

@@ -15,7 +15,7 @@ from workbench.emit.pipeline_import.trace.traced import Loss, Traced
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
 from workbench.engine.script_import.auto_augment_import import noted_calls, with_noted
-from workbench.engine.script_import.call_arguments import written
+from workbench.engine.script_import.call_arguments import python_source
 from workbench.engine.script_import.dali_patches import (
     BlockedCall,
     older_names_in_dali,
@@ -34,7 +34,7 @@ from workbench.engine.script_import.pipeline_discovery import (
 )
 from workbench.engine.script_import.pipeline_factories import is_pipeline
 from workbench.engine.script_import.placeholders import StandIn, StandInError
-from workbench.engine.script_import.statement_runner import EnoughError, one_process
+from workbench.engine.script_import.statement_runner import StopScriptError, one_process
 from workbench.engine.script_import.tracing import preload_imports, trace_pipeline
 from workbench.errors import ImportFailedError
 
@@ -64,7 +64,7 @@ def trace_source(
         made_up = with_made_up_data(script.cells, Path(script.module.__file__ or "").parent)
         script.run()
         ran = list(script.made)
-        chosen = _chosen(script, pipeline, arguments)
+        chosen = _requested_pipeline(script, pipeline, arguments)
         script.assumed = chosen.assumed
         with one_process() as asked:
             pipe, traced = _traced(chosen, held)
@@ -90,7 +90,7 @@ def trace_source(
         changed=(*map(Loss, (*chosen.choice, *others)), *losses),
         placeholders=(*chosen.placeholders, *made_up, *script.uses.texts()),
         pipelines=chosen.pipelines,
-        assumed={name: written(value) for name, value in chosen.assumed.items()},
+        assumed={name: python_source(value) for name, value in chosen.assumed.items()},
         shard=chosen.shard,
     )
 
@@ -102,7 +102,9 @@ def _script_lines(traced: Traced, script: OpenedScript) -> set[tuple[str, int]]:
     return {(place.file, place.line) for place in inside}
 
 
-def _chosen(script: OpenedScript, pipeline: str | None, given: Mapping[str, Any]) -> FoundPipeline:
+def _requested_pipeline(
+    script: OpenedScript, pipeline: str | None, given: Mapping[str, Any]
+) -> FoundPipeline:
     """The requested pipeline; if there is none, the error names the first failure."""
     try:
         return find_pipeline(script, pipeline, given)
@@ -126,7 +128,7 @@ def _traced(chosen: FoundPipeline, held: BlockedCall) -> tuple[Any, Traced]:
     try:
         with held.stand_in_for_results():
             pipe = chosen.make()
-    except EnoughError as enough:
+    except StopScriptError as enough:
         pipe = enough.pipeline
     settings = (pipe.max_batch_size, pipe.num_threads, pipe.device_id, pipe.seed)
     for each in (*settings, *(getattr(pipe, "_graph_out", None) or ())):

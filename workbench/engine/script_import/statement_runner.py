@@ -32,7 +32,7 @@ _OF_THIS_PROCESS = ("torch.cuda.current_device", "torch.cuda.set_device")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
-class EnoughError(BaseException):
+class StopScriptError(BaseException):
     """The script reached a line that runs ``pipeline``. No ``except Exception`` catches it."""
 
     def __init__(self, pipeline: Any) -> None:
@@ -110,7 +110,7 @@ class ScriptRun:
             if isinstance(statement, _DEFINITIONS) and statement.lineno > after:
                 there = dict(module.__dict__)
                 part = with_noted_tests(ast.Module([statement], []))
-                with suppress(Exception, SystemExit, EnoughError):
+                with suppress(Exception, SystemExit, StopScriptError):
                     code = compile(part, file, "exec", future_flags(tree), dont_inherit=True)
                     exec(code, module.__dict__)
                 module.__dict__.update(there)
@@ -118,7 +118,7 @@ class ScriptRun:
     def skip(self, error: BaseException, file: str, statement: ast.stmt) -> None:
         """Record a statement that failed inside a function."""
         place = source_location(file, statement.lineno)
-        self.skipped.append(SkippedStatement(place, f"failed ({_words(error)})", statement))
+        self.skipped.append(SkippedStatement(place, f"failed ({_error_line(error)})", statement))
 
     def _note_failure(
         self, error: BaseException, file: str, statement: ast.stmt, module: ModuleType
@@ -128,7 +128,7 @@ class ScriptRun:
             number for frame, number in walk_tb(error.__traceback__)
             if frame.f_code.co_filename == file
         ]  # fmt: skip
-        words = _words(error)
+        words = _error_line(error)
         place = source_location(file, frames[-1] if frames else statement.lineno)
         stale = tuple(
             name
@@ -167,7 +167,7 @@ def _may_be_stale(value: object, module: ModuleType) -> bool:
     return not callable(value) or getattr(value, "__module__", "") == module.__name__
 
 
-def _words(error: BaseException) -> str:
+def _error_line(error: BaseException) -> str:
     try:
         return one_printable_line(f"{type(error).__name__}: {error}").removesuffix(": ")
     except Exception:  # its own conversion to text may fail
@@ -211,7 +211,7 @@ def command_line(given: Mapping[str, Any], run: ScriptRun) -> Iterator[set[str]]
         parser: argparse.ArgumentParser, args: Any = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
         eased = copy(parser)
-        eased._actions = [_eased(action, run.stand_ins) for action in parser._actions]
+        eased._actions = [_optional_action(action, run.stand_ins) for action in parser._actions]
         eased._mutually_exclusive_groups = []
         found, _ = usual(eased, [], namespace)
         for action in parser._actions:
@@ -249,7 +249,7 @@ def one_process() -> Iterator[list[str]]:
         yield called
 
 
-def _eased(action: argparse.Action, stand_ins: StandIns) -> argparse.Action:
+def _optional_action(action: argparse.Action, stand_ins: StandIns) -> argparse.Action:
     eased = copy(action)
     if action.required and action.default is None:
         eased.default = stand_ins.value(action.dest)

@@ -119,7 +119,7 @@ def _serialised(pipe: Any, ops: Sequence[Any], outputs: Sequence[Any]) -> Traced
     for op in ops:
         if op.name in refused:
             for edge in op.outputs:
-                whole.AddOperator(_stand_in(backend, edge.name, edge.device), edge.name)
+                whole.AddOperator(_placeholder_spec(backend, edge.name, edge.device), edge.name)
         else:
             whole.AddOperator(op.spec, op.name)
     whole.SetOutputDescs([(e.name, e.device, types.NO_TYPE, -1, "") for e in outputs])
@@ -146,7 +146,7 @@ def _unsupported_settings(pipe: Any) -> dict[str, str]:
     usual["exec_dynamic"] = True  # for None
     held = _HELD | _DERIVED | ({"exec_dynamic"} if executor != "dynamic" else set())
     unheld = {
-        name: _in_short(value)
+        name: _short_text(value)
         for name in usual
         if name not in held
         and (value := getattr(pipe, f"_{name}", None)) not in (None, usual[name])
@@ -167,12 +167,12 @@ def _executor(pipe: Any) -> tuple[Executor, int | None]:
     return ("separate", device) if host == 2 * device else ("static", None)
 
 
-def _in_short(value: Any) -> str:
+def _short_text(value: Any) -> str:
     text = str(value) if isinstance(value, Enum) else repr(value)
     return shortened(text, _LONGEST_VALUE)
 
 
-def _stand_in(backend: Any, name: str, device: str) -> Any:
+def _placeholder_spec(backend: Any, name: str, device: str) -> Any:
     spec = backend.OpSpec(_STAND_IN)
     spec.AddArg("device", device)
     spec.AddOutput(name, device)
@@ -187,7 +187,7 @@ def _refusal(op: Any, fresh: Any, backend: Any) -> str | None:
     made = {(edge.name, _edge_device(edge)) for edge in op.inputs}
     try:
         for name, device in sorted(made):
-            alone.AddOperator(_stand_in(backend, name, device), name)
+            alone.AddOperator(_placeholder_spec(backend, name, device), name)
         alone.AddOperator(op.spec, op.name)
         alone.SerializeToProtobuf()
     except Exception as error:
@@ -211,7 +211,7 @@ def _without_stand_ins(
             found = by_name[op.name]
             yield replace(found, args={**found.args, **_reader_options(op)})
             continue
-        said = _written(op.spec)
+        said = _argument_texts(op.spec)
         numba = numba_arguments(op._op)
         regular = op.spec.NumRegularInput()
         yield TracedOp(
@@ -223,7 +223,7 @@ def _without_stand_ins(
                 for index, edge in enumerate(op.inputs)
             ),
             outputs=tuple((edge.name, edge.device) for edge in op.outputs),
-            places=_places(said),
+            places=_source_locations(said),
             module=said.get("_module", ""),
             display=said.get("_display_name", ""),
             args={**_reader_options(op), **(numba if isinstance(numba, dict) else {})},
@@ -237,13 +237,13 @@ def _reader_options(op: Any) -> dict[str, Any]:
     return dict(getattr(getattr(source, "source", None), "options", None) or {})
 
 
-def _written(spec: Any) -> dict[str, str]:
+def _argument_texts(spec: Any) -> dict[str, str]:
     """The arguments of a call as DALI displays them: the only form available."""
     lines = (line.strip().partition(": ") for line in repr(spec).splitlines())
     return {name: text for name, colon, text in lines if colon}
 
 
-def _places(said: Mapping[str, str]) -> tuple[SourceLocation, ...]:
+def _source_locations(said: Mapping[str, str]) -> tuple[SourceLocation, ...]:
     numbers = [int(text) for text in _NUMBERS.findall(said.get("_origin_stack_lineno", ""))]
     files, functions = (
         said.get(f"_origin_stack_{part}", "").strip("[]").split(", ")

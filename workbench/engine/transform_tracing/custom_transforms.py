@@ -158,10 +158,10 @@ def read_own_transform(
         return None
     if any(each != found[0] for each in found):
         return None
-    return TransformCall("own.steps", (found[0],), place=place_of(transform))
+    return TransformCall("own.steps", (found[0],), place=definition_location(transform))
 
 
-def place_of(transform: Callable[..., Any]) -> str:
+def definition_location(transform: Callable[..., Any]) -> str:
     """The line that defines a function, or the ``__call__`` of an object: ``train.py:7``."""
     base = vars(transform).get("_base_call") if hasattr(transform, "__dict__") else None
     if base is not None:
@@ -286,12 +286,12 @@ def _uniform(path: _Path, low: float = 0.0, high: float = 1.0) -> UniformNumber:
     return UniformNumber(path, low, high)
 
 
-def _whole(path: _Path, low: int, high: int) -> UniformNumber:
+def _uniform_integer(path: _Path, low: int, high: int) -> UniformNumber:
     return UniformNumber(path, low, high, whole=True)
 
 
 def _whole_below(path: _Path, low: int, high: int | None = None) -> UniformNumber:
-    return _whole(path, *((0, low - 1) if high is None else (low, high - 1)))
+    return _uniform_integer(path, *((0, low - 1) if high is None else (low, high - 1)))
 
 
 def _choice(path: _Path, values: Any) -> Any:
@@ -314,7 +314,7 @@ _OPERATIONS = (
 )
 _RECORDED: Mapping[str, Mapping[str, Callable[..., Any] | None]] = {
     "random": {
-        **{"random": _unit, "uniform": _uniform, "randint": _whole, "choice": _choice},
+        **{"random": _unit, "uniform": _uniform, "randint": _uniform_integer, "choice": _choice},
         "randrange": _whole_below,
     },
     "numpy.random": {

@@ -11,7 +11,7 @@ from workbench.emit.pipeline_import.transform_call import NamedValue, TransformC
 from workbench.engine.script_import.placeholders import StandIn, StandIns
 from workbench.engine.transform_tracing.custom_transforms import (
     UniformNumber,
-    place_of,
+    definition_location,
     read_own_transform,
 )
 from workbench.engine.transform_tracing.recorded_calls import RecordedBase, RecordedCall
@@ -80,4 +80,4 @@ class _Values:
             code = value.__code__
             place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
             return NamedValue(f"{value.__name__} of {place}")
-        return TransformCall(name, place=place_of(value) if callable(value) else "")
+        return TransformCall(name, place=definition_location(value) if callable(value) else "")

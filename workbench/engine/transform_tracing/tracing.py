@@ -15,7 +15,7 @@ from workbench.emit.interop.graph import LIBRARIES
 from workbench.emit.pipeline_import.transform_call import TransformCall, to_plain
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
-from workbench.engine.script_import.call_arguments import call_arguments, written
+from workbench.engine.script_import.call_arguments import call_arguments, python_source
 from workbench.engine.script_import.dali_patches import recording_pipelines
 from workbench.engine.script_import.failing_statements import (
     SKIPPED,
@@ -79,7 +79,9 @@ def trace_transform(
         with (
             recorded_libraries(tuple(LIBRARIES), lines.stand_ins) as calls,
             _dali_kept_from_running(cells, lines.stand_ins),
-            recorded_sequences(lines.stand_ins) if _has(cells, "Sequential") else nullcontext(),
+            recorded_sequences(lines.stand_ins)
+            if _uses_name(cells, "Sequential")
+            else nullcontext(),
         ):
             script.run()
             given = {name: each for name, each in arguments.items() if name not in script.taken}
@@ -87,9 +89,9 @@ def trace_transform(
             name, found = search.find(wanted)
             traced = transform_call(found)
             call = to_plain(traced)
-    assumed = {each: written(value) for each, value in search.assumed.items()}
+    assumed = {each: python_source(value) for each, value in search.assumed.items()}
     losses = (
-        *_losses(script, calls, set(_places(traced))),
+        *_losses(script, calls, set(_call_lines(traced))),
         *_calls_outside(cells, traced),
     )
     return TracedTransform(call, name, tuple(lines.told()), assumed, losses)
@@ -123,7 +125,7 @@ def _losses(
 
 def _calls_outside(trees: Mapping[str, ast.Module], traced: Any) -> Iterator[tuple[str, str]]:
     """Library functions that the script calls on images outside the composition."""
-    recorded = set(_places(traced))
+    recorded = set(_call_lines(traced))
     for file, tree in trees.items():
         full_names = dict(_imported(tree))
         for node in ast.walk(tree):
@@ -158,7 +160,7 @@ def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
                 yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
 
-def _places(value: Any) -> Iterator[str]:
+def _call_lines(value: Any) -> Iterator[str]:
     """The lines of a call and of the calls in it."""
     if isinstance(value, TransformCall):
         yield value.place
@@ -166,7 +168,7 @@ def _places(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         value = list(value.values())
     for each in value if isinstance(value, list | tuple) else ():
-        yield from _places(each)
+        yield from _call_lines(each)
 
 
 def _may_add_transform(node: ast.AST) -> bool:
@@ -180,7 +182,7 @@ def _may_add_transform(node: ast.AST) -> bool:
     )
 
 
-def _has(trees: Mapping[str, ast.Module], name: str) -> bool:
+def _uses_name(trees: Mapping[str, ast.Module], name: str) -> bool:
     """Whether the script uses an attribute or name."""
     return any(
         name in (getattr(node, "attr", ""), getattr(node, "id", ""))
@@ -286,7 +288,7 @@ class _Search:
         if found:
             return {name: call for name, call in found.items() if _is_first(name, call, found)}
         made = [call for call in self.calls[before:] if _composes(call)]
-        inner = {id(each) for call in made for each in _inside(call)}
+        inner = {id(each) for call in made for each in _nested_calls(call)}
         outer = {str(n): call for n, call in enumerate(made) if id(call) not in inner}
         if not outer and failure is not None:
             raise failure
@@ -376,15 +378,15 @@ def _compositions_in(
             continue
         elif isinstance(value, Mapping) and not name.startswith("__"):
             yield from _compositions_in(
-                {_joined(name, key): item for key, item in value.items()}, depth - 1
+                {_dotted(name, key): item for key, item in value.items()}, depth - 1
             )
         elif isinstance(value, list | tuple) and len(value) < 20:
             yield from _compositions_in(
-                {_joined(name, n): item for n, item in enumerate(value)}, depth - 1
+                {_dotted(name, n): item for n, item in enumerate(value)}, depth - 1
             )
 
 
-def _joined(name: str, part: object) -> str:
+def _dotted(name: str, part: object) -> str:
     return f"{name}.{part}" if name else str(part)
 
 
@@ -392,13 +394,13 @@ def _composes(call: RecordedCall) -> bool:
     return str(call).rpartition(".")[2] in _COMPOSING
 
 
-def _inside(value: Any) -> Iterator[RecordedCall]:
+def _nested_calls(value: Any) -> Iterator[RecordedCall]:
     parts = (*value._args, *value._kwargs.values()) if isinstance(value, RecordedCall) else value
     for part in parts:
         if isinstance(part, RecordedCall):
             yield part
         if isinstance(part, RecordedCall | list | tuple):
-            yield from _inside(part)
+            yield from _nested_calls(part)
 
 
 def _lines_of(calls: Any) -> list[str]:

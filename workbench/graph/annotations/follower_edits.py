@@ -33,7 +33,7 @@ def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
     """
     if before.nodes == after.nodes or after.enclosing is not None:
         return after
-    graph = _led_on(before, _without_idle(before, after, catalog), catalog)
+    graph = _moved_to_new_outputs(before, _without_idle(before, after, catalog), catalog)
     for image, output, port in unfollowed_targets(TypedGraph(graph, catalog)):
         known = [found[1] for found in unfollowed_targets(TypedGraph(before, catalog))]
         if output not in known and output in before.outputs and not _followed(before, output):
@@ -86,7 +86,7 @@ def with_followed(graph: Graph, catalog: Catalog, output: str) -> Graph | None:
     port = graph.outputs[output]
     if graph.has(port.node) and follows(graph.node(port.node)):
         image = next(p for p in graph.outputs.values() if port_kind(graph, catalog, p) == "image")
-        return _led_to(graph, catalog, graph.node(port.node), image)
+        return _moved_to_image(graph, catalog, graph.node(port.node), image)
     origin = annotation_origin(TypedGraph(graph, catalog), port)
     if origin is None:
         return None
@@ -135,7 +135,7 @@ def with_class_count(before: Graph, after: Graph, count: int) -> Graph:
     return after
 
 
-def _led_on(before: Graph, after: Graph, catalog: Catalog) -> Graph:
+def _moved_to_new_outputs(before: Graph, after: Graph, catalog: Catalog) -> Graph:
     """Move followers to the new output image if their image is no longer an output."""
     graph, had, has = after, TypedGraph(before, catalog), TypedGraph(after, catalog)
     for name, old in before.outputs.items():
@@ -152,11 +152,11 @@ def _led_on(before: Graph, after: Graph, catalog: Catalog) -> Graph:
             if image is None or not before.has(node.id) or node != before.node(node.id):
                 continue
             if image == old or frame_of(has, image) == frame:
-                graph = _led_to(graph, catalog, node, new)
+                graph = _moved_to_image(graph, catalog, node, new)
     return graph
 
 
-def _led_to(graph: Graph, catalog: Catalog, node: Node, image: Port) -> Graph:
+def _moved_to_image(graph: Graph, catalog: Catalog, node: Node, image: Port) -> Graph:
     """Move a follower to another image; add a new one if that image depends on its output."""
     if node.id not in ancestors(graph, [image]):
         return graph.replace_node(node.fed({"image": image}))

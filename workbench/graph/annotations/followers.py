@@ -14,7 +14,7 @@ from workbench.catalog.extra_operators import FOLLOWERS
 from workbench.catalog.spec import PortKind
 from workbench.graph.annotations.formats import box_format
 from workbench.graph.annotations.geometry import GeometryPath, frame_of, geometry_path
-from workbench.graph.annotations.mixes import MIXING, why_not
+from workbench.graph.annotations.mixes import MIXING, cannot_follow_reason
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import ancestors
@@ -50,7 +50,7 @@ def path_of(typed: TypedGraph, follower: Node) -> GeometryPath | None:
         return path
     if kind == "label":
         return replace(path, steps=tuple(step for step in path.steps if step.mix))
-    blocked, reason = why_not(path, kind)
+    blocked, reason = cannot_follow_reason(path, kind)
     if any(step.mix for step in path.steps):
         if "polygons" in follower.inputs:
             blocked, reason = follower.id, _POLYGONS_MIXED

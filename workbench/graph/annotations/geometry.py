@@ -263,7 +263,7 @@ def _through_block(typed: TypedGraph, block: Node, image: Port) -> GeometryStep 
     return GeometryStep(block, block.inputs[taken], image, rule, bodies=paths if inner else {})
 
 
-def cut_before(typed: TypedGraph, image: Port) -> bool:
+def may_be_cropped(typed: TypedGraph, image: Port) -> bool:
     """Whether an operator may have cropped parts of an image."""
     typed = typed.whole
     graph = typed.graph
@@ -271,9 +271,9 @@ def cut_before(typed: TypedGraph, image: Port) -> bool:
         block = graph.node(block_of(image.node))
         given = Port(block.id, image.output)
         outer = given if typed.spec(block).consecutive else block.inputs[image.output]
-        return cut_before(typed, outer)
+        return may_be_cropped(typed, outer)
     path = geometry_path(typed, image)
-    inside = "." in path.root.node and cut_before(typed, path.root)
+    inside = "." in path.root.node and may_be_cropped(typed, path.root)
     return inside or any(step.rule.cuts for step in path.steps)
 
 
@@ -307,7 +307,7 @@ def _no_rule(node: Node, spec: OpSpec) -> str:
 def _arguments(node: Node, spec: OpSpec) -> str:
     given = ", ".join(name for name in (*node.args, *node.inputs)) or "none"
     rules = geometry_rules().rules[node.op]
-    nearest = min((_lacks(node, spec, rule) for rule in rules), key=len)
+    nearest = min((_unmet_requirements(node, spec, rule) for rule in rules), key=len)
     return (
         f"there is no rule by which annotations follow {node.op} with these arguments "
         f"({given}), but one {' and '.join(nearest)}. Change these, or remove or mute "
@@ -315,7 +315,7 @@ def _arguments(node: Node, spec: OpSpec) -> str:
     )
 
 
-def _lacks(node: Node, spec: OpSpec, rule: GeometryRule) -> list[str]:
+def _unmet_requirements(node: Node, spec: OpSpec, rule: GeometryRule) -> list[str]:
     """Requirements of a rule that a node's arguments do not meet, as text."""
     given = {*node.args, *node.inputs}
     found = [f"with {name}" for name in rule.given if name not in given]

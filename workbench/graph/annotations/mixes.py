@@ -77,12 +77,14 @@ def _blend(graph: Graph, own: Node, other: Node) -> Mix | None:
     for image, share in permutations(own.inputs.values()):
         for mixed, rest in permutations(other.inputs.values()):
             order = _order(graph, mixed, image)
-            if order is not None and (_rests(graph, rest, share) or _rests(graph, share, rest)):
+            if order is not None and (
+                _is_complement(graph, rest, share) or _is_complement(graph, share, rest)
+            ):
                 return Mix(image, order, share=share)
     return None
 
 
-def _rests(graph: Graph, rest: Port, share: Port) -> bool:
+def _is_complement(graph: Graph, rest: Port, share: Port) -> bool:
     """Whether one weight is 1 minus the other."""
     node = graph.node(rest.node) if graph.has(rest.node) else None
     given = node is not None and node.op == "math.sub" and node.args.get("left") == 1
@@ -118,7 +120,7 @@ def _order(graph: Graph, mixed: Port, image: Port | None) -> Port | None:
     return node.inputs.get("indices")
 
 
-def why_not(path: GeometryPath, target: PortKind) -> tuple[str, str]:
+def cannot_follow_reason(path: GeometryPath, target: PortKind) -> tuple[str, str]:
     """The node at which annotations of a kind cannot follow although rules allow it, and why."""
     mixed = False
     for step in path.steps:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from workbench.arguments import APPLY, checked, shown
+from workbench.arguments import APPLY, checked, format_value
 from workbench.catalog import load_catalog
 from workbench.catalog.extra_operators import BLOCKS
 from workbench.catalog.spec import Catalog, Value
@@ -16,8 +16,8 @@ from workbench.errors import ArgumentError, GraphEditError
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.builder.data_node import (
     DataNode,
-    joined,
     main_output,
+    merged_graph,
     plain_value,
     require_sound_node,
 )
@@ -97,7 +97,7 @@ def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None
     if len(options) < 2:
         raise GraphEditError(f"one_of has {len(options)} options. Give two or more.")
     if isinstance(weights, str) or (weights is not None and not hasattr(weights, "__len__")):
-        raise GraphEditError(f"weights is {shown(weights)}. Give a number for each option.")
+        raise GraphEditError(f"weights is {format_value(weights)}. Give a number for each option.")
     if weights is not None and len(weights) != len(options):
         raise GraphEditError(
             f"one_of has {len(options)} options and {len(weights)} weights. Give one for each."
@@ -119,7 +119,7 @@ def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -
         raise GraphEditError("some_of has no options. Give functions: lambda x: x.flip().")
     if type(count) is not int or not 1 <= count <= len(options):
         raise GraphEditError(
-            f"some_of is to apply {repr(count) if type(count) is int else shown(count)} of "
+            f"some_of is to apply {repr(count) if type(count) is int else format_value(count)} of "
             f"{len(options)} options. Give a whole number from 1 to {len(options)}, then the "
             "options."
         )
@@ -205,7 +205,7 @@ def _block(
     made = edited.node(block.id)
     port = None
     if isinstance(decides, DataNode):
-        edited, port = joined(edited, catalog, decides, kind.control)
+        edited, port = merged_graph(edited, catalog, decides, kind.control)
         made = edited.node(block.id)
     elif generator := kind.new_generator(edited, catalog, made, decides):
         if name:
@@ -233,10 +233,10 @@ def _applied(graph: Graph, scope: str, taken: str, apply: Apply, catalog: Catalo
         ) from None
     made = apply(inside)
     if isinstance(made, DataNode):
-        body, port = joined(inside, catalog, made)
+        body, port = merged_graph(inside, catalog, made)
         made = replace(body, outputs={taken: port})
     if not isinstance(made, Graph) or made.scope != scope:
-        gave = "another graph" if isinstance(made, Graph) else shown(made)
+        gave = "another graph" if isinstance(made, Graph) else format_value(made)
         raise GraphEditError(
             f"An option returned {gave}. Return the continued graph: lambda x: x.rotate(angle=5)."
         )

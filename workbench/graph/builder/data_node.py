@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
-from workbench.arguments import WHOLE, shown
+from workbench.arguments import WHOLE, format_value
 from workbench.catalog import load_catalog
 from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import Catalog, OpSpec, Value
@@ -26,7 +26,7 @@ from workbench.errors import (
 )
 from workbench.graph.checks.check import check_graph
 from workbench.graph.edits.compose import origin_of, route_into_body
-from workbench.graph.edits.edit import free_id, free_seed, usable_spec, usual_id
+from workbench.graph.edits.edit import default_id, free_id, free_seed, usable_spec
 from workbench.graph.edits.fragment import add_nodes
 from workbench.graph.model import Graph, Node, Port, block_of, is_name
 from workbench.graph.model.operators import Operators
@@ -40,17 +40,19 @@ from workbench.sources.dataset import load_source
 def _arithmetic(name: str, left: Any, right: Any) -> DataNode:
     """``left <sign> right``; one of them may be a number."""
     if isinstance(left, DataNode) and isinstance(right, DataNode):
-        return single(call_operator(f"math.{name}", (left, right), {}))
+        return single_output(call_operator(f"math.{name}", (left, right), {}))
     node, side, number = (left, "right", right) if isinstance(left, DataNode) else (
         right, "left", left)  # fmt: skip
     if not isinstance(number, Real):
         raise GraphEditError(
-            f"{node.port} and {shown(number)} cannot be combined. Use a number or the "
+            f"{node.port} and {format_value(number)} cannot be combined. Use a number or the "
             "output of another node."
         )
     value = plain_value(number)
     kind = {bool: "BOOL", int: "INT32"}.get(type(value), "FLOAT")
-    return single(call_operator(f"math.{name}", (node,), {side: value, "constant_type": kind}))
+    return single_output(
+        call_operator(f"math.{name}", (node,), {side: value, "constant_type": kind})
+    )
 
 
 def _binary(name: str) -> Callable[[Any, Any], DataNode]:
@@ -122,10 +124,10 @@ class DataNode(Operators["DataNode"]):
                     f"{self.port}[{item!r}]: an index consists of integers and ranges. "
                     "For a position per sample use slice."
                 )
-        return single(call_operator("subscript", (self,), {"index": index_text(items)}))
+        return single_output(call_operator("subscript", (self,), {"index": index_text(items)}))
 
     def __neg__(self) -> DataNode:
-        return single(call_operator("math.neg", (self,), {}))
+        return single_output(call_operator("math.neg", (self,), {}))
 
     __add__, __radd__ = _binary("add"), _reflected("add")
     __sub__, __rsub__ = _binary("sub"), _reflected("sub")
@@ -140,7 +142,7 @@ class DataNode(Operators["DataNode"]):
     __hash__ = object.__hash__
 
 
-def single(found: DataNode | tuple[DataNode, ...]) -> DataNode:
+def single_output(found: DataNode | tuple[DataNode, ...]) -> DataNode:
     """The only output of an operator."""
     assert isinstance(found, DataNode)
     return found
@@ -160,9 +162,11 @@ def call_operator(
     given = dict(arguments)
     name, seed, device = given.pop("name", None), given.pop("seed", None), given.pop("device", None)
     if name is not None and not (isinstance(name, str) and is_name(name)):
-        raise GraphEditError(f"{op}: name is {shown(name)}. Use a Python name, such as turned.")
+        raise GraphEditError(
+            f"{op}: name is {format_value(name)}. Use a Python name, such as turned."
+        )
     if seed is not None and not WHOLE.fits(seed):
-        raise GraphEditError(f"{op}: seed is {shown(seed)}. Use an integer, or omit it.")
+        raise GraphEditError(f"{op}: seed is {format_value(seed)}. Use an integer, or omit it.")
     nodes = [_as_node(op, index, value, catalog) for index, value in enumerate(inputs)]
     fed = {spec.input(index).name: value for index, value in enumerate(nodes)}
     if len(nodes) > max(spec.max_inputs, len(spec.inputs)):
@@ -182,9 +186,9 @@ def call_operator(
         raise GraphEditError(f"{op}: the graph has {what} {name!r} already. Use another name.")
     found: dict[str, Port] = {}
     for key, value in fed.items():
-        graph, found[key] = joined(graph, catalog, value)
+        graph, found[key] = merged_graph(graph, catalog, value)
     node = Node(
-        free_id(graph, name or usual_id(op)),
+        free_id(graph, name or default_id(op)),
         op,
         fixed,
         found,
@@ -193,7 +197,7 @@ def call_operator(
     )
     graph = replace(graph, nodes=(*graph.nodes, node))
     for key, value in linked.items():
-        graph, found[key] = joined(graph, catalog, value, key)
+        graph, found[key] = merged_graph(graph, catalog, value, key)
     node = replace(node, inputs=found)
     others = [each for each in graph.nodes if each.id != node.id]
     graph = replace(graph, nodes=(*others, node))
@@ -223,7 +227,8 @@ def _as_node(op: str, place: int | str, value: Any, catalog: Catalog) -> DataNod
     named = next(iter(catalog[op].args), "")
     fix = f"Give arguments by name: {op}({named}=...)" if named and place else "Give an image"
     raise GraphEditError(
-        f"{op}: input {place} is {shown(value)}. {fix}, and inputs as outputs of nodes, such as "
+        f"{op}: input {place} is {format_value(value)}. {fix}, and inputs as outputs of "
+        "nodes, such as "
         "graph.images."
     )
 
@@ -278,7 +283,7 @@ def plain_value(value: Any) -> Value:
     if isinstance(name, str):
         return name
     raise GraphEditError(
-        f"{shown(value)} is not a valid argument value. Use a number, a text, a list of "
+        f"{format_value(value)} is not a valid argument value. Use a number, a text, a list of "
         "these, a member of nvidia.dali.types, or a node's output."
     )
 
@@ -309,7 +314,9 @@ def main_output(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:
 # calls are sampled separately.
 
 
-def joined(graph: Graph, catalog: Catalog, given: DataNode, wanted: str = "") -> tuple[Graph, Port]:
+def merged_graph(
+    graph: Graph, catalog: Catalog, given: DataNode, wanted: str = ""
+) -> tuple[Graph, Port]:
     """The graph with everything a value depends on, and the port there.
 
     A new generator without its own name is called ``wanted``, after the argument that it feeds; its
@@ -409,7 +416,7 @@ class _Merger:
                 "an output of the block."
             )
         spec = self._catalog.find(node.op)
-        unnamed = node.id.rstrip("0123456789_") == usual_id(node.op)
+        unnamed = node.id.rstrip("0123456789_") == default_id(node.op)
         draws = spec is not None and is_generator(spec)
         named = replace(node, id=wanted) if wanted and unnamed and draws else node
         free = node.seed not in {each.seed for each in self.whole.walk()}

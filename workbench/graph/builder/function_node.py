@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
-from workbench.arguments import MAPPING, NUMBER, TEXT, checked, shown
+from workbench.arguments import MAPPING, NUMBER, TEXT, checked, format_value
 from workbench.catalog import load_catalog
 from workbench.catalog.extra_operators.user_functions import (
     MOST_OUTPUTS,
@@ -22,7 +22,11 @@ from workbench.graph.edits.edit import free_id, free_seed
 from workbench.graph.model import GRAPH, Graph, Node, Port
 from workbench.graph.model.graph import FrozenDict
 from workbench.graph.model.ports import output_ports
-from workbench.graph.user_functions.function_source import function_source, place_of, source_at
+from workbench.graph.user_functions.function_source import (
+    function_location,
+    function_source,
+    source_at,
+)
 from workbench.graph.user_functions.trust import source_problem, trust_source
 
 Library = Literal["numpy", "cupy", "torch", "numba"]
@@ -136,7 +140,7 @@ class FunctionNode:
         for name, ends in draws.items():
             if not (isinstance(ends, Sequence) and len(ends) == 2 and all(map(NUMBER.fits, ends))):
                 raise GraphEditError(
-                    f"draws: {name} is {shown(ends)}. Use the minimum and the maximum."
+                    f"draws: {name} is {format_value(ends)}. Use the minimum and the maximum."
                 )
         scope = graph.scope_of(node_id)
         body = graph.at_scope(scope)
@@ -317,6 +321,6 @@ def _trusted(made: FunctionNode) -> FunctionNode:
     """Trust a function that the user has just written. Raises GraphEditError if unsupported."""
     problem = source_problem(Node("function", made.op, made.args))
     if problem is not None:
-        raise GraphEditError(f"{place_of(made.function)}: {problem[0]}. {problem[1]}")
+        raise GraphEditError(f"{function_location(made.function)}: {problem[0]}. {problem[1]}")
     trust_source(made.source)
     return made

@@ -16,8 +16,8 @@ from workbench.graph.builder.graph_methods import METHODS, Fn, outputs
 from workbench.graph.builder.method_calls import (
     NotWritableError,
     Spelled,
+    canonical_order,
     literal,
-    order_of,
     write_calls,
 )
 from workbench.graph.builder.node_handle import NodeHandle
@@ -146,7 +146,7 @@ def ordered(graph: Graph) -> Graph:
                     for name, body in node.bodies.items()
                 },
             )
-            for node in order_of(nodes)
+            for node in canonical_order(nodes)
         )
 
     return replace(graph, nodes=sort(graph.nodes))

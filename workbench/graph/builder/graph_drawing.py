@@ -12,7 +12,7 @@ from workbench.catalog.spec import Catalog, Value
 from workbench.graph.checks.check import check_graph
 from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.control_flow.block_kinds import KINDS
-from workbench.graph.edits.edit import usual_id
+from workbench.graph.edits.edit import default_id
 from workbench.graph.model import Graph, Node
 from workbench.graph.model.node_order import running_order
 from workbench.names import shortened
@@ -108,7 +108,7 @@ def graph_svg(graph: Graph) -> str:
     marked = {remark.split(": ")[1].partition(".")[0] for remark in remarks}
     parts: list[str] = []
     _draw(boxes, catalog, 0, 0, parts, marked)
-    places = _places(boxes, 0, 0)
+    places = _rects_by_id(boxes, 0, 0)
     edges, lanes = _edges([box.node for box in boxes], places)
     left = _PAD + lanes * _LANE
     names = _output_names(graph, places)
@@ -245,7 +245,7 @@ def _draw(
         parts.append("</g>")
         for title, inner, left, top in box.bodies:
             parts.append(_text(x + left, y + top + 12, title, _GREY))
-            places = _places(inner, x + left, y + top + _HEAD)
+            places = _rects_by_id(inner, x + left, y + top + _HEAD)
             parts += _edges([each.node for each in inner], places)[0]
             _draw(inner, catalog, x + left, y + top + _HEAD, parts, marked)
 
@@ -255,7 +255,7 @@ def _lines(node: Node, folded: Mapping[str, Node]) -> list[str]:
     if node.bodies:
         return [_range(folded[port.node]) for port in node.inputs.values() if port.node in folded]
     fixed = ", ".join(f"{name}={_value(value)}" for name, value in node.args.items())
-    named = node.id.rstrip("_0123456789") == usual_id(node.op).rstrip("_0123456789")
+    named = node.id.rstrip("_0123456789") == default_id(node.op).rstrip("_0123456789")
     random = [
         f"{name} {_range(folded[port.node])}{'' if name == port.node else f' ({port.node})'}"
         for name, port in node.inputs.items()
@@ -275,7 +275,7 @@ def _range(generator: Node) -> str:
     return generator.op.removeprefix(_RANDOM)
 
 
-def _places(boxes: Sequence[_Box], dx: float, dy: float) -> dict[str, tuple[float, ...]]:
+def _rects_by_id(boxes: Sequence[_Box], dx: float, dy: float) -> dict[str, tuple[float, ...]]:
     return {b.node.id: (b.x + dx, b.y + dy, b.width, b.height) for b in boxes}
 
 
@@ -290,7 +290,7 @@ def _edges(nodes: Sequence[Node], places: Mapping[str, tuple[float, ...]]) -> tu
         start, end = places[source], places[target]
         x0, y0 = start[0] + min(start[2], _WIDTH) / 2, start[1] + start[3]
         x1, y1 = end[0] + min(end[2], _WIDTH) / 2, end[1]
-        if any(_lies_between(box, x0, y0, x1, y1) for box in places.values()):
+        if any(_edge_crosses(box, x0, y0, x1, y1) for box in places.values()):
             number = lanes.setdefault(source, len(lanes) % _MOST_LANES + 1)
             lane = min(x for x, *_ in places.values()) - number * _LANE
             low = _GAP / 4 + number % 3 * 3
@@ -306,7 +306,7 @@ def _edges(nodes: Sequence[Node], places: Mapping[str, tuple[float, ...]]) -> tu
     return drawn, max(lanes.values(), default=0)
 
 
-def _lies_between(box: tuple[float, ...], x0: float, y0: float, x1: float, y1: float) -> bool:
+def _edge_crosses(box: tuple[float, ...], x0: float, y0: float, x1: float, y1: float) -> bool:
     """Whether a straight edge from (x0, y0) down to (x1, y1) passes behind a box."""
     left, top, width, height = box
     high, low = max(y0, top), min(y1, top + height)

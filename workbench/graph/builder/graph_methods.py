@@ -16,7 +16,7 @@ from typing import Any
 from warnings import warn
 
 import workbench
-from workbench.arguments import PATH, TEXT, WHOLE, checked, require_kind, shown
+from workbench.arguments import PATH, TEXT, WHOLE, checked, format_value, require_kind
 from workbench.catalog import load_catalog
 from workbench.catalog.familiar_names import nearest_operators
 from workbench.catalog.signatures import signature_of
@@ -37,16 +37,16 @@ from workbench.graph.builder.block_methods import (
 from workbench.graph.builder.data_node import (
     DataNode,
     call_operator,
-    joined,
     main_output,
-    single,
+    merged_graph,
+    single_output,
 )
 from workbench.graph.builder.graph_drawing import graph_svg, graph_text
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.checks.check import check_graph
 from workbench.graph.checks.check_readers import unpaired_outputs
 from workbench.graph.control_flow.block_kinds import KINDS
-from workbench.graph.edits.edit import free_id, set_setting, usual_id
+from workbench.graph.edits.edit import default_id, free_id, set_setting
 from workbench.graph.model import GRAPH, Graph, Port, Settings, is_name
 from workbench.graph.model.operators import OperatorGroup, Operators, operator_function, register
 from workbench.graph.storage.io import dump_graph
@@ -155,7 +155,7 @@ def outputs(**values: DataNode | Graph) -> Graph:
             )
         if graph is None:
             graph = value.graph
-        graph, given[name] = joined(graph, catalog, value)
+        graph, given[name] = merged_graph(graph, catalog, value)
     assert graph is not None
     used = replace(graph, outputs=given)
     taken = {node.id for node in graph.nodes} & given.keys()
@@ -191,11 +191,11 @@ def _appended_to_image(
         raise GraphEditError(
             f"{op} outputs {kind}, not an image. Call it on a value: graph.{name}.{op}(...)."
         )
-    moved = replace(made.graph, outputs=_led_on(graph, name, made))
+    moved = replace(made.graph, outputs=_replaced_output(graph, name, made))
     return with_followers(graph, moved, catalog)
 
 
-def _led_on(graph: Graph, name: str, made: DataNode) -> dict[str, Port]:
+def _replaced_output(graph: Graph, name: str, made: DataNode) -> dict[str, Port]:
     """The outputs of the graph, with one of them replaced."""
     given = dict(graph.outputs)
     if given[name].output != "jpegs" or name not in ("jpegs", "encoded"):
@@ -332,13 +332,13 @@ def _with_chance(
     Returns a value for a value, a graph for a graph.
     """
     p, rest = arguments["p"], {name: value for name, value in arguments.items() if name != "p"}
-    name = usual_id(op)
+    name = default_id(op)
     if isinstance(owner, Graph):
         return applied_with_p(owner, p, lambda x: _appended_to_image(x, op, inputs, rest), name)
 
     def apply(inside: Graph) -> DataNode:
         (port,) = inside.outputs.values()
-        return single(call_operator(op, (DataNode(inside, port), *inputs), rest))
+        return single_output(call_operator(op, (DataNode(inside, port), *inputs), rest))
 
     alone = replace(owner.graph, outputs={"value": owner.port})
     made = applied_with_p(alone, p, apply, name)
@@ -384,7 +384,7 @@ def _unbound(found: Any) -> Any:
         owner, *others = inputs or (None,)
         if not isinstance(owner, Graph | DataNode):
             raise GraphEditError(
-                f"{spec.name} is called on {shown(owner)}. Call it on a graph: "
+                f"{spec.name} is called on {format_value(owner)}. Call it on a graph: "
                 f"graph.{spec.name}(...), or pass the graph first."
             )
         return _operator(owner, spec.name, load_catalog())(*others, **arguments)

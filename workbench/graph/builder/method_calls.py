@@ -130,7 +130,7 @@ class _Block:
             fed = "other" in node.inputs
             right = self.operand(node.inputs["other"]) if fed else literal(node.args["right"])
             return f"{data} {sign} {right}"
-        places = _places(node, self.catalog[node.op])
+        places = _positional_inputs(node, self.catalog[node.op])
         if not places:
             stem, _, rest = node.op.partition(".")
             head = f"wb.random.{rest}" if stem == "random" else f"wb.fn.{node.op}"
@@ -176,7 +176,7 @@ class _Block:
         """A node of the chain as a method of the graph."""
         if node.bodies:
             return self.block(node)
-        others = _places(node, self.catalog[node.op])[1:]
+        others = _positional_inputs(node, self.catalog[node.op])[1:]
         method = "decode" if node.op == "decoders.image" else node.op
         return method_call(method, self.arguments(node, others))
 
@@ -196,7 +196,9 @@ class _Block:
             while port != start and port.node in self.nodes:
                 node = self.nodes[port.node]
                 spec = self.catalog[node.op]
-                places = [_block_image_input(node)] if node.bodies else _places(node, spec)
+                places = (
+                    [_block_image_input(node)] if node.bodies else _positional_inputs(node, spec)
+                )
                 if not places or isinstance(node, Source):
                     break
                 way = [node, *way] if self.is_step(node) else []
@@ -342,7 +344,7 @@ class _Block:
 
 
 def _keyword(name: str, value: Value) -> str:
-    return whole_weights(value) if name == "weights" else literal(value)
+    return integer_weights(value) if name == "weights" else literal(value)
 
 
 def scope_depth(graph: Graph, scope: str) -> int:
@@ -403,7 +405,7 @@ def _block_image_input(node: Node) -> str:
     return given[0]
 
 
-def _places(node: Node, spec: OpSpec) -> list[str]:
+def _positional_inputs(node: Node, spec: OpSpec) -> list[str]:
     """The inputs of a node that are passed by position, in order."""
     named = [spec.input(index).name for index in range(len(node.inputs))]
     found = [name for name in named if name in node.inputs and name not in spec.args]
@@ -412,7 +414,7 @@ def _places(node: Node, spec: OpSpec) -> list[str]:
     return found
 
 
-def order_of(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+def canonical_order(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     """A canonical order of nodes."""
     return running_order(tuple(sorted(nodes, key=lambda node: node.id)))[0]
 
@@ -432,7 +434,7 @@ def literal(value: Value) -> str:
     return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text
 
 
-def whole_weights(p: Value) -> str:
+def integer_weights(p: Value) -> str:
     """Small integers in these proportions, if possible."""
     if not isinstance(p, tuple):
         return literal(p)

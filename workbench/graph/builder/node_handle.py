@@ -11,7 +11,7 @@ from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import Value
 from workbench.errors import GraphEditError, GraphFaultsError, UnknownNameError
 from workbench.graph.annotations.follower_edits import with_followers
-from workbench.graph.builder.data_node import DataNode, joined, plain_value
+from workbench.graph.builder.data_node import DataNode, merged_graph, plain_value
 from workbench.graph.checks.check import check_graph
 from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.connect import connect
@@ -107,7 +107,7 @@ class NodeHandle:
             if name not in catalog[self.node.op].args:
                 graph = set_arg(graph, catalog, self._id, name, 0)  # raises with the nearest name
             inside = graph.at_scope(graph.scope_of(self._id))
-            inside, port = joined(inside, catalog, value, name)
+            inside, port = merged_graph(inside, catalog, value, name)
             is_new = not graph.whole.has(port.node)
             graph = connect(_before(inside, self._id, port), catalog, port, self._id, name).whole
             named = port.node.rstrip("_0123456789") == name

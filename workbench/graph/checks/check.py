@@ -75,10 +75,10 @@ def checked_faults(part: TypedGraph, graph: Graph) -> tuple[Fault, ...]:
     if not faults or not muted:
         return faults
     before = _faults_of(part.of(set_muted(graph, muted, False)))
-    return tuple(each if each in before else _by_muting(each, graph) for each in faults)
+    return tuple(each if each in before else _muting_fault(each, graph) for each in faults)
 
 
-def _by_muting(fault: Fault, graph: Graph) -> Fault:
+def _muting_fault(fault: Fault, graph: Graph) -> Fault:
     """A fault caused by a muted node: one before its node, else the first."""
     muted = muted_nodes(graph)
     ports = [Port(fault.node, "")]
@@ -98,7 +98,7 @@ def _by_muting(fault: Fault, graph: Graph) -> Fault:
 def _faults_of(typed: TypedGraph) -> tuple[Fault, ...]:
     """The faults of all nodes, whether they run or not."""
     graph, catalog, devices, flows = typed.graph, typed.catalog, typed.devices, typed.types
-    faults = list(_whole(typed))
+    faults = list(_graph_faults(typed))
     for node in graph.walk():
         spec = catalog.find(node.op)
         if spec is None:
@@ -168,7 +168,7 @@ def _unknown(node: Node, catalog: Catalog) -> Fault:
     )
 
 
-def _whole(typed: TypedGraph) -> Iterator[Fault]:
+def _graph_faults(typed: TypedGraph) -> Iterator[Fault]:
     graph = typed.graph
     for node_id, count in Counter(node.id for node in graph.walk()).items():
         if count > 1:

@@ -46,7 +46,7 @@ def block_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
         yield from _body(typed, node, spec, name)
     yield from _outputs(node, spec, types)
     if spec.consecutive:
-        yield from _passed_on(node, spec, types)
+        yield from _passing_faults(node, spec, types)
 
 
 def _too_many_repetitions(node: Node, graph: Graph) -> Iterator[Fault]:
@@ -123,10 +123,10 @@ def _outputs(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iter
         if not (
             spec.consecutive and kind_of(node).may_skip(node)
         ):  # else each is compared with the unchanged input
-            yield from _unlike(node, output, types)
+            yield from _differing_bodies(node, output, types)
 
 
-def _unlike(node: Node, output: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
+def _differing_bodies(node: Node, output: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
     """Bodies whose output differs from most; for two bodies, from the block's input."""
     found = {
         name: given
@@ -148,7 +148,7 @@ def _unlike(node: Node, output: str, types: Mapping[Port, TensorType]) -> Iterat
             yield Fault(node.id, output, words, remedy, "branches", node.scope(name))
 
 
-def _passed_on(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
+def _passing_faults(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
     """Faults of outputs that one body cannot pass to the next as an input of the block."""
     decide = {*spec.args, *(port.name for port in spec.inputs)}
     for name, body in node.bodies.items():

@@ -16,7 +16,7 @@ from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import ArgSpec, OpSpec, PortKind, kind_fits
 from workbench.graph.edits.edit import free_seed
 from workbench.graph.edits.generators import uniform_values
-from workbench.graph.execution.dataset_parameters import found_by_source
+from workbench.graph.execution.dataset_parameters import derived_arguments
 from workbench.graph.model import Body, Graph, Node, Port, block_of
 from workbench.graph.model.bounds import LARGEST_SEED
 from workbench.graph.model.faults import Fault
@@ -101,7 +101,7 @@ def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
     if spec.name in OWN_CODE:
         yield from own_code_faults(node, graph)
     yield from _combinations(node, spec)
-    located = found_by_source(node)
+    located = derived_arguments(node)
     for name, arg in spec.args.items():
         if arg.required and not (name in node.args or name in node.inputs or name in located):
             yield Fault(node.id, name, f"{node.op} needs it", "Give a value.", "missing_arg")
@@ -285,7 +285,7 @@ def auto_augment_faults(node: Node, spec: OpSpec, on_gpu: bool) -> Iterator[Faul
     ``on_gpu`` is whether its images are on the GPU.
     """
     yield from _magnitude(node, spec)
-    yield from _left_out(node)
+    yield from _excluded_faults(node)
     if node.op == OWN_POLICY and policy_fault(policy := node.args.get("policy", ())) is None:
         found = policy_fault(policy, bins_of(node))
         if found:
@@ -316,7 +316,7 @@ def _magnitude(node: Node, spec: OpSpec) -> Iterator[Fault]:
         yield Fault(node.id, "m", words, remedy, "value")
 
 
-def _left_out(node: Node) -> Iterator[Fault]:
+def _excluded_faults(node: Node) -> Iterator[Fault]:
     excluded = node.args.get("excluded")
     if isinstance(excluded, str):  # DALI would iterate over its letters
         found = f"{excluded[:40]!r} is a text, not a list of texts"

@@ -75,7 +75,7 @@ def _side(node: Node, spec: OpSpec, devices: Mapping[str, Device]) -> Iterator[F
 
 def _elements(node: Node, arg: ArgSpec, source: Port, flow: TensorType) -> Iterator[Fault]:
     if arg.dtypes and flow.dtype is not None and flow.dtype not in arg.dtypes:
-        wanted = _usual(arg.dtypes)
+        wanted = _default_dtype(arg.dtypes)
         words = (
             f"it accepts {_noun(wanted)} ({' or '.join(arg.dtypes)}), but {source} "
             f"outputs {_noun(flow.dtype)} ({flow.dtype})"
@@ -84,7 +84,7 @@ def _elements(node: Node, arg: ArgSpec, source: Port, flow: TensorType) -> Itera
         yield Fault(node.id, arg.name, words, remedy, "arg_dtype", wanted)
 
 
-def _usual(dtypes: Sequence[str]) -> str:
+def _default_dtype(dtypes: Sequence[str]) -> str:
     """The type to cast to, if several are accepted."""
     return next((dtype for dtype in ("FLOAT", "INT32") if dtype in dtypes), dtypes[0])
 
@@ -102,7 +102,7 @@ def _input(node: Node, spec: OpSpec, name: str, flow: TensorType) -> Iterator[Fa
     if port is None or not kind_fits(port.kind, flow.kind):
         return
     if port.dtypes and flow.dtype is not None and flow.dtype not in port.dtypes:
-        wanted = _usual(port.dtypes)
+        wanted = _default_dtype(port.dtypes)
         words = f"it takes numbers of type {' or '.join(port.dtypes)} and is fed {flow.dtype}"
         yield Fault(node.id, name, words, f"Insert a cast to {wanted} before it.", "dtype", wanted)
     if port.layouts and flow.layout is not None:

@@ -281,13 +281,13 @@ _OTHER_SIZE = {"crop", "resize", "resize_axes", "canvas", "pad", "slice", "paste
 """Shape effects that may change them."""
 
 
-def swapped_side(name: str) -> str:
+def swap_left_right(name: str) -> str:
     """The name with left and right swapped; unchanged without a side."""
     other = {"left": "right", "right": "left", "l": "r", "r": "l"}
-    return _SIDE.sub(lambda found: other[found[0]], _words(name))
+    return _SIDE.sub(lambda found: other[found[0]], _lowercase_words(name))
 
 
-def _words(name: str) -> str:
+def _lowercase_words(name: str) -> str:
     """``leftEye``, ``left_eye`` and ``Left-Eye`` as ``left eye``."""
     return re.sub(r"[_\-.]", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).lower()
 
@@ -295,9 +295,9 @@ def _words(name: str) -> str:
 def _sides(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
     """Mirrors in a graph whose key points or classes have names with a side."""
     names_read = [name for each in facts.values() for name in each.names]
-    plain = {_words(name) for name in names_read}
-    sided = sorted(name for name in plain if swapped_side(name) != name)
-    pairs = [name for name in sided if swapped_side(name) in plain]
+    plain = {_lowercase_words(name) for name in names_read}
+    sided = sorted(name for name in plain if swap_left_right(name) != name)
+    pairs = [name for name in sided if swap_left_right(name) in plain]
     kinds = {typed.kind(port) for port in typed.graph.outputs.values()}
     if not pairs or not kinds & {"points", "label", "mask"}:
         return
@@ -319,7 +319,7 @@ def _sides(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]
                 node.id,
                 mirrors[0],
                 f"it mirrors images, and names with a side are not swapped: {pairs[0]!r} and "
-                f"{swapped_side(pairs[0])!r}",
+                f"{swap_left_right(pairs[0])!r}",
                 f"Swap them behind the pipeline, or remove {node.id}.",
                 "sides",
             )

@@ -185,7 +185,7 @@ class OneOf(BlockKind):
             return None
         given = draw.args.get("p")
         if given is None:
-            return even(len(block.bodies))
+            return equal_probabilities(len(block.bodies))
         if not isinstance(given, tuple) or len(given) != len(block.bodies):
             return None
         weights = tuple(float(value) for value in given if isinstance(value, int | float))
@@ -341,7 +341,7 @@ def kind_of(block: Node) -> BlockKind:
     return KINDS.get(block.op, _UNKNOWN)
 
 
-def even(count: int) -> tuple[float, ...]:
+def equal_probabilities(count: int) -> tuple[float, ...]:
     """The probabilities of bodies that run equally often."""
     return (1 / count,) * count
 

@@ -14,7 +14,7 @@ from workbench.graph.control_flow.block_kinds import (
     IF,
     MOST_OPTIONS,
     ONE_OF,
-    even,
+    equal_probabilities,
     kind_of,
     weight_args,
 )
@@ -95,7 +95,7 @@ def add_option(graph: Graph, catalog: Catalog, block: str) -> Graph:
         outputs[output] = Port(node.scope(name), passes)
         taken.append(passes)
     bodies = {**node.bodies, name: Body((), outputs, tuple(dict.fromkeys(taken)))}
-    before = kind_of(node).weights(graph, node) or even(len(node.bodies))
+    before = kind_of(node).weights(graph, node) or equal_probabilities(len(node.bodies))
     made = replace(node, bodies=bodies)
     draw = _fitted(made, draw, weight_args([*before, 1 / len(before)]))
     return graph.replace_node(made).replace_node(draw)
@@ -116,13 +116,13 @@ def remove_option(graph: Graph, catalog: Catalog, block: str, body: str) -> Grap
             f"{block} has two bodies, which is the minimum. Replace it by one of them instead."
         )
     left = [name for name in names if name != body]
-    before = kind_of(node).weights(graph, node) or even(len(names))
+    before = kind_of(node).weights(graph, node) or equal_probabilities(len(names))
     kept = [before[names.index(name)] for name in left]
     new = dict(zip(left, names, strict=False))
     bodies = {new[name]: _moved(node, name, new[name]) for name in left}
     made = replace(node, bodies=bodies)
     made = replace(made, args=kind_of(made).fitting_args(made))
-    draw = _fitted(made, draw, weight_args(kept if sum(kept) else even(len(left))))
+    draw = _fitted(made, draw, weight_args(kept if sum(kept) else equal_probabilities(len(left))))
     return graph.replace_node(made).replace_node(draw)
 
 

@@ -45,7 +45,7 @@ def wrap_in_block(
     # an input with the name of an argument would be that argument
     taken = _input_names(body, catalog, inside, {*controls, *catalog[op].args})
     if passing is None:
-        given = _given(body, catalog, inside, taken)
+        given = _used_outputs(body, catalog, inside, taken)
     else:
         given = {taken[passes]: (port, passes) for port, passes in passing.items()}
     block = new_node(body, catalog, op)
@@ -259,7 +259,7 @@ def _input_names(
     return names
 
 
-def _given(
+def _used_outputs(
     graph: Graph, catalog: Catalog, inside: Iterable[Node], taken: Mapping[Port, str]
 ) -> dict[str, tuple[Port, Port]]:
     """Used outputs of the nodes by name, and the input that passes in place of each."""

@@ -46,7 +46,7 @@ def incompatible_ops(typed: TypedGraph, place: Place) -> tuple[str, dict[str, st
 
     Raises GraphEditError for a place that the graph does not have.
     """
-    facts = _facts(typed, place)
+    facts = _edge_facts(typed, place)
     reasons = {
         name: spec.unusable or _incompatibility(spec, facts) for name, spec in typed.catalog.items()
     }
@@ -57,7 +57,7 @@ def incompatible_templates(
     typed: TypedGraph, templates: Iterable[Template], place: Place
 ) -> dict[str, str]:
     """The same for templates, by name. Raises GraphEditError as above."""
-    facts = _facts(typed, place)
+    facts = _edge_facts(typed, place)
     reasons = {each.name: _template_refusal(typed, each, facts) for each in templates}
     return {name: reason for name, reason in reasons.items() if reason}
 
@@ -78,7 +78,7 @@ def _template_refusal(typed: TypedGraph, template: Template, facts: _Facts) -> s
     return None
 
 
-def _facts(typed: TypedGraph, place: Place) -> _Facts:
+def _edge_facts(typed: TypedGraph, place: Place) -> _Facts:
     graph = typed.graph
     decodes_on_gpu = graph.settings.device != "cpu"
     if place is None:

@@ -9,10 +9,10 @@ from workbench.catalog.spec import Catalog, OpSpec, PortKind, kind_fits
 from workbench.errors import GraphEditError
 from workbench.graph.edits.connect import connect, connection_refusal, port_taken_reason, set_output
 from workbench.graph.edits.edit import (
-    chain,
     free_id,
     insert_node,
     new_node,
+    ordered_nodes,
     reset_arg,
     scoped,
     usable_spec,
@@ -76,7 +76,9 @@ def append_node(graph: Graph, catalog: Catalog, op: str) -> tuple[Graph, str]:
     spec = usable_spec(catalog, op)
     if spec.inputs:
         images = list(TypedGraph(graph, catalog).images.values())
-        ends = [port.node for port in images] or [n.id for n in reversed(chain(graph, catalog))]
+        ends = [port.node for port in images] or [
+            n.id for n in reversed(ordered_nodes(graph, catalog))
+        ]
         for end in ends:
             try:
                 graph, added = insert_node(graph, catalog, op, end)
@@ -109,8 +111,8 @@ def insert_on_edge(graph: Graph, catalog: Catalog, op: str, edge: str) -> tuple[
     source, target, into = find_edge(graph, edge)
     spec = usable_spec(catalog, op)
     node = new_node(graph, catalog, op)
-    placed = replace(graph, nodes=_after(graph, source.node, node))
-    return _through(placed, catalog, Edge(source, target, into), node, spec), node.id
+    placed = replace(graph, nodes=_inserted_after(graph, source.node, node))
+    return _routed_through(placed, catalog, Edge(source, target, into), node, spec), node.id
 
 
 def insert_before(
@@ -154,10 +156,10 @@ def splice_node(graph: Graph, catalog: Catalog, node_id: str, edge: str) -> Grap
     healed = bypass_node(graph, catalog, node)
     freed = healed.replace_node(replace(node, inputs=arguments))
     edge_now = find_edge(freed, edge)
-    return _through(freed, catalog, edge_now, freed.node(node_id), spec)
+    return _routed_through(freed, catalog, edge_now, freed.node(node_id), spec)
 
 
-def _through(graph: Graph, catalog: Catalog, edge: Edge, node: Node, spec: OpSpec) -> Graph:
+def _routed_through(graph: Graph, catalog: Catalog, edge: Edge, node: Node, spec: OpSpec) -> Graph:
     """Route an edge through an unconnected node."""
     if not spec.outputs:
         raise GraphEditError(f"{spec.name} has no output, so nothing can follow it.")
@@ -169,7 +171,7 @@ def _through(graph: Graph, catalog: Catalog, edge: Edge, node: Node, spec: OpSpe
     return connect(graph, catalog, out, edge.target, edge.input)
 
 
-def _after(graph: Graph, before: str, node: Node) -> tuple[Node, ...]:
+def _inserted_after(graph: Graph, before: str, node: Node) -> tuple[Node, ...]:
     at = next((i for i, other in enumerate(graph.nodes, start=1) if other.id == before), 0)
     return (*graph.nodes[:at], node, *graph.nodes[at:])
 
@@ -275,12 +277,14 @@ def bypass_node(graph: Graph, catalog: Catalog, node: Node) -> Graph:
     """The graph in which the consumers of ``node`` use its input instead."""
     feeding = _feeding(graph, catalog, node)
     for edge in graph.consumers(node.id):
-        graph = _joined(graph, catalog, edge, _passing_first(node, edge.source.output, feeding))
+        graph = _rejoined_edge(
+            graph, catalog, edge, _sources_in_body_order(node, edge.source.output, feeding)
+        )
     outputs = {}
     for name, port in graph.outputs.items():
         source: Port | None = port
         if port.node == node.id:
-            passing = _passing_first(node, port.output, feeding)
+            passing = _sources_in_body_order(node, port.output, feeding)
             source = _replacement(graph, catalog, port, passing)
         if source is not None:
             outputs[name] = source
@@ -296,7 +300,7 @@ def _feeding(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
     }
 
 
-def _passing_first(node: Node, output: str, feeding: Mapping[str, Port]) -> list[Port]:
+def _sources_in_body_order(node: Node, output: str, feeding: Mapping[str, Port]) -> list[Port]:
     """A node's sources, starting with the one that a block's body passes on as this output."""
     passed = [
         port.output
@@ -307,7 +311,7 @@ def _passing_first(node: Node, output: str, feeding: Mapping[str, Port]) -> list
     return list(dict.fromkeys(feeding[name] for name in (*names, *feeding)))
 
 
-def _joined(graph: Graph, catalog: Catalog, edge: Edge, feeding: Sequence[Port]) -> Graph:
+def _rejoined_edge(graph: Graph, catalog: Catalog, edge: Edge, feeding: Sequence[Port]) -> Graph:
     target = graph.node(edge.target)
     spec = catalog.find(target.op)
     argument = spec is not None and edge.input in spec.args

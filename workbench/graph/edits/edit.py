@@ -51,14 +51,14 @@ def scoped(parameter: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
             if not scope:
                 return edit(*args, **options)
             inside: Any = (graph.at_scope(scope), *args[1:])
-            return cast(T, _put_back(edit(*inside, **options)))
+            return cast(T, _whole_graph(edit(*inside, **options)))
 
         return edited
 
     return decorate
 
 
-def _put_back(result: Any) -> Any:
+def _whole_graph(result: Any) -> Any:
     if isinstance(result, Graph):
         return result.whole
     first, *rest = result
@@ -86,7 +86,7 @@ def new_node(graph: Graph, catalog: Catalog, op: str, wanted_id: str | None = No
     """A node of the operator with its initial values, not yet part of the graph."""
     spec = catalog[op]
     return Node(
-        id=free_id(graph, wanted_id or usual_id(op)),
+        id=free_id(graph, wanted_id or default_id(op)),
         op=op,
         args={name: arg.start for name, arg in spec.args.items() if arg.start is not None},
         seed=free_seed(graph) if spec.seeded else None,
@@ -117,7 +117,7 @@ class NewNodes:
         return Port(node.id, self.catalog[op].outputs[0].name)
 
 
-def usual_id(op: str) -> str:
+def default_id(op: str) -> str:
     """The variable name that a person would use: ``reader`` and ``decode``, else the last word."""
     module, _, word = op.rpartition(".")
     if word == "if":  # not a valid variable name
@@ -141,7 +141,7 @@ def start_graph(catalog: Catalog, name: str = "untitled") -> Graph:
     return replace(graph, nodes=(reader, decoder), outputs=outputs)
 
 
-def chain(graph: Graph, catalog: Catalog) -> list[Node]:
+def ordered_nodes(graph: Graph, catalog: Catalog) -> list[Node]:
     """The nodes in topological order without generators, as the list and the steps show them."""
     ordered, cyclic = topological(graph)
     return [n for n in ordered + cyclic if n.op not in catalog or not is_generator(catalog[n.op])]

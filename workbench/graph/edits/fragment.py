@@ -139,7 +139,7 @@ def duplicate(
         node = copied.node(new)
         copied = copied.replace_node(replace(node, inputs={**outer, **node.inputs}))
     if ends is not None:
-        copied = _led_through(copied, ends[1], renamed)
+        copied = _routed_through_copy(copied, ends[1], renamed)
     return copied.whole, tuple(renamed.values())
 
 
@@ -162,7 +162,7 @@ def _single_input_and_output(
     return (source, given) if len(kinds) == 1 else None
 
 
-def _led_through(graph: Graph, given: Port, renamed: Mapping[str, str]) -> Graph:
+def _routed_through_copy(graph: Graph, given: Port, renamed: Mapping[str, str]) -> Graph:
     """Route the consumers of a port through its copy; copies follow the originals in order."""
     twin = Port(renamed[given.node], given.output)
     own = {*renamed, *renamed.values()}

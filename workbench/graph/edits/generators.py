@@ -76,7 +76,7 @@ def generator_args(
         args["range"] = (low, high)
     elif op == "random.normal":
         # 95 % of the values are within two standard deviations of the mean.
-        args |= {"mean": _tidy((low + high) / 2), "stddev": _tidy((high - low) / 4)}
+        args |= {"mean": _rounded((low + high) / 2), "stddev": _rounded((high - low) / 4)}
     if element is not None and element != _UNSAID.get(op, "FLOAT"):
         args["dtype"] = element
     if "shape" in before:
@@ -94,7 +94,7 @@ def generator_range(args: Mapping[str, Value]) -> tuple[float, float] | None:
         case {"range": (int() | float() as low, int() | float() as high)} if low < high:
             return low, high
         case {"mean": int() | float() as mean, "stddev": int() | float() as deviation}:
-            return (_tidy(mean - 2 * deviation), _tidy(mean + 2 * deviation))
+            return (_rounded(mean - 2 * deviation), _rounded(mean + 2 * deviation))
         case {"values": tuple(values)}:
             numbers = [item for item in values if isinstance(item, int | float)]
             if len(set(numbers)) > 1:
@@ -139,8 +139,8 @@ def _usual_range(arg: ArgSpec, value: Value | None) -> tuple[float, float]:
     above = [end for end in (arg.high, arg.maximum) if end is not None and end >= middle]
     room = [abs(end - middle) for end in (*below, *above) if end != middle]
     span = min(span, *room) if room else span
-    return max([_tidy(middle - span), *below]), min([_tidy(middle + span), *above])
+    return max([_rounded(middle - span), *below]), min([_rounded(middle + span), *above])
 
 
-def _tidy(number: float) -> float:
+def _rounded(number: float) -> float:
     return float(f"{number:.6g}") if isinstance(number, float) else number

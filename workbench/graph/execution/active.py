@@ -62,7 +62,7 @@ def without_muted(graph: Graph, catalog: Catalog) -> Graph:
 
 def without_loose(graph: Graph) -> Graph:
     """The graph without loose nodes. If no output depends on a source, all sources stay."""
-    nodes = _reached(graph.nodes, graph.outputs.values())
+    nodes = _needed_nodes(graph.nodes, graph.outputs.values())
     if graph.sources and not any(isinstance(node, Source) for node in nodes):
         nodes = (*graph.sources, *nodes)
     return graph if nodes == graph.nodes else replace(graph, nodes=nodes)
@@ -73,7 +73,7 @@ def muted_nodes(graph: Graph) -> tuple[str, ...]:
     return tuple(node.id for node in graph.walk() if node.muted)
 
 
-def loose_nodes(graph: Graph) -> frozenset[str]:
+def unused_nodes(graph: Graph) -> frozenset[str]:
     """Ids of the nodes that no output depends on, without the nodes inside them."""
     left = without_loose(graph)
     if left is graph:
@@ -120,7 +120,7 @@ def _has_body(graph: Graph, scope: str) -> bool:
     return not scope or (graph.has(block) and name in graph.node(block).bodies)
 
 
-def _reached(nodes: tuple[Node, ...], outputs: Collection[Port]) -> tuple[Node, ...]:
+def _needed_nodes(nodes: tuple[Node, ...], outputs: Collection[Port]) -> tuple[Node, ...]:
     """Nodes that some outputs depend on, including nested ones; all if none are."""
     by_id = {node.id: node for node in nodes}
     found: set[str] = set()
@@ -131,11 +131,11 @@ def _reached(nodes: tuple[Node, ...], outputs: Collection[Port]) -> tuple[Node, 
             found.add(node_id)
             waiting += [port.node for port in by_id[node_id].inputs.values()]
     if not found:  # no outputs, which is a fault of its own
-        found = set(by_id) if not _passes(nodes, outputs) else found
+        found = set(by_id) if not _passes_inputs_through(nodes, outputs) else found
     return tuple(_reached_inside(node) for node in nodes if node.id in found)
 
 
-def _passes(nodes: Collection[Node], outputs: Collection[Port]) -> bool:
+def _passes_inputs_through(nodes: Collection[Node], outputs: Collection[Port]) -> bool:
     """Whether outputs are inputs of the body, so that none of its nodes is needed."""
     return bool(outputs) and all("." in port.node for port in outputs)
 
@@ -144,7 +144,7 @@ def _reached_inside(node: Node) -> Node:
     if not node.bodies:
         return node
     bodies = {
-        name: replace(body, nodes=_reached(body.nodes, body.outputs.values()))
+        name: replace(body, nodes=_needed_nodes(body.nodes, body.outputs.values()))
         for name, body in node.bodies.items()
     }
     return replace(node, bodies=bodies)

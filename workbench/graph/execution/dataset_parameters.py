@@ -8,7 +8,7 @@ from dataclasses import replace
 from workbench.catalog import load_catalog
 from workbench.errors import DataError
 from workbench.graph.edits.edit import free_seed
-from workbench.graph.execution.active import loose_nodes
+from workbench.graph.execution.active import unused_nodes
 from workbench.graph.model import Graph, Node, Port, Source, is_name, used_ports
 from workbench.graph.model.faults import Fault
 from workbench.names import free_name
@@ -99,7 +99,7 @@ def reader_name(node: Node) -> str:
     return reader.__name__ if reader else ""
 
 
-def found_by_source(node: Node) -> frozenset[str]:
+def derived_arguments(node: Node) -> frozenset[str]:
     """The reader arguments that the program derives from its data."""
     if not isinstance(node, Source) or parameter_of(node) is None:
         return frozenset()
@@ -124,7 +124,7 @@ def data_constant(parameter: str) -> str:
     return f"GOOD_{parameter}".upper()
 
 
-def given_parameter(name: str) -> str:
+def parameter_of_constant(name: str) -> str:
     """The parameter for a constant's name: ``data`` for ``GOOD_DATA``."""
     return name.removeprefix("GOOD_").lower() if name.isupper() else name
 
@@ -153,7 +153,7 @@ def sequence_length(graph: Graph) -> int:
 
 def require_datasets(graph: Graph, data: Datasets) -> None:
     """Raise DataError if a used source has no data."""
-    loose = loose_nodes(graph)
+    loose = unused_nodes(graph)
     for source in graph.sources:
         name = parameter_of(source)
         if source.id not in loose and name is not None and name not in data:
@@ -221,7 +221,7 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
     return _with_decoders(graph)
 
 
-def read_as(graph: Graph, data: Datasets) -> Datasets:
+def datasets_as_read(graph: Graph, data: Datasets) -> Datasets:
     """The data as the graph's sources read them: with annotations, and with their options.
 
     A sample with faulty annotations then counts as unusable. ``graph`` is as for ``with_datasets``.

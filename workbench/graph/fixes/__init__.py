@@ -37,17 +37,17 @@ def fixes(resolved: ResolvedGraph, fault: Fault) -> tuple[Fix, ...]:
         # While nodes, or blocks around them, share an id, the faulty one is ambiguous.
         for shared in _shared_ids(resolved.graph, fault.node):
             duplicate = Case(resolved, replace(fault, node=shared))
-            apart = _tried(duplicate, graph_fixes.fix_duplicate_id, fault)
+            apart = _working_fixes(duplicate, graph_fixes.fix_duplicate_id, fault)
             if apart:
                 return apart
             resolved = resolved.of(graph_fixes.with_own_ids(resolved.graph, shared))
     # Nodes inside a block are fixed in their body.
     graph = resolved.graph
     body = resolved.at_scope(graph.scope_of(fault.node) if graph.has(fault.node) else "")
-    found = _tried(Case(body, fault), REMEDIES[fault.code])
+    found = _working_fixes(Case(body, fault), REMEDIES[fault.code])
     if found or fault.code in WARNINGS:
         return found
-    return _tried(Case(resolved, fault), graph_fixes.fix_by_removal)
+    return _working_fixes(Case(resolved, fault), graph_fixes.fix_by_removal)
 
 
 def _shared_ids(graph: Graph, node_id: str) -> Iterator[str]:
@@ -59,7 +59,7 @@ def _shared_ids(graph: Graph, node_id: str) -> Iterator[str]:
         node_id = block_of(graph.scope_of(node_id)) if graph.has(node_id) else ""
 
 
-def _tried(case: Case, remedies: Remedies, fault: Fault | None = None) -> tuple[Fix, ...]:
+def _working_fixes(case: Case, remedies: Remedies, fault: Fault | None = None) -> tuple[Fix, ...]:
     """The fixes that remove the fault, by default that of the case."""
     fault = fault or case.fault
     found: dict[str, tuple[int, Fix]] = {}

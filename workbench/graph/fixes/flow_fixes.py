@@ -273,13 +273,13 @@ def _move_up(case: Case, into: str, fits: Callable[[Port], bool]) -> Iterator[Fi
         port = before.inputs.get(entry)
         if known is None or port is None:
             return
-        if fits(port) and _suits(case.typed, spec, into, known, port):
+        if fits(port) and _is_accepted(case.typed, spec, into, known, port):
             move = partial(_before, graph, node, into, spec.outputs[0].name, before, entry)
             yield f"Move {node.id} before {before.id}", move
             return
 
 
-def _suits(typed: TypedGraph, spec: OpSpec, into: str, before: OpSpec, port: Port) -> bool:
+def _is_accepted(typed: TypedGraph, spec: OpSpec, into: str, before: OpSpec, port: Port) -> bool:
     """Whether the node accepts the data there, and the next one the node's output."""
     kind = typed.kind(port)
     takes = next((p.kind for p in spec.inputs if p.name == into), None)

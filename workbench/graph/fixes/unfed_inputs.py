@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, Feed, OpSpec, PortKind, kind_fits
 from workbench.graph.edits.edit import new_node, ports_at, scoped
-from workbench.graph.execution.dataset_parameters import found_by_source
+from workbench.graph.execution.dataset_parameters import derived_arguments
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.model.ports import output_ports
@@ -17,7 +17,7 @@ from workbench.graph.types.devices import port_kind
 def unfed(node: Node, spec: OpSpec) -> list[str]:
     """The inputs and arguments that a node requires and lacks."""
     ports = [p.name for p in spec.inputs if not p.optional and p.name not in node.inputs]
-    given = node.args.keys() | node.inputs.keys() | found_by_source(node)
+    given = node.args.keys() | node.inputs.keys() | derived_arguments(node)
     return ports + [a.name for a in spec.args.values() if a.required and a.name not in given]
 
 

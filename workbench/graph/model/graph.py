@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, NoReturn, Self, TypeVar, get_args
 
-from workbench.arguments import MAPPING, TEXT, Kind, checked_init, require_kind, shown
+from workbench.arguments import MAPPING, TEXT, Kind, checked_init, format_value, require_kind
 from workbench.catalog.spec import Device, Value
 from workbench.errors import (
     ArgumentError,
@@ -371,13 +371,15 @@ class Graph(GraphMethods):
     def __post_init__(self) -> None:
         object.__setattr__(self, "outputs", frozen(self.outputs))
         if not isinstance(self.name, str):
-            raise ArgumentError(f"Graph: name is {shown(self.name)}. Give a text. {_CREATE}")
+            raise ArgumentError(f"Graph: name is {format_value(self.name)}. Give a text. {_CREATE}")
         require_kind("Graph: about", self.about, TEXT)
         if not isinstance(self.settings, Settings):
-            raise ArgumentError(f"Graph: settings is {shown(self.settings)}. Give wb.Settings().")
+            raise ArgumentError(
+                f"Graph: settings is {format_value(self.settings)}. Give wb.Settings()."
+            )
         nodes = self.nodes
         if not isinstance(nodes, tuple | list) or not all(isinstance(n, Node) for n in nodes):
-            raise ArgumentError(f"Graph: nodes is {shown(nodes)}. Give a tuple of Nodes.")
+            raise ArgumentError(f"Graph: nodes is {format_value(nodes)}. Give a tuple of Nodes.")
         if any(map(_reads, nodes)):
             nodes = tuple(map(_as_source, nodes))
         nodes = tuple(sorted(nodes, key=lambda node: not isinstance(node, Source)))

@@ -135,7 +135,7 @@ def policy_change(before: Value, after: Value) -> str:
     return f"sub-policy {changed[0]}" if len(changed) == 1 else "policy"
 
 
-def forced(sub_policy: Value) -> Value:
+def always_applied(sub_policy: Value) -> Value:
     """A policy of this sub-policy alone, in which every operation is always applied."""
     (operations,) = operations_of((sub_policy,))
     return (

@@ -72,7 +72,7 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
     items = elements(value)
     if isinstance(value, tuple) and not arg.kind.endswith("_list"):
         return f"{_show(value)} is a list", f"Give {describe_kind(arg)}."
-    if "range" in (arg.name, arg.form) and (len(items) != 2 or _falls(items)):
+    if "range" in (arg.name, arg.form) and (len(items) != 2 or _is_descending(items)):
         return f"{_show(value)} is not a range", (
             "Use two numbers, low then high, for example -10, 10."
         )
@@ -169,7 +169,7 @@ def count_words(arg: ArgSpec, *counts: int) -> str:
     return ("one number, or " if arg.form == "each" else "exactly ") + " or ".join(exactly)
 
 
-def _falls(items: tuple[Value, ...]) -> bool:
+def _is_descending(items: tuple[Value, ...]) -> bool:
     low, high = items
     return isinstance(low, int | float) and isinstance(high, int | float) and low > high
 

@@ -106,7 +106,7 @@ def placement(title: str, nodes: Nodes) -> Callable[[AtNode], Rewrite]:
 
     def made(at_node: AtNode) -> Rewrite:
         plain = Rewrite(
-            *_named(at_node, title), _nowhere, nodes=nodes, at_node=at_node, needs_gpu=True
+            *_named(at_node, title), _no_sites, nodes=nodes, at_node=at_node, needs_gpu=True
         )
         return replace(plain, sites=partial(_sites_of, plain))
 
@@ -118,7 +118,7 @@ def _named(function: Callable[..., object], title: str) -> tuple[str, str, str]:
     return function.__name__.replace("_", "-"), title, getdoc(function) or ""
 
 
-def _nowhere(typed: TypedGraph) -> Iterator[Graph]:
+def _no_sites(typed: TypedGraph) -> Iterator[Graph]:
     yield from ()
 
 
@@ -173,7 +173,7 @@ def in_order(names: Collection[str]) -> list[str]:
     return sorted(dict.fromkeys(names), key=lambda name: places[name.partition("@")[0]])
 
 
-def law_of(name: str) -> str:
+def rewrite_law(name: str) -> str:
     """The law of a rewrite; empty for an unknown name."""
     found = load_rewrites().get(name.partition("@")[0])
     return found.law if found else ""
@@ -189,14 +189,14 @@ def rewritten(typed: TypedGraph, names: Collection[str]) -> Graph:
     chosen = [found[name] for name in in_order(names)]
     faults = {(f.node, f.arg, f.code) for f in all_faults(typed)}
     for _ in range(_MOST_SITES):
-        after = next((each for r in chosen for each in _sound(r, typed, faults)), None)
+        after = next((each for r in chosen for each in _sound_results(r, typed, faults)), None)
         if after is None:
             break
         typed = after
     return typed.graph
 
 
-def _sound(
+def _sound_results(
     rewrite: Rewrite, typed: TypedGraph, known: Collection[tuple[str, str, str]]
 ) -> Iterator[TypedGraph]:
     """The whole graphs after applying the rewrite at one place, without new faults."""

@@ -67,7 +67,7 @@ def data_name(typed: TypedGraph, node: Node) -> str:
     return ports[0].name if ports else ""
 
 
-def flow_into(typed: TypedGraph, node: Node) -> TensorType:
+def input_type(typed: TypedGraph, node: Node) -> TensorType:
     """The type of a node's data input."""
     port = node.inputs.get(data_name(typed, node))
     return typed.types.get(port, TensorType()) if port else TensorType()
@@ -78,7 +78,7 @@ def is_given(node: Node, *names: str) -> bool:
     return any(name in node.args or name in node.inputs for name in names)
 
 
-def given(node: Node, *names: str) -> dict[str, Value | Port]:
+def set_arguments(node: Node, *names: str) -> dict[str, Value | Port]:
     """Values or sources of those of these arguments that are set."""
     every: Mapping[str, Value | Port] = {**node.args, **node.inputs}
     return {name: every[name] for name in names if name in every}
@@ -102,7 +102,7 @@ def output_of(typed: TypedGraph, node: Node) -> Port:
     return Port(node.id, outputs_of(node, typed.spec(node))[0].name)
 
 
-def joined(typed: TypedGraph, first: Node, second: Node, made: Node) -> Graph:
+def merge_nodes(typed: TypedGraph, first: Node, second: Node, made: Node) -> Graph:
     """Replace ``second``, which ``first`` fed, by ``made``, and remove ``first``.
 
     ``made`` gets the data of ``first`` and has the id of either.
@@ -121,7 +121,7 @@ def replace_node(typed: TypedGraph, old: Node, made: Node, gone: Collection[str]
     return replace(after, nodes=left).rewire(ports)
 
 
-def bypassed(typed: TypedGraph, node: Node) -> Graph:
+def bypass(typed: TypedGraph, node: Node) -> Graph:
     """Remove a node and connect its data input to its consumers."""
     source = node.inputs[data_name(typed, node)]
     after = typed.graph.rewire({output_of(typed, node): source})
@@ -136,7 +136,7 @@ def fed_through_flips(typed: TypedGraph, node: Node) -> Node | None:
     return feeding
 
 
-def swapped(typed: TypedGraph, first: Node, second: Node) -> Graph:
+def swap_nodes(typed: TypedGraph, first: Node, second: Node) -> Graph:
     """Swap two neighbours: the data of ``first`` now pass through ``second``."""
     graph = typed.graph
     into_first, into_second = (data_name(typed, node) for node in (first, second))
@@ -184,7 +184,7 @@ def is_pixelwise(typed: TypedGraph, node: Node) -> bool:
     if node.muted:
         return False
     if node.bodies:
-        return leads_through(typed, node, is_pixelwise)
+        return bodies_pass_through(typed, node, is_pixelwise)
     if node.op in COLOUR:
         return True
     if node.op == "normalize":
@@ -193,7 +193,7 @@ def is_pixelwise(typed: TypedGraph, node: Node) -> bool:
         return False
     flows = typed.types
     first, *others = node.inputs
-    image = flow_into(typed, node)
+    image = input_type(typed, node)
     same = all(_for_all_pixels(flows[node.inputs[name]].shape, image) for name in others)
     return first == typed.spec(node).inputs[0].name and bool(image.shape) and same
 
@@ -220,14 +220,14 @@ def chooses_pixels(typed: TypedGraph, node: Node) -> bool:
     if node.muted or is_given(node, "dtype", "output_dtype"):
         return False
     if node.bodies:
-        return leads_through(typed, node, _flips)
+        return bodies_pass_through(typed, node, _flips)
     if node.op == "flip":
         return True
     inside = node.op in _CUTS and is_value(typed, node, "out_of_bounds_policy", "error")
     if not inside or node.op == "crop":
         return inside
     if "axes" in node.args:
-        return flow_into(typed, node).layout == "HWC" and _within(node, {0, 1})
+        return input_type(typed, node).layout == "HWC" and _within(node, {0, 1})
     names = node.args.get("axis_names", "WH")
     return isinstance(names, str) and set(names) <= {"W", "H"}
 
@@ -237,7 +237,7 @@ def _within(node: Node, axes: set[int]) -> bool:
     return isinstance(found, tuple) and set(found) <= axes
 
 
-def leads_to_cut(typed: TypedGraph, node: Node | None) -> bool:
+def precedes_crop(typed: TypedGraph, node: Node | None) -> bool:
     """Whether a node crops pixels, or flips them before a node that does."""
     while node is not None and chooses_pixels(typed, node):
         if node.op in _CUTS:
@@ -250,7 +250,9 @@ def _flips(typed: TypedGraph, node: Node) -> bool:
     return (node.op == "flip" or bool(node.bodies)) and chooses_pixels(typed, node)
 
 
-def leads_through(typed: TypedGraph, block: Node, test: Callable[[TypedGraph, Node], bool]) -> bool:
+def bodies_pass_through(
+    typed: TypedGraph, block: Node, test: Callable[[TypedGraph, Node], bool]
+) -> bool:
     """Whether a block has one output, and each body passes it through nodes that pass a test.
 
     Nothing else inside may use it on the way.

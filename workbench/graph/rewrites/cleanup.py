@@ -15,11 +15,11 @@ from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import output_ports
 from workbench.graph.rewrites import EVERYWHERE, rewrite
 from workbench.graph.rewrites._places import (
-    bypassed,
-    flow_into,
+    bypass,
+    input_type,
     is_given,
     is_value,
-    joined,
+    merge_nodes,
     output_of,
     pairs,
     with_given,
@@ -168,9 +168,9 @@ def join_casts(typed: TypedGraph) -> Iterator[Graph]:
     second rounds and saturates the same numbers.
     """
     for first, second in pairs(typed, {"cast"}, {"cast"}):
-        dtype = flow_into(typed, first).dtype
+        dtype = input_type(typed, first).dtype
         if first.args.get("dtype") in _HOLDS.get(dtype or "", ()):
-            yield joined(typed, first, second, second)
+            yield merge_nodes(typed, first, second, second)
 
 
 _ARITHMETIC = {"math.add": 0, "math.sub": 0, "math.mul": 1, "math.truediv": 1}
@@ -188,12 +188,12 @@ def neutral_nodes(typed: TypedGraph) -> Iterator[Graph]:
         if node.muted or node.device is not None or node.bodies or node.op not in typed.catalog:
             continue
         if "data" in node.inputs and is_neutral(typed, node):
-            yield without_idle_generators(bypassed(typed, node), typed.catalog, node)
+            yield without_idle_generators(bypass(typed, node), typed.catalog, node)
 
 
 def is_neutral(typed: TypedGraph, node: Node) -> bool:
     """Whether a node returns its input unchanged, bit for bit."""
-    flow = flow_into(typed, node)
+    flow = input_type(typed, node)
     if node.op == "copy":
         return True
     if node.op == "cast":

@@ -11,18 +11,18 @@ from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import EVERYWHERE, rewrite
 from workbench.graph.rewrites._places import (
     COLOUR,
+    bodies_pass_through,
     chooses_pixels,
     fed_by,
-    flow_into,
-    given,
+    input_type,
     is_given,
     is_pixelwise,
-    joined,
-    leads_through,
-    leads_to_cut,
+    merge_nodes,
     next_node,
     pairs,
-    swapped,
+    precedes_crop,
+    set_arguments,
+    swap_nodes,
     with_given,
 )
 from workbench.graph.types.typed_graph import TypedGraph
@@ -42,8 +42,8 @@ def colour_after_crop(typed: TypedGraph) -> Iterator[Graph]:
     for node in typed.graph.nodes:
         if node.op in typed.catalog and is_pixelwise(typed, node):
             following = next_node(typed, node)
-            if following is not None and leads_to_cut(typed, following):
-                yield swapped(typed, node, following)
+            if following is not None and precedes_crop(typed, following):
+                yield swap_nodes(typed, node, following)
 
 
 _RESIZES = {"resize", "random_resized_crop", "resize_crop_mirror"}
@@ -67,12 +67,12 @@ def colour_after_resize(typed: TypedGraph) -> Iterator[Graph]:
         # only a resize uses the whole image, and so a flipped image is equivalent
         moves = partial(_moves, turned=resize.op == "resize")
         if node is not None and moves(typed, node):
-            yield swapped(typed, node, resize)
+            yield swap_nodes(typed, node, resize)
 
 
 def _moves(typed: TypedGraph, node: Node, turned: bool) -> bool:
     if node.bodies:
-        return not node.muted and leads_through(typed, node, partial(_moves, turned=turned))
+        return not node.muted and bodies_pass_through(typed, node, partial(_moves, turned=turned))
     if node.op == "flip":
         return turned and chooses_pixels(typed, node)
     return node.op in _MOVED and is_pixelwise(typed, node)
@@ -104,13 +104,13 @@ def colour_into_twist(typed: TypedGraph) -> Iterator[Graph]:
     """
     for first, second in pairs(typed, _TWIST_NAMES, _TWIST_NAMES):
         one, other = (_twist_args(node) for node in (first, second))
-        bytes_flow = flow_into(typed, first).dtype == "UINT8"
+        bytes_flow = input_type(typed, first).dtype == "UINT8"
         plain = not any(is_given(node, *_OTHERWISE, "dtype") for node in (first, second))
         apart = one.keys().isdisjoint(other) and not ("brightness" in one and "contrast" in other)
         if bytes_flow and plain and apart and not first.bodies:
             names = {name for node in (first, second) for name in _TWIST_NAMES[node.op]}
             bare = with_given(replace(second, op=_TWIST), {}, *names)
-            yield joined(typed, first, second, with_given(bare, {**one, **other}))
+            yield merge_nodes(typed, first, second, with_given(bare, {**one, **other}))
 
 
 def _twist_args(node: Node) -> dict[str, Value | Port]:
@@ -118,5 +118,5 @@ def _twist_args(node: Node) -> dict[str, Value | Port]:
     return {
         new: value
         for old, new in _TWIST_NAMES[node.op].items()
-        if (value := given(node, old).get(old)) is not None
+        if (value := set_arguments(node, old).get(old)) is not None
     }

@@ -10,13 +10,13 @@ from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import EVERYWHERE, rewrite
 from workbench.graph.rewrites._places import (
     chooses_pixels,
-    given,
     is_given,
     is_value,
-    joined,
-    leads_to_cut,
+    merge_nodes,
     pairs,
-    swapped,
+    precedes_crop,
+    set_arguments,
+    swap_nodes,
     with_given,
 )
 from workbench.graph.types.typed_graph import TypedGraph
@@ -33,8 +33,8 @@ def blur_after_crop(typed: TypedGraph) -> Iterator[Graph]:
     window is symmetric.
     """
     for blur, cut in pairs(typed, _BLUR, {"crop", "slice", "flip"}):
-        if leads_to_cut(typed, cut):
-            yield swapped(typed, blur, cut)
+        if precedes_crop(typed, cut):
+            yield swap_nodes(typed, blur, cut)
 
 
 FUSED = {"crop": "decoders.image_crop", "slice": "decoders.image_slice"}
@@ -56,7 +56,7 @@ def crop_in_decoder(typed: TypedGraph) -> Iterator[Graph]:
         known = spec.args.keys() | {port.name for port in spec.inputs}
         if chooses_pixels(typed, cut) and (args.keys() | links.keys()) <= known:
             made = replace(decoder, op=spec.name, args=args, inputs=links)
-            yield joined(typed, decoder, cut, made)
+            yield merge_nodes(typed, decoder, cut, made)
 
 
 _POLICY = "out_of_bounds_policy"
@@ -80,7 +80,7 @@ def join_crops(typed: TypedGraph) -> Iterator[Graph]:
             if all(chooses_pixels(typed, node) for node in (first, second)):
                 made = join(typed, first, second)
                 if made is not None:
-                    yield joined(typed, first, second, made)
+                    yield merge_nodes(typed, first, second, made)
 
 
 def _one_crop(typed: TypedGraph, first: Node, second: Node) -> Node | None:
@@ -140,7 +140,7 @@ def random_crop_in_decoder(typed: TypedGraph) -> Iterator[Graph]:
     longer sees the pixels outside the window (63 dB on the sample photos).
     """
     for decoder, crop in pairs(typed, {"decoders.image"}, {"random_resized_crop"}):
-        window = given(crop, *_RANDOM_WINDOW)
+        window = set_arguments(crop, *_RANDOM_WINDOW)
         resize = with_given(replace(crop, op="resize", seed=None), {}, *_RANDOM_WINDOW)
         fused = with_given(
             replace(decoder, op="decoders.image_random_crop", seed=crop.seed), window

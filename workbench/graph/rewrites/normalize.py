@@ -15,22 +15,22 @@ from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import EVERYWHERE, rewrite
 from workbench.graph.rewrites._places import (
     CROP_WINDOW,
-    bypassed,
+    bypass,
     chooses_pixels,
     data_name,
     fed_by,
     fed_through_flips,
-    flow_into,
-    given,
+    input_type,
     is_given,
     is_pixelwise,
     is_value,
-    joined,
+    merge_nodes,
     next_node,
     output_of,
     pairs,
     replace_node,
-    swapped,
+    set_arguments,
+    swap_nodes,
     with_given,
 )
 from workbench.graph.types.typed_graph import TypedGraph
@@ -52,10 +52,10 @@ def axes_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
         layout = next((to for (of, by), to in _TURNED.items() if (of, by) == (before, perm)), None)
         told = is_value(typed, turn, "transpose_layout", True)
         own = turn.args.get("output_layout", layout)
-        image = flow_into(typed, normalize).layout == "HWC"
+        image = input_type(typed, normalize).layout == "HWC"
         if layout is not None and image and told and own == layout:
             made = with_given(normalize, {"output_layout": layout})
-            yield joined(typed, normalize, turn, made)
+            yield merge_nodes(typed, normalize, turn, made)
 
 
 _NORMALIZE = "crop_mirror_normalize"
@@ -77,15 +77,15 @@ def cast_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
         cast = fed_through_flips(typed, normalize)
         if normalize.op != _NORMALIZE or cast is None or cast.op != "cast":
             continue
-        held = flow_into(typed, cast).dtype in _HELD_BY_FLOAT
+        held = input_type(typed, cast).dtype in _HELD_BY_FLOAT
         if held and is_value(typed, cast, "dtype", "FLOAT"):
-            yield bypassed(typed, cast)
+            yield bypass(typed, cast)
     for normalize, cast in pairs(typed, {_NORMALIZE}, {"cast"}):
         dtype = cast.args.get("dtype")
         floats = is_value(typed, normalize, "dtype", "FLOAT")
         if floats and dtype in _GIVEN_TYPES and not is_given(normalize, "output_dtype"):
             made = with_given(normalize, {"dtype": str(dtype)})
-            yield joined(typed, normalize, cast, made)
+            yield merge_nodes(typed, normalize, cast, made)
 
 
 @rewrite("Crops into crop_mirror_normalize", exact_on=EVERYWHERE)
@@ -97,8 +97,8 @@ def crop_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
     """
     for crop, normalize in pairs(typed, {"crop"}, {"crop_mirror_normalize"}):
         if not is_given(normalize, *CROP_WINDOW) and chooses_pixels(typed, crop):
-            made = with_given(normalize, given(crop, *CROP_WINDOW))
-            yield joined(typed, crop, normalize, made)
+            made = with_given(normalize, set_arguments(crop, *CROP_WINDOW))
+            yield merge_nodes(typed, crop, normalize, made)
 
 
 @rewrite("Crop before colour, not in crop_mirror_normalize", exact_on=EVERYWHERE)
@@ -116,13 +116,13 @@ def crop_out_of_normalize(typed: TypedGraph) -> Iterator[Graph]:
         if colour is None or not is_pixelwise(typed, colour):
             continue
         crop = with_given(
-            Node(free_id(typed.graph, "crop"), "crop"), given(normalize, *CROP_WINDOW)
+            Node(free_id(typed.graph, "crop"), "crop"), set_arguments(normalize, *CROP_WINDOW)
         )
         crop = crop.fed({"data": normalize.inputs["data"]})
         fed = with_given(normalize, {"data": Port(crop.id, "output")}, *CROP_WINDOW)
         split = typed.graph.put(normalize.id, crop, fed)
         if chooses_pixels(typed.of(split), crop):
-            yield swapped(typed.of(split), colour, crop)
+            yield swap_nodes(typed.of(split), colour, crop)
 
 
 @rewrite("Flips into crop_mirror_normalize", exact_on=EVERYWHERE)
@@ -136,9 +136,9 @@ def flip_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
     for flip, normalize in pairs(typed, {"flip"}, {"crop_mirror_normalize"}):
         sideways = all(is_value(typed, flip, axis, 0) for axis in ("vertical", "depthwise"))
         if sideways and not is_given(normalize, *CROP_WINDOW) and _unmirrored(typed, normalize):
-            mirror = given(flip, "horizontal").get("horizontal", 1)
+            mirror = set_arguments(flip, "horizontal").get("horizontal", 1)
             made = with_given(normalize, {"mirror": mirror})
-            yield joined(typed, flip, normalize, made)
+            yield merge_nodes(typed, flip, normalize, made)
 
 
 def _unmirrored(typed: TypedGraph, normalize: Node) -> bool:
@@ -168,11 +168,11 @@ def scale_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
             for name, default in (("mean", 0.0), ("std", 1.0))
         )
         linked = {"mean", "std"} & normalize.inputs.keys()
-        image = flow_into(typed, scale).layout == "HWC"
+        image = input_type(typed, scale).layout == "HWC"
         filled = is_given(normalize, "fill_values")
         if mean is not None and std is not None and not linked and image and not filled:
             made = with_given(normalize, {"mean": mean, "std": std})
-            yield bypassed(typed.of(typed.graph.replace_node(made)), scale)
+            yield bypass(typed.of(typed.graph.replace_node(made)), scale)
 
 
 def _factor(scale: Node) -> float:
@@ -220,7 +220,7 @@ def normalize_by_hand(typed: TypedGraph) -> Iterator[Graph]:
         turned = behind is not None and behind.op == "transpose"
         if len(chain) + turned < 2 or (typed.graph.consumers(last.id) and not turned):
             continue
-        flow = flow_into(typed, chain[0])
+        flow = input_type(typed, chain[0])
         factor, addend = np.array([1.0]), np.array([0.0])
         for _, (times, plus) in steps:
             factor, addend = factor * times, addend * times + plus

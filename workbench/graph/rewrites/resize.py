@@ -14,13 +14,13 @@ from workbench.graph.rewrites import rewrite
 from workbench.graph.rewrites._places import (
     CROP_WINDOW,
     chooses_pixels,
-    given,
     is_given,
     is_value,
-    joined,
+    merge_nodes,
     next_node,
     pairs,
-    swapped,
+    set_arguments,
+    swap_nodes,
     with_given,
 )
 from workbench.graph.types.typed_graph import TypedGraph
@@ -43,15 +43,15 @@ def crop_into_resize(typed: TypedGraph) -> Iterator[Graph]:
         if not chooses_pixels(typed, cut):
             continue
         if cut.op == "crop" and not is_given(resize, *_WINDOW, "mirror"):
-            yield from _into_resize(typed, resize, cut, given(cut, *_WINDOW))
+            yield from _into_resize(typed, resize, cut, set_arguments(cut, *_WINDOW))
         sideways = all(is_value(typed, cut, axis, 0) for axis in ("vertical", "depthwise"))
         if cut.op == "flip" and sideways and not is_given(resize, "mirror"):
-            horizontal = given(cut, "horizontal").get("horizontal", 1)
+            horizontal = set_arguments(cut, "horizontal").get("horizontal", 1)
             yield from _into_resize(typed, resize, cut, {"mirror": horizontal})
     for resize, normalize in pairs(typed, {"resize", _CROPPING_RESIZE}, {"crop_mirror_normalize"}):
         inside = is_value(typed, normalize, "out_of_bounds_policy", "error")
         cuts = is_given(normalize, "crop", "crop_h", "crop_w") and inside
-        made = _cropping(typed, resize, given(normalize, *_WINDOW))
+        made = _cropping(typed, resize, set_arguments(normalize, *_WINDOW))
         if cuts and made is not None and not is_given(resize, *_WINDOW, "mirror"):
             left = with_given(normalize, {}, *CROP_WINDOW)
             yield typed.graph.replace_node(made).replace_node(left)
@@ -62,7 +62,7 @@ def _into_resize(
 ) -> Iterator[Graph]:
     made = _cropping(typed, resize, more)
     if made is not None:
-        yield joined(typed, resize, cut, made)
+        yield merge_nodes(typed, resize, cut, made)
 
 
 def _cropping(typed: TypedGraph, resize: Node, more: Mapping[str, Value | Port]) -> Node | None:
@@ -90,7 +90,7 @@ def join_resizes(typed: TypedGraph) -> Iterator[Graph]:
             continue
         kept = _same_side(first, second) and _is_cut(typed, second)
         if kept or _sets_size(typed, second):
-            yield joined(typed, first, second, second)
+            yield merge_nodes(typed, first, second, second)
 
 
 def _sets_size(typed: TypedGraph, node: Node) -> bool:
@@ -140,7 +140,7 @@ def join_warps(typed: TypedGraph) -> Iterator[Graph]:
     """
     for op, join in (("warp_affine", _one_warp), ("rotate", _one_rotation)):
         for first, second in pairs(typed, {op}, {op}):
-            same = given(first, *_SHARED) == given(second, *_SHARED)
+            same = set_arguments(first, *_SHARED) == set_arguments(second, *_SHARED)
             if same and not is_given(first, "size", "dtype", "output_dtype", "axis"):
                 yield from join(typed, first, second)
 
@@ -152,8 +152,8 @@ def _one_warp(typed: TypedGraph, first: Node, second: Node) -> Iterator[Graph]:
     if one is not None and other is not None:
         matrix = tuple(float(value) for value in (one @ other)[:2].ravel())
         made = with_given(second, {"matrix": matrix})
-        yield joined(typed, first, second, made)
-    links = [given(node, "mtx", "matrix") for node in (first, second)]
+        yield merge_nodes(typed, first, second, made)
+    links = [set_arguments(node, "mtx", "matrix") for node in (first, second)]
     ports = [next(iter(each.values()), None) for each in links]
     if isinstance(ports[0], Port) and isinstance(ports[1], Port):
         both = Node(
@@ -164,7 +164,7 @@ def _one_warp(typed: TypedGraph, first: Node, second: Node) -> Iterator[Graph]:
         )
         name = next(iter(links[1]))
         made = with_given(second, {name: Port(both.id, "output")})
-        joint = joined(typed, first, second, made)
+        joint = merge_nodes(typed, first, second, made)
         yield replace(joint, nodes=(*joint.nodes, both))
 
 
@@ -185,12 +185,12 @@ def _one_rotation(typed: TypedGraph, first: Node, second: Node) -> Iterator[Grap
         return
     if is_given(second, "size", "axis"):
         return
-    one, other = (given(node, "angle").get("angle") for node in (first, second))
+    one, other = (set_arguments(node, "angle").get("angle") for node in (first, second))
     if one is None or other is None:
         return
     if not isinstance(one, Port) and not isinstance(other, Port):
         angle = _number(one) + _number(other)
-        yield joined(typed, first, second, with_given(second, {"angle": angle}))
+        yield merge_nodes(typed, first, second, with_given(second, {"angle": angle}))
         return
     total = Node(free_id(typed.graph, "total"), "math.add")
     ports = [each for each in (one, other) if isinstance(each, Port)]
@@ -199,7 +199,7 @@ def _one_rotation(typed: TypedGraph, first: Node, second: Node) -> Iterator[Grap
         fixed = _number(other if isinstance(one, Port) else one)
         total = with_given(total, {"right": fixed, "constant_type": "FLOAT"})
     made = with_given(second, {"angle": Port(total.id, "output")})
-    joint = joined(typed, first, second, made)
+    joint = merge_nodes(typed, first, second, made)
     yield replace(joint, nodes=(*joint.nodes, total))
 
 
@@ -219,7 +219,7 @@ def resize_before_rotate(typed: TypedGraph) -> Iterator[Graph]:
     for rotate, resize in pairs(typed, {"rotate"}, {"resize"}):
         kept = is_value(typed, rotate, "keep_size", True) and not is_given(rotate, "size")
         if kept and _keeps_proportions(typed, resize):
-            yield swapped(typed, rotate, resize)
+            yield swap_nodes(typed, rotate, resize)
 
 
 def _keeps_proportions(typed: TypedGraph, resize: Node) -> bool:

@@ -99,7 +99,7 @@ def _node_to_json(node: Node) -> dict[str, Any]:
         entry |= {"kind": node.kind} if node.kind else {}
         entry |= {"dataset": node.dataset} if node.dataset != PARAMETER else {}
     if node.args:
-        entry["args"] = {name: _plain(value) for name, value in node.args.items()}
+        entry["args"] = {name: _as_json(value) for name, value in node.args.items()}
     if node.inputs:
         entry["inputs"] = _ports_to_json(node.inputs)
     if node.device is not None:
@@ -394,8 +394,8 @@ class _Reader:
         return scalar
 
 
-def _plain(value: Value) -> Any:
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+def _as_json(value: Value) -> Any:
+    return [_as_json(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _short(value: Any) -> str:

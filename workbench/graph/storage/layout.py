@@ -372,13 +372,13 @@ def _saved_sample(entry: dict[str, Any]) -> SavedSample | None:
             sample, repeat, note = (entry.get(name) for name in ("sample", "repeat", "note"))
         case _:
             return None
-    if not all(map(_whole, (seed, batch, size))) or size == 0:
+    if not all(map(_is_seed, (seed, batch, size))) or size == 0:
         return None
-    if not all(place is None or _whole(place) for place in (sample, repeat)):
+    if not all(place is None or _is_seed(place) for place in (sample, repeat)):
         return None
     words = note[:_LONGEST_NOTE] if isinstance(note, str) else ""
     return SavedSample(seed, batch, size, sample, repeat, words)
 
 
-def _whole(value: Any) -> bool:
+def _is_seed(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31

@@ -386,13 +386,13 @@ def _resize(call: TypedCall, flow: TensorType) -> TensorType:
         return _set(flow, extents)
     single = {"D": "resize_z", "H": "resize_y", "W": "resize_x"}
     if call.given("size"):
-        wanted = dict(zip(axes, _each(call.whole("size"), len(axes)), strict=True))
+        wanted = dict(zip(axes, _repeated(call.whole("size"), len(axes)), strict=True))
     else:
         wanted = {a: (call.whole(single[a]) or (None,))[0] for a in axes if call.given(single[a])}
     return _set(flow, extents | {a: abs(e) if e else None for a, e in wanted.items()})
 
 
-def _each(values: Extents | None, count: int) -> Extents:
+def _repeated(values: Extents | None, count: int) -> Extents:
     """``count`` values: one is repeated; unknown if their number does not match."""
     if values is not None and len(values) == 1:
         return values * count
@@ -405,7 +405,7 @@ def _resize_axes(call: TypedCall, flow: TensorType) -> TensorType:
         return _forget_extents(flow)
     sizes: Extents = (None,) * len(axes)
     if call.given("sizes") and call.text("mode") in ("default", "stretch"):
-        sizes = _each(call.whole("sizes"), len(axes))
+        sizes = _repeated(call.whole("sizes"), len(axes))
     return flow.with_extents({a: s or None for a, s in zip(axes, sizes, strict=True)})
 
 
@@ -417,7 +417,7 @@ def _crop(call: TypedCall, flow: TensorType) -> TensorType:
     if call.given("crop"):
         values = call.whole("crop")
         axes = "HW" if values is None or len(values) == 2 else "DHW"
-        wanted = dict(zip(axes, _each(values, len(axes)), strict=True))
+        wanted = dict(zip(axes, _repeated(values, len(axes)), strict=True))
     else:
         single = {"D": "crop_d", "H": "crop_h", "W": "crop_w"}
         wanted = {a: (call.whole(n) or (None,))[0] for a, n in single.items() if call.given(n)}
@@ -443,7 +443,7 @@ def _relayout(call: TypedCall, flow: TensorType) -> TensorType:
 def _canvas(call: TypedCall, flow: TensorType) -> TensorType:
     axes = _spatial(flow)
     if call.given("size"):
-        return _set(flow, dict(zip(axes, _each(call.whole("size"), len(axes)), strict=True)))
+        return _set(flow, dict(zip(axes, _repeated(call.whole("size"), len(axes)), strict=True)))
     if "keep_size" in call.spec.args and call.value("keep_size") is not True:
         return _set(flow, _rotated_canvas(call, flow, axes))
     return flow
@@ -489,8 +489,8 @@ def _pad(call: TypedCall, flow: TensorType) -> TensorType:
     axes = call.chosen(flow)
     if axes is None or flow.shape is None:
         return _forget_extents(flow)
-    least = _each(call.whole("shape"), len(axes)) if call.given("shape") else (0,) * len(axes)
-    steps = _each(call.whole("align"), len(axes)) if call.given("align") else (1,) * len(axes)
+    least = _repeated(call.whole("shape"), len(axes)) if call.given("shape") else (0,) * len(axes)
+    steps = _repeated(call.whole("align"), len(axes)) if call.given("align") else (1,) * len(axes)
     extents: dict[int, int | None] = {}
     for axis, low, step in zip(axes, least, steps, strict=True):
         extent = flow.shape[axis]
@@ -509,7 +509,7 @@ def _slice(call: TypedCall, flow: TensorType) -> TensorType:
         return _forget_extents(flow)
     sizes: Extents = (None,) * len(axes)
     if call.given("shape") and call.text("out_of_bounds_policy") != "trim_to_shape":
-        sizes = _each(call.whole("shape"), len(axes))
+        sizes = _repeated(call.whole("shape"), len(axes))
     return flow.with_extents(dict(zip(axes, sizes, strict=True)))
 
 
@@ -518,7 +518,7 @@ def _paste(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _paste_many(call: TypedCall, flow: TensorType) -> TensorType:
-    return _set(flow, dict(zip("HW", _each(call.whole("output_size"), 2), strict=True)))
+    return _set(flow, dict(zip("HW", _repeated(call.whole("output_size"), 2), strict=True)))
 
 
 def _filter(call: TypedCall, flow: TensorType) -> TensorType:

@@ -154,7 +154,7 @@ class TypedCall:
         if value is None:
             return None
         items = value if isinstance(value, tuple) else (value,)
-        return tuple(_whole(item) for item in items)
+        return tuple(_integer(item) for item in items)
 
     def chosen(self, flow: TensorType) -> tuple[int, ...] | None:
         """Indices of the axes that ``axes`` or ``axis_names`` select; None if unknown.
@@ -182,7 +182,7 @@ class TypedCall:
 _NOTHING = TensorType()
 
 
-def _whole(item: Value) -> int | None:
+def _integer(item: Value) -> int | None:
     if isinstance(item, bool) or not isinstance(item, int | float) or not abs(item) < 2**31:
         return None
     return int(item) if item == int(item) else None
@@ -274,10 +274,10 @@ def broadcast(shapes: Sequence[Extents | None]) -> Extents | None:
         return None
     count = max((len(shape) for shape in known), default=0)
     padded = [(1,) * (count - len(shape)) + shape for shape in known]
-    return tuple(_stretched(axis) for axis in zip(*padded, strict=True))
+    return tuple(_broadcast_extent(axis) for axis in zip(*padded, strict=True))
 
 
-def _stretched(extents: tuple[int | None, ...]) -> int | None:
+def _broadcast_extent(extents: tuple[int | None, ...]) -> int | None:
     wide = {extent for extent in extents if extent not in (None, 1)}
     if len(wide) > 1:
         raise ValueError(" and ".join(str(extent) for extent in extents))

@@ -35,13 +35,15 @@ def function_source(function: Callable[..., Any], imports_inside: bool = True) -
     if not isinstance(function, FunctionType):
         raise GraphEditError(_no_function(function))
     if function.__name__ == "<lambda>":
-        raise GraphEditError(f"{place_of(function)} is a lambda. Define a function with def.")
+        raise GraphEditError(
+            f"{function_location(function)} is a lambda. Define a function with def."
+        )
     try:
         text = dedent(inspect.getsource(function))
         tree = ast.parse(text)
     except (OSError, TypeError, SyntaxError) as error:
         raise GraphEditError(
-            f"The source of {place_of(function)} is not available ({error}). Write the "
+            f"The source of {function_location(function)} is not available ({error}). Write the "
             "function in a cell or in a file."
         ) from None
     definition = tree.body[0]
@@ -49,15 +51,17 @@ def function_source(function: Callable[..., Any], imports_inside: bool = True) -
         kind = (
             "an async function" if isinstance(definition, ast.AsyncFunctionDef) else "no function"
         )
-        raise GraphEditError(f"{place_of(function)} is {kind}. Define a plain one with def.")
+        raise GraphEditError(
+            f"{function_location(function)} is {kind}. Define a plain one with def."
+        )
     for decorator in definition.decorator_list:
         if not _is_own(decorator, inspect.unwrap(function).__globals__):
             raise GraphEditError(
-                f"{place_of(function)} has the decorator {ast.unparse(decorator)}, which "
+                f"{function_location(function)} has the decorator {ast.unparse(decorator)}, which "
                 "cannot be stored. Remove it, and do the same inside the function."
             )
     if (problem := definition_problem(definition)) is not None:
-        raise GraphEditError(f"{place_of(function)} {problem}")
+        raise GraphEditError(f"{function_location(function)} {problem}")
     if function.__code__.co_freevars:
         name = function.__code__.co_freevars[0]
         raise GraphEditError(
@@ -131,7 +135,7 @@ def _imports(function: FunctionType, definition: ast.FunctionDef) -> Iterator[st
         yield _import_of(function, definition, name, function.__globals__[name])
     for each in _outside_in_defaults(definition):
         raise GraphEditError(
-            f"{place_of(function, each.lineno)}: a default of {function.__name__} uses "
+            f"{function_location(function, each.lineno)}: a default of {function.__name__} uses "
             f"{each.id!r}, which cannot be stored. Write its value."
         )
 
@@ -180,13 +184,13 @@ def _outside(function: FunctionType, definition: ast.FunctionDef, name: str, wha
         (e.lineno for e in ast.walk(definition) if isinstance(e, ast.Name) and e.id == name), 1
     )
     return (
-        f"{place_of(function, line)}: {function.__name__} uses {name!r}, {what}, which is "
+        f"{function_location(function, line)}: {function.__name__} uses {name!r}, {what}, which is "
         f"not stored with it. Pass it as an argument's default, for example {name}=3, "
         "define it inside the function, or import it."
     )
 
 
-def place_of(function: Callable[..., Any], line: int = 1) -> str:
+def function_location(function: Callable[..., Any], line: int = 1) -> str:
     """The file, line and name of a function, for a message."""
     code = getattr(function, "__code__", None)
     if code is None:

@@ -70,7 +70,7 @@ def trust_graph(graph: Graph) -> Graph:
     return replace(graph)  # another object: results for the first are cached by identity
 
 
-def trust_whatever_comes() -> None:
+def trust_everything() -> None:
     """For worker processes: the parent process sends only trusted code."""
     _trust.everything = True
 
@@ -169,7 +169,7 @@ def _arity_problem(node: Node) -> tuple[str, str] | None:
     names = [each.arg for each in (*args.posonlyargs, *args.args)]
     least, fed = len(names) - len(args.defaults), len(node.inputs)
     if node.op == NUMBA_FUNCTION.name:
-        written, read = (len(_listed(node, name)) for name in ("out_types", "in_types"))
+        written, read = (len(_tuple_argument(node, name)) for name in ("out_types", "in_types"))
         if (written, read) == (len(names) - fed, fed):
             return None
         words = f"{definition.name} has {len(names)} arguments ({', '.join(names)}), first "
@@ -184,23 +184,23 @@ def _arity_problem(node: Node) -> tuple[str, str] | None:
     return words, "Connect fewer, or add arguments to it."
 
 
-def _listed(node: Node, name: str) -> tuple[Value, ...]:
+def _tuple_argument(node: Node, name: str) -> tuple[Value, ...]:
     found = node.args.get(name)
     return found if isinstance(found, tuple) else ()
 
 
 def _numba_faults(node: Node) -> Iterator[Fault]:
     for kinds, counts in (("in_types", "ins_ndim"), ("out_types", "outs_ndim")):
-        if len(_listed(node, kinds)) != len(_listed(node, counts)):
-            words = f"{counts} has {len(_listed(node, counts))} numbers"
-            remedy = f"Give as many as {kinds} has: {len(_listed(node, kinds))}."
+        if len(_tuple_argument(node, kinds)) != len(_tuple_argument(node, counts)):
+            words = f"{counts} has {len(_tuple_argument(node, counts))} numbers"
+            remedy = f"Give as many as {kinds} has: {len(_tuple_argument(node, kinds))}."
             yield Fault(node.id, counts, words, remedy)
     on_gpu = node.device == "gpu"
     if on_gpu and node.args.get("batch_processing"):
         words = "on the GPU numba is given one sample at a time"
         yield Fault(node.id, "batch_processing", words, "Leave it out.")
     for name in ("blocks", "threads_per_block"):
-        if on_gpu and len(_listed(node, name)) != 3:
+        if on_gpu and len(_tuple_argument(node, name)) != 3:
             words = f"on the GPU numba must be told {name}"
             yield Fault(node.id, name, words, "Give three numbers, by x, y and z.")
 

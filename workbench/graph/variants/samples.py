@@ -47,7 +47,7 @@ def with_samples(typed: TypedGraph) -> Graph:
             "files or archives, or export without samples."
         )
     first = typed.spec(reader).outputs[0].name
-    name = _free(graph, FILE)
+    name = _unused_name(graph, FILE)
     found, padded = f"{name}_of_sample", name  # padded with zeros: a batch is one array
     while graph.has(found):
         found += "_"
@@ -150,7 +150,7 @@ def _generators(typed: TypedGraph) -> Iterator[Node]:
     return (node for node in nodes if is_generator(typed.spec(node)))
 
 
-def _free(graph: Graph, name: str) -> str:
+def _unused_name(graph: Graph, name: str) -> str:
     while graph.has(name) or name in graph.outputs:
         name += "_"
     return name

@@ -47,7 +47,7 @@ def validation_graph(typed: TypedGraph) -> Graph | None:
     in_turn = sorted(graph.nodes, key=lambda node: is_generator(catalog[node.op]))
     for node in in_turn:
         if made is not None and made.has(node.id) and not isinstance(node, Source):
-            made = _settled(made, catalog, made.node(node.id))
+            made = _without_randomness(made, catalog, made.node(node.id))
     if made is None or set(made.outputs) != set(graph.outputs):
         return None
     for node in made.nodes:
@@ -59,7 +59,7 @@ def validation_graph(typed: TypedGraph) -> Graph | None:
     return None if drawing or check_graph(made, catalog) else made
 
 
-def _settled(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
+def _without_randomness(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
     """The graph with a node's random values fixed; None if that is impossible."""
     spec = catalog[node.op]
     inside = any(each.seed is not None for body in node.bodies.values() for each in body.nodes)

@@ -401,7 +401,7 @@ def mask_overlay(mask: NDArray[np.generic], names: Sequence[str]) -> Overlays:
 
     Large masks are subsampled by dropping pixels, without interpolation.
     """
-    numbers = _shown(mask).astype(np.int64)
+    numbers = _subsampled_mask(mask).astype(np.int64)
     classes, counts = np.unique(numbers[numbers > 0], return_counts=True)
     if not len(classes):
         return ()
@@ -423,7 +423,7 @@ def mask_overlay(mask: NDArray[np.generic], names: Sequence[str]) -> Overlays:
 
 def depth_overlay(values: NDArray[np.generic]) -> Overlays:
     """Depth or heat (h, w, 1), scaled from minimum to maximum; transparent if 0 or not finite."""
-    shown = _shown(values).astype(np.float64)
+    shown = _subsampled_mask(values).astype(np.float64)
     there = np.isfinite(shown) & (shown != 0)
     if not there.any():
         return ()
@@ -435,14 +435,14 @@ def depth_overlay(values: NDArray[np.generic]) -> Overlays:
     return (AnnotationOverlay(_WHOLE, text, 0, _png(places, _DEPTH_COLOURS), names=(most,)),)
 
 
-def _shown(mask: NDArray[np.generic]) -> NDArray[np.generic]:
+def _subsampled_mask(mask: NDArray[np.generic]) -> NDArray[np.generic]:
     """Its first channel, subsampled to at most ``_MASK_SIDE`` rows and columns."""
     whole = np.asarray(mask).reshape(*mask.shape[:2], -1)[..., 0]
-    rows, columns = (_some(side, max(whole.shape)) for side in whole.shape)
+    rows, columns = (_kept_indices(side, max(whole.shape)) for side in whole.shape)
     return whole[np.ix_(rows, columns)]
 
 
-def _some(side: int, longest: int) -> NDArray[np.int64]:
+def _kept_indices(side: int, longest: int) -> NDArray[np.int64]:
     """Indices of the kept rows or columns: the middle of each group of dropped ones."""
     kept = max(1, round(side * min(1.0, _MASK_SIDE / longest)))
     return ((np.arange(kept) + 0.5) * side / kept).astype(np.int64)

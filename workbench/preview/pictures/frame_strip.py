@@ -16,7 +16,7 @@ from workbench.catalog.spec import SHOWN_KINDS, PortKind
 from workbench.engine.resources.batch_store import Batch
 from workbench.errors import GraphError
 from workbench.preview.pictures.tiles import picture_layout
-from workbench.preview.pictures.value_scaling import Scaling, stretch
+from workbench.preview.pictures.value_scaling import Scaling, min_max_scaling
 
 # Sounds as images: waveforms over time; spectrograms with time on the x axis, frequency on y.
 #
@@ -56,7 +56,7 @@ def sound_pictures(batch: Batch) -> list[NDArray[Any]]:
 def sound_scaling(batch: Batch) -> Scaling:
     """Display scaling: none for waveforms, dark to bright for spectrograms."""
     if len(batch.shapes[0]) == 2 and batch.layout:
-        return replace(stretch(batch.arrays()), note=axes_note(batch))
+        return replace(min_max_scaling(batch.arrays()), note=axes_note(batch))
     return Scaling((255.0,), (0.0,), axes_note(batch))
 
 
@@ -66,12 +66,15 @@ def axes_note(batch: Batch) -> str:
     if len(first) == 2 and batch.layout:
         windows = max(shape[batch.layout.index("t")] for shape in batch.shapes)
         bands = max(shape[batch.layout.index("f")] for shape in batch.shapes)
-        return f"along: {_up_to(batch, windows)} windows of time, up: {bands:,} bands of frequency"
+        return (
+            f"along: {_maximum_text(batch, windows)} windows of time, up: {bands:,} bands of "
+            "frequency"
+        )
     longest = max(shape[0] for shape in batch.shapes)
-    return f"along: {_up_to(batch, longest)} samples of time, up: amplitude"
+    return f"along: {_maximum_text(batch, longest)} samples of time, up: amplitude"
 
 
-def _up_to(batch: Batch, most: int) -> str:
+def _maximum_text(batch: Batch, most: int) -> str:
     return f"{most:,}" if len({*batch.shapes}) == 1 else f"up to {most:,}"
 
 

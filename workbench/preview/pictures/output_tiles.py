@@ -106,7 +106,7 @@ def _difference_of(worker: Worker, run: GraphRun, port: Port, size: int) -> Diff
     of = tiles_of(worker, run, port, size)
     after = on_host(of)
     extents = _extents(run, port)
-    baseline = _baseline(run, port)
+    baseline = _baseline_port(run, port)
     pixels = np.empty_like(after)
     pixels[:] = NO_DIFFERENCE
     if baseline is None:
@@ -162,7 +162,7 @@ def _steps_before(run: GraphRun, port: Port) -> list[Port]:
     ]
 
 
-def _baseline(run: GraphRun, port: Port) -> Port | None:
+def _baseline_port(run: GraphRun, port: Port) -> Port | None:
     """The step an output is compared with: the requested one, or the first of equal size."""
     steps = _steps_before(run, port)
     wanted = run.request.baseline

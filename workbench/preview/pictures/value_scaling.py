@@ -62,7 +62,7 @@ def scaling_of(resolved: ResolvedGraph, port: Port, batch: Batch) -> Scaling | N
     return _stretched(low, high, told)
 
 
-def stretch(arrays: Sequence[NDArray[Any]]) -> Scaling:
+def min_max_scaling(arrays: Sequence[NDArray[Any]]) -> Scaling:
     """Map the minimum of all values to black, the maximum to white."""
     low, high, _ = _extent(arrays)
     return _stretched(low, high)

@@ -80,7 +80,7 @@ def _with_one(
     wanted: SampleFilter,
     batches: range,
 ) -> Iterator[int]:
-    came = _came(worker, request, resolved.graph, wanted)
+    came = _matching_samples(worker, request, resolved.graph, wanted)
     for batch in range(batches.stop):
         worker.check_interrupt()
         found = next(came)
@@ -90,7 +90,7 @@ def _with_one(
             yield batch
 
 
-def _came(
+def _matching_samples(
     worker: Worker, request: PreviewRequest, graph: Graph, wanted: SampleFilter
 ) -> Iterator[Set[int]]:
     """For each batch from 0 on, the samples that match branches and augmentations."""

@@ -64,7 +64,7 @@ def _content(body: Body) -> str:
     return ", ".join(names) or "as it is"
 
 
-def fired_scopes(run: GraphRun) -> list[tuple[str, ...]]:
+def executed_scopes(run: GraphRun) -> list[tuple[str, ...]]:
     """For each sample the scopes of the bodies that ran, in the order of ``branches_of``.
 
     Empty if its file could not be read.

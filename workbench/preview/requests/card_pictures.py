@@ -181,7 +181,7 @@ def _picture(
         except GraphError:
             small = None
         else:
-            small = _small(one.arrays()[0], layout, scaling_for(worker, run, port), side)
+            small = _thumbnail(one.arrays()[0], layout, scaling_for(worker, run, port), side)
         kept = (_Kept(small),)
         worker.runner.store.put(key, kept)
     picture: NDArray[np.uint8] | None = kept[0].pixels
@@ -200,14 +200,14 @@ class _Kept:
         return self.pixels.nbytes if self.pixels is not None else 0
 
 
-def _small(
+def _thumbnail(
     array: NDArray[np.generic], layout: str, scaling: Scaling | None, side: int
 ) -> NDArray[np.uint8]:
     """An image of any layout and type as RGB of at most ``side`` pixels per side."""
     if scaling is not None or layout != "HWC":
-        array = scale_on_host(_thinned(array, layout, side), layout, scaling or _IDENTITY)
+        array = scale_on_host(_subsampled(array, layout, side), layout, scaling or _IDENTITY)
     else:
-        array = _thinned(array, layout, side)
+        array = _subsampled(array, layout, side)
     channels = array.shape[2]
     rgb = array[..., :3] if channels >= 3 else np.repeat(array[..., :1], 3, axis=2)
     image = Image.fromarray(np.ascontiguousarray(rgb))
@@ -215,7 +215,7 @@ def _small(
     return np.asarray(image)
 
 
-def _thinned(array: NDArray[np.generic], layout: str, side: int) -> NDArray[np.generic]:
+def _subsampled(array: NDArray[np.generic], layout: str, side: int) -> NDArray[np.generic]:
     """Drop rows and columns of an image much larger than its display size."""
     step = max(1, min(array.shape[layout.index(axis)] for axis in "HW") // (4 * side))
     return array[tuple(slice(None, None, step if axis in "HW" else None) for axis in layout)]

@@ -45,18 +45,18 @@ from workbench.preview.requests.branches import (
     augmentation_texts,
     augmentations_offered,
     branches_of,
-    fired_scopes,
+    executed_scopes,
 )
 from workbench.preview.requests.texts import (
     augmentations_of,
     describe_shape,
-    facts_of,
     label_port,
     labels_of,
     names_of_labels,
     plain_random_value,
     random_value_texts,
     random_values,
+    shape_and_type_text,
     target_texts,
 )
 from workbench.sources import data_facts
@@ -242,7 +242,7 @@ def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
         outputs=tuple(images),
         note="; ".join(filter(None, (run.result.left_out, _note(groups), *_sentences(warnings)))),
         batch=request.batch,
-        facts={node.id: facts_of(run, node) for node in run.nodes},
+        facts={node.id: shape_and_type_text(run, node) for node in run.nodes},
         reran=run.result.reran,
         milliseconds=(time.perf_counter() - start) * 1000,
         baseline=tuple(_name(difference.baseline) for difference in differences),
@@ -291,7 +291,7 @@ def _tiles(
     labels = labels_of(port, batches)
     names = names_of_labels(worker, run, port, labels)
     shapes = [describe_shape(shape, first.dtype) for shape in first.shapes]
-    fired = fired_scopes(run)
+    fired = executed_scopes(run)
     augmented, applied = augmentation_keys(run), augmentation_texts(run)
     shown = [run.original] if has_original else []
     shown += run.images.values() if boxes and len(boxes[0]) > len(shown) else []

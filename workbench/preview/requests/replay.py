@@ -29,7 +29,7 @@ from workbench.sources import (
     list_samples,
     open_dataset,
     open_datasets,
-    write_without,
+    write_remaining,
 )
 
 _ORDER = {"random_shuffle", "shuffle_after_epoch", "initial_fill"}
@@ -88,7 +88,7 @@ def replay(
         return _shown(made, open_dataset([(os.path.abspath(found.path), found.label)]))
     with TemporaryDirectory(prefix="workbench-replay-") as folder:
         others = {each.name for each in list_samples(dataset)} - {found.name}
-        place = write_without(dataset, others, Path(folder) / "one")
+        place = write_remaining(dataset, others, Path(folder) / "one")
         return _shown(made, replace(dataset, location=os.fspath(place), items=()))
 
 

@@ -124,7 +124,7 @@ def _statistics(run: GraphRun, name: str, port: Port) -> OutputStatistics:
         high=made.high,
         channels=made.channels,
         samples=len(arrays),
-        hint=_hint(made.channels, photos >= ENOUGH) if normalised else "",
+        hint=_normalisation_hint(made.channels, photos >= ENOUGH) if normalised else "",
     )
 
 
@@ -210,7 +210,7 @@ def _channel(
     )
 
 
-def _hint(channels: Sequence[ChannelStatistics], enough: bool) -> str:
+def _normalisation_hint(channels: Sequence[ChannelStatistics], enough: bool) -> str:
     """What is suspicious about normalised values; ``enough`` photos allow tighter limits."""
     far, narrow, wide = (FAR_MEAN, NARROW, WIDE) if enough else (OUT_OF_REACH, 0.0, OUT_OF_REACH)
     for number, channel in enumerate(channels):

@@ -151,7 +151,7 @@ def render_steps(
         size=size,
         samples=samples,
         timing=_timing(samples) if times else "",
-        floor=_floor(worker, run) if times else None,
+        floor=_empty_pipeline_time(worker, run) if times else None,
         milliseconds=(time.perf_counter() - start) * 1000,
     )
 
@@ -285,7 +285,7 @@ def _time(worker: Worker, run: GraphRun, node_id: str) -> NodeTime:
     return times[key]
 
 
-def _floor(worker: Worker, run: GraphRun) -> float | None:
+def _empty_pipeline_time(worker: Worker, run: GraphRun) -> float | None:
     """Time of an empty pipeline with the batch size of the last preview."""
     port = next(iter(run.images.values()), None)
     if port is None:

@@ -36,7 +36,7 @@ def describe_shape(shape: tuple[int, ...], dtype: str) -> str:
     return f"{'×'.join(map(str, shape)) or 'scalar'} {short}"
 
 
-def facts_of(run: GraphRun, node: Node) -> str:
+def shape_and_type_text(run: GraphRun, node: Node) -> str:
     """Shape and type of a node's output: ``?×?×3 u8``, with ``?`` where the samples differ."""
     parts = []
     for output in outputs_of(node, run.resolved.spec(node)):
@@ -97,7 +97,8 @@ def random_values(run: GraphRun, devices: Collection[str] = ("cpu", "gpu")) -> D
 def augmentations_of(run: GraphRun) -> dict[str, list[str]]:
     """The effect of each automatic augmentation on each sample; empty if not reached."""
     return {
-        node: [_in_words(each) for each in augmented_at(run, node)] for node in run.result.augmented
+        node: [_augmentation_text(each) for each in augmented_at(run, node)]
+        for node in run.result.augmented
     }
 
 
@@ -110,7 +111,7 @@ def augmented_at(run: GraphRun, node: str) -> list[tuple[Augmented, ...]]:
     ]
 
 
-def _in_words(augmented: Sequence[Augmented]) -> str:
+def _augmentation_text(augmented: Sequence[Augmented]) -> str:
     """``rotate -27, equalize``."""
     return ", ".join(each.text for each in augmented)
 
@@ -124,7 +125,9 @@ def random_argument_texts(run: GraphRun, node: Node, index: int) -> list[str]:
             truth = run.graph.has(port.node) and is_truth(run.graph.node(port.node))
             found.append(f"{name} {short_values(run.fed(port, index), truth)}")
     if turns := run.result.augmented.get(node.id):
-        found.append(_in_words(turns[0][index]))  # as the image, which is from the first iteration
+        found.append(
+            _augmentation_text(turns[0][index])
+        )  # as the image, which is from the first iteration
     return found
 
 

@@ -180,7 +180,7 @@ def _answer(asked: socket.socket, store: weakref.ref[ImageStore]) -> None:
             asked.sendall((str(error) or type(error).__name__).encode())
 
 
-def place_of(store: ImageStore) -> StorePlace:
+def store_folder(store: ImageStore) -> StorePlace:
     """The folder of a store; the returned object keeps the store alive."""
     place = StorePlace(store.folder)
     place.store = store
@@ -198,7 +198,7 @@ def _identities(data: object) -> object:
     return data if isinstance(data, int | str) else ("id", id(data))
 
 
-def program_in(folder: str) -> str:
+def loader_argument(folder: str) -> str:
     """The argument with which an exported program reads the images of a store."""
     return f"{os.path.abspath(folder)}/{PROGRAM}:images"
 

@@ -84,7 +84,7 @@ def faults_of(dataset: Dataset) -> Mapping[Any, str]:
 def _faults(location: str, stamp: int, outlines: frozenset[str]) -> Mapping[Any, str]:
     """Compute ``faults_of`` for a reader with these outline options."""
     found, is_finite = _read(location, stamp)
-    whole = [image for image in found["images"] if not lacking_in(image)]
+    whole = [image for image in found["images"] if not missing_fields(image)]
     sizes = {each["id"]: sides_of(each) for each in whole}
     classes = {category["id"] for category in found["categories"]}
     times = Counter(image["id"] for image in whole)
@@ -109,7 +109,7 @@ def _faults(location: str, stamp: int, outlines: frozenset[str]) -> Mapping[Any,
     return faults
 
 
-def remarks_of(dataset: Dataset) -> Mapping[Any, str]:
+def box_remarks(dataset: Dataset) -> Mapping[Any, str]:
     """By image id: the first box over the edge of the image, or without width or height."""
     return _remarks(dataset.location, _stamp(dataset))
 
@@ -117,7 +117,7 @@ def remarks_of(dataset: Dataset) -> Mapping[Any, str]:
 @lru_cache(maxsize=4)
 def _remarks(location: str, stamp: int) -> Mapping[Any, str]:
     found = _read(location, stamp).entries
-    sizes = {each["id"]: sides_of(each) for each in found["images"] if not lacking_in(each)}
+    sizes = {each["id"]: sides_of(each) for each in found["images"] if not missing_fields(each)}
     remarks: dict[Any, str] = {}
     for number, one in enumerate(found["annotations"]):
         sides = sizes.get(one.get("image_id"), ()) or (None, None)
@@ -205,14 +205,14 @@ def _is_whole(value: Any) -> bool:
     return type(value) is int and -(2**31) <= value < 2**31
 
 
-def lacking_in(image: dict[str, Any]) -> str:
+def missing_fields(image: dict[str, Any]) -> str:
     """The required fields that an image entry lacks, or empty."""
     return " and no ".join(key for key in ("id", "file_name") if image.get(key) is None)
 
 
 def known_images(found: dict[str, Any]) -> set[Any]:
     """Ids of the images that can be read."""
-    return {image["id"] for image in found["images"] if not lacking_in(image)}
+    return {image["id"] for image in found["images"] if not missing_fields(image)}
 
 
 def without_image(found: dict[str, Any]) -> Sample | None:
@@ -351,9 +351,9 @@ class Coco(SourceKind):
         annotations of unlisted images.
         """
         root, found, faults = self.root(dataset), annotations_of(dataset), faults_of(dataset)
-        remarks = remarks_of(dataset)
+        remarks = box_remarks(dataset)
         for number, image in enumerate(found["images"]):
-            if lacking := lacking_in(image):
+            if lacking := missing_fields(image):
                 yield Sample("", f"images[{number}]", 0, fault=f"the entry has no {lacking}")
                 continue
             name, fault = image["file_name"], faults.get(image["id"], "")
@@ -370,7 +370,7 @@ class Coco(SourceKind):
         images = [
             image
             for image in found["images"]
-            if not lacking_in(image) and image["file_name"] not in names
+            if not missing_fields(image) and image["file_name"] not in names
         ]
         known = {image["id"] for image in images}
         annotations = [one for one in found["annotations"] if one.get("image_id") in known]

@@ -222,7 +222,9 @@ def _is_fraction(label: str) -> bool:
     return False
 
 
-def listed(items: Sequence[tuple[str, int | str]], classes: Sequence[str] = ()) -> Dataset:
+def file_pairs_dataset(
+    items: Sequence[tuple[str, int | str]], classes: Sequence[str] = ()
+) -> Dataset:
     """The dataset of files given in Python as (path, label) pairs.
 
     ``classes`` are the names of numeric labels.
@@ -378,7 +380,7 @@ class FileList(SourceKind):
         elif is_list(Path(dataset.location)) and os.path.isfile(dataset.location):
             kind = load_source(dataset.kind)
             if "file_list" in kind.located_by or kind.op == "request":
-                first = 0 if dataset.title else 1  # a title: ``listed`` wrote the list
+                first = 0 if dataset.title else 1  # a title: ``file_pairs_dataset`` wrote the list
                 for number, path in numbered_paths(dataset.location):
                     yield number - 1 + first, path
 

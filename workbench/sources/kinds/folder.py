@@ -90,7 +90,7 @@ def images_in(folder: str) -> list[str]:
     return [e.name for e in some if e.name.lower().endswith(IMAGES) and not is_hidden(e.name)]
 
 
-def _deeper(data: str) -> str:
+def _suggest_subfolder(data: str) -> str:
     """Suggest a location if the images are one folder level deeper; else empty."""
     for name in islice(class_folders(data), _LOOKED_INTO):
         for inner in islice(class_folders(os.path.join(data, name)), _LOOKED_INTO):
@@ -213,7 +213,7 @@ class Folder(SourceKind):
             )
         if annotations := next(annotation_files(data), ""):
             return f"There is no image in {data} itself. Open its COCO annotations: {annotations}."
-        if deeper := _deeper(data):
+        if deeper := _suggest_subfolder(data):
             return deeper
         names = ", ".join(entry.name for entry in entries[:3]) + (
             ", ..." if len(entries) > 3 else ""

@@ -25,12 +25,12 @@ from workbench.sources.kinds._cached_images import SAMPLES
 from workbench.sources.kinds._image_store import (
     CLASSES,
     ImageStore,
+    loader_argument,
     objects_in,
     part_without,
-    place_of,
-    program_in,
     samples_at,
     samples_of,
+    store_folder,
 )
 from workbench.sources.python_data import (
     LABEL_FAULT,
@@ -312,13 +312,13 @@ def memory_dataset(data: Any) -> Dataset:
             content = encode_image(image)
             return (content, label) if content.size else ValueError("it is empty: it has no bytes")
         except Exception as error:  # a user's dataset may raise anything
-            return ValueError(_words(error))
+            return ValueError(_error_text(error))
 
     def one(at: int) -> tuple[Any, int] | Exception:
         try:
             row = rows[at]
         except Exception as error:
-            return ValueError(_words(error))
+            return ValueError(_error_text(error))
         return read(at, row)
 
     def fetch(indices: Sequence[int]) -> Iterator[tuple[Any, int] | Exception]:
@@ -339,10 +339,10 @@ def memory_dataset(data: Any) -> Dataset:
         facts_of(data, rows, split_row),
         data,
     )
-    return Dataset("memory", items=((place_of(made), count),), title=describe(data, count))
+    return Dataset("memory", items=((store_folder(made), count),), title=describe(data, count))
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     own = isinstance(error, OSError | TypeError | ValueError) and str(error)
     return own or f"{type(error).__name__}: {error}"
 
@@ -422,7 +422,7 @@ class Memory(SourceKind):
         return SAMPLES
 
     def argument(self, dataset: Dataset) -> Any:
-        return program_in(self.root(dataset))
+        return loader_argument(self.root(dataset))
 
     def told(self, dataset: Dataset, places: Sequence[int]) -> list[Sample]:
         return samples_at(self.root(dataset), places)

@@ -142,7 +142,7 @@ def _parsed(head: bytes) -> _Array:
     return _Array("", dtype.name, tuple(shape))
 
 
-def _unlike(found: _Array, first: _Array) -> str:
+def _batching_fault(found: _Array, first: _Array) -> str:
     """Why an array cannot be batched with the first one."""
     if found.fault:
         return found.fault
@@ -216,7 +216,7 @@ class NumpyFiles(ClassFiles):
         files, root = self.files(dataset), folder_of(dataset)
         first = _first(files) or _Array()
         for path, label in files:
-            fault = _unlike(_parse_header(path), first)
+            fault = _batching_fault(_parse_header(path), first)
             yield Sample(path, os.path.relpath(path, root), label, fault=fault)
 
     def nothing_found(self, dataset: Dataset) -> str:

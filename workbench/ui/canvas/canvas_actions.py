@@ -17,7 +17,7 @@ from workbench.graph.control_flow.wrapping import unwrap_block, wrap_as_options,
 from workbench.graph.edits import compose
 from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.connect import connect, disconnect, port_taken_reason, set_output
-from workbench.graph.edits.edit import chain, move_node, rename_node, rename_output
+from workbench.graph.edits.edit import move_node, ordered_nodes, rename_node, rename_output
 from workbench.graph.edits.fragment import duplicate, paste_fragment
 from workbench.graph.execution.active import set_muted
 from workbench.graph.model import Graph, Port
@@ -148,7 +148,7 @@ class Remove(CanvasEdit, tag="remove", frozen=True):
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph, nodes = document.graph, self.nodes
-        ids = [node.id for node in chain(graph, catalog)]
+        ids = [node.id for node in ordered_nodes(graph, catalog)]
         first = min((ids.index(node) for node in nodes if node in ids), default=0)
         for edge in self.edges:
             target = edge.partition(":")[0]

@@ -13,7 +13,7 @@ from workbench.catalog.spec import OPAQUE, ArgSpec, Catalog, Device, OpSpec, Por
 from workbench.graph.checks.check import Fault
 from workbench.graph.edits.compose import edge_id
 from workbench.graph.edits.edit import is_movable
-from workbench.graph.execution.active import loose_nodes
+from workbench.graph.execution.active import unused_nodes
 from workbench.graph.model import Edge, Graph, Node, Port
 from workbench.graph.model.faults import WARNINGS
 from workbench.graph.model.node_order import topological
@@ -153,7 +153,7 @@ def node_entries(
         first.setdefault(shown, fault)
     faulty = faulty_scopes(graph, [fault for fault in faults if fault.code not in WARNINGS])
     count = Counter(node.op for node in drawn)
-    loose = loose_nodes(graph.whole)
+    loose = unused_nodes(graph.whole)
     entries = [_taken_in(typed, devices, flows, feeding)] if graph.scope else []
     for node in drawn:
         spec = typed.catalog.find(node.op)

@@ -24,10 +24,10 @@ from workbench.errors import (
     GraphExportError,
 )
 from workbench.graph.execution.dataset_parameters import (
+    datasets_as_read,
     missing_ports,
     parameter_of,
     parameters,
-    read_as,
 )
 from workbench.graph.model import Graph
 from workbench.health import FolderCheck, FolderFacts, check_folder
@@ -239,7 +239,7 @@ class DataPanel:
 
     def follow(self, graph: Graph) -> None:
         """Count the classes of the targets that a graph reads from these data, where it does."""
-        read = read_as(graph, self.datasets)[self.parameter]
+        read = datasets_as_read(graph, self.datasets)[self.parameter]
         if read != self._read:
             self._read = read
             self.view = {**self.view, **self._outdated()}  # type: ignore[typeddict-item]

@@ -19,7 +19,7 @@ from IPython.display import DisplayHandle, display
 
 from workbench.arguments import PATH, PATHS, TEXT, checked
 from workbench.emit.pipeline_import.graph import ImportedGraph
-from workbench.engine.protocol.shared_engine import lend_engine
+from workbench.engine.protocol.shared_engine import set_shared_engine
 from workbench.errors import ArgumentError, UnknownNameError
 from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Graph
@@ -241,7 +241,7 @@ class Workbench(CodeAccess, VBox):
         traitlets.link((self, "target"), (self.code, "target"))
         self._layout_self()
         _open.add(self)
-        lend_engine(self._model.engine)
+        set_shared_engine(self._model.engine)
         show_pictures_of_boxes()
 
     def _print_offer(self, line: str) -> None:

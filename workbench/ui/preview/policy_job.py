@@ -9,7 +9,7 @@ from workbench.catalog.spec import Value
 from workbench.emit.core.policies import has_policy
 from workbench.engine.protocol.call_handle import Caller
 from workbench.graph.model import Graph, Port
-from workbench.graph.model.policy import forced
+from workbench.graph.model.policy import always_applied
 from workbench.preview import Effect, PreviewRequest, preview_effect
 from workbench.ui.contract.encoding import pack_payload
 from workbench.ui.contract.preview_payloads import PolicyHeader, PolicyPicture
@@ -94,7 +94,9 @@ def _pictured(graph: Graph, node_id: str, sub_policy: Value) -> Graph:
     Of a node inside a block the whole graph: what is inside one is no output.
     """
     node = graph.node(node_id)
-    made = graph.replace_node(replace(node, args={**node.args, "policy": forced(sub_policy)}))
+    made = graph.replace_node(
+        replace(node, args={**node.args, "policy": always_applied(sub_policy)})
+    )
     if graph.scope_of(node_id):
         return made
     return replace(made, outputs={"images": Port(node_id, "output")})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbench.bench import Measurement, Report
 from workbench.bench.experiments.grid_experiment import describe_ineffective
 from workbench.bench.measuring.config import Config
-from workbench.bench.measuring.grid import Grid, knobs_of
+from workbench.bench.measuring.grid import Grid, knob_values
 from workbench.bench.measuring.measurement import long_words
 from workbench.bench.measuring.stats import paired_ratio
 from workbench.bench.records.charts import best_measurement, heat_map
@@ -69,7 +69,9 @@ def _view(
             *failed[:5],
             *([f"and {len(failed) - 5} more reasons, in the record"] if len(failed) > 5 else []),
         ],
-        "adopted": best is not None and own is not None and knobs_of(best.config) == knobs_of(own),
+        "adopted": best is not None
+        and own is not None
+        and knob_values(best.config) == knob_values(own),
         "running": False,
     }
 
@@ -78,7 +80,7 @@ def _panels(
     report: Report, best: Measurement | None, own: Config | None, now: Config | None
 ) -> list[HeatPanel]:
     """The panels of the heat map; rare ones only where something was tried."""
-    own_knobs, running_knobs = own and knobs_of(own), now and knobs_of(now)
+    own_knobs, running_knobs = own and knob_values(own), now and knob_values(now)
     panels: list[HeatPanel] = []
     for panel in heat_map(report, best).panels:
         cells: list[HeatCell] = [

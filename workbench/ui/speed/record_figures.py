@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.bench import Measurement, Report
 from workbench.bench.measuring.config import Config, config_of
-from workbench.bench.measuring.grid import knobs_of
+from workbench.bench.measuring.grid import knob_values
 from workbench.bench.records.compare import compare_reports
 from workbench.bench.records.record import WHOLE, graph_hash
 from workbench.engine.resources.machine import Machine
@@ -235,7 +235,7 @@ def _tells(row: Measurement, kind: str, now: Config) -> bool:
         return False
     if kind == "stages":
         return row.name == WHOLE
-    return kind in OWN_SETTINGS or knobs_of(config) == knobs_of(now)
+    return kind in OWN_SETTINGS or knob_values(config) == knob_values(now)
 
 
 def _entry(row: Measurement, when: str) -> LastSpeed:

@@ -10,7 +10,7 @@ from workbench.bench.measuring.stats import Interval
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError, RecordFormatError
 from workbench.graph.model import Graph
-from workbench.graph.rewrites import law_of, rewritten
+from workbench.graph.rewrites import rewrite_law, rewritten
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.optimiser import Proposal, optimisation_of
 from workbench.optimiser.difference import WorstSample
@@ -77,7 +77,7 @@ def _entry(
         "name": one.name,
         "title": one.title,
         "kind": one.kind,
-        "law": law_of(one.name),
+        "law": rewrite_law(one.name),
         "gain": gain,
         "low": interval,
         "pixels": difference_words(one.difference) if one.difference.samples else "",

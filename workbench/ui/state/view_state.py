@@ -15,7 +15,7 @@ from workbench.engine.resources.machine import Machine
 from workbench.engine.resources.missing_gpu import gpu_faults, on_cpu
 from workbench.engine.resources.root_guard import NAMED_IN_DATA, located_paths
 from workbench.errors import OUTSIDE, DataError, WorkbenchError, WorkerLostError
-from workbench.graph.edits.edit import chain, is_movable, set_arg
+from workbench.graph.edits.edit import is_movable, ordered_nodes, set_arg
 from workbench.graph.fixes import Fix, fixes
 from workbench.graph.model import Graph, Port, block_of
 from workbench.graph.model.faults import DATA_WARNINGS, Fault
@@ -305,7 +305,7 @@ def check_before_run(
 
 def initial_selection(graph: Graph, catalog: Catalog) -> list[str]:
     """Node to select first: one with random values, otherwise one with a slider."""
-    nodes, typed = chain(graph, catalog), TypedGraph(graph, catalog)
+    nodes, typed = ordered_nodes(graph, catalog), TypedGraph(graph, catalog)
     drawing = [
         node.id for node in nodes if any(random_view(typed, port) for port in node.inputs.values())
     ]

@@ -21,8 +21,8 @@ from workbench.emit.interop.importing import pixels
 from workbench.emit.interop.importing.images import (
     Images,
     NoMatchError,
-    around,
     number,
+    range_around,
     size_of,
     uniform,
     uniform_whole,
@@ -46,16 +46,16 @@ def random_brightness_contrast(
 ) -> None:
     if not brightness_by_max:
         raise NoMatchError("brightness_by_max=False adds a share of the mean, which is not known")
-    pixels.brighten(images, _factor(contrast_limit), around(brightness_limit, 0))
+    pixels.brighten(images, _factor(contrast_limit), range_around(brightness_limit, 0))
 
 
 def _factor(limit: Any) -> tuple[float, float]:
-    return shifted(limit, 1) if is_pair(limit) else around(limit, 1)
+    return shifted(limit, 1) if is_pair(limit) else range_around(limit, 1)
 
 
 @_imports("RandomBrightness", compare=sampled(limit=0))
 def random_brightness(images: Images, limit: Any = 0.2) -> None:
-    pixels.brighten(images, (1.0, 1.0), around(limit, 0))
+    pixels.brighten(images, (1.0, 1.0), range_around(limit, 0))
 
 
 @_imports("RandomContrast", compare=sampled(limit=0))
@@ -112,9 +112,9 @@ def hue_saturation_value(
     sat_shift_limit: Any = 30,
     val_shift_limit: Any = 20,
 ) -> None:
-    low, high = around(hue_shift_limit, 0)
-    saturation = [1 + each / 255 for each in around(sat_shift_limit, 0)]
-    value = [each / 255 for each in around(val_shift_limit, 0)]
+    low, high = range_around(hue_shift_limit, 0)
+    saturation = [1 + each / 255 for each in range_around(sat_shift_limit, 0)]
+    value = [each / 255 for each in range_around(val_shift_limit, 0)]
     images.graph = images.graph.hsv(
         hue=uniform(2 * low, 2 * high),  # OpenCV's hue has 180 steps
         saturation=uniform(saturation[0], saturation[1]),
@@ -127,7 +127,9 @@ def hue_saturation_value(
 def rgb_shift(
     images: Images, r_shift_limit: Any = 20, g_shift_limit: Any = 20, b_shift_limit: Any = 20
 ) -> None:
-    red, green, blue = (around(each, 0) for each in (r_shift_limit, g_shift_limit, b_shift_limit))
+    red, green, blue = (
+        range_around(each, 0) for each in (r_shift_limit, g_shift_limit, b_shift_limit)
+    )
     pixels.shift_channels(images, (red, green, blue))
 
 
@@ -258,7 +260,7 @@ def export_median_blur(transforms: Transforms, step: Step) -> None:
 
 @_imports("GaussianBlur", compare=sampled(blur_limit=0, sigma_limit=0))
 def gaussian_blur(images: Images, blur_limit: Any = 0, sigma_limit: Any = None) -> None:
-    low, high = around(sigma_limit, 0, least=0) if sigma_limit else (0.0, 0.0)
+    low, high = range_around(sigma_limit, 0, least=0) if sigma_limit else (0.0, 0.0)
     free = blur_limit in (0, (0, 0), [0, 0])
     if sigma_limit is None and (free or (installed_major() or 1) >= 2):
         low, high = 0.5, 3.0
@@ -316,7 +318,7 @@ def export_jpeg(transforms: Transforms, step: Step) -> None:
     "RandomGamma", compare=sampled(gamma_limit=100), eps=unused(None, "no small number is added")
 )
 def random_gamma(images: Images, gamma_limit: Any = (80, 120)) -> None:
-    low, high = around(gamma_limit, 100)
+    low, high = range_around(gamma_limit, 100)
     pixels.power(images, low / 100, high / 100)
 
 

@@ -23,9 +23,9 @@ from workbench.emit.interop.library import (
     NOTHING,
     Library,
     Unused,
+    source_text_of,
     transforms_of,
     unused,
-    written,
 )
 
 
@@ -43,7 +43,7 @@ def _choice(transforms: Transforms, choice: Choice) -> list[Expression]:
             return _applied(steps, p)
         return [_one_of(options, choice.weights)]
     kind = "RandomOrder" if choice.shuffled else "SomeOf"
-    joined = [_joined(option, 1.0) for option in options]
+    joined = [_sequential(option, 1.0) for option in options]
     return [call_of(f"A.{kind}", joined, n=choice.count)]
 
 
@@ -51,12 +51,12 @@ def _one_of(options: list[list[Expression]], weights: Sequence[float]) -> Expres
     """``OneOf``, which uses each transform's p as its weight and always applies one."""
     return call_of(
         "A.OneOf",
-        [_joined(option, p, sure=True) for option, p in zip(options, weights, strict=True)],
+        [_sequential(option, p, sure=True) for option, p in zip(options, weights, strict=True)],
         p=1.0,
     )
 
 
-def _joined(steps: list[Expression], p: float, *, sure: bool = False) -> Expression:
+def _sequential(steps: list[Expression], p: float, *, sure: bool = False) -> Expression:
     """The steps as one transform with a probability; ``sure`` if that is a weight."""
     if not steps:
         return call_of("A.NoOp", p=round(p, 6))
@@ -72,7 +72,7 @@ def _joined(steps: list[Expression], p: float, *, sure: bool = False) -> Express
 def _applied(steps: list[Expression], p: float) -> list[Expression]:
     if not steps or p >= 1:
         return steps
-    return [_joined(steps, p)]
+    return [_sequential(steps, p)]
 
 
 _ALWAYS = (
@@ -199,7 +199,7 @@ def compose(
     }
     for name, (value, advice) in given.items():
         if value:
-            images.refused(f"{name}={written(value)} left out: {_NO_TARGETS}. {advice}")
+            images.refused(f"{name}={source_text_of(value)} left out: {_NO_TARGETS}. {advice}")
     if images.call.short_name == "ReplayCompose":
         images.refused(f"{save_key}: the graph does not record what was applied")
     ALBUMENTATIONS.import_all(images, transforms)
@@ -260,7 +260,7 @@ def to_tensor(
     if isinstance(normalize, dict):
         pixels.normalise(images, normalize["mean"], normalize["std"])
     elif normalize is not None:
-        raise NoMatchError(f"normalize is {written(normalize)}; mean and std are known")
+        raise NoMatchError(f"normalize is {source_text_of(normalize)}; mean and std are known")
 
 
 @_imports("ToFloat", compare=FORM)

@@ -27,9 +27,9 @@ from workbench.emit.interop.importing.images import (
     OF_OPENCV,
     Images,
     NoMatchError,
-    around,
     interp_type,
     number,
+    range_around,
     rounded,
     size_of,
     uniform,
@@ -147,7 +147,9 @@ def random_scale(
 ) -> None:
     if area_for_downscale is not None:
         images.changed(f"area_for_downscale={area_for_downscale}: no area interpolation")
-    low, high = around(scale_limit, 1) if not is_pair(scale_limit) else shifted(scale_limit, 1)
+    low, high = (
+        range_around(scale_limit, 1) if not is_pair(scale_limit) else shifted(scale_limit, 1)
+    )
     scale_by(images, low, high, interp_type(images, interpolation, OF_OPENCV))
 
 

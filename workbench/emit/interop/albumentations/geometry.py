@@ -24,8 +24,8 @@ from workbench.emit.interop.importing.images import (
     Images,
     ImageStep,
     NoMatchError,
-    around,
     number,
+    range_around,
     uniform,
     warp_interp_type,
 )
@@ -125,7 +125,7 @@ def rotate(
     if safe:
         images.changed("the image grows to hold what is turned; it is not scaled back")
     images.graph = images.graph.rotate(
-        angle=uniform(*around(limit, 0)),
+        angle=uniform(*range_around(limit, 0)),
         keep_size=not safe,
         interp_type=warp_interp_type(images, interpolation, OF_OPENCV),
         fill_value=_one_value(images, filling(fill, value)),
@@ -152,7 +152,7 @@ def export_rotate(transforms: Transforms, step: Step) -> None:
     keep = step.fixed("keep_size")
 
     def turned(low: float, high: float) -> Expression:
-        limit = exporters.whole((low, high))
+        limit = exporters.integers_if_whole((low, high))
         if keep:
             return call_of("A.Rotate", limit, **named)
         return call_of("A.Affine", rotate=limit, fit_output=True, **named)
@@ -178,7 +178,7 @@ def shift_scale_rotate(
     fill: Any = None,
 ) -> None:
     report_border_mode(images, border_mode)
-    scale = shifted(scale_limit, 1) if is_pair(scale_limit) else around(scale_limit, 1)
+    scale = shifted(scale_limit, 1) if is_pair(scale_limit) else range_around(scale_limit, 1)
     version = installed_major()
     if version is None or version < 2:
         images.changed("as from version 2 on: shifts of whole pixels, each side has a scale")
@@ -186,10 +186,10 @@ def shift_scale_rotate(
     down = shift_limit if shift_limit_y is None else shift_limit_y
     affine(
         images,
-        angle=uniform(*opposite(around(rotate_limit, 0))),
+        angle=uniform(*opposite(range_around(rotate_limit, 0))),
         scale=(uniform(*scale), uniform(*scale)),
         shear=(0.0, 0.0),
-        shift=(around(across, 0), around(down, 0)),
+        shift=(range_around(across, 0), range_around(down, 0)),
         whole_shift=True,
         interp=warp_interp_type(images, interpolation, OF_OPENCV),
         fill=_one_value(images, filling(fill, value)),

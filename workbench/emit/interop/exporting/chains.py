@@ -158,13 +158,13 @@ class View:
     flow: TensorType
 
 
-def walk(choice: Choice) -> Iterator[Step | Choice]:
+def steps_in(choice: Choice) -> Iterator[Step | Choice]:
     """Every step inside a block."""
     for option in choice.options:
         for step in option:
             yield step
             if isinstance(step, Choice):
-                yield from walk(step)
+                yield from steps_in(step)
 
 
 _PASSED_ON = ("cast", "math.floor", "math.round")

@@ -99,7 +99,7 @@ def require_grey(step: Step) -> None:
         raise step.refusal("converts RGB to grey", "output_type")
 
 
-def whole(ends: tuple[float, float]) -> tuple[float, float]:
+def integers_if_whole(ends: tuple[float, float]) -> tuple[float, float]:
     """The ends of a range, as integers if they are."""
     low, high = (int(end) if float(end).is_integer() else end for end in ends)
     return low, high

@@ -129,14 +129,14 @@ def affine(
     if any(low != 0 or high != 0 for low, high in shift):
         drawn = _stacked((uniform(*shift[0]), uniform(*shift[1])))
         pixels = middle * 2.0 * drawn
-        moved = middle + (_cut(pixels) if whole_shift else pixels)
+        moved = middle + (_truncated(pixels) if whole_shift else pixels)
     matrix = fn.transforms.translation(matrix, offset=moved)
     images.graph = images.graph.warp_affine(
         matrix=matrix, inverse_map=False, interp_type=interp, fill_value=fill
     )
 
 
-def _cut(value: Any) -> Any:
+def _truncated(value: Any) -> Any:
     """Truncate to an integer."""
     above = fn.math.max(value, right=0.0, constant_type="FLOAT")
     below = fn.math.min(value, right=0.0, constant_type="FLOAT")

@@ -218,7 +218,7 @@ class Images:
         return self.graph
 
 
-def coin(p: float) -> DataNode | int:
+def coin_flip(p: float) -> DataNode | int:
     """1 with probability ``p`` for each sample, else 0."""
     if p >= 1:
         return 1
@@ -239,11 +239,11 @@ def uniform_whole(low: int, high: int) -> DataNode | int:
     return drawn
 
 
-def around(value: Any, centre: float, *, least: float | None = None) -> tuple[float, float]:
+def range_around(value: Any, centre: float, *, least: float | None = None) -> tuple[float, float]:
     """The range that a library's argument means: a number is the distance from ``centre``."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         if len(value) == 1:
-            return around(value[0], centre, least=least)
+            return range_around(value[0], centre, least=least)
         return number(value[0]), number(value[1])
     reach = number(value)
     low = round(centre - reach, 6)  # 1 - 0.8 is 0.19999999999999996

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.emit.interop.importing.geometry import as_value, fills
-from workbench.emit.interop.importing.images import Images, NoMatchError, around, uniform
+from workbench.emit.interop.importing.images import Images, NoMatchError, range_around, uniform
 from workbench.graph.builder.data_node import DataNode
 from workbench.graph.builder.read import fn
 
@@ -47,10 +47,10 @@ def jitter_around(
     """As ``jitter_colour``, with ranges or numbers: the distance from 1, for the hue from 0."""
     jitter_colour(
         images,
-        brightness=around(brightness or 0, 1, least=0),
-        contrast=around(contrast or 0, 1, least=0),
-        saturation=around(saturation or 0, 1, least=0),
-        hue=around(hue or 0, 0),
+        brightness=range_around(brightness or 0, 1, least=0),
+        contrast=range_around(contrast or 0, 1, least=0),
+        saturation=range_around(saturation or 0, 1, least=0),
+        hue=range_around(hue or 0, 0),
     )
 
 

@@ -21,9 +21,9 @@ from workbench.emit.interop.library import (
     HOLDS,
     NOTHING,
     Library,
+    source_text_of,
     transforms_of,
     unused_keyword,
-    written,
 )
 from workbench.emit.pipeline_import.transform_call import TransformCall
 
@@ -39,7 +39,7 @@ def _choice(transforms: Transforms, choice: Choice) -> list[Expression]:
             ] or [([], 0.0)]
             return _applied(steps, p)
         return [_one_of(options, choice.weights)]
-    joined = [_joined(option) for option in options]
+    joined = [_compose(option) for option in options]
     if choice.shuffled and choice.count == len(options):
         return [call_of("v2.RandomOrder", joined)]
     kind = "permutations" if choice.shuffled else "combinations"
@@ -50,13 +50,13 @@ def _choice(transforms: Transforms, choice: Choice) -> list[Expression]:
 
 
 def _one_of(options: list[list[Expression]], weights: Sequence[float]) -> Expression:
-    joined = [_joined(option) for option in options]
+    joined = [_compose(option) for option in options]
     shares = [round(each, 6) for each in weights]
     equal = len(set(shares)) == 1
     return call_of("v2.RandomChoice", joined, p=None if equal else Source(str(shares)))
 
 
-def _joined(steps: list[Expression]) -> Expression:
+def _compose(steps: list[Expression]) -> Expression:
     if not steps:
         return call_of("v2.Identity")
     return steps[0] if len(steps) == 1 else call_of("v2.Compose", steps)
@@ -74,8 +74,8 @@ def _applied(steps: list[Expression], p: float) -> list[Expression]:
 def _repeated(steps: list[Expression], low: int, high: int) -> list[Expression]:
     if not steps or high < 1:
         return []
-    joined = _joined(steps)
-    counts = [_joined([joined] * times) for times in range(low, high + 1)]
+    joined = _compose(steps)
+    counts = [_compose([joined] * times) for times in range(low, high + 1)]
     return counts if low == high else [call_of("v2.RandomChoice", counts)]
 
 
@@ -145,7 +145,7 @@ def lambda_(images: Images, lambd: Any, *types: Any) -> None:
         raise NoMatchError("a function of your own: write it as @wb.node")
     TORCHVISION.import_transform(images, lambd)
     if types:
-        images.changed(f"{written(types)}: applied to images, whatever the types")
+        images.changed(f"{source_text_of(types)}: applied to images, whatever the types")
 
 
 @_imports("RandomChoice", compare=HOLDS)
@@ -161,7 +161,7 @@ def random_order(images: Images, transforms: Any) -> None:
 
 
 @_imports("Identity", "RGB", "ToPureTensor", compare=NOTHING)
-def nothing(images: Images) -> None:
+def no_change(images: Images) -> None:
     """A transform that changes no pixel of an RGB image."""
 
 

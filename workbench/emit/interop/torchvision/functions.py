@@ -37,7 +37,7 @@ _SAME = {
     "to_dtype": composition.to_dtype,
     "to_grayscale": colour.grayscale,
     "to_pil_image": composition.to_pil_image,
-    "to_pure_tensor": composition.nothing,
+    "to_pure_tensor": composition.no_change,
     "to_tensor": composition.to_tensor,
 }
 """Functions with the arguments of a class, or without arguments."""

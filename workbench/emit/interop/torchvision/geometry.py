@@ -21,10 +21,10 @@ from workbench.emit.interop.importing.geometry import (
 from workbench.emit.interop.importing.images import (
     Images,
     NoMatchError,
-    around,
-    coin,
+    coin_flip,
     interp_type,
     number,
+    range_around,
     rounded,
     size_of,
     uniform,
@@ -239,12 +239,12 @@ def sides(padding: Any) -> tuple[int, int, int, int]:
 
 @_imports("RandomHorizontalFlip")
 def random_horizontal_flip(images: Images, p: float = 0.5) -> None:
-    images.graph = images.graph.flip(horizontal=coin(number(p)))
+    images.graph = images.graph.flip(horizontal=coin_flip(number(p)))
 
 
 @_imports("RandomVerticalFlip")
 def random_vertical_flip(images: Images, p: float = 0.5) -> None:
-    images.graph = images.graph.flip(horizontal=0, vertical=coin(number(p)))
+    images.graph = images.graph.flip(horizontal=0, vertical=coin_flip(number(p)))
 
 
 _exports("flip")(partial(exporters.export_flips, name="Random{}Flip"))
@@ -283,7 +283,7 @@ def random_rotation(
     if center is not None:
         raise NoMatchError("DALI's rotate turns about the middle; center is given")
     images.graph = images.graph.rotate(
-        angle=uniform(*around(degrees, 0)),
+        angle=uniform(*range_around(degrees, 0)),
         keep_size=not expand,
         interp_type=warp_interp_type(images, resample or interpolation),
         fill_value=one_fill(images, fill),
@@ -303,7 +303,7 @@ def export_rotate(transforms: Transforms, step: Step) -> None:
     transforms.measured("rotate")
 
     def turned(low: float, high: float) -> Expression:
-        return call_of("v2.RandomRotation", exporters.whole((low, high)), **named)
+        return call_of("v2.RandomRotation", exporters.integers_if_whole((low, high)), **named)
 
     transforms.add_sampled(step, "angle", turned)
 
@@ -325,14 +325,14 @@ def random_affine(
 ) -> None:
     if center is not None:
         raise NoMatchError("only an affine map about the middle is known; center is given")
-    shears = around(shear, 0) if shear is not None else (0.0, 0.0)
+    shears = range_around(shear, 0) if shear is not None else (0.0, 0.0)
     second = (0.0, 0.0)
     if isinstance(shear, Sequence) and len(shear) == 4:
         second = (number(shear[2]), number(shear[3]))
     across, down = translate or (0, 0)
     affine(
         images,
-        angle=uniform(*around(degrees, 0)),
+        angle=uniform(*range_around(degrees, 0)),
         scale=uniform(*scale) if scale else 1.0,
         shear=(uniform(*opposite(shears)), uniform(*opposite(second))),
         shift=((-number(across), number(across)), (-number(down), number(down))),

@@ -54,13 +54,13 @@ class Statement:
     """The edges of the merges."""
 
 
-def every_op(block: ConditionalBlock) -> Iterator[TracedOp]:
+def walk_ops(block: ConditionalBlock) -> Iterator[TracedOp]:
     """The calls of a block, including statements and nested calls."""
     for op in block.ops:
         yield op
         if op.name in block.statements:
             for body in block.statements[op.name].bodies:
-                yield from every_op(body)
+                yield from walk_ops(body)
 
 
 def producers_by_edge(block: ConditionalBlock) -> dict[str, TracedOp]:

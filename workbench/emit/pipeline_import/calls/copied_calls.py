@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from workbench.catalog.spec import Device
-from workbench.emit.annotations.copied_functions import copied_in
+from workbench.emit.annotations.copied_functions import copied_helpers_in
 from workbench.emit.pipeline_import.trace.traced import (
     SourceLocation,
     TracedInput,
@@ -103,8 +103,8 @@ def without_clipping(pipeline: TracedPipeline, sources: Mapping[str, str]) -> Tr
         if (
             len(boxes) == len(users) == 1
             and not made & {edge.edge for edge in pipeline.outputs}
-            and place.function in copied_in(sources.get(place.file, ""))
-            and _clips(users[0], place.function, calls, made)
+            and place.function in copied_helpers_in(sources.get(place.file, ""))
+            and _clips_boxes(users[0], place.function, calls, made)
         ):
             replaced[users[0].name] = boxes.pop()
             inside |= {op.name for op in calls}
@@ -116,7 +116,9 @@ def without_clipping(pipeline: TracedPipeline, sources: Mapping[str, str]) -> Tr
     return replace(pipeline, ops=tuple(ops)) if inside else pipeline
 
 
-def _clips(user: TracedOp, function: str, calls: Sequence[TracedOp], made: Collection[str]) -> bool:
+def _clips_boxes(
+    user: TracedOp, function: str, calls: Sequence[TracedOp], made: Collection[str]
+) -> bool:
     """Whether an export clips the boxes of this call with this function and number of axes."""
     if user.schema != "RandomBBoxCrop" or user.inputs[0].edge not in made:
         return False

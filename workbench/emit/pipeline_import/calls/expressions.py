@@ -75,7 +75,7 @@ def _arithmetic(op: TracedOp, ops_by_edge: Mapping[str, TracedOp]) -> Expression
     spec = arithmetic_specs()[name]
     if len(found) != len(spec.operands) or len(found) != len(operands):
         return None
-    places = _places(found, spec, ops_by_edge)
+    places = _operand_ports(found, spec, ops_by_edge)
     if places is None:
         return None
     constants = [operand for operand in found if isinstance(operand, _Constant)]
@@ -109,7 +109,7 @@ def _operand(word: str, op: TracedOp) -> _Operand | None:
     if dtype not in CONSTANT_TYPES:
         return None
     fractions = dtype.startswith("FLOAT")
-    values = _listed(op.args.get("real_constants" if fractions else "integer_constants"))
+    values = _as_sequence(op.args.get("real_constants" if fractions else "integer_constants"))
     value = values[int(constant[1])] if int(constant[1]) < len(values) else None
     if not isinstance(value, bool | int | float):
         return None
@@ -119,13 +119,13 @@ def _operand(word: str, op: TracedOp) -> _Operand | None:
     return _Constant(int(value), dtype)
 
 
-def _listed(value: Value | None) -> Sequence[Value]:
+def _as_sequence(value: Value | None) -> Sequence[Value]:
     if value is None:
         return ()
     return value if isinstance(value, tuple) else (value,)
 
 
-def _places(
+def _operand_ports(
     found: Sequence[_Operand], spec: OpSpec, ops_by_edge: Mapping[str, TracedOp]
 ) -> list[str] | None:
     """The port or argument for each operand, or None if there is none for it."""
@@ -169,8 +169,8 @@ def _subscript(op: TracedOp) -> Expression | None:
         return None
     items: list[int | slice] = []
     for axis in range(count):
-        at = _whole(op, f"at_{axis}")
-        ends = [_whole(op, f"{end}_{axis}") for end in ("lo", "hi", "step")]
+        at = _integer_argument(op, f"at_{axis}")
+        ends = [_integer_argument(op, f"{end}_{axis}") for end in ("lo", "hi", "step")]
         items.append(slice(*ends) if at is None else at)
     return Expression("subscript", {"index": index_text(tuple(items))}, {"data": fed[0]})
 
@@ -182,6 +182,6 @@ def _shape(op: TracedOp) -> Expression | None:
     return Expression("shape", {}, {"data": op.inputs[0].edge})
 
 
-def _whole(op: TracedOp, name: str) -> int | None:
+def _integer_argument(op: TracedOp, name: str) -> int | None:
     value = op.args.get(name)
     return value if isinstance(value, int) else None

@@ -43,7 +43,7 @@ def fold_calls(made: Made, lines: Lines, outputs: Collection[str]) -> Made:
         if node is None:
             result += calls
             continue
-        behind = _reached([op for op, _ in calls], fold)
+        behind = _dependent_calls([op for op, _ in calls], fold)
         rest = [i for i in range(len(calls)) if i not in fold]
         result += [calls[i] for i in rest if i not in behind]
         result.append(node)
@@ -93,11 +93,11 @@ def _folded(calls: Made, lines: Lines) -> list[int]:
         if call.opaque or lines.block(op).branch or is_library(op)
     }
     ops = [op for op, _ in calls]
-    between = _reached(ops, core) & _needed(ops, core)
+    between = _dependent_calls(ops, core) & _needed(ops, core)
     return sorted(core | between) if len(core) > 1 else []
 
 
-def _reached(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
+def _dependent_calls(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
     """Indices of the calls that depend on ``start``."""
     found: set[int] = set()
     edges: set[str] = set()

@@ -61,7 +61,7 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
         own = op.refused or lines.found_by(op) is not None
         if op.schema == "ExternalSource" and not own and op.display not in kinds_by_reader():
             op, own = _fed(op, pipeline.ops), True
-        made = [_given(op, read)] if own else (_known(op, read) or [op])
+        made = [_generated_reader(op, read)] if own else (_known_reader(op, read) or [op])
         if op.changed and made[0].changed != op.changed:
             made[0] = replace(made[0], changed=f"{op.changed}; {made[0].changed}")
         ops.extend(made)
@@ -90,7 +90,7 @@ def _fed(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
     return replace(op, refused="it is fed arrays, and a request is of encoded images")
 
 
-def _given(op: TracedOp, read: Collection[str]) -> TracedOp:
+def _generated_reader(op: TracedOp, read: Collection[str]) -> TracedOp:
     """A reader called by a generated function, with its outputs: no labels for requests."""
     kind = kinds_by_reader().get(op.display)
     given = len(kind.outputs) if kind else 0
@@ -99,7 +99,7 @@ def _given(op: TracedOp, read: Collection[str]) -> TracedOp:
     return op
 
 
-def _known(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
+def _known_reader(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
     if op.schema in _RECORDS:
         return _records(op, read)
     if op.schema == "readers__Numpy" and len(op.outputs) == 1:

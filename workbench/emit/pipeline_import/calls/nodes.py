@@ -20,7 +20,7 @@ from workbench.emit.pipeline_import.calls.user_functions import (
 )
 from workbench.emit.pipeline_import.trace.source_lines import Lines, is_library
 from workbench.emit.pipeline_import.trace.traced import AutomaticCall, TracedInput, TracedOp
-from workbench.graph.execution.dataset_parameters import given_parameter
+from workbench.graph.execution.dataset_parameters import parameter_of_constant
 from workbench.sources import PARAMETER, kind_of_reader, load_source
 
 _FOLDER = "file_root"
@@ -153,7 +153,7 @@ def _operator(
             else "its branches cannot be told apart"
         )
     if spec is None:
-        raise _CannotHoldError(_lacking(op, catalog))
+        raise _CannotHoldError(_missing_operator_reason(op, catalog))
     if spec.unusable:
         raise _CannotHoldError(spec.unusable)
     given = {name: value for name, value in op.args.items() if name != "seed" or not spec.seeded}
@@ -230,12 +230,12 @@ def _written_number(maker: TracedOp | None) -> int | None:
 def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
     """The kind of source and the parameter of a reader, if an exported script finds its data."""
     if op.kind:
-        return op.kind, given_parameter(op.dataset or PARAMETER)
+        return op.kind, parameter_of_constant(op.dataset or PARAMETER)
     function, parameter = lines.found_by(op) or ("", "")
     kind = kinds_by_finder().get(function)
     if kind is None or load_source(kind).op != spec.name:
         return None
-    return kind, given_parameter(parameter)
+    return kind, parameter_of_constant(parameter)
 
 
 def _without_feeding(given: Mapping[str, Value]) -> dict[str, Value]:
@@ -248,7 +248,7 @@ def _without_feeding(given: Mapping[str, Value]) -> dict[str, Value]:
     return {}
 
 
-def _lacking(op: TracedOp, catalog: Catalog) -> str:
+def _missing_operator_reason(op: TracedOp, catalog: Catalog) -> str:
     """Why there is no operator for a call; DALI registers some under other names than it lists."""
     if op.schema in INDEXING:
         return "a place or range that another node gives: not yet"

@@ -26,7 +26,7 @@ _INT32, _INT64 = 6, 7
 
 
 @cache
-def todays_name(schema: str) -> str:
+def current_name(schema: str) -> str:
     """The current registry name of an operator."""
     if schema == "_TFRecordReader":  # of ``ops.TFRecordReader``, which DALI does not list
         return "readers___TFRecord"
@@ -35,7 +35,9 @@ def todays_name(schema: str) -> str:
 
 def older_name_notes(ops: Iterable[TracedOp]) -> tuple[str, ...]:
     """One note that lists the older operators and their replacements."""
-    found = {op.schema: todays_name(op.schema) for op in ops if todays_name(op.schema) != op.schema}
+    found = {
+        op.schema: current_name(op.schema) for op in ops if current_name(op.schema) != op.schema
+    }
     said = ", ".join(f"{old} as {new.replace('__', '.')}" for old, new in sorted(found.items()))
     return (f"older names of DALI, opened as today's: {said}",) if said else ()
 
@@ -46,7 +48,9 @@ def with_todays_calls(ops: Iterable[TracedOp]) -> tuple[TracedOp, ...]:
     For sequences a saved size is kept, because another axis is the height.
     """
     given = [
-        replace(op, schema=todays_name(op.schema), args={**_DEFAULTS.get(op.schema, {}), **op.args})
+        replace(
+            op, schema=current_name(op.schema), args={**_DEFAULTS.get(op.schema, {}), **op.args}
+        )
         for op in ops
     ]
     frames = any("Video" in op.schema or "Sequence" in op.schema for op in given)

@@ -20,7 +20,7 @@ def with_folder(pipeline: TracedPipeline) -> TracedPipeline:
     The replaced source is the one that feeds an image decoder, else the first source, followed by a
     new decoder. Image and label are replaced; other outputs of the source remain.
     """
-    pipeline = replace(pipeline, ops=tuple(_joined(pipeline.ops)))
+    pipeline = replace(pipeline, ops=tuple(_merged_source_calls(pipeline.ops)))
     decoded = {
         edge.edge for op in pipeline.ops if op.schema.startswith(_DECODING) for edge in op.inputs
     }
@@ -35,7 +35,7 @@ def with_folder(pipeline: TracedPipeline) -> TracedPipeline:
     return replace(pipeline, ops=tuple(ops))
 
 
-def _joined(ops: Sequence[TracedOp]) -> Iterator[TracedOp]:
+def _merged_source_calls(ops: Sequence[TracedOp]) -> Iterator[TracedOp]:
     """The calls, with DALI's calls for one external source merged."""
     groups: dict[object, list[TracedOp]] = {}
     for op in ops:

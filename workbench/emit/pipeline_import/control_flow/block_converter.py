@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from workbench.catalog.spec import Catalog
 from workbench.emit.pipeline_import.calls.conditionals import BODIES, ConditionalBlock, Statement
 from workbench.emit.pipeline_import.calls.nodes import BodyCalls, Call
-from workbench.emit.pipeline_import.ids import Made, claim_name, usual_variable
+from workbench.emit.pipeline_import.ids import Made, claim_name, default_variable
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
@@ -53,7 +53,7 @@ class BlockConverter:
             made.append((op, call))
             targets = self._lines.targets(op)
             for index, (edge, _) in enumerate(op.outputs):
-                self._words[edge] = usual_variable(call, index, self._catalog)
+                self._words[edge] = default_variable(call, index, self._catalog)
             if len(targets) == len(op.outputs):
                 named = zip(op.outputs, targets, strict=True)
                 known = {edge: target for (edge, _), target in named if target.strip("_")}
@@ -102,9 +102,9 @@ class BlockConverter:
         return tuple(claim_name(n or u, taken) for n, u in zip(found, usual, strict=True))
 
 
-def every_call(made: Made) -> Iterator[tuple[TracedOp, Call]]:
+def walk_calls(made: Made) -> Iterator[tuple[TracedOp, Call]]:
     """The calls, including nested ones."""
     for op, call in made:
         yield op, call
         for body in call.bodies.values():
-            yield from every_call(body.made)
+            yield from walk_calls(body.made)

@@ -39,7 +39,7 @@ def without_logic(
     for op in ops:
         if op.schema == _NOT:
             args: dict[str, Value] = {"integer_constants": (0,)}
-            written[op.name] = _written(op, "eq(&0 $0:int32)", op.inputs, args)
+            written[op.name] = _expression_op(op, "eq(&0 $0:int32)", op.inputs, args)
             makers[op.outputs[0][0]] = written[op.name]
         elif op.schema == MERGE and (check := makers[predicate_of(op)]).name in checks:
             word = str(check.args.get("expression_name", ""))
@@ -50,7 +50,7 @@ def without_logic(
             moved |= {split.outputs[side][0]: split.inputs[0].edge for split in splits}
             gone |= {split.name for split in by_predicate[predicate_of(op)]}
             operands = (check.inputs[0], op.inputs[side])
-            written[op.name] = _written(op, f"{operator}(&0 &1)", operands, {})
+            written[op.name] = _expression_op(op, f"{operator}(&0 &1)", operands, {})
             makers[op.outputs[0][0]] = written[op.name]
     for check in checks.values():
         moved[check.outputs[0][0]] = check.inputs[0].edge
@@ -100,7 +100,7 @@ def _splits(
     return list(found.values())
 
 
-def _written(
+def _expression_op(
     op: TracedOp, expression: str, operands: Sequence[TracedInput], args: Mapping[str, Value]
 ) -> TracedOp:
     inputs = tuple(operand._replace(argument=None) for operand in operands)

@@ -40,7 +40,7 @@ def assign_seeds(
     held:
         Those that a graph can represent, in source order.
     """
-    given = {op.name: seed for op in asking if (seed := _given(op)) is not None}
+    given = {op.name: seed for op in asking if (seed := _explicit_seed(op)) is not None}
     if pipeline is not None:
         without = [op.name for op in asking if op.name not in given]
         sequence = assigned_seeds(pipeline)
@@ -49,7 +49,7 @@ def assign_seeds(
         drawn = {}
     meant = {op.name: (given | drawn).get(op.name) for op in held}
     known = [seed for seed in meant.values() if seed is not None]
-    base = _base(held, lines, given, pipeline, known)
+    base = _base_seed(held, lines, given, pipeline, known)
     own: dict[str, int] = {}
     changed: dict[str, str] = {}
     unseeded: list[str] = []
@@ -64,7 +64,7 @@ def assign_seeds(
             )
         elif _seed_has_effect(op):
             unseeded.append(op.name)
-    free = _free(set(own.values()))
+    free = _unused_seeds(set(own.values()))
     for op in held:
         if op.name not in own:
             own[op.name] = next(free)
@@ -87,7 +87,7 @@ def automatic_changes(
         why = f"the graph's seed is {base}, the pipeline's {pipeline}: its draws differ"
         return dict.fromkeys(automatic, why)
     drawn = {name: made for made, call in automatic.items() for name in call.draws}
-    without = [op.name for op in asking if _given(op) is None]
+    without = [op.name for op in asking if _explicit_seed(op) is None]
     alone = [name for name in without if name in drawn]
     moved = {drawn[name] for name, here in zip(alone, without, strict=False) if name != here}
     later = alone[next((i for i, n in enumerate(alone) if drawn[n] in moved), len(alone)) :]
@@ -95,7 +95,7 @@ def automatic_changes(
     return dict.fromkeys((drawn[name] for name in later), why)
 
 
-def _base(
+def _base_seed(
     held: Sequence[TracedOp],
     lines: Lines,
     given: Mapping[str, int],
@@ -118,7 +118,7 @@ def _base(
     )
 
 
-def _given(op: TracedOp) -> int | None:
+def _explicit_seed(op: TracedOp) -> int | None:
     """The seed in the source, including -1, which DALI treats as a seed."""
     seed = op.args.get("seed")
     return seed if isinstance(seed, int) else None
@@ -132,6 +132,6 @@ def _seed_has_effect(op: TracedOp) -> bool:
     )
 
 
-def _free(taken: set[int]) -> Iterator[int]:
+def _unused_seeds(taken: set[int]) -> Iterator[int]:
     """Unused seeds, from 0 up."""
     return (number for number in range(LARGEST_SEED + 1) if number not in taken)

@@ -161,7 +161,7 @@ def _op(op: Any) -> TracedOp:
             for key, value in args.items()
             if key not in _LEFT_OUT and not key.startswith(_STACK)
         },
-        places=_places(args),
+        places=_source_locations(args),
         module=str(args.get("_module", "")),
         display=str(args.get("_display_name", "")),
     )
@@ -195,7 +195,7 @@ def shortest_float32(value: float) -> float:
     return float(str(np.float32(value)))
 
 
-def _places(args: Mapping[str, Value]) -> tuple[SourceLocation, ...]:
+def _source_locations(args: Mapping[str, Value]) -> tuple[SourceLocation, ...]:
     columns = [args.get(_STACK + part, ()) for part in ("filename", "lineno", "name", "line")]
     rows: Iterable[tuple[Value, ...]] = zip(
         *(column if isinstance(column, tuple) else (column,) for column in columns), strict=False

@@ -95,7 +95,7 @@ def is_partial(index: str) -> bool:
         return file.read() == _PARTIAL.encode()
 
 
-def is_of_another(
+def is_stale_index(
     path: str, index: str, place: int, end_of: Callable[[int, int], int | None]
 ) -> bool:
     """Whether the index next to a file belongs to another file.

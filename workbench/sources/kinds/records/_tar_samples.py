@@ -171,7 +171,7 @@ def groups_in(path: str) -> Iterator[Group | TarDamage]:
                 parts = []
             yield found
             continue
-        its_key, component = _parted(found.name)
+        its_key, component = _key_and_component(found.name)
         if not its_key:
             continue
         if parts and its_key != key:
@@ -198,12 +198,12 @@ def hidden_first_file(path: str) -> TarFile | None:
     """
     with contextlib.suppress(DataError):
         first = next(files_in_tar(path), None)
-        if isinstance(first, TarFile) and not _parted(first.name)[0]:
+        if isinstance(first, TarFile) and not _key_and_component(first.name)[0]:
             return first
     return None
 
 
-def whole_groups(path: str) -> Iterator[Group]:
+def readable_groups(path: str) -> Iterator[Group]:
     """Samples of ``groups_in`` up to where the archive cannot be read."""
     with contextlib.suppress(DataError):
         for group in groups_in(path):
@@ -227,8 +227,8 @@ def with_component(
     path = ""
     for sample in samples:
         if sample.path != path:
-            path, groups, key, parts = sample.path, whole_groups(sample.path), "", {}
-        wanted, _ = _parted(sample.name.rsplit(":", 1)[-1])
+            path, groups, key, parts = sample.path, readable_groups(sample.path), "", {}
+        wanted, _ = _key_and_component(sample.name.rsplit(":", 1)[-1])
         damaged = sample.name.endswith(":damaged")
         while not damaged and key != wanted and (group := next(groups, None)):
             key, parts = group[0], first_parts(group)
@@ -236,7 +236,7 @@ def with_component(
         yield sample, found and (found.offset_data, found.size)
 
 
-def _parted(name: str) -> tuple[str, str]:
+def _key_and_component(name: str) -> tuple[str, str]:
     """Key and component of a file name in an archive; the key is empty if there is none."""
     start = name.rfind("/") + 1
     dot = name.find(".", start)
@@ -329,7 +329,7 @@ def _indexed(index: str) -> Iterator[dict[int, int]]:
 
 def index_lines(path: str) -> Iterator[tuple[str, list[int]]]:
     """An index line for each sample of an archive, and the offsets of its components."""
-    for _, parts in whole_groups(path):
+    for _, parts in readable_groups(path):
         fields = [f"{c} {m.offset_data} {m.size} {m.name}" for c, m in parts]
         yield " ".join(fields), [member.offset_data for _, member in parts]
 

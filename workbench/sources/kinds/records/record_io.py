@@ -24,7 +24,7 @@ from workbench.sources import Dataset, Sample, SourceKind, folder_of
 from workbench.sources.kinds.records._record_index import (
     index_of,
     index_place,
-    is_of_another,
+    is_stale_index,
     read_index,
     write_partial,
 )
@@ -103,7 +103,7 @@ def _sorted_offsets(path: str, index: str, *stamps: int) -> Sequence[int]:
     )
     try:
         with open(path, "rb") as file:
-            is_other = is_of_another(path, index, 1, lambda key, offset: _record_end(file, offset))
+            is_other = is_stale_index(path, index, 1, lambda key, offset: _record_end(file, offset))
     except (OSError, ValueError) as error:
         raise DataError(f"The index of {path} is damaged: {error}. {remedy}") from None
     if is_other:

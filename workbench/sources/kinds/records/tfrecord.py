@@ -27,7 +27,7 @@ from workbench.sources.kinds.records._record_index import (
     Left,
     index_of,
     index_place,
-    is_of_another,
+    is_stale_index,
     read_index,
     write_partial,
 )
@@ -311,7 +311,7 @@ def _require_index(path: str) -> None:
 def _is_of_another(path: str, index: str, *stamps: int) -> bool:
     """Check an index once per version; ``stamps`` are modification times."""
     with open(path, "rb") as file:
-        return is_of_another(path, index, 0, lambda offset, size: _record_end(file, offset, size))
+        return is_stale_index(path, index, 0, lambda offset, size: _record_end(file, offset, size))
 
 
 def _record_end(file: BinaryIO, offset: int, size: int) -> int | None:
