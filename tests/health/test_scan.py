@@ -183,8 +183,8 @@ def test_odd_boxes_are_not_counted_as_images_of_another_size(tmp_path: Path) -> 
     assert facts.first_other_size.startswith("3.png, its annotations are for 120×40")
     assert facts.first_odd_box.startswith("1.png, the box [50, 5, 20, 10]")
     sentences = fault_text(facts, open_dataset(path))
-    assert "1 of 4 images looked at is of another size than the targets are for" in sentences
-    assert "2 of 4 images looked at have a box over the edge or without area" in sentences
+    assert "1 of 4 checked images differs in size from the annotations" in sentences
+    assert "2 of 4 checked images have a box over the edge or without area" in sentences
 
 
 @pytest.mark.parametrize("ending", ["csv", "txt"])
@@ -206,5 +206,5 @@ def test_empty_and_cut_files_of_a_folder_are_at_fault(photos: Path, tmp_path: Pa
     assert (facts.count, facts.at_fault) == (3, 2)
     assert facts.first_fault == "b.jpg, the file is empty"
     told = fault_text(facts, open_dataset(tmp_path))
-    assert told.startswith("2 of 3 samples are at fault; the first: b.jpg, the file is empty.")
-    assert "An exported program reads them as they are, or ends there" in told
+    assert told.startswith("2 of 3 samples are unusable; the first: b.jpg, the file is empty.")
+    assert "an exported program may read them or stop" in told

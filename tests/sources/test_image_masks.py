@@ -107,7 +107,7 @@ def test_what_is_no_pair_is_named_counted_and_left_out(copied: Path, engine: Eng
     checked, counted = check_folder(copied), scan_folder(copied)
     assert counted.count == checked.count == 8
     assert counted.at_fault + counted.of_no_sample == len(checked.bad) == 4
-    words = "3 of 8 samples and 1 file of no sample are at fault"
+    words = "3 of 8 samples and 1 file without a sample are unusable"
     assert fault_text(counted, open_dataset(copied)).startswith(words)
     faults = {each.file: each.reason for each in checked.bad}
     assert list(faults) == [*(f"images/{names[n]}.jpg" for n in (1, 3, 5)), "masks/alone.png"]

@@ -315,7 +315,7 @@ def test_files_are_checked(make: Make, tmp_path: Path, photos: Path) -> None:
     assert found.keys() == {"half.jpg", "zero.jpg"}
     assert "empty" in found["zero.jpg"]
     assert screen["data", "summary"]["bad"] == 2
-    assert screen["code", "note"].startswith("2 files of the data are bad, and one ends this")
+    assert screen["code", "note"].startswith("2 files of the data are bad, and this program stops")
     assert "--full --good good.txt" in screen["code", "note"]
 
 

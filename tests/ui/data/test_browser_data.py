@@ -79,9 +79,9 @@ def test_what_is_at_fault_is_read_whole_and_boxes_are_counted(
     part(page, "tabs").get_by_role("tab", name="Data").click()
     data = part(page, "data")
     told = data.locator("[data-wb=at-fault]")
-    expect(told).to_contain_text("1 of 24 samples is at fault; the first: samples.tar")
+    expect(told).to_contain_text("1 of 24 samples is unusable; the first: samples.tar")
     classes = data.locator("[data-wb=classes]")
-    expect(classes.locator("h3")).to_have_text("5 classes: boxes of each, in 23 images")
+    expect(classes.locator("h3")).to_have_text("5 classes: boxes per class, in 23 images")
     # The image with the bad box, which has a star too, is not counted.
     expect(classes.locator("[data-name=star]")).to_have_attribute("data-count", "11")
     expect(classes.locator("[data-name=background]")).to_have_count(0)

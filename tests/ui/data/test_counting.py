@@ -254,7 +254,7 @@ def test_missing_boxes_are_a_fault_with_a_fix_and_the_panel_counts_as_the_check(
     screen.wait(lambda s: s["data", "summary"]["counted"], "the archive counted")
     words = "the graph reads boxes, which the data do not have"
     (fault,) = (each for each in screen["bar", "faults"] if words in each["message"])
-    assert screen["data", "summary"]["at_fault"].startswith("1 of 3 samples is at fault")
+    assert screen["data", "summary"]["at_fault"].startswith("1 of 3 samples is unusable")
     (fix,) = fault["fixes"]
     action = {"do": "fix", "node": fault["node"], "arg": fault["arg"], "fix": fix}
     model.act("bar", action)

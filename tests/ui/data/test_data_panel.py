@@ -157,12 +157,12 @@ def test_classes_are_counted_by_what_the_graph_reads(make: Make, shapes: Path) -
     assert screen["data", "summary"]["counted_by"] == ""
     labels = screen["data", "summary"]["class_counts"]
     model.set_graph(small("ssd"))
-    screen.wait(lambda s: s["data", "summary"]["counted_by"] == "boxes of each", "the boxes")
+    screen.wait(lambda s: s["data", "summary"]["counted_by"] == "boxes per class", "the boxes")
     boxes = screen["data", "summary"]["class_counts"]
     assert [each["name"] for each in boxes] == ["triangle", "square", "star", "arrow", "hexagon"]
     assert [each["name"] for each in labels] == ["0", "1", "2", "3", "4"]
     model.act("data", {"do": "open", "path": str(shapes / "segmentation")})
-    by_masks = "masks that have it"
+    by_masks = "masks per class"
     screen.wait(lambda s: s["data", "summary"]["counted_by"] == by_masks, "the masks")
     assert {"name": "background", "count": 24} in screen["data", "summary"]["class_counts"]
     assert screen["preview", "classes"] == []  # no label of a sample is read
@@ -175,7 +175,7 @@ def test_images_without_annotations_are_counted(make: Make, shapes: Path, tmp_pa
     (tmp_path / "half.json").write_text(json.dumps(found))
     _, screen = make(tmp_path / "half.json")
     await_count(screen)
-    assert screen["data", "summary"]["counted_by"] == "boxes of each; 12 images have none"
+    assert screen["data", "summary"]["counted_by"] == "boxes per class; 12 images have none"
     assert screen["data", "summary"]["at_fault"] == ""
 
 
@@ -186,7 +186,7 @@ def test_targets_that_are_not_read_are_offered(make: Make, shapes: Path) -> None
     boxes, masks = (f"webdataset_{kind}:{shapes / 'webdataset'}" for kind in ("boxes", "masks"))
     assert places == {boxes, masks}
     model.act("data", {"do": "open", "path": boxes})
-    counted = "boxes of each"
+    counted = "boxes per class"
     screen.wait(lambda s: s["data", "summary"]["counted_by"] == counted, "the boxes")
     assert screen["data", "summary"]["also"] == []
     assert {"boxes", "labels"} <= model.graph.outputs.keys()
@@ -218,9 +218,9 @@ def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
     _, screen = make(tmp_path / "a.tar")
     await_count(screen)
     told = screen["data", "summary"]["at_fault"]
-    assert told.startswith("2 of 5 samples are at fault; the first: a.tar:")
+    assert told.startswith("2 of 5 samples are unusable; the first: a.tar:")
     assert "its cls is 'dog', not an integer" in told
-    command = f"`workbench check {tmp_path}/a.tar --good good` names all"
+    command = f"`workbench check {tmp_path}/a.tar --good good` to list all"
     assert command in told
     assert screen["code", "note"] == told
     screen.wait(lambda s: s["preview", "picture"], "a picture")
@@ -238,7 +238,7 @@ def test_bad_files_of_a_folder_are_told_beside_the_code_and_in_it(
     model, screen = make(tmp_path)
     model.receive("code", "in_view", True)
     await_count(screen)
-    assert screen["code", "note"].startswith("2 of 3 samples are at fault; the first: b.jpg, ")
+    assert screen["code", "note"].startswith("2 of 3 samples are unusable; the first: b.jpg, ")
     screen.wait(lambda s: s["code", "files"], "the code")
     (code,) = screen["code", "files"]
     assert "at least 2 samples cannot be used, and an exported program ends at" in code["text"]
@@ -254,7 +254,10 @@ def test_files_that_only_the_preview_left_out_are_told_beside_the_code(
     _, screen = make(tmp_path)
     screen.wait(lambda s: s["data", "summary"]["counted"] and s.picture, "a picture")
     assert screen["data", "summary"]["at_fault"] == ""
-    told = "At least 1 file of the data is bad, and one ends this program. Export with 'Skip "
+    told = (
+        "At least 1 file of the data is bad, and this program stops at the first. Export with "
+        "'Skip "
+    )
     screen.wait(lambda s: s["code", "note"].startswith(told), "the note")
 
 
@@ -268,7 +271,9 @@ def test_annotations_of_no_listed_image_are_no_image_more(
     await_count(screen)
     assert screen["data", "summary"]["count"] == 6
     told = screen["data", "summary"]["at_fault"]
-    assert told.startswith("Entries of no sample are at fault; the first: annotations, 1 are of ")
+    assert told.startswith(
+        "Entries without a sample are unusable; the first: annotations, 1 are of "
+    )
 
 
 def test_images_of_another_size_than_annotated_are_told_at_once(
@@ -282,7 +287,7 @@ def test_images_of_another_size_than_annotated_are_told_at_once(
     await_count(screen)
     told = screen["data", "summary"]["at_fault"]
     assert told.startswith(
-        "2 of 6 images looked at are of another size than the targets are for; the first: "
+        "2 of 6 checked images differ in size from the annotations; the first: "
         "000002.jpg, its annotations are for "
     )
     screen.wait(lambda s: s["preview", "picture"], "a picture")
@@ -332,7 +337,7 @@ def test_each_parameter_says_what_it_reads_or_why_not(make: Make, photos: Path) 
     assert model.data_panel.datasets["others"].location == str(photos / "missing")
     _, alone = make({"data": photos}, graph)
     rows = {row["name"]: row for row in alone["data", "summary"]["parameters"]}
-    assert "nothing is given" in rows["others"]["error"]
+    assert "no data: pass it" in rows["others"]["error"]
 
 
 def test_a_folder_outside_the_roots_is_not_opened(make: Make, photos: Path, tmp_path: Path) -> None:

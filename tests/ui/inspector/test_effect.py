@@ -142,13 +142,13 @@ def test_what_dali_ignores_is_not_offered_and_the_rest_is_named() -> None:
     assert not {"preserve", "crop_d", "crop_w", "crop_pos_z"} & names.keys()
     assert "rotate.size" not in names
     remark = effect_remark(small(), CATALOG, "reader", [], [])
-    assert remark.startswith("A reader's values decide which photos come")
+    assert remark.startswith("A reader's values determine which photos are read")
     warp = as_op("warp_affine", {"matrix": (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)})
     offered = variations(warp, CATALOG, "color")
     remark = effect_remark(warp, CATALOG, "color", offered, [])
-    assert remark == "Not varied, having neither range nor choices: matrix."
+    assert remark == "Not varied because they have no range and no choices: matrix."
     remark = effect_remark(small(), CATALOG, "color", ["hue"], ["hue", "dtype"])
-    assert remark.startswith("Without effect on this picture as it is: hue, dtype.")
+    assert remark.startswith("Without effect on this picture: hue, dtype.")
 
 
 def test_an_argument_that_changes_no_picture_is_named() -> None:
@@ -244,7 +244,7 @@ def test_what_changes_no_output_is_named_and_stays_offered(ready: Ready) -> None
     assert "image_type" in screen["inspector", "effect_choices"]
     model.receive("inspector", "effect_open", True)
     screen.wait(
-        lambda s: "picture as it is: image_type" in s["inspector", "effect_remark"],
+        lambda s: "picture: image_type" in s["inspector", "effect_remark"],
         "the idle one is found out",
     )
     assert {"image_type", "saturation"} <= set(screen["inspector", "effect_choices"])

@@ -226,7 +226,7 @@ def test_a_photo_that_a_smaller_batch_lacks_is_not_said_to_be_repeated(ready: Re
     assert (screen.header["repeat"], screen["preview", "repeat"]) == (-1, -1)
     assert len({tile["file"] for tile in screen.header["tiles"]}) == 2
     model.receive("preview", "repeat", 999)
-    assert "repeat 999" in screen["bar", "message"]
+    assert "repeat cannot be 999" in screen["bar", "message"]
     assert screen["preview", "repeat"] == -1
 
 

@@ -63,7 +63,7 @@ def test_a_slider_across_every_tile(host: Host, photos: Path, tmp_path: Path) ->
     page = open_page(host, photos, small())
     preview_mode(page, "Compare").click()
     error = part(page, "preview").locator("[data-wb=comparison-error]")
-    expect(error).to_contain_text("Nothing was edited yet")
+    expect(error).to_contain_text("There are no edits yet")
     preview = compare_with_dark(page, tmp_path)
     tiles = preview.locator("[data-wb=tile]")
     sliders = preview.get_by_role("slider")

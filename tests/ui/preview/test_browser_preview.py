@@ -242,7 +242,7 @@ def test_the_preview_is_verified(host: Host, photos: Path) -> None:
     expect(verified).to_contain_text("identical to export")
     found = preview(page).locator("[data-wb=found]")
     found.click()
-    expect(preview(page)).to_contain_text("12 of 12 samples are the same, bit for bit")
+    expect(preview(page)).to_contain_text("12 of 12 samples are bit-identical")
     page.keyboard.press("Escape")
     slide(host, "rotate", "angle", "ArrowLeft")
     expect(verified).to_have_attribute("data-stale", "true")

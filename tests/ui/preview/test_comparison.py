@@ -48,7 +48,7 @@ def test_every_choice_leads_to_a_graph(graphs: ComparedGraphs) -> None:
     steps = {key: seed for key, seed in seeds.items() if key.startswith("step")}
     assert steps == {"step 3": 3, "step 1": 1, "step 0": 42}, "the present one is not offered"
     labels = {each["id"]: each["label"] for each in choices}
-    assert (labels["step 3"], labels["step 0"]) == ("3 · seed to 3 (undone)", "0 · the start")
+    assert (labels["step 3"], labels["step 0"]) == ("3 · seed to 3 (undone)", "0 · start")
     assert graphs.find("session me") is KEPT
     assert graphs.find("file").graph is START
     assert graphs.find("recipe simclr").graph.name == "simclr"
@@ -67,11 +67,11 @@ def test_of_a_long_history_the_nearest_steps_are_offered(graphs: ComparedGraphs)
 @pytest.mark.parametrize(
     ("choice", "reason"),
     [
-        ("last", "Nothing was edited yet"),
+        ("last", "There are no edits yet"),
         ("step 1", "no 'step 1'"),
         ("step x", "no 'step x'"),
         ("recipe nothing", "nothing"),
-        ("session other", "there no more"),
+        ("session other", "no longer exists"),
         ("file", "no 'file'"),
         ("", "no ''"),
     ],
@@ -115,7 +115,9 @@ def test_the_graph_before_the_last_edit(compared: Ready) -> None:
     assert [tile["draws"] for tile in other["tiles"]] == [t["draws"] for t in present["tiles"]]
     assert np.abs(ours.astype(int) - theirs).max() > 100
     model.act("bar", {"do": "undo"})
-    assert found(screen)["error"] == "Nothing was edited yet. Edit a value, or choose another."
+    assert (
+        found(screen)["error"] == "There are no edits yet. Edit a value, or select another graph."
+    )
     assert screen["preview", "compared"] == b""
     assert screen["bar", "message"] == ""
     model.receive("preview", "mode", "both")
@@ -134,11 +136,11 @@ def test_other_graphs_take_the_seeds_and_say_where_draws_are_apart(compared: Rea
     assert (screen["preview", "against"], found(screen)["name"]) == ("file", "mine.json")
     rows = {(row["node"], row["what"]): row for row in found(screen)["rows"]}
     assert (rows["", "seed"]["before"], rows["", "seed"]["after"]) == ("7", "42")
-    assert "Both run with seed 42, batches of 4" in found(screen)["remarks"][0]
+    assert "Both run with seed 42, batch size 4" in found(screen)["remarks"][0]
     other_tiles = read_picture(screen["preview", "compared"])[0]["tiles"]
     assert [t["draws"] for t in other_tiles] == [t["draws"] for t in screen.header["tiles"]]
     edit(model, "set", node="rotate", arg="angle", value=30.0, group="")
-    assert "in one of the graphs alone: angle" in found(screen)["remarks"][-1]
+    assert "in only one graph: angle" in found(screen)["remarks"][-1]
     model.receive("preview", "against", "recipe cutout")
     wait_both(screen)
     assert {row["change"] for row in found(screen)["rows"]} == {"added", "removed", "changed"}
@@ -152,7 +154,7 @@ def test_what_cannot_run_says_why_and_the_pictures_stay(compared: Ready, photos:
     broken = json.loads(dump_graph(model.graph))
     broken["nodes"] = [node for node in broken["nodes"] if node["id"] != "decode"]
     model.act("preview", {"do": "compare_with_file", "name": "broken", "text": json.dumps(broken)})
-    assert found(screen)["error"].startswith("It cannot run here: ")
+    assert found(screen)["error"].startswith("The graph cannot run here: ")
     assert screen["preview", "compared"] == b""
     assert (screen.picture, screen["preview", "stale"]) == (before, "")
     assert {"node": "decode", "change": "added"}.items() <= found(screen)["rows"][0].items()
@@ -197,7 +199,7 @@ def test_what_fails_is_not_said_to_be_computed(make: Make) -> None:
     cut = replace(graph.node("resize"), op="crop", args={"crop": (9999, 9999)})
     file = {"name": "cut.json", "text": dump_graph(graph.replace_node(cut))}
     model.act("preview", {"do": "compare_with_file", **file})
-    screen.wait(lambda s: found(s)["error"].startswith("It did not run"), "why not")
+    screen.wait(lambda s: found(s)["error"].startswith("The graph failed: "), "why not")
     assert not found(screen)["pending"]
     assert screen["preview", "compared"] == b""
 
@@ -213,7 +215,7 @@ def test_a_graph_for_the_gpu_is_compared_on_the_cpu_and_it_is_said(compared: Rea
     model.act("preview", {"do": "compare_with_file", "name": "gpu", "text": dump_graph(mixed)})
     wait_both(screen)
     assert found(screen)["error"] == ""
-    assert "It is compared on the CPU" in found(screen)["remarks"][0]
+    assert "It runs on the CPU here" in found(screen)["remarks"][0]
     assert "there is none here" in found(screen)["remarks"][0]
     assert ("device", "mixed") in [(row["what"], row["before"]) for row in found(screen)["rows"]]
 
@@ -223,7 +225,8 @@ def test_a_graph_for_the_gpu_is_compared_on_the_cpu_and_it_is_said(compared: Rea
     dilated = mixed.replace_node(dilate)
     model.act("preview", {"do": "compare_with_file", "name": "dilate", "text": dump_graph(dilated)})
     assert found(screen)["error"].startswith(
-        "It cannot run here: rotate (experimental.dilate) needs a GPU, and there is none here."
+        "The graph cannot run here: rotate (experimental.dilate) needs a GPU, and there is none "
+        "here."
     )
     assert screen["preview", "compared"] == b""
 
@@ -253,15 +256,17 @@ def test_a_graph_of_other_data_or_without_a_picture_says_so(compared: Ready) -> 
     graph = load_recipe("rotate-jitter")
     elsewhere = graph.replace_node(replace(graph.sources[0], dataset="elsewhere"))
     model.act("preview", {"do": "compare_with_file", "name": "two", "text": dump_graph(elsewhere)})
-    assert found(screen)["error"].startswith("It cannot run on the present data. reader: ")
+    assert found(screen)["error"].startswith("The graph cannot run on the current data. reader: ")
     assert found(screen)["rows"], "what differs is listed all the same"
     assert (screen["preview", "compared"], found(screen)["pending"]) == (b"", False)
 
     model.act("preview", {"do": "open_closeup", "index": 1, "of": ""})
     labels = replace(graph, outputs={"labels": graph.outputs["labels"]})
     model.act("preview", {"do": "compare_with_file", "name": "labels", "text": dump_graph(labels)})
-    screen.wait(lambda s: found(s)["error"].startswith("It did not run"), "why not")
-    assert "no picture to compare" in unpack(screen["preview", "compared_closeup"])[0]["error"]
+    screen.wait(lambda s: found(s)["error"].startswith("The graph failed: "), "why not")
+    assert (
+        "no output that corresponds to" in unpack(screen["preview", "compared_closeup"])[0]["error"]
+    )
 
 
 def test_another_photo_is_named_in_the_closeup(compared: Ready) -> None:

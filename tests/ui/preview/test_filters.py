@@ -158,7 +158,7 @@ def test_the_next_batch_with_an_augmentation_is_shown(make: Make, photos: Path) 
     assert any(wanted in tile["augmentations"] for tile in screen.header["tiles"])
     model.receive("preview", "shown_augmentations", [])
     model.act("preview", {"do": "find_batch", "back": False})
-    assert "an augmentation to look for" in screen["bar", "message"]
+    assert "an augmentation to search for" in screen["bar", "message"]
 
 
 # Samples of some classes: what is asked for, and the batch that has one.
@@ -178,7 +178,7 @@ def test_the_batch_with_a_class_is_found_in_both_directions(make: Make, photos: 
     assert labels(screen) == [names[0]] * 4  # files are read sorted by class
 
     model.act("preview", {"do": "find_batch", "back": False})
-    assert "All samples are shown" in screen["bar", "message"]
+    assert "No filter is set" in screen["bar", "message"]
     model.act("data", {"do": "show_class", "name": names[1]})
     assert screen["preview", "shown_classes"] == [names[1]]
     assert screen["tabs", "tab"] == "preview"
@@ -206,7 +206,7 @@ def test_what_is_found_too_late_is_passed_over(make: Make, photos: Path) -> None
     screen.wait_ready()
     with model.lock:  # what is found waits for it
         model.act("preview", {"do": "find_batch", "back": False})
-        assert screen["bar", "message"].startswith("Looking for a batch")
+        assert screen["bar", "message"].startswith("Searching for a batch")
         model.receive("preview", "shown_classes", [])
     screen.wait(lambda s: s["bar", "message"] == "", "that it is no longer looked for")
     assert screen["preview", "batch"] == 0
@@ -217,7 +217,7 @@ def test_nothing_is_looked_for_without_data(make: Make, tmp_path: Path) -> None:
     screen.wait(lambda s: s["bar", "status"]["state"] == "fault", "that there are no images")
     model.act("data", {"do": "show_class", "name": "cat"})
     model.act("preview", {"do": "find_batch", "back": False})
-    assert screen["bar", "message"].startswith("Not looked for: ")
+    assert screen["bar", "message"].startswith("No search possible: ")
 
 
 # Branches in the preview: filtered and searched, and counted while the statistics are shown.
@@ -310,7 +310,7 @@ def test_shares_are_counted_while_the_statistics_are_shown(make: Make, photos: P
     model.act("preview", {"do": "count_branches", "batches": 1500})
     wait_counted(screen, 1500)
     model.act("preview", {"do": "count_branches", "batches": MOST_COUNTED + 1})
-    assert f"Give 1 to {MOST_COUNTED}" in screen["bar", "message"]
+    assert f"Use 1 to {MOST_COUNTED}" in screen["bar", "message"]
     model.receive("preview", "show_statistics", False)
     assert shares(screen) == {}
 

@@ -62,9 +62,7 @@ def run(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> Any:
 def test_identical(monkeypatch: pytest.MonkeyPatch) -> None:
     found = run(monkeypatch, Verification(12, 12, 3, "cpu", ()))
     assert (found["state"], found["text"]) == ("identical", "identical to export")
-    assert found["detail"][0].startswith(
-        "12 of 12 samples are the same, bit for bit: batches 0 to 2"
-    )
+    assert found["detail"][0].startswith("12 of 12 samples are bit-identical: batches 0 to 2")
 
 
 def test_different(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,9 +75,9 @@ def test_different(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     found = run(monkeypatch, Verification(12, 4, 1, "cpu", (), "The script ended with code 1."))
-    assert (found["state"], found["text"]) == ("failed", "not compared to the end")
+    assert (found["state"], found["text"]) == ("failed", "comparison incomplete")
     assert found["detail"][0] == "The script ended with code 1."
-    assert "bit for bit: batch 0 of the exported" in found["detail"][1]
+    assert "bit-identical: batch 0 of the exported" in found["detail"][1]
     found = run(monkeypatch, DataError("There is no folder."))
     assert found["detail"] == ["There is no folder."]
     found = run(monkeypatch, ZeroDivisionError("a bug"))
@@ -99,7 +97,7 @@ def test_an_edit_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert changed.acquire(timeout=30)
     found = verifying.entry(graph, "d")
     assert (found["state"], found["text"]) == ("stopped", "stopped by an edit")
-    assert found["detail"] == ["The graph was changed while it was compared."]
+    assert found["detail"] == ["The graph changed during the comparison."]
 
 
 def test_a_stop_and_another_folder_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,8 +106,8 @@ def test_a_stop_and_another_folder_say_so(monkeypatch: pytest.MonkeyPatch) -> No
     verifying = SessionVerification(threading.RLock(), changed.release)
     graph = load_recipe("simclr")
     ends = {
-        verifying.cancel: "Stopped before all was compared.",
-        partial(verifying.follow, graph, "e"): "The data folder was changed while it was compared.",
+        verifying.cancel: "Stopped before all samples were compared.",
+        partial(verifying.follow, graph, "e"): "The data folder changed during the comparison.",
     }
     for end, reason in ends.items():
         verifying.compare(graph, "d")

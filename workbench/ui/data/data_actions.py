@@ -24,16 +24,16 @@ class OpenFolder(Action, tag="open", frozen=True):
 
 
 class OpenData(OpenFolder, tag="open_folder", frozen=True):
-    """The same, for a component that opens graphs too."""
+    """Open another data folder; for components that also open graphs."""
 
 
 class AddRoot(Action, tag="add_root", frozen=True):
-    """Open data outside the roots, which the user has confirmed: their folder becomes a root."""
+    """Open data outside the roots after confirmation; its folder becomes a root."""
 
     path: str
 
     def apply(self, model: ViewModel) -> str:
-        """Raises DataError where the folders are fixed, or there is none."""
+        """Raises DataError if the roots cannot be changed, or nothing is to be added."""
         if model.roots is not None:
             model.roots.add(self.path)
             model.engine.set_environment(model.roots.environment)
@@ -50,10 +50,10 @@ class UseGoodFiles(Action, tag="use_good", frozen=True):
 
 
 class GiveMasks(DocumentEdit, tag="give_masks", frozen=True):
-    """Give out the masks that the annotations have; they follow the image."""
+    """Output the masks of the annotations; they follow the image."""
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
-        """Select what gives the masks. Raises GraphEditError where there are none."""
+        """Select the node that outputs the masks. Raises GraphEditError if there are none."""
         edited = with_masks(document.graph, catalog)
         given = (
             edited.outputs[name] for name in edited.outputs if name not in document.graph.outputs
@@ -62,31 +62,31 @@ class GiveMasks(DocumentEdit, tag="give_masks", frozen=True):
 
 
 class BrowseFolders(Action, tag="browse", frozen=True):
-    """List the folders in a folder."""
+    """List the subfolders of a folder."""
 
     path: str
-    """Empty: around the data."""
+    """Empty: the folder that contains the data."""
 
     def apply(self, model: ViewModel) -> None:
         model.data_panel.browse(self.path)
 
 
 class CountSamples(Action, tag="count", frozen=True):
-    """Stop counting the data, or go on."""
+    """Pause or resume the count."""
 
     def apply(self, model: ViewModel) -> None:
         model.data_panel.toggle_count()
 
 
 class CheckFolder(Action, tag="check", frozen=True):
-    """Look for files that cannot be read."""
+    """Check for files that cannot be read."""
 
     def apply(self, model: ViewModel) -> None:
         model.data_panel.check()
 
 
 class MakeReport(Action, tag="report", frozen=True):
-    """Make the report of the last check, for the browser to keep."""
+    """Create the report of the last check for download."""
 
     def apply(self, model: ViewModel) -> None:
         model.data_panel.make_report()

@@ -1,4 +1,4 @@
-"""The data as the data panel shows it: counted and checked in the background."""
+"""Payload of the data panel; counts and checks run in the background."""
 
 from __future__ import annotations
 
@@ -83,15 +83,15 @@ T = TypeVar("T")
 
 _UNCHECKED = {"checked": False, "bad": 0, "damaged": 0, "findings": []}
 _SHOWN = 200
-"""Findings in the panel's table."""
+"""Maximum number of findings in the table."""
 _TOLD_EVERY = 0.5
-"""Seconds between two lines of progress."""
+"""Seconds between progress messages."""
 _FIRST = 1024
-"""Samples of which provisional pictures are made; more where a batch is larger."""
+"""Number of samples for provisional pictures; more if a batch is larger."""
 
 
 class DataPanel:
-    """What is read. ``changed`` is called, with the lock held, after every change."""
+    """Open data. ``changed`` is called, with the lock held, after every change."""
 
     def __init__(
         self,
@@ -101,16 +101,15 @@ class DataPanel:
         roots: Roots | None = None,
         queue: MeasurementQueue = SHARED_QUEUE,
     ) -> None:
-        """``changed`` hears what to tell the user: a text, or None for nothing new.
+        """``changed`` is called with a message for the user, or None.
 
-        A check takes its turn in ``queue``, which measurements share: either would slow the other.
-
-        What lies outside ``roots`` is not opened.
+        A check waits in ``queue``, which it shares with measurements: they would slow each other.
+        Data outside ``roots`` is not opened.
         """
         self.datasets = open_datasets(data)
-        """What each parameter of the graph's program is given."""
+        """Data of each parameter of the graph's program."""
         self.parameter = PARAMETER if PARAMETER in self.datasets else next(iter(self.datasets))
-        """The one whose data are shown and looked through."""
+        """Parameter whose data is shown and checked."""
         self.dataset = self.datasets[self.parameter]
         self.data = str(self.dataset)
         self._lock = lock
@@ -122,17 +121,17 @@ class DataPanel:
         self._seen = ""
         self._indexed = self._pictured = False
         self.folders: FolderListing = NO_FOLDERS
-        """The folder that was looked into last, to find another to open."""
+        """Folder that was listed last, for opening another one."""
         self._count: SampleCount | None = None
         self._read = self.dataset
-        """It as the graph's source reads it, which may be with its targets."""
+        """The data as the graph's source reads it, for example with annotations."""
         self.found: FolderCheck | None = None
-        """What the last check of these files found."""
+        """Result of the last check of these files."""
         self._good: tuple[FolderCheck | None, GoodData | None] = (None, None)
         self.facts: dict[str, DataFacts] = {}
-        """By parameter what is known of the data once they are counted, for warnings."""
+        """Facts about counted data by parameter, for warnings."""
         self.report: TextFile = {"number": 0, "text": ""}
-        """The last report that was made, a web page."""
+        """Last report, an HTML page."""
         kind = load_source(self.dataset.kind)
         about = describe_kind(self.dataset)
         self.view = empty(DataView, root=self.data, kind=about, noun=kind.noun)
@@ -150,7 +149,7 @@ class DataPanel:
             self.view["outside"] = self._addable()
 
     def _addable(self) -> str:
-        """The first place that is read outside the roots, where the user may add it to them."""
+        """First location outside the roots that the user may add to them."""
         roots = self._roots
         if roots is None or not roots.extensible:
             return ""
@@ -159,7 +158,7 @@ class DataPanel:
         return "" if roots.is_missing(outside) else outside
 
     def fields(self, parameters: list[DataParameter]) -> dict[str, Any]:
-        """The fields of the component that are of the data alone."""
+        """Fields of the component that only depend on the data."""
         summary: DataView = {**self.view, "parameters": parameters}
         return {"summary": summary, "report": self.report, "folders": self.folders}
 
@@ -170,7 +169,7 @@ class DataPanel:
 
     @property
     def previewed(self) -> Datasets:
-        """What each parameter is given for the preview: until an index is there, the first ones."""
+        """Data of each parameter for the preview: the first samples until the index exists."""
         if not self.view["provisional"]:
             return self.datasets
         return {
@@ -179,11 +178,11 @@ class DataPanel:
         }
 
     def reads(self, data: Datasets) -> bool:
-        """Whether a request for ``data``, perhaps for the first ones alone, is of these."""
+        """Whether a request for ``data``, or for its first samples, reads the open data."""
         return {name: replace(each, first=0) for name, each in data.items()} == self.datasets
 
     def with_path(self, path: str) -> dict[str, Location]:
-        """What each parameter is given with a path in the place of the data that are shown."""
+        """Data of each parameter, with a path in place of the data that is shown."""
         return {**self.datasets, self.parameter: path}
 
     @property
@@ -191,7 +190,7 @@ class DataPanel:
         """``photos/ · 120 images``."""
         name = self.data
         if self.dataset.in_memory and not self.dataset.location:
-            return name  # which says how many
+            return name  # the name contains the count
         if self.dataset.location:
             name = os.path.basename(os.path.abspath(self.data))
         name += "/" if self.dataset.kind == "folder" else ""
@@ -202,9 +201,9 @@ class DataPanel:
         )
 
     def opened(self, data: Data) -> DataPanel:
-        """That of other data; itself, which says why, where these cannot be used and its own can.
+        """Panel for other data; this panel with an error message if that data cannot be used.
 
-        Raises DataError where neither can.
+        Raises DataError if neither can be used.
         """
         reason = outside = ""
         try:
@@ -238,7 +237,7 @@ class DataPanel:
             self._count.start()
 
     def follow(self, graph: Graph) -> None:
-        """Count the classes of the targets that a graph reads from these data, where it does."""
+        """Count the classes of the annotations that a graph reads from this data."""
         read = datasets_as_read(graph, self.datasets)[self.parameter]
         if read != self._read:
             self._read = read
@@ -246,7 +245,7 @@ class DataPanel:
             self.scan()
 
     def seen(self, data: Datasets, state: str) -> None:
-        """Count anew where ``state``, what a worker took the folder for, is another than before."""
+        """Count again if ``state``, the worker's version of the folder, has changed."""
         if data == self.previewed:
             self._pictured = True
             self._use_index()
@@ -256,7 +255,7 @@ class DataPanel:
                 self.scan()
 
     def is_new(self, state: str) -> bool:
-        """Whether ``state``, as of ``seen``, is another than that of the present pictures."""
+        """Whether ``state``, as in ``seen``, differs from that of the current pictures."""
         return self._seen not in ("", state)
 
     def _on_indexed(self) -> None:
@@ -265,17 +264,17 @@ class DataPanel:
             self._use_index()
 
     def _use_index(self) -> None:
-        """Preview all data, whose index may take seconds, once a first picture is there."""
+        """Preview all data after the first picture; its index may take seconds."""
         if self.view["provisional"] and self._indexed and self._pictured:
             self._show(None, provisional=False)
 
     def toggle_count(self) -> None:
-        """Stop counting, or go on."""
+        """Pause or resume the count."""
         if self._count is not None and not self.view["counted"]:
             self.view = {**self.view, "counting": self._count.toggle()}
 
     def browse(self, path: str) -> None:
-        """List the folders in a folder, in the background; empty: those around the data."""
+        """List the subfolders of a folder in the background; empty: those around the data."""
         start = path or os.path.dirname(os.path.abspath(self.dataset.root or "."))
 
         def ended(found: FolderListing | None, wrong: str) -> None:
@@ -285,9 +284,9 @@ class DataPanel:
         self._run("listing", lambda: list_folders(start, self._roots, anywhere=not path), ended)
 
     def check(self) -> None:
-        """Decode every file in the background; stop where that runs already.
+        """Decode every file in the background; stop a running check.
 
-        The next check goes on where one was stopped.
+        The next check continues a stopped one.
         """
         if self._check is not None and self._check.outcome is None:
             self._check.cancel()
@@ -307,7 +306,7 @@ class DataPanel:
         return self._check.share if self.view["checking"] and self._check is not None else None
 
     def write_good(self) -> str:
-        """Write the usable files of the last check beside what is saved, and return the path.
+        """Write the usable files of the last check to the save folder, and return the path.
 
         Raises GraphEditError if nothing was checked, and DataError if nothing can be written.
         """
@@ -332,8 +331,8 @@ class DataPanel:
             raise GraphExportError("The files were not checked. Check them in the Data panel.")
         if len(self.datasets) > 1 or not load_source(self.found.dataset.kind).lists_files:
             raise GraphExportError(
-                "Bad files can be skipped here only if the graph reads one folder or list of "
-                "files. Use `workbench export --skip-bad`."
+                "The app can only skip bad files if the graph reads one folder or list of files. "
+                "Use `workbench export --skip-bad`."
             )
         checked, good = self._good
         if checked is not self.found or good is None:
@@ -344,7 +343,7 @@ class DataPanel:
         return good
 
     def make_report(self) -> None:
-        """Make the report in the background. Raises GraphEditError where nothing was checked."""
+        """Create the report in the background. Raises GraphEditError if nothing was checked."""
         found = self.found
         if found is None:
             raise GraphEditError("There is no report. Check the files first.")
@@ -352,7 +351,7 @@ class DataPanel:
         def ended(text: str | None, wrong: str) -> None:
             if text is not None:
                 self.report = {"number": self.report["number"] + 1, "text": text}
-            self._show(wrong or "The report is made.")
+            self._show(wrong or "The report is ready.")
 
         self._run("report", lambda: html_report(found), ended)
 
@@ -361,7 +360,7 @@ class DataPanel:
         run_in_background(name, run, TaskListener(self._lock, lambda: None, ended))
 
     def close(self) -> None:
-        """Let a check that runs end early; it reports nothing more."""
+        """End a running check early, without further messages."""
         self._closed = True
         if self._check is not None:
             self._check.cancel()
@@ -369,17 +368,19 @@ class DataPanel:
             self._count.close()
 
     def export_note(self, left_out: int = 0, skip_bad: bool = False) -> str:
-        """What a person who runs an exported program on these data should know, or empty.
+        """Note for users who run an exported program on this data, or empty.
 
-        With ``skip_bad`` the program reads a list of the good files: it ends at no bad one.
-        ``left_out`` is how many files the preview left out, which no check or count may know.
+        With ``skip_bad`` the program reads a list of the good files, and no bad file ends it.
+        ``left_out`` is the number of files skipped by the preview, which may be unknown to checks
+        and counts.
         """
         bad = self.view["bad"]
         if self.dataset.in_memory and not self.dataset.location:
-            without = f", without its {bad:,} bad ones" if bad else ""
+            without = f" without the {bad:,} bad samples" if bad else ""
             return (
-                "The data are objects of this process, which no file holds: give the program "
-                f"--data module:factory, a function of yours that returns them{without}."
+                "The data are Python objects, not files. Run the program with --data "
+                "module:factory, "
+                f"your function that returns them{without}."
             )
         if skip_bad:
             return ""
@@ -390,17 +391,18 @@ class DataPanel:
         if not bad:
             return ""
         files = "file of the data is" if bad == 1 else "files of the data are"
-        told = f"{at_least}{bad:,} {files} bad, and one ends this program."
+        told = f"{at_least}{bad:,} {files} bad, and this program stops at the first."
         place = self.data if self._read == self.dataset else self._read.text
         command = f"workbench check {shlex.quote(place)} --full --good "
         if not load_source(self.dataset.kind).lists_files:
             return (
-                f"{told} Export with `workbench export --skip-bad`, or `{command}good` writes a "
-                "folder of the others, and says what to give as --data."
+                f"{told} Export with `workbench export --skip-bad`, or run `{command}good` to "
+                "write a "
+                "folder of the good files."
             )
         return (
-            f"{told} Export with 'Skip bad files', or `{command}good.txt` lists the others: open "
-            "good.txt, DALI's file_list, and export for it."
+            f"{told} Export with 'Skip bad files', or run `{command}good.txt` to list the good "
+            "files, and open good.txt."
         )
 
     def _counted(self, facts: FolderFacts | DataError) -> None:
@@ -448,20 +450,20 @@ class DataPanel:
         def on_silence(silent: bool) -> None:
             warn_of_silence(silent)
             if silent:
-                note(self.checked_share or 0.0, f"The check makes no progress: {NO_ANSWER}.")
+                note(self.checked_share or 0.0, f"The check is not progressing: {NO_ANSWER}.")
 
         return check_folder(
             self._read, progress, unwanted.is_set, roots=self._roots, on_silence=on_silence
         )
 
     def _on_check(self) -> None:
-        """Show how far the check is."""
+        """Show the progress of the check."""
         if self._check is not None and self._check.outcome is None:
             self._show(self._check.text)
 
     def _checked(self, found: FolderCheck | None, wrong: str) -> None:
         if found is None:
-            stopped = "The check was stopped; the next one goes on from there."
+            stopped = "The check was stopped. The next check continues from here."
             self._show(wrong or stopped, checking=False)
             return
         self.found = found
@@ -495,7 +497,7 @@ class DataPanel:
 
 
 def _kind_text(dataset: Dataset) -> str:
-    """What the data are read as; of annotations also the folder that was chosen for the images."""
+    """How the data is read; for annotations also the folder of the images."""
     about = describe_kind(dataset)
     if load_source(dataset.kind).op != "readers.coco":
         return about
@@ -503,20 +505,20 @@ def _kind_text(dataset: Dataset) -> str:
 
 
 def _version(dataset: Dataset) -> str:
-    """A text that changes when the file or folder itself does."""
+    """Text that changes when the file or folder changes."""
     with suppress(OSError):
         return str(os.stat(dataset.location).st_mtime_ns) if dataset.location else ""
     return ""
 
 
 def data_parameters(graph: Graph, data: Datasets) -> list[DataParameter]:
-    """Every parameter of a graph's program that names data, and what it is given."""
+    """Parameters of a graph's program that name data, and their values."""
     found: list[DataParameter] = []
     for name, kind in parameters(graph.sources).items():
         dataset = data.get(name)
         error = ""
         if dataset is None:
-            error = f"nothing is given: Workbench({{{name!r}: ...}}) in Python gives it"
+            error = f"no data: pass it in Python with Workbench({{{name!r}: ...}})"
         elif missing := _missing(graph, name, dataset):
             about = load_source(dataset.kind).about
             error = f"{dataset}, read as {about}, has no {' and no '.join(missing)}"

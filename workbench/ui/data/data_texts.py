@@ -1,4 +1,4 @@
-"""What the Data panel says of data that were counted: faults, formats, classes and sizes."""
+"""Texts of the Data panel about counted data: faults, formats, classes and sizes."""
 
 from __future__ import annotations
 
@@ -12,74 +12,73 @@ from workbench.sources import Dataset, load_source
 
 
 def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
-    """How many samples are at fault, of another size than their targets, or with an odd box."""
+    """Text about unusable samples, sizes that differ from the annotations, and suspicious boxes."""
     place = shlex.quote(dataset.text or str(dataset))
     good = (
-        "good.txt` names all, and lists"
+        "good.txt` to list all, and"
         if load_source(dataset.kind).lists_files
-        else ("good` names all, and writes a folder of")
+        else ("good` to list all, and write a folder of")
     )
     masks = facts.targets == "masks"
     at_least = "At least " if facts.count > SAMPLE else ""
     parts = [f"{at_least}{facts.at_fault:,} of {facts.count:,} samples"] if facts.at_fault else []
     if facts.of_no_sample and masks:
-        parts += [f"{facts.of_no_sample:,} file{'s' * (facts.of_no_sample > 1)} of no sample"]
+        parts += [f"{facts.of_no_sample:,} file{'s' * (facts.of_no_sample > 1)} without a sample"]
     elif facts.of_no_sample:  # one entry may cover many annotations
-        parts += ["entries of no sample" if parts else "Entries of no sample"]
+        parts += ["entries without a sample" if parts else "Entries without a sample"]
     single = facts.at_fault + facts.of_no_sample == 1 and (facts.at_fault or masks)
     verb = "is" if single else "are"
     at_fault = (
-        f"{' and '.join(parts)} {verb} at fault; the first: {printable(facts.first_fault)}. "
-        "Verify and the measurements leave them out. An exported program reads them as they are, "
-        f"or ends there: export with --skip-bad, or `workbench check {place} --good {good} the "
-        "others."
+        f"{' and '.join(parts)} {verb} unusable; the first: {printable(facts.first_fault)}. "
+        "Verify and measurements skip them; an exported program may read them or stop. Export with "
+        f"--skip-bad, or run `workbench check {place} --good {good} the usable ones."
     )
     looked_at = min(facts.count, SAMPLE)
     other_size = (
-        f"{facts.other_size:,} of {looked_at:,} images looked at "
-        f"{'are' if facts.other_size > 1 else 'is'} of another size than the targets are for; the "
-        f"first: {printable(facts.first_other_size)}. Check files names all."
+        f"{facts.other_size:,} of {looked_at:,} checked images "
+        f"{'differ' if facts.other_size > 1 else 'differs'} in size from the annotations; the "
+        f"first: {printable(facts.first_other_size)}. Check files lists all."
     )
     odd_boxes = (
-        f"{facts.odd_boxes:,} of {looked_at:,} images looked at "
+        f"{facts.odd_boxes:,} of {looked_at:,} checked images "
         f"{'have' if facts.odd_boxes > 1 else 'has'} a box over the edge or without area; the "
-        f"first: {printable(facts.first_odd_box)}. Check files names all."
+        f"first: {printable(facts.first_odd_box)}. Check files lists all."
     )
     texts = {at_fault: facts.first_fault, other_size: facts.other_size, odd_boxes: facts.odd_boxes}
     return " ".join(text for text, found in texts.items() if found)
 
 
 def passed_over_text(facts: FolderFacts) -> str:
-    """How many images DALI does not decode, by their format, and what else is not read."""
+    """Number of images that DALI cannot decode, by format, and other data that is not read."""
     texts = list(facts.not_read)
     if facts.passed_over:
         named = ", ".join(f"{count:,} {name}" for name, count in facts.passed_over.items())
-        texts.insert(0, f"{named}: not read, for DALI decodes none. decoders.pillow does, {COST}.")
+        texts.insert(0, f"{named}: DALI cannot decode these. decoders.pillow can, {COST}.")
     return " ".join(texts)
 
 
 def counted_by_text(facts: FolderFacts) -> str:
-    """``boxes of each, in 400 images; 3 have none``, where classes are not counted by images."""
+    """``boxes per class, in 400 images; 3 have none``, if classes are not counted by images."""
     if not facts.targets:
         return ""
-    of = {"boxes": "boxes of each", "masks": "masks that have it"}[facts.targets]
+    of = {"boxes": "boxes per class", "masks": "masks per class"}[facts.targets]
     of += f", in {facts.targets_of:,} images" if facts.targets_of else ""
     none = facts.without_targets
     return of + (f"; {none:,} image{'s have' if none > 1 else ' has'} none" if none else "")
 
 
 def no_classes_text(facts: FolderFacts) -> str:
-    """Why none are counted, where targets are read."""
+    """Why no classes are counted, although annotations are read."""
     if facts.unnamed:
         numbers = f"{facts.unnamed:,} numbers without a name in {counted_by_text(facts)}"
-        return f"not counted: {numbers}, as of instances or colours"
+        return f"not counted: {numbers}, such as instance ids or colours"
     if facts.targets and not facts.class_counts:
         return f"none: no {facts.targets} can be read"
     return ""
 
 
 def sizes_text(facts: FolderFacts) -> str:
-    """The smallest and the largest of the images that were looked at."""
+    """Smallest and largest size of the checked images."""
     if facts.smallest is None or facts.largest is None:
         return ""
     ends = list(dict.fromkeys([facts.smallest, facts.largest]))

@@ -1,4 +1,4 @@
-"""What lies in a folder, for finding another folder of images to open."""
+"""List folders, to find another folder of images to open."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from workbench.ui.contract.data_payloads import FolderEntry, FolderListing
 from workbench.ui.contract.encoding import empty
 
 LISTED = 500
-"""Folders of one listing, the first by name."""
+"""Maximum number of listed folders, in the order of their names."""
 COUNTED = 1000
-"""Entries of a folder that are counted, so that a listing takes no longer than 0.5 s."""
+"""Maximum number of counted entries per folder, so that a listing takes at most 0.5 s."""
 NO_FOLDERS = empty(FolderListing)
 
 
 def list_folders(path: str, roots: Roots | None, anywhere: bool = False) -> FolderListing:
-    """The folders in ``path``, by name; hidden ones and those outside the ``roots`` left out.
+    """List the subfolders of ``path`` by name, without hidden ones and those outside the ``roots``.
 
-    No symbolic link is followed out of the roots, also none that is made meanwhile, nor is it told
-    where one leads. With ``anywhere`` the first root is listed in place of a path that may not be.
-    Raises nothing: a listing says why it is empty.
+    Symbolic links are not followed out of the roots, even if created meanwhile, and their
+    destination is not revealed. With ``anywhere`` the first root is listed in place of a path that
+    is not allowed. Raises nothing: a listing contains the reason if it is empty.
     """
     try:
         real = os.path.realpath(os.path.expanduser(path))
-    except ValueError:  # a NUL, or what no file system can encode
-        return {**NO_FOLDERS, "error": f"{path!r} is no path of a folder."}
+    except ValueError:  # a NUL character, or a name that the file system cannot encode
+        return {**NO_FOLDERS, "error": f"{path!r} is not a valid path."}
     if roots is not None and roots.refusal(real):
         real = roots.folders[0] if anywhere else os.path.abspath(os.path.expanduser(path))
     around = os.path.dirname(real)
@@ -54,7 +54,7 @@ def list_folders(path: str, roots: Roots | None, anywhere: bool = False) -> Fold
 
 @contextmanager
 def _opened(real: str, roots: Roots | None) -> Iterator[int]:
-    """A descriptor of a folder. Raises DataError for one outside the roots, and OSError."""
+    """Descriptor of a folder. Raises DataError outside the roots, and OSError."""
     if roots is not None:
         if outside := roots.refusal(real):
             raise DataError(f"{outside}.")
@@ -95,7 +95,7 @@ def _entry(path: str, name: str, roots: Roots | None) -> FolderEntry:
                     images += 1
                 elif entry.is_dir(follow_symlinks=False):
                     folders += 1
-    except (WorkbenchError, OSError):  # which says so when it is opened
+    except (WorkbenchError, OSError):  # reported when it is opened
         pass
     return {
         "name": name,
@@ -107,7 +107,7 @@ def _entry(path: str, name: str, roots: Roots | None) -> FolderEntry:
 
 
 def _is_text(name: str) -> bool:
-    """Whether a name can be shown and handed back: file names need not be UTF-8."""
+    """Whether a name can be shown and sent back: file names need not be UTF-8."""
     try:
         name.encode()
     except UnicodeEncodeError:

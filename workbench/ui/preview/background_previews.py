@@ -1,7 +1,7 @@
-"""Views besides the contact sheet: statistics, one tile closely, one sample at each node.
+"""Previews besides the contact sheet: statistics, close-up, one sample at each node.
 
-Each is computed only while it is on the screen, after the picture of the same request and in the
-same worker, where the outputs of every node are kept.
+Each is computed only while it is visible, after the picture of the same request and in the same
+worker, which caches the outputs of every node.
 """
 
 from __future__ import annotations
@@ -53,14 +53,16 @@ from workbench.ui.state.closeup import (
 from workbench.ui.state.view_state import ViewState
 
 DETAIL_SIZE = 224
-"""Side of a picture in pixels that is looked at."""
+"""Side of the picture of one node in pixels."""
 CARD_SIZE, CARD_SIZE_OF_MANY, MANY = 96, 64, 40
-"""Side of a card's picture in pixels, sharp on a fine screen; and where there are many nodes."""
+"""Side of a card's picture in pixels, for high-resolution displays; the second if there are
+``MANY`` nodes.
+"""
 _NAMES = ("closeup", "values", "detail", "cards", "card_targets", "statistics", "times")
 
 
 class BackgroundPreviews:
-    """The latest of each."""
+    """Latest result of each kind."""
 
     def __init__(self, background: BackgroundResults, catalog: Catalog) -> None:
         self._background = background
@@ -70,19 +72,19 @@ class BackgroundPreviews:
         self._unmeasured = ""
         self._closeup = self._values = self._cards = self._detail = b""
         self._opened: CloseupSample | None = None
-        """What ``_closeup`` shows."""
+        """Sample that ``_closeup`` shows."""
         self._probed_at: tuple[int, int] | None = None
         self._cards_fault = ""
         self._failed: Graph | None = None
-        """A graph with nodes that lead to no output, one of which failed."""
+        """Graph with nodes not connected to an output, one of which failed."""
         self._chosen_of = 0
-        """Samples of which the cards may show one."""
+        """Number of samples that can be shown on the cards."""
         self._effect = EffectJob(background, catalog)
         self._policy = PolicyJob(background)
         self._branch_shares = BranchShareJob(background)
 
     def fields(self, state: ViewState, stale: str) -> dict[str, dict[str, Any]]:
-        """The fields that are made here, by component; ``stale`` is the preview's."""
+        """Fields computed here, by component; ``stale`` is the preview's."""
         measuring = self._background.asked("statistics") is not None
         return {
             "preview": {
@@ -106,10 +108,10 @@ class BackgroundPreviews:
         }
 
     def follow(self, state: ViewState, request: PreviewRequest | None) -> None:
-        """Compute what is on the screen and not yet of this request, whose picture is there.
+        """Compute what is visible and not up to date for this request, whose picture has arrived.
 
-        None: there is no picture of the present graph. What was there before stays, and what was
-        asked for since is dropped.
+        None: there is no picture of the current graph. Earlier results stay, pending requests are
+        dropped.
         """
         if request is None:
             if not self._counted:
@@ -130,7 +132,7 @@ class BackgroundPreviews:
         self._show_detail(state, base, sample)
 
     def _with_loose(self, state: ViewState, active: Graph) -> Graph:
-        """What runs, and the nodes that lead to no output, unless they failed before."""
+        """The running graph, with nodes not connected to an output unless they failed before."""
         checked = state.checked
         faulty = {fault.node for fault in (*checked.faults, *checked.loose_faults)}
         graph = with_loose_outputs(active, checked.graph, self._catalog, faulty)
@@ -147,7 +149,7 @@ class BackgroundPreviews:
         run = partial(cards, request=small, between=False)
 
         def first(outcome: Any) -> None:
-            """Targets on the images between take longer, and of no more samples than are shown."""
+            """Annotations of intermediate images take longer, for at most the shown samples."""
             if not isinstance(outcome, CardPictures) and base.graph != state.checked.active:
                 self._failed = base.graph
                 plain = replace(base, graph=state.checked.active)
@@ -164,7 +166,7 @@ class BackgroundPreviews:
         self._background.ask("cards", key, run, first)
 
     def _show_detail(self, state: ViewState, base: PreviewRequest, sample: int) -> None:
-        """The node's pictures first, then its time, which takes longer."""
+        """Compute the node's pictures first, then its time, which takes longer."""
         node = state.detail_of
         if not node:
             self._background.forget("detail", "times")
@@ -184,7 +186,7 @@ class BackgroundPreviews:
         self._background.ask("detail", key, run, first)
 
     def _measure(self, state: ViewState, base: PreviewRequest) -> None:
-        """Figures stay, marked, only until those of other values of the same nodes are there."""
+        """Values stay, marked as outdated, until new ones of the same nodes arrive."""
         old = self._measured_of
         if not state.show_statistics:
             self._background.forget("statistics")
@@ -197,7 +199,7 @@ class BackgroundPreviews:
 
     @property
     def _counted(self) -> bool:
-        """Whether the figures are those that were last asked for."""
+        """Whether the values are those that were last requested."""
         asked = self._background.asked("statistics")
         return asked is not None and self._measured_of == asked
 
@@ -205,7 +207,7 @@ class BackgroundPreviews:
         self._statistics, self._measured_of, self._unmeasured = [], None, reason
 
     def clear(self, state: ViewState) -> None:
-        """Show nothing of what was computed: it is of other data."""
+        """Clear all results: they belong to other data."""
         self._background.drop_all()
         state.closeup = state.probe = None
         self._close()
@@ -216,7 +218,7 @@ class BackgroundPreviews:
         self._policy.clear()
 
     def drop_unseen(self, state: ViewState) -> None:
-        """Take back what a fault keeps from opening, with a message: no later surprise."""
+        """Cancel detail views that a fault prevents from rendering, and notify the user."""
         self._effect.forget()
         self._policy.forget()
         if state.closeup is None:
@@ -225,7 +227,7 @@ class BackgroundPreviews:
             index, state.closeup = state.closeup.index, self._opened
             state.message = (
                 f"Sample {index} was not opened: the pictures are of an earlier graph or folder. "
-                "Mend the fault first."
+                "Fix the fault first."
             )
         elif state.probe is not None and state.probe != self._probed_at:
             reason = "No values: this picture is of an earlier graph or folder."
@@ -279,7 +281,7 @@ class BackgroundPreviews:
             self._cards_fault = str(outcome)
 
     def _with_targets(self, outcome: Any) -> None:
-        """Of fewer samples than may be chosen; where it failed, the cards stay as they are."""
+        """Fewer samples than can be selected; the cards stay unchanged if it failed."""
         if isinstance(outcome, CardPictures):
             self._carded(replace(outcome, samples=max(outcome.samples, self._chosen_of)))
 
@@ -289,7 +291,7 @@ class BackgroundPreviews:
 
 
 def closeup_request(request: PreviewRequest) -> PreviewRequest:
-    """The same batch for a view of one sample, however the tiles are shown."""
+    """The same batch for a close-up, independent of the display options of the tiles."""
     return replace(
         request,
         shown="both",
@@ -302,7 +304,7 @@ def closeup_request(request: PreviewRequest) -> PreviewRequest:
 
 
 def _akin(one: PreviewRequest, other: PreviewRequest) -> bool:
-    """Whether all but the nodes' values is the same: what a drag of a slider changes."""
+    """Whether only values of nodes differ, as while a slider is dragged."""
     nodes = [[(node.id, node.op) for node in each.graph.nodes] for each in (one, other)]
     return nodes[0] == nodes[1] and replace(one, graph=other.graph) == other
 
@@ -322,7 +324,7 @@ def _region(
     raise AssertionError
 
 
-# One sample at the nodes -> what the cards of the canvas show, and what opens from one.
+# One sample at all nodes: payloads for the cards of the canvas and the detail view.
 
 
 def cards_bytes(pictures: CardPictures) -> bytes:
@@ -366,7 +368,7 @@ def detail_bytes(steps: Steps) -> bytes:
 
 
 def no_detail_bytes(node: str, reason: str) -> bytes:
-    """A ``DetailHeader`` that says why there is nothing to show."""
+    """A ``DetailHeader`` with the reason why there is nothing to show."""
     header = empty(DetailHeader, mime="image/jpeg", sheet=[0, 0], node=node, error=reason)
     return pack_payload(header, b"")
 
@@ -388,7 +390,7 @@ def _output(output: StepOutput) -> StepOutputEntry:
     entry: StepOutputEntry = {
         "name": output.name,
         "kind": output.kind,
-        "shape": "×".join(map(str, output.shape)) or "one number",
+        "shape": "×".join(map(str, output.shape)) or "scalar",
         "dtype": output.dtype,
         "layout": output.layout,
         "device": output.device,

@@ -1,4 +1,4 @@
-"""Turning to the nearest batch that has a sample which passes the filter of the preview."""
+"""Search for the nearest batch that contains a sample matching the preview's filter."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
 _EPOCHS = 2
-"""That are looked through: in one after the present one, however shuffled, every file is read."""
+"""Number of epochs to search: in one full epoch every file is read, however shuffled."""
 
 
 class FindBatch(Action, tag="find_batch", frozen=True):
-    """Show the nearest batch with a sample of the classes, branches and augmentations shown."""
+    """Show the nearest batch with a sample of the selected classes, branches and augmentations."""
 
     back: bool
-    """Whether among those before the present one."""
+    """Whether to search earlier batches."""
 
     def apply(self, model: ViewModel) -> str:
-        """Look for it in the background, and show it.
+        """Search in the background, and show the batch.
 
-        What is found after another batch, another filter, another graph or other data were chosen
-        is passed over. Raises GraphEditError where it cannot be looked for.
+        The result is ignored if another batch, filter, graph or data set was selected meanwhile.
+        Raises GraphEditError if no search is possible.
         """
         state, data, back = model.state, model.data_panel, self.back
         wanted = _filter_of(state)
         if not state.is_filtered:
             raise GraphEditError(
-                "All samples are shown. Choose a class, a branch or an augmentation to look for."
+                "No filter is set. Select a class, a branch or an augmentation to search for."
             )
         if state.pinned:
-            raise GraphEditError("The draws are pinned: unpin them to show another batch.")
+            raise GraphEditError("Random values are pinned. Unpin them to show another batch.")
         faults = blocking_faults(state)
         if data.error or faults:
-            raise GraphEditError(f"Not looked for: {data.error or faults[0]}")
+            raise GraphEditError(f"No search possible: {data.error or faults[0]}")
         request = request_of(state, data.datasets)
         count, size = data.view["count"], request.graph.settings.batch_size
         most = MOST_BATCH
@@ -50,7 +50,7 @@ class FindBatch(Action, tag="find_batch", frozen=True):
             most = min(most, request.batch + _EPOCHS * math.ceil(count / size))
         parts = (wanted.classes, wanted.branches, wanted.augmentations)
         named = " with ".join(_listed(part) for part in parts if part)
-        looking = f"Looking for a batch with a sample of {named}."
+        looking = f"Searching for a batch with a sample of {named}."
 
         def run(caller: Caller) -> int | None:
             return find_batch(caller, request, wanted, back, most)
@@ -63,7 +63,7 @@ class FindBatch(Action, tag="find_batch", frozen=True):
                 state.message = str(outcome)
             elif outcome is None:
                 where = "No batch before this one" if back else f"No batch up to {most}"
-                state.message = f"{where} shows a sample of {named}."
+                state.message = f"{where} has a sample of {named}."
             else:
                 state.batch = outcome
                 state.message = f"Batch {outcome} has a sample of {named}."
@@ -85,7 +85,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _runs_alike(state: ViewState, request: PreviewRequest, wanted: SampleFilter) -> bool:
-    """Whether the batches are still those of a request, and the same one is shown."""
+    """Whether the request's graph, data and batch are still current."""
     then, now = request.graph, state.checked.active
     alike = then.sources == now.sources and then.settings == now.settings
     drawn = wanted.branches or wanted.augmentations

@@ -1,6 +1,6 @@
-"""Counts how often each body of the blocks runs, for the statistics and the inspector.
+"""Count how often each body of a block runs, for the statistics and the inspector.
 
-In calls of a fifth of a second, between which what was counted so far is shown.
+Each call takes a fifth of a second; the counts so far are shown between calls.
 """
 
 from __future__ import annotations
@@ -22,34 +22,36 @@ from workbench.ui.state.view_state import ViewState
 
 NAME = "branch_shares"
 USUAL_BATCHES = 1000
-"""These take about 0.2 s per block if random values decide; if data decide, only on request."""
+"""Default number of batches: about 0.2 s per block if random values decide; if data decides,
+counted only on request.
+"""
 _NONE = BranchShares(0, (), False)
 
 
 class BranchShareJob:
-    """The latest counts. Every method is called with the lock held."""
+    """Latest counts. The lock is held during every call."""
 
     def __init__(self, background: BackgroundResults) -> None:
         self._background = background
         self._shares = _NONE
         self._of: PreviewRequest | None = None
-        """What they are of."""
+        """Request of the counts."""
         self._wanted: PreviewRequest | None = None
-        """What is counted, or was last."""
+        """Request that is being counted, or was counted last."""
         self._error = ""
 
     def fields(self, state: ViewState) -> dict[str, Any]:
-        """The field of the preview that is made here."""
+        """Field of the preview."""
         counting = self._background.asked(NAME) is not None and not self._is_done(state)
         return {"branch_shares": self._entry(state, counting) if state.show_statistics else {}}
 
     def inspected(self, state: ViewState) -> dict[str, Any]:
-        """The field of the inspector that is made here."""
+        """Field of the inspector."""
         counting = self._background.asked(NAME) is not None and not self._is_done(state)
         return {"shares": inspected_shares(state, self._entry(state, counting))}
 
     def follow(self, state: ViewState, request: PreviewRequest | None) -> None:
-        """Count those of a request whose picture is there. None: there is no present picture."""
+        """Count for a request whose picture has arrived. None: there is no current picture."""
         if request is None or not state.show_statistics:
             self._background.forget(NAME)
             if request is None or self._of != self._wanted:
@@ -80,7 +82,7 @@ class BranchShareJob:
             self._count(state)
 
     def _is_done(self, state: ViewState) -> bool:
-        """Whether as much was counted as is wanted."""
+        """Whether the requested number of batches was counted."""
         if self._of is None or self._of != self._wanted:
             return False
         shares, asked = self._shares, state.branch_batches
@@ -130,7 +132,7 @@ def _block(block: BlockShares) -> BlockSharesEntry:
 
 
 def inspected_shares(state: ViewState, counted: BranchSharesEntry) -> InspectedSharesEntry:
-    """Those of the block whose arguments are shown; without bodies where none is."""
+    """Counts of the inspected block; without bodies if no block is inspected."""
     made: InspectedSharesEntry = {
         "shown": {},
         "shown_of": 0,
@@ -142,7 +144,7 @@ def inspected_shares(state: ViewState, counted: BranchSharesEntry) -> InspectedS
     if state.preview is None or not graph.has(block) or not graph.node(block).bodies:
         return made
     if block not in {branch.block for branch in state.preview.branches}:
-        return made  # the picture is of a graph before it, or under another name
+        return made  # the picture belongs to an earlier graph
     node, scope = graph.node(block), graph.scope_of(block)
     came = [
         tile.branches

@@ -1,4 +1,4 @@
-"""The mode Compare of the preview: another graph on the same photos and draws, and what differs."""
+"""Compare mode of the preview: another graph on the same photos and random values."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ from workbench.ui.storage.session_file import Session
 if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
-# What the present graph can be compared with, by name: an earlier step, a recipe, a session.
+# Graphs to compare with, by name: an earlier step, a recipe, a session.
 
 MOST_STEPS = 30
-"""Of the history, that are offered: the nearest ones."""
+"""Maximum number of listed steps of the history: the nearest ones."""
 LONGEST_NAME = 300
 _STEPS, _RECIPES, _RECENT, _FILES = "Steps of the history", "Recipes", "Recent work", "File"
 
@@ -67,29 +67,31 @@ _STEPS, _RECIPES, _RECENT, _FILES = "Steps of the history", "Recipes", "Recent w
 class ComparedGraphs:
     """Finds documents by the id of a choice.
 
-    ``find_session`` returns a kept session by its owner, or None; ``list_sessions`` all there are.
+    ``find_session`` returns a stored session by its owner, or None; ``list_sessions`` returns all.
     """
 
     history: History
     find_session: Callable[[str], Session | None]
     list_sessions: Callable[[], Sequence[RecentEntry]]
     sessions: Sequence[RecentEntry] = field(default=(), init=False)
-    """Those that are offered."""
+    """Sessions in the list."""
     file: tuple[str, Document] | None = field(default=None, init=False)
-    """The graph file that was opened to compare with: its name and what is in it."""
+    """Name and content of the graph file that was opened for comparison."""
     _session: tuple[str, Document] | None = field(default=None, init=False)
 
     def refresh(self) -> None:
-        """Look again which sessions there are."""
+        """Update the list of sessions."""
         self.sessions, self._session = self.list_sessions(), None
 
     def find(self, choice: str) -> Document:
-        """Raises GraphEditError where there is no such graph."""
+        """Raises GraphEditError if there is no such graph."""
         kind, _, name = choice.partition(" ")
         match kind:
             case "last":
                 if not self.history.before:
-                    raise GraphEditError("Nothing was edited yet. Edit a value, or choose another.")
+                    raise GraphEditError(
+                        "There are no edits yet. Edit a value, or select another graph."
+                    )
                 return self.history.before[-1].document
             case "opened":
                 return self.history.opened
@@ -104,18 +106,18 @@ class ComparedGraphs:
                 return self._find_session(name)
             case "file" if self.file is not None:
                 return self.file[1]
-        raise GraphEditError(f"There is no {choice[:60]!r} to compare with. Choose another.")
+        raise GraphEditError(f"There is no {choice[:60]!r} to compare with. Select another graph.")
 
     def _find_session(self, owner: str) -> Document:
         if self._session is None or self._session[0] != owner:  # a file, read once
             found = self.find_session(owner)
             if found is None:
-                raise GraphEditError("That session is there no more. Choose another.")
+                raise GraphEditError("This session no longer exists. Select another graph.")
             self._session = owner, found.document
         return self._session[1]
 
     def choices(self) -> list[ComparisonChoice]:
-        """What is offered, in groups."""
+        """Available graphs, in groups."""
         history = self.history
         found = [
             _choice("last", "", "Before the last edit"),
@@ -123,7 +125,7 @@ class ComparedGraphs:
         ]
         at = len(history.before)
         first = max(0, at - MOST_STEPS)
-        labels = ["what was before" if first else "the start", *history.labels(MOST_STEPS)]
+        labels = ["earlier steps" if first else "start", *history.labels(MOST_STEPS)]
         for number, label in reversed(list(enumerate(labels, first))):
             if number != at:
                 words = f"{number} · {label}{' (undone)' if number > at else ''}"
@@ -141,19 +143,19 @@ def _choice(choice: str, group: str, label: str) -> ComparisonChoice:
     return {"id": choice, "group": group, "label": label}
 
 
-# The other graph beside the present one.
+# The other graph next to the current one
 
 MOST_ROWS = 200
-"""Differences that are listed."""
+"""Maximum number of listed differences."""
 NOTHING = empty(ComparisonEntry)
 _PICTURE, _DISTANCES = "compared", "distances"
 
 
 class ComparisonViews:
-    """The other graph's sheet, the table and the distances, while the mode is ``compare``.
+    """Sheet, table of differences, and distances of the other graph in the mode ``compare``.
 
-    Every method is called with the lock held. What cannot run says so in ``error``; the present
-    pictures stay.
+    The lock is held during every call. ``error`` is the reason if the other graph cannot run; the
+    pictures of the current graph stay.
     """
 
     def __init__(
@@ -164,7 +166,7 @@ class ComparisonViews:
         machine: Machine,
         roots: Roots | None = None,
     ) -> None:
-        """``roots``: as the view-model's."""
+        """``roots``: as in ``ViewModel``."""
         self._graphs = graphs
         self._background = background
         self._catalog = catalog
@@ -173,7 +175,7 @@ class ComparisonViews:
         self._memo = IdentityMemo()
         self._checked: Checked | None = None
         self._other: Graph | None = None
-        """As it is kept, with its own seeds, reading the present data."""
+        """The other graph as stored, with its own seeds, reading the current data."""
         self._shown = False
         self._reason = self._failure = ""
         self._picture = b""
@@ -181,14 +183,14 @@ class ComparisonViews:
         self._closeup = ComparedCloseup(background, catalog)
 
     def open(self, state: ViewState, document: Document, name: str = "") -> None:
-        """Compare with a document that comes from outside, which is not opened otherwise."""
+        """Compare with a document from outside, without opening it."""
         self._graphs.file = name[:LONGEST_NAME] or document.graph.name, document
         state.against, state.mode, state.tab = "file", "compare", "preview"
 
     def follow(self, state: ViewState, datasets: Datasets, request: PreviewRequest | None) -> None:
-        """Look anew at what is to be compared; ``request``, whose picture is there, comes first.
+        """Update the comparison; ``request``, whose picture has arrived, is rendered first.
 
-        None: there is no picture of the present graph, or not yet.
+        None: there is no picture of the current graph, or not yet.
         """
         if state.mode != "compare":
             self.clear()
@@ -207,8 +209,8 @@ class ComparisonViews:
             other = with_datasets(found, datasets)
         except DataError as error:
             self.clear(
-                f"It cannot run on the present data. {error} Or choose a graph that reads what the "
-                "present one reads."
+                f"The graph cannot run on the current data. {error} Or select a graph that "
+                "reads the same data."
             )
             self._other = found
             return
@@ -229,24 +231,24 @@ class ComparisonViews:
             self._closeup.follow(state.closeup, request, running_request, _file_of(state))
 
     def _runnable(self, graph: Graph) -> Graph:
-        """Decoding on the CPU where there is no GPU: the pictures are the same up to rounding."""
+        """Decode on the CPU if there is no GPU: the pictures are the same up to rounding."""
         if not self._machine.no_gpu or graph.settings.device == "cpu":
             return graph
         return replace(graph, settings=replace(graph.settings, device="cpu"))
 
     def _why_not(self, other: Graph, faults: Sequence[Fault]) -> str:
-        """One sentence; what is sound but for the lack of a GPU is not to be mended."""
+        """Reason in one or two sentences; a missing GPU cannot be fixed in the graph."""
         if self._runnable(other) is not other and not stopping_faults(other, self._catalog):
             node = faults[0].node
             named = f"{node} ({other.node(node).op})" if other.has(node) else "one of its nodes"
             return (
-                f"It cannot run here: {named} needs a GPU, and {self._machine.no_gpu}. Compare on "
-                "a machine with a GPU, or choose a graph without this node."
+                f"The graph cannot run here: {named} needs a GPU, and {self._machine.no_gpu}. Use "
+                "a machine with a GPU, or select a graph without this node."
             )
-        return f"It cannot run here: {faults[0]}"
+        return f"The graph cannot run here: {faults[0]}"
 
     def fields(self, state: ViewState) -> dict[str, Any]:
-        """Those of the preview."""
+        """Fields of the preview."""
         if state.mode != "compare":
             return {
                 "comparison": NOTHING,
@@ -268,10 +270,10 @@ class ComparisonViews:
         found = self._memo(graph_differences, other, graph) if other is not None else ()
         remarks = self._memo(_remarks, other, graph, self._catalog) if other is not None else []
         elsewhere = sum(not tile.same_photo for tile in self._distances)
-        photos = [f"Other photos at {elsewhere} of the tiles: the readers differ."]
+        photos = [f"{elsewhere} tiles show other photos: the readers differ."]
         on_cpu = other is not None and self._runnable(other) is not other
         decoded = [
-            "The other graph decodes on the GPU (mixed). It is compared on the CPU, where pixels "
+            "The other graph decodes on the GPU (mixed). It runs on the CPU here, where pixels "
             f"may differ slightly: {self._machine.no_gpu}."
         ]
         return {
@@ -291,7 +293,7 @@ class ComparisonViews:
         }
 
     def clear(self, reason: str = "") -> None:
-        """Show no pictures, and the reason why."""
+        """Clear the pictures and show the reason."""
         self._background.forget(_PICTURE, _DISTANCES)
         self._closeup.clear()
         self._reason, self._failure, self._picture, self._distances = reason, "", b"", ()
@@ -306,11 +308,11 @@ class ComparisonViews:
             self._background.ask(_DISTANCES, (request, other), distances, self._measured)
 
     def _pictured(self, request: PreviewRequest, outcome: Any) -> None:
-        """What failed is not tried again before something changes: it may end the worker."""
+        """A failed request is not repeated until something changes: it may end the worker."""
         if isinstance(outcome, PreviewResult):
             self._picture = picture_bytes(outcome, request)
         else:
-            self._picture, self._distances, self._failure = b"", (), f"It did not run: {outcome}"
+            self._picture, self._distances, self._failure = b"", (), f"The graph failed: {outcome}"
             self._background.forget(_DISTANCES)
 
     def _measured(self, outcome: Any) -> None:
@@ -318,17 +320,17 @@ class ComparisonViews:
 
 
 class CompareWithFile(Action, tag="compare_with_file", frozen=True):
-    """Compare with the graph of a file or of a shared picture, which is not opened."""
+    """Compare with the graph of a file or of a shared picture, without opening it."""
 
     name: str
-    """What the file is called."""
+    """Name of the file."""
     text: str = ""
-    """Its content."""
+    """Content of the file."""
     data: str = ""
-    """Of a picture, in place of the text: base64 of the PNG, at least up to its pixels."""
+    """For a picture, in place of the text: base64 of the PNG, at least up to its pixels."""
 
     def apply(self, model: ViewModel) -> None:
-        """Raises GraphEditError, naming the file, where it cannot be read."""
+        """Raises GraphEditError with the file's name if it cannot be read."""
         opening = OpenPicture(self.data) if self.data else OpenText(self.text)
         try:
             document = opening.document()
@@ -339,24 +341,27 @@ class CompareWithFile(Action, tag="compare_with_file", frozen=True):
 
 
 def _file_of(state: ViewState) -> str:
-    """The file of the sample that is looked at closely, or empty."""
+    """File of the sample in the close-up, or empty."""
     tiles = state.preview.tiles if state.preview and state.closeup else ()
     at = state.closeup.index if state.closeup else 0
     return tiles[at].sample.file if at < len(tiles) else ""
 
 
 def _remarks(other: Graph, graph: Graph, catalog: Catalog) -> list[str]:
-    """What is not as it stands in the files, and where draws cannot be the same."""
+    """Remarks on settings that differ from the files, and on random values of one graph only."""
     remarks = []
     if with_seeds_of(other, graph) != other:
         settings = graph.settings
         remarks.append(
-            f"Both run with seed {settings.seed}, batches of {settings.batch_size} and the nodes' "
-            "seeds of the present graph."
+            f"Both run with seed {settings.seed}, batch size {settings.batch_size} and the node "
+            "seeds "
+            "of the current graph."
         )
     if apart := differing_random_nodes(other, graph, catalog):
         named = ", ".join(apart[:4]) + (f" and {len(apart) - 4} more" if len(apart) > 4 else "")
-        remarks.append(f"Draws in one of the graphs alone: {named}. What is in both draws alike.")
+        remarks.append(
+            f"Random values in only one graph: {named}. All others are the same in both."
+        )
     return remarks
 
 
@@ -368,19 +373,19 @@ def _distance_text(tile: TileDistance) -> str:
     return ", ".join("other size" if mean is None else f"Δ {mean:.1f}" for mean in means)
 
 
-# The close-up while two graphs are compared: the other graph's picture of the same sample.
+# Close-up in compare mode: the other graph's picture of the same sample
 
 _NAME = "compared_closeup"
 
 
 @dataclass(slots=True)
 class ComparedCloseup:
-    """Every method is called with the lock held."""
+    """Close-up of the other graph. The lock is held during every call."""
 
     background: BackgroundResults
     catalog: Catalog
     picture: bytes = b""
-    """A ``CloseupHeader``, whose ``of`` is the present graph's output, and the PNG."""
+    """``CloseupHeader``, whose ``of`` is the output of the current graph, and the PNG."""
 
     def follow(
         self,
@@ -389,7 +394,7 @@ class ComparedCloseup:
         other: PreviewRequest,
         file: str,
     ) -> None:
-        """Have the counterpart of ``look``, which shows ``file``, rendered."""
+        """Render the counterpart of ``look``, which shows ``file``."""
         if look is None or look.of == "original":
             self.clear()
             return
@@ -401,7 +406,7 @@ class ComparedCloseup:
         key = other, look, of
         if of is None:
             self.background.forget(_NAME)
-            reason = f"The other graph has no picture to compare {look.of!r} with."
+            reason = f"The other graph has no output that corresponds to {look.of!r}."
             self.picture = closeup_bytes(look, [], GraphError(reason))
             return
 
@@ -420,13 +425,13 @@ class ComparedCloseup:
         self.background.ask(_NAME, key, run, painted)
 
     def clear(self) -> None:
-        """Nothing is looked at closely."""
+        """Close it."""
         self.background.forget(_NAME)
         self.picture = b""
 
 
 def counterpart(ours: Sequence[str], theirs: Sequence[str], of: str) -> str | None:
-    """The output to compare ``of`` with: that of its name; where none are alike, of its place."""
+    """Output to compare ``of`` with: the one with its name, or at its index if no names match."""
     if set(ours) & set(theirs):
         return of if of in theirs else None
     place = ours.index(of)

@@ -1,6 +1,6 @@
-"""The effect sheet: one sample with other values of a node's arguments, computed at rest.
+"""Effect sheet: one sample with other values of a node's arguments.
 
-Last of all background results, and only once the graph rests.
+It is the last of all background results, computed only when the graph does not change.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from workbench.ui.preview.effect_variations import Variation, effect_remark, var
 from workbench.ui.state.view_state import ViewState
 
 IN_A_ROW, IN_A_GRID = 5, 4
-"""Values of one argument alone, and of each of two."""
+"""Number of values of a single argument, and of each of two arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The graph with other values of the varied arguments; ``fault`` where it cannot run."""
+    """Graph with other values of the varied arguments; ``fault`` is set if it cannot run."""
 
     values: tuple[Value, ...]
-    """Of each varied argument, whole."""
+    """Complete value of each varied argument."""
     shown: tuple[Value, ...]
-    """What of them is varied: for a list its element, or the number that stands for all."""
+    """Varied part of the values: an element of a list, or the number that all elements have."""
     graph: Graph
     fault: str = ""
 
@@ -43,10 +43,10 @@ class Variant:
 def chosen_arguments(
     names: Sequence[str], wanted: Sequence[str], given: Collection[str] = ()
 ) -> list[str]:
-    """The one or two of ``names`` that are varied: the wanted ones, else the first.
+    """The one or two of ``names`` to vary: the requested ones, else the first.
 
-    The first of the ``given`` arguments goes before those that the node does not have: without a
-    crop, most values of ``crop`` fail.
+    An argument in ``given`` comes before those that the node does not set: without a crop, most
+    values of ``crop`` fail.
     """
     chosen = [name for name in dict.fromkeys(wanted) if name in names][:2]
     used = [name for name in names if name.partition(".")[0] in given]
@@ -56,7 +56,7 @@ def chosen_arguments(
 def effect_variants(
     graph: Graph, catalog: Catalog, node_id: str, names: Sequence[str]
 ) -> list[Variant]:
-    """The variants row by row, of these ``variations``: the second one's values lead down."""
+    """Variants row by row for these ``variations``; the values of the second one change by row."""
     node = _node(graph, node_id)
     found = variations(graph, catalog, node_id)
     count = IN_A_ROW if len(names) == 1 else IN_A_GRID
@@ -79,7 +79,7 @@ def _node(graph: Graph, node_id: str) -> Node:
 
 
 def _shown(variation: Variation, value: Value) -> Value:
-    """A list by the element that is varied, or by the number that all of its elements are."""
+    """Show a list by the varied element, or by the number that all its elements have."""
     if not isinstance(value, tuple):
         return value
     if variation.part is not None:
@@ -90,9 +90,9 @@ def _shown(variation: Variation, value: Value) -> Value:
 def idle_names(
     names: Sequence[str], variants: Sequence[Variant], outcome: Effect | Exception | None
 ) -> list[str]:
-    """Those of ``names`` that changed no output; ``outcome`` is as for ``effect_bytes``.
+    """``names`` that changed no output; ``outcome`` is as for ``effect_bytes``.
 
-    A variant without a picture failed: the argument has an effect, also where all of them do.
+    A variant without a picture has failed: then the argument has an effect, even if all failed.
     """
     sound = [variant for variant in variants if not variant.fault]
     if not isinstance(outcome, Effect):
@@ -115,7 +115,7 @@ def idle_names(
 def effect_bytes(
     node: str, args: Sequence[str], variants: Sequence[Variant], outcome: Effect | Exception | None
 ) -> bytes:
-    """An ``EffectHeader`` and the sheet; ``outcome`` is of the variants without a fault."""
+    """An ``EffectHeader`` and the sheet; ``outcome`` belongs to the variants without a fault."""
     found = outcome if isinstance(outcome, Effect) else None
     pictures = iter(zip(found.boxes, found.errors, strict=True)) if found else iter(())
     pictured: list[EffectEntry] = []
@@ -132,8 +132,8 @@ def effect_bytes(
         "args": list(args),
         "columns": IN_A_ROW if len(args) == 1 else len({v.shown[0] for v in variants}),
         "pictures": pictured,
-        "note": f"{' and '.join(idle)} changes nothing in this picture: DALI ignores it beside the "
-        "other values, or this photo does not show it."
+        "note": f"{' and '.join(idle)} changes nothing in this picture: DALI ignores it because of "
+        "other values, or the effect is not visible on this photo."
         if idle
         else "",
         "error": str(outcome) if isinstance(outcome, Exception) else "",
@@ -142,43 +142,43 @@ def effect_bytes(
 
 
 def small_pictures(request: PreviewRequest, side: int) -> PreviewRequest:
-    """The request of a preview's picture, for pictures of its results of so many pixels."""
+    """The request with tiles of ``side`` pixels and augmented images only."""
     return replace(
         request, shown="augmented", baseline="", lossless=False, raw=False, tile_size=side
     )
 
 
 def shown_sample(state: ViewState, request: PreviewRequest) -> int:
-    """The place of the sample that is looked at, of those that a request has."""
+    """Index of the shown sample, limited to those of a request."""
     return min(state.sample, request.tiles - 1, request.graph.settings.batch_size - 1)
 
 
-# Which arguments change nothing in the picture, found out one after the other.
+# Search for arguments without effect on the picture, one at a time.
 
 IDLE = "idle_arguments"
 
 
 @dataclass(slots=True)
 class IdleArguments:
-    """Every method is called with the lock held."""
+    """Arguments without effect. The lock is held during every call."""
 
     background: BackgroundResults
     catalog: Catalog
     names: set[str] = field(default_factory=set)
-    """Those that were last seen to change nothing, of the node and sample of ``find``."""
+    """Arguments that changed nothing, for the node and sample of ``find``."""
     _node: tuple[str, int] | None = None
     _known: set[str] = field(default_factory=set)
     _found_in: Any = None
 
     def of(self, node: str) -> set[str]:
-        """Those of a node; empty while they are of another."""
+        """Arguments of a node; empty if they belong to another."""
         return self.names if self._node is not None and self._node[0] == node else set()
 
     def find(self, request: PreviewRequest, node: str, sample: int, names: list[str]) -> None:
-        """Try each of ``names`` in a job of its own.
+        """Try each of ``names`` in its own job.
 
-        With other values of the graph only those are tried again that changed nothing before: the
-        others are hardly ever idle.
+        After other values only those are tried again that changed nothing before: the others are
+        rarely without effect.
         """
         place = request, node, sample
         if place == self._found_in:
@@ -191,7 +191,7 @@ class IdleArguments:
         self._try_next(place, [name for name in names if name not in self._known])
 
     def forget(self) -> None:
-        """Try no more."""
+        """Cancel."""
         self.background.forget(IDLE)
         self._found_in = None
 
@@ -205,7 +205,7 @@ class IdleArguments:
             variants = effect_variants(request.graph, self.catalog, node, [name])
             sound = [variant for variant in variants if not variant.fault]
             if len(sound) == IN_A_ROW:
-                sound = sound[::2]  # both ends of a range and its middle tell enough
+                sound = sound[::2]  # both ends of a range and its middle are sufficient
             if len(sound) < 2:
                 return False
             graphs = [variant.graph for variant in sound]
@@ -222,11 +222,11 @@ class IdleArguments:
         self.background.ask(IDLE, (place, name), run, done)
 
 
-# The job.
+# The job
 
 EFFECT = "effect"
 PICTURE_SIZE = 128
-"""Side of a picture in pixels, sharp on a fine screen."""
+"""Side of a picture in pixels, for high-resolution displays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ class _Wanted:
 
 
 class EffectJob:
-    """The latest sheet. Every method is called with the lock held."""
+    """Latest sheet. The lock is held during every call."""
 
     def __init__(self, background: BackgroundResults, catalog: Catalog) -> None:
         self._background = background
@@ -250,7 +250,7 @@ class EffectJob:
         self._idle = IdleArguments(background, catalog)
 
     def fields(self, state: ViewState, stale: str) -> dict[str, Any]:
-        """The fields of the inspector that are made here; ``stale`` is the preview's."""
+        """Fields of the inspector; ``stale`` is the preview's."""
         names = self._names(state.checked.active, state.inspected)
         args = self._chosen(state, state.checked.active, names)
         shown = self._sheet_of
@@ -277,7 +277,7 @@ class EffectJob:
         }
 
     def follow(self, state: ViewState, request: PreviewRequest) -> None:
-        """Have the sheet of this request computed, whose picture is there, once it rests."""
+        """Compute the sheet for this request, whose picture has arrived, after a pause in edits."""
         names = self._names(request.graph, state.inspected)
         if not state.effect_open or not names:
             self.forget()
@@ -293,12 +293,12 @@ class EffectJob:
             self._idle.find(base, state.inspected, sample, names)
 
     def forget(self) -> None:
-        """Compute nothing any more; what is shown stays."""
+        """Cancel; the current sheet stays."""
         self._debounced.forget()
         self._idle.forget()
 
     def clear(self) -> None:
-        """Show no sheet."""
+        """Clear the sheet."""
         self.forget()
         self._sheet, self._sheet_of = b"", None
 
@@ -313,7 +313,7 @@ class EffectJob:
         return chosen_arguments(names, state.effect_args, given)
 
     def _begin(self, wanted: _Wanted) -> None:
-        """Without the lock: the variants take time."""
+        """Runs without the lock: the variants take time."""
         with self._background.lock:
             if self._debounced.wanted is not wanted:
                 return

@@ -1,4 +1,4 @@
-"""What of a node can be varied to see its effect: an argument, or one element of a list."""
+"""Variations of a node for the effect sheet: an argument, or one element of a list."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from workbench.graph.model import Graph, Node
 from workbench.preview.requests.effect import effect_values
 
 _NO_PIXELS = {"preserve", "minibatch_size", "bytes_per_sample_hint"}
-"""How DALI runs it; no pixel depends on them."""
+"""Arguments that do not affect pixels."""
 _OF_VOLUMES = {"depthwise", "crop_d", "crop_pos_z", "resize_z"}
-"""DALI ignores them for pictures."""
+"""Arguments that DALI ignores for images."""
 _RANGE_ENDS = ("low", "high")
 _MOST_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """An argument, or with ``part`` the element of a list at that place.
+    """An argument, or with ``part`` the element of a list at that index.
 
-    ``name`` is ``angle``, for an element ``size.h``.
+    ``name`` is ``angle``, or ``size.h`` for an element.
     """
 
     name: str
     arg: ArgSpec
     part: int | None = None
     drawn: tuple[float, float] | None = None
-    """The range of a random argument, which is then the one to show."""
+    """Range of a random argument; only this range is shown."""
 
     def levels(self, node: Node, count: int) -> tuple[Value, ...]:
-        """The values to show, of a list's largest element where all are varied.
+        """Values to show; for a list the largest element if all are varied.
 
-        The present one takes the place of the nearest.
+        The current value replaces the nearest one.
         """
         arg = replace(self.arg, kind=_element_kind(self.arg))
         items = _items(self.arg, node)
@@ -53,7 +53,7 @@ class Variation:
         return _with_present(arg, present, self.arg.name in node.inputs, count)
 
     def value(self, node: Node, level: Value) -> Value:
-        """The argument's value with this level: a list keeps its proportions, or its rest."""
+        """Value of the argument for a level; a list keeps its proportions or its other elements."""
         if not self.arg.kind.endswith("_list") or not isinstance(level, int | float):
             return level
         items = _items(self.arg, node)
@@ -71,7 +71,7 @@ class Variation:
 
 
 def variations(graph: Graph, catalog: Catalog, node_id: str) -> dict[str, Variation]:
-    """By name, in the overlay's order; empty where there is no such node or nothing to vary."""
+    """Variations by name, in the overlay's order; empty without a node or anything to vary."""
     if not graph.has(node_id):
         return {}
     node = graph.at_scope(graph.scope_of(node_id)).node(node_id)
@@ -91,40 +91,41 @@ def variations(graph: Graph, catalog: Catalog, node_id: str) -> dict[str, Variat
 def effect_remark(
     graph: Graph, catalog: Catalog, node_id: str, names: Iterable[str], idle: Iterable[str]
 ) -> str:
-    """Arguments that cannot be varied besides ``names``, and why; ``idle`` changed no output."""
+    """Text about arguments that cannot be varied, and why; ``idle`` changed no output."""
     if not graph.has(node_id):
         return ""
     node = graph.at_scope(graph.scope_of(node_id)).node(node_id)
     spec = catalog.find(node.op)
     if spec is None:
-        return "The installed DALI has no such operator: nothing can be varied."
+        return "The installed DALI does not have this operator, so nothing can be varied."
     if spec.reads:
         return (
-            "A reader's values decide which photos come, not how one looks. Choose a node after "
-            "it to vary a value."
+            "A reader's values determine which photos are read, not how they look. Select a later "
+            "node to vary a value."
         )
     if node.bodies:
         return (
-            "A block's values decide for which samples its nodes run. Choose a node in it to vary "
+            "A block's values determine for which samples its nodes run. Select one of them to "
+            "vary "
             "a value."
         )
     said = []
     without = list(idle)
     without = [name for name in without if name.rpartition(".")[0] not in without]
     if without:
-        said.append(f"Without effect on this picture as it is: {_listed(without)}.")
+        said.append(f"Without effect on this picture: {_listed(without)}.")
     offered = {name.partition(".")[0] for name in (*names, *without)}
     rest = [arg.name for arg in _effective(spec, node) if arg.name not in offered]
     rest = [name for name in rest if not spec.args[name].advanced or name in node.args]
     if rest:
-        said.append(f"Not varied, having neither range nor choices: {_listed(rest)}.")
+        said.append(f"Not varied because they have no range and no choices: {_listed(rest)}.")
     if not said and not offered:
-        said.append("It has no value to vary.")
+        said.append("This node has no value to vary.")
     return " ".join(said)
 
 
 def _effective(spec: OpSpec, node: Node) -> Iterator[ArgSpec]:
-    """Those that DALI looks at beside what is given."""
+    """Arguments that have an effect with the current values."""
     given = node.args.keys() | node.inputs.keys()
     for arg in spec.args.values():
         if arg.deprecated or arg.form == "shown" or arg.name in _NO_PIXELS | _OF_VOLUMES:
@@ -143,7 +144,7 @@ def _variations_of(arg: ArgSpec, node: Node) -> Iterator[Variation]:
         if len(effect_values(arg, 2)) > 1:
             yield Variation(arg.name, arg)
         return
-    # A list without a form is a table or names axes: its elements have no range of their own.
+    # A list without a form is a table or axis names: its elements have no range.
     if arg.low is None or arg.kind not in ("int_list", "float_list"):
         return
     items = _items(arg, node)
@@ -158,7 +159,7 @@ def _variations_of(arg: ArgSpec, node: Node) -> Iterator[Variation]:
 
 
 def _items(arg: ArgSpec, node: Node) -> tuple[float, ...]:
-    """The elements as they count: a single one stands for all."""
+    """Effective elements: a single one applies to all."""
     for value in (node.args.get(arg.name), arg.start, arg.default):
         items = value if isinstance(value, tuple) else (value,)
         numbers = tuple(each for each in items if isinstance(each, int | float))
@@ -169,9 +170,9 @@ def _items(arg: ArgSpec, node: Node) -> tuple[float, ...]:
 
 
 def _narrowed(arg: ArgSpec, present: Value | None, drawn: tuple[float, float] | None) -> ArgSpec:
-    """The argument with the range worth showing: what is sampled, or four times what is usual.
+    """Argument with a narrower range: the sampled range, or four times the usual range.
 
-    All that is possible says less: both ends of -180 to 180 degrees are one picture.
+    The full range shows less: both ends of -180 to 180 degrees are the same picture.
     """
     if arg.low is None or arg.high is None:
         return arg
@@ -202,7 +203,7 @@ def _rounded(arg: ArgSpec, value: float) -> float:
 def _with_present(
     arg: ArgSpec, present: Value | None, varies: bool, count: int
 ) -> tuple[Value, ...]:
-    """The values to show; the present one takes the place of the nearest of a range."""
+    """Values to show; the current value replaces the nearest one of a range."""
     values = effect_values(arg, count)
     if varies or present is None or present in values:
         return _around(values, present, count)
@@ -214,7 +215,7 @@ def _with_present(
 
 
 def _around(values: tuple[Value, ...], present: Value | None, count: int) -> tuple[Value, ...]:
-    """Of many choices those that fit into a grid, the present one among them."""
+    """Choices that fit into a grid, including the current one."""
     if count >= 5 or len(values) <= count:
         return values
     first = values[:count]

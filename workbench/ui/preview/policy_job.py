@@ -1,4 +1,4 @@
-"""The job that pictures the sub-policies of one's own policy: those on the screen, at rest."""
+"""Background job that renders the visible sub-policies of a custom policy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.ui.state.view_state import ViewState
 
 NAME = "policy"
 PICTURE_SIZE = 96
-"""Side of a picture in pixels, sharp on a fine screen."""
+"""Side of a picture in pixels, for high-resolution displays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +32,22 @@ class _Wanted:
 
 
 class PolicyJob:
-    """The latest sheet. Every method is called with the lock held."""
+    """Latest sheet. The lock is held during every call."""
 
     def __init__(self, background: BackgroundResults) -> None:
         self._debounced = DebouncedJob(background, NAME, self._begin)
         self._sheet = b""
 
     def fields(self, state: ViewState) -> dict[str, Any]:
-        """The fields of the inspector that are made here."""
+        """Fields of the inspector."""
         shown = _policy_of(state.checked.graph, state.inspected) is not None
         rows = state.policy_rows if shown else []
         return {"policy_rows": rows, "policy_pictures": self._sheet if shown else b""}
 
     def follow(self, state: ViewState, request: PreviewRequest) -> None:
-        """Have the rows on the screen pictured for this request, once it rests.
+        """Render the visible rows for this request after a pause in edits.
 
-        The request's own picture is there already.
+        The picture of the request has already arrived.
         """
         policy = _policy_of(request.graph, state.inspected)
         rows = [row for row in state.policy_rows if policy is not None and row < len(policy)]
@@ -59,11 +59,11 @@ class PolicyJob:
         self._debounced.want(_Wanted(base, state.inspected, chosen, sample))
 
     def forget(self) -> None:
-        """Compute nothing any more; what is shown stays."""
+        """Cancel; the current sheet stays."""
         self._debounced.forget()
 
     def clear(self) -> None:
-        """Show no sheet."""
+        """Clear the sheet."""
         self.forget()
         self._sheet = b""
 
@@ -82,16 +82,16 @@ class PolicyJob:
 
 
 def _policy_of(graph: Graph, node_id: str) -> tuple[Value, ...] | None:
-    """The sub-policies of a node that has any."""
+    """Sub-policies of a node; None if it has none."""
     node = graph.node(node_id) if graph.has(node_id) else None
     policy = node.args["policy"] if node is not None and has_policy(node) else None
     return policy if isinstance(policy, tuple) else None
 
 
 def _pictured(graph: Graph, node_id: str, sub_policy: Value) -> Graph:
-    """The graph up to the node, of which every sample gets this sub-policy, all of it.
+    """The graph up to the node, with this sub-policy applied to every sample.
 
-    Of a node inside a block the whole graph: what is inside one is no output.
+    For a node inside a block the whole graph, because nested nodes are not outputs.
     """
     node = graph.node(node_id)
     made = graph.replace_node(

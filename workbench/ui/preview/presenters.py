@@ -1,4 +1,4 @@
-"""Graph and results -> what the components show. Pure functions, no toolkit."""
+"""Payloads of graphs and results for the components. Pure functions, no toolkit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbench.ui.preview.thumbnails import picture_url
 
 
 def device_choices(machine: Machine) -> list[DeviceChoice]:
-    """CPU and mixed; mixed with the GPU's name, or why it cannot be chosen."""
+    """CPU and mixed; mixed with the GPU's name, or why it cannot be selected."""
     gpu = machine.gpu.replace("NVIDIA ", "")
     return [
         {"id": "cpu", "label": "CPU", "disabled": ""},
@@ -31,7 +31,7 @@ def device_choices(machine: Machine) -> list[DeviceChoice]:
 
 
 def recipe_entries() -> list[RecipeEntry]:
-    """Every recipe with its line and its picture."""
+    """All recipes with description and picture."""
     return [
         {"name": name, "line": graph.about + sample_words(graph), "picture": picture_url(name)}
         for name, graph in load_recipes().items()
@@ -40,7 +40,7 @@ def recipe_entries() -> list[RecipeEntry]:
 
 @cache
 def start_entry(example: bool) -> StartEntry:
-    """The recipe that users without a graph of their own are offered to start from."""
+    """Recipe offered to users who start without a graph."""
     entry = next(entry for entry in recipe_entries() if entry["name"] == "imagenet-train")
     return {**entry, "example": example}
 
@@ -48,9 +48,9 @@ def start_entry(example: bool) -> StartEntry:
 def fault_entries(
     faults: Sequence[Fault], fixes: Sequence[Sequence[str]], warnings: int = 0
 ) -> list[FaultEntry]:
-    """The faults with their places in the message, and what can be done about each.
+    """Faults with node and argument in the message, and their fixes.
 
-    The last ``warnings`` of them stop nothing.
+    The last ``warnings`` of them do not stop the graph.
     """
     return [
         {

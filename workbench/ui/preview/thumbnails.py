@@ -1,7 +1,7 @@
-"""A small picture of every recipe: what the engine makes of four of the samples that it reads.
+"""Thumbnails of the recipes, rendered by the engine on four of their samples.
 
-``python -m workbench.ui.preview.thumbnails`` draws them anew, into ``pictures`` here; a test fails
-when one is missing or no longer shows what its recipe does.
+``python -m workbench.ui.preview.thumbnails`` writes them to ``pictures``; a test fails if one is
+missing or outdated.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from workbench.samples import write_samples
 from workbench.sources import load_source, open_datasets
 
 SHOWN = ("flower", "cat", "temple", "retina")
-"""Classes of the sample photos, one tile each; of a recipe with several outputs, fewer photos."""
+"""Classes of the sample photos, one tile each; recipes with several outputs show fewer photos."""
 TILE = 96
-"""Pixels; the menu shows them at about half, sharp on a fine screen too."""
+"""Side in pixels; the menu shows them at about half size, for high-resolution displays."""
 QUALITY = 60
 FOLDER = Path(str(files("workbench.ui"))) / "preview" / "pictures"
 
 
 def picture_url(recipe: str) -> str:
-    """The picture as a ``data:`` URL, or empty where there is none."""
+    """Picture as a ``data:`` URL; empty if there is none."""
     path = FOLDER / f"{recipe}.webp"
     if not path.is_file():
         return ""
@@ -45,7 +45,7 @@ def picture_url(recipe: str) -> str:
 
 @contextmanager
 def samples_shown() -> Iterator[Callable[[Graph], Path]]:
-    """What a graph is drawn on: the photos of ``SHOWN``, in that order, or samples with targets."""
+    """Data for a graph's thumbnail: the photos of ``SHOWN`` in order, or annotated samples."""
     with tempfile.TemporaryDirectory() as folder:
         samples, shown, shapes = (Path(folder, name) for name in ("samples", "shown", "shapes"))
         write_samples(samples)
@@ -63,9 +63,9 @@ def samples_shown() -> Iterator[Callable[[Graph], Path]]:
 
 
 def draw_thumbnail(engine: Engine, graph: Graph, data: Path) -> Image.Image:
-    """Four tiles side by side, RGB: the augmented photos, those of one photo together.
+    """Four tiles in a row, RGB: the augmented photos, all outputs of a photo next to each other.
 
-    With the boxes and masks that follow them. Raises as ``preview_batch`` does.
+    Boxes and masks that follow the images are drawn. Raises the errors of ``preview_batch``.
     """
     request = PreviewRequest(
         set_setting(_in_order(graph), batch_size=len(SHOWN)),
@@ -106,7 +106,7 @@ def _drawn(tile: Image.Image, marks: Overlays) -> Image.Image:
 
 
 def main() -> None:
-    """Draw the picture of every recipe."""
+    """Render the picture of every recipe."""
     FOLDER.mkdir(exist_ok=True)
     for old in FOLDER.glob("*.webp"):
         old.unlink()

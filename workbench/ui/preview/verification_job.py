@@ -1,4 +1,4 @@
-"""A comparison with the exported script in the background, and what the preview shows of it."""
+"""Background comparison with the exported script, and its payload for the preview."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ _NAMED = 5
 NOTHING = empty(VerifiedEntry)
 
 What = tuple[Graph, Datasets]
-"""A graph, but for its name, and a data folder."""
+"""A graph without its name, and the data."""
 
 
 class VerificationTask(BackgroundTask[Verification]):
-    """One comparison. It runs in a worker of its own, so that it takes no turn of the preview's."""
+    """One comparison. It has its own worker, so that it does not block the preview."""
 
     def __init__(self, of: What, verifier: Verifier, listener: TaskListener[Verification]) -> None:
         super().__init__("comparison", verifier, listener, SHARED_QUEUE)
         self.of = of
-        self.why = "not compared", "Stopped before all was compared."
-        """What is said, and in detail, where it was cancelled."""
+        self.why = "not compared", "Stopped before all samples were compared."
+        """Text and detail shown if it was cancelled."""
 
     def entry(self) -> VerifiedEntry:
-        """How far it is, or what it found."""
+        """Progress or result."""
         if self.outcome is None:
             return {**NOTHING, "state": "running", "text": self.text, "share": self.share}
         found, wrong = self.outcome
@@ -59,35 +59,35 @@ class VerificationTask(BackgroundTask[Verification]):
 
 
 VERIFICATIONS: OwnedTasks[VerificationTask] = OwnedTasks()
-"""Those of this process, with the last that has ended of each session."""
+"""Comparisons of this process, with the last finished one of each session."""
 
 
 class SessionVerification(SessionTask[VerificationTask]):
-    """The last comparison of a session. ``changed`` is called after every change.
+    """Last comparison of a session. ``changed`` is called after every change.
 
-    It ends where the graph changes. Every method is called with ``lock`` held.
+    It ends when the graph changes. ``lock`` is held during every call.
     """
 
     def __init__(
         self, lock: threading.RLock, changed: Callable[[], None], roots: Roots | None = None
     ) -> None:
-        """Files outside the ``roots`` are left out."""
+        """Files outside the ``roots`` are skipped."""
         super().__init__(
             TaskListener(lock, changed, lambda found, wrong: None),
             VERIFICATIONS,
         )
         self._roots = roots
         self._entry: tuple[VerificationTask | None, VerifiedEntry] = None, NOTHING
-        """That of a task that has ended."""
+        """Entry of a finished task."""
 
     def entry(self, graph: Graph, data: Datasets) -> VerifiedEntry:
-        """What is known of this graph and data, or of this graph before its last edits."""
+        """Entry for this graph and data, or for this graph before its last edits."""
         task = self.last
         if task is None:
             return NOTHING
         if task.outcome is None:
             entry = task.entry()
-        elif any(task.outcome) and task.of[1] != data:  # what was stopped stays on the screen
+        elif any(task.outcome) and task.of[1] != data:  # the entry of a stopped task stays visible
             return NOTHING
         else:
             if self._entry[0] is not task:
@@ -96,23 +96,23 @@ class SessionVerification(SessionTask[VerificationTask]):
         return {**entry, "stale": task.of != _what(graph, data)}
 
     def compare(self, graph: Graph, data: Datasets) -> None:
-        """Compare a sound graph, unless that is being done."""
+        """Compare a valid graph, unless a comparison is running."""
         if self.running is None:
             verifier = Verifier(graph, data, BATCHES, roots=self._roots)
             self.start(VerificationTask(_what(graph, data), verifier, self.listener))
 
     def follow(self, graph: Graph, data: Datasets) -> None:
-        """Stop where what is compared is no longer what is shown."""
+        """Stop a comparison whose graph or data is no longer shown."""
         task, now = self.running, _what(graph, data)
         if task is None or task.of == now or not self.cancel():
             return
         edited = task.of[0] != now[0]
         text = "stopped by an edit" if edited else "stopped: other data"
         what = "graph" if edited else "data folder"
-        task.why = text, f"The {what} was changed while it was compared."
+        task.why = text, f"The {what} changed during the comparison."
 
     def attach(self, owner: str) -> None:
-        """Attach to a session: a task that an earlier page started is shown and continues."""
+        """Attach to a session: a comparison started by an earlier page is shown and continues."""
         if (found := self.own(owner)) is not None:
             found.listen(self.listener)
 
@@ -145,8 +145,8 @@ def _without(report: Verification) -> str:
 def _found(report: Verification) -> VerifiedEntry:
     batches = "batch 0" if report.batches == 1 else f"batches 0 to {report.batches - 1}"
     compared = (
-        f"{report.identical} of {report.samples} samples are the same, bit for bit: {batches} of "
-        f"the exported script, run in a process of its own, decoded on "
+        f"{report.identical} of {report.samples} samples are bit-identical: {batches} of "
+        f"the exported script, run in a separate process, decoded on "
         f"{'the GPU' if report.device == 'mixed' else 'the CPU'}."
     )
     left_out = [f"{describe_left_out(report.left_out)}."] if report.left_out else []
@@ -154,7 +154,7 @@ def _found(report: Verification) -> VerifiedEntry:
         return {
             **NOTHING,
             "state": "failed",
-            "text": "not compared to the end" if report.batches else "not compared",
+            "text": "comparison incomplete" if report.batches else "not compared",
             "detail": [report.failure, *([compared] if report.batches else []), *left_out],
         }
     if report.exact:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class ViewAction(Action, frozen=True):
-    """An action on the state; saved draws and a replayed batch are steps of undo."""
+    """Action on the state; saving and showing samples are steps of undo."""
 
     def view(self, state: ViewState, document: Document) -> Document | None:
-        """Change the state; returns the document where that changes too."""
+        """Change the state; return the document if it changes too."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> None:
@@ -32,30 +32,30 @@ class ViewAction(Action, frozen=True):
 
 
 class SaveDraw(ViewAction, tag="save_draw", frozen=True):
-    """Keep the draws that are shown with the graph."""
+    """Save the current random values with the graph."""
 
     sample: int
-    """-1: of the whole batch."""
+    """Index in the batch; -1: the whole batch."""
 
     def view(self, state: ViewState, document: Document) -> Document:
         return save_draw(document, state, self.sample if self.sample >= 0 else None)
 
 
 class ReplayDraw(ViewAction, tag="replay_draw", frozen=True):
-    """Show saved draws again."""
+    """Show a saved sample again."""
 
     draw: int
-    """Its place in the list."""
+    """Index in the list."""
 
     def view(self, state: ViewState, document: Document) -> Document:
         return replay_draw(document, state, self.draw)
 
 
 class DeleteDraw(ViewAction, tag="delete_draw", frozen=True):
-    """Keep saved draws no longer."""
+    """Remove a saved sample."""
 
     draw: int
-    """Its place in the list."""
+    """Index in the list."""
 
     def view(self, state: ViewState, document: Document) -> Document:
         return delete_draw(document, self.draw)
@@ -65,12 +65,12 @@ class OpenCloseup(ViewAction, tag="open_closeup", frozen=True):
     """Show one sample in place of all."""
 
     index: int
-    """-1: all again."""
+    """Index in the batch; -1: close."""
     of: str
-    """``original`` or an output's name; empty: the first."""
+    """``original`` or the name of an output; empty: the first."""
 
     def view(self, state: ViewState, document: Document) -> None:
-        frame = state.closeup.frame if state.closeup else None  # it stays from sample to sample
+        frame = state.closeup.frame if state.closeup else None  # keep the frame
         look = CloseupSample(self.index, self.of, frame)
         state.closeup = look if self.index >= 0 else None
         state.probe = None
@@ -81,7 +81,7 @@ class ChooseFrame(ViewAction, tag="choose_frame", frozen=True):
     """Show one frame of the close-up's sequence."""
 
     frame: int
-    """-1: all, side by side."""
+    """-1: all frames, next to each other."""
 
     def view(self, state: ViewState, document: Document) -> None:
         if state.closeup is not None:
@@ -91,7 +91,7 @@ class ChooseFrame(ViewAction, tag="choose_frame", frozen=True):
 
 
 class ProbePixel(ViewAction, tag="probe_pixel", frozen=True):
-    """Ask for the values about a pixel of the close-up."""
+    """Request the values around a pixel of the close-up."""
 
     x: int
     y: int
@@ -110,9 +110,9 @@ class ChooseSample(ViewAction, tag="choose_sample", frozen=True):
 
 
 class ShowClass(ViewAction, tag="show_class", frozen=True):
-    """Show the samples of a class alone, or with those of the others that are shown so.
+    """Show only samples of a class, or add it to the selected classes.
 
-    One that is shown so is taken out again.
+    A selected class is removed.
     """
 
     name: str
@@ -125,13 +125,13 @@ class ShowClass(ViewAction, tag="show_class", frozen=True):
 
 
 class CountBranches(ViewAction, tag="count_branches", frozen=True):
-    """Count over so many batches how often each body runs, with the statistics shown."""
+    """Count over ``batches`` how often each body runs, and show the statistics."""
 
     batches: int
 
     def view(self, state: ViewState, document: Document) -> None:
         if not 1 <= self.batches <= MOST_COUNTED:
             raise GraphEditError(
-                f"{self.batches} batches cannot be counted. Give 1 to {MOST_COUNTED}."
+                f"{self.batches} batches cannot be counted. Use 1 to {MOST_COUNTED}."
             )
         state.branch_batches, state.show_statistics = self.batches, True
