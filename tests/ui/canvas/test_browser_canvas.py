@@ -329,7 +329,7 @@ def test_frames_and_notes_are_written_moved_and_removed_by_keyboard(opened: Host
     page.keyboard.press("Delete")
     expect(canvas.locator("[data-wb=frame]")).to_have_count(0)
     expect(part(page, "bar").locator("[data-wb=undo]")).to_have_accessible_name(
-        "Undo: remove frame Geometry"
+        "Undo: remove group Geometry"
     )
     page.keyboard.press("Control+z")
     expect(title).to_have_text("Geometry")

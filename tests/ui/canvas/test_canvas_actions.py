@@ -140,7 +140,7 @@ def test_a_generator_unfolds_and_folds() -> None:
     assert selected == ["angle"]
     assert "angle" not in folded_generators_in_scope(document.graph, CATALOG, document.layout)
     assert done(document, "fold", node="angle") == (JITTER, ["rotate"])
-    with pytest.raises(GraphEditError, match=r"Nothing feeds rotate\.fill_value"):
+    with pytest.raises(GraphEditError, match=r"rotate\.fill_value is not connected"):
         done(JITTER, "unfold", node="rotate", arg="fill_value")
 
 
@@ -177,7 +177,7 @@ def test_a_canvas_has_an_end() -> None:
         ids = [node.id for node in document.graph.nodes]
         document, _ = done(document, "duplicate", nodes=ids)
     ids = [node.id for node in document.graph.nodes]
-    with pytest.raises(GraphEditError, match=f"the canvas holds {MOST_CANVAS_NODES}"):
+    with pytest.raises(GraphEditError, match=f"the canvas shows at most {MOST_CANVAS_NODES}"):
         done(document, "duplicate", nodes=ids)
 
 
@@ -300,7 +300,7 @@ def test_what_an_operator_needs_comes_along() -> None:
     ("action", "reason"),
     [
         (Add("rotate", ""), "nothing feeds it"),
-        (AddTemplate("gamma"), "start with a source"),
+        (AddTemplate("gamma"), "Add a reader first"),
     ],
 )
 def test_on_an_empty_canvas_only_a_beginning_is_added(action: Insertion, reason: str) -> None:
@@ -311,7 +311,7 @@ def test_on_an_empty_canvas_only_a_beginning_is_added(action: Insertion, reason:
 
 def test_what_would_be_a_fault_further_on_is_refused() -> None:
     action = Add("crop_mirror_normalize", "resize", sound=True)
-    with pytest.raises(GraphEditError, match="crop_mirror_normalize does not fit there: rotate"):
+    with pytest.raises(GraphEditError, match="crop_mirror_normalize cannot be inserted here: rotate"):
         added(RECIPE, action)
     assert "rotate.data: it takes HWC" in action.fault_in(RECIPE, CATALOG)
     assert Add("crop_mirror_normalize", "flip").fault_in(RECIPE, CATALOG) == ""
@@ -346,7 +346,7 @@ def test_a_branch_leaves_what_is_there() -> None:
 
 
 def test_an_unknown_template_is_named() -> None:
-    with pytest.raises(CatalogError, match="'gama' is no template"):
+    with pytest.raises(CatalogError, match="'gama' is not a template"):
         added(RECIPE, AddTemplate("gama"))
 
 

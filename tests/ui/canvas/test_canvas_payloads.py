@@ -105,7 +105,7 @@ def test_equal_operators_and_idle_branches_are_told() -> None:
     drawn = {node["id"]: node for node in nodes(graph)}
     assert {node_id for node_id, node in drawn.items() if node["twin"]} == {"rotate", "rotate_2"}
     assert {node_id: node["note"] for node_id, node in drawn.items() if node["note"]} == {
-        "rotate_2": "feeds nothing"
+        "rotate_2": "not connected"
     }
 
 
@@ -190,7 +190,7 @@ def test_they_come_back_from_the_file_and_from_undo() -> None:
     noted = done(FRAMED, "note", text="as in the paper", x=10, y=20)
     assert noted.layout.notes == {"note": Note("as in the paper", (10.0, 20.0))}
     assert load_document(dump_document(noted)) == noted
-    assert step_label(DOCUMENT, FRAMED) == "frame Geometry"
+    assert step_label(DOCUMENT, FRAMED) == "group Geometry"
     assert step_label(FRAMED, noted) == "note as in the paper"
     assert step_label(noted, done(noted, "note", note="note", text=" ", x=0, y=0)) == (
         "remove note as in the paper"
@@ -213,7 +213,7 @@ def test_a_copy_brings_the_frame_around_it() -> None:
 @pytest.mark.parametrize(
     ("do", "message", "words"),
     [
-        ("frame", {"title": " ", "nodes": ["rotate"]}, "title of a frame is empty"),
+        ("frame", {"title": " ", "nodes": ["rotate"]}, "title of a group is empty"),
         ("frame", {"title": "a" * 81, "nodes": ["rotate"]}, "81 characters; 80 are"),
         ("frame", {"title": "a", "nodes": []}, "Select some"),
         ("frame", {"title": "a", "nodes": ["gone"]}, "no node 'gone'"),

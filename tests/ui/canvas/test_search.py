@@ -90,7 +90,7 @@ def test_what_does_not_fit_is_added_with_what_makes_it_fit(make: Make) -> None:
     before_it, behind_another = screen["canvas", "compatible_ops"]["fixes"]["hsv"]
     model.act("canvas", {"do": "add", **where, "fix": "Insert something else"})
     assert model.graph is before
-    assert "offered no more" in screen["bar", "message"]
+    assert "no longer available" in screen["bar", "message"]
     model.act("canvas", {"do": "add", **where, "fix": before_it})
     assert before_it == "Insert hsv before normalize"
     assert model.graph.node("normalize").inputs["data"].node == "hsv"

@@ -1,1 +1,1 @@
-"""The canvas: what it draws, and the actions that it sends."""
+"""The canvas: payloads of its nodes and edges, and its actions."""

@@ -1,4 +1,4 @@
-"""Edits of nodes and edges that the canvas asks for; insertions, frames and notes are beside it."""
+"""Actions of the canvas that edit nodes and edges."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ ALIGNMENTS = {
     "across": "distribute across",
     "down": "distribute down",
 }
-"""How nodes are aligned -> what the history calls it."""
+"""Kind of alignment -> label of the undo step."""
 
 
 class Connect(CanvasEdit, tag="connect", frozen=True):
-    """Join an output to an input, or give it out."""
+    """Connect an output to an input, or make it an output of the graph."""
 
     source: str
     output: str
     target: str
-    """Empty: an output of the graph, called ``input``."""
+    """Empty: an output of the graph, named ``input``."""
     input: str
-    """Of the graph's outputs, empty means a free name."""
+    """For outputs of the graph, empty means a free name."""
     edge: str
-    """The one whose end was dragged; else empty."""
+    """Edge whose end was dragged; otherwise empty."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph, source = document.graph, Port(self.source, self.output)
         if not self.source:
-            raise GraphEditError("connect: no source is named.")
+            raise GraphEditError("connect: source is empty. Give an output, such as decode.output.")
         if self.edge:
             graph = cut_edge(graph, self.edge)
         if not self.target:
@@ -79,20 +79,20 @@ class Connect(CanvasEdit, tag="connect", frozen=True):
 
 
 def _require_kind(graph: Graph, catalog: Catalog, source: Port, output: str) -> None:
-    """An output that a trainer takes for labels does not become images unnoticed."""
+    """Prevent an output that training code uses as labels from becoming images unnoticed."""
     before = graph.outputs.get(output)
     if before is None:
         return
     had, gives = (port_kind(graph, catalog, port) for port in (before, source))
     if had != gives and "any" not in (had, gives):
         raise GraphEditError(
-            f"The output {output!r} gives {had}, and {source} gives {gives}: give it out under "
-            "another name, or remove that output first."
+            f"The output {output!r} is {had}, but {source} is {gives}. Use another output name, or "
+            "remove that output first."
         )
 
 
 class Disconnect(CanvasEdit, tag="disconnect", frozen=True):
-    """Cut edges."""
+    """Remove edges."""
 
     edges: list[str]
     in_each_body: ClassVar[bool] = True
@@ -105,18 +105,18 @@ class Disconnect(CanvasEdit, tag="disconnect", frozen=True):
 
 
 def cut_edge(graph: Graph, edge: str) -> Graph:
-    """Without the edge of that id; an output of the graph goes with its edge."""
+    """Remove the edge; an output of the graph is removed with its edge."""
     _, target, into = compose.find_edge(graph, edge)
     return disconnect(graph, target, into) if target else set_output(graph, into, None)
 
 
 class Splice(CanvasEdit, tag="splice", frozen=True):
-    """Take a node out of where it stands and put it into an edge."""
+    """Remove a node from its place and insert it on an edge."""
 
     node: str
     edge: str
     positions: dict[str, list[float]] = msgspec.field(default_factory=dict)
-    """As ``SetPositions`` takes them; empty where all is laid out automatically."""
+    """As in ``SetPositions``; empty for automatic layout."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph = compose.splice_node(document.graph, catalog, self.node, self.edge)
@@ -125,7 +125,7 @@ class Splice(CanvasEdit, tag="splice", frozen=True):
 
 
 class Move(CanvasEdit, tag="move", frozen=True):
-    """Let a node change places with its neighbour."""
+    """Swap a node with its neighbour."""
 
     node: str
     by: int
@@ -160,7 +160,7 @@ class Remove(CanvasEdit, tag="remove", frozen=True):
         chosen = [node for node in nodes if not node.startswith(":")]
         own = _own(graph, chosen)
         if chosen and not own:
-            raise GraphEditError(f"{chosen[0]} shows the inputs of the body and cannot be removed.")
+            raise GraphEditError(f"{chosen[0]} is the input of the body and cannot be removed.")
         graph = remove_nodes(graph, catalog, own)
         near = (*reversed(ids[:first]), *ids[first:])
         left = next((node for node in near if graph.has(node)), None)
@@ -169,7 +169,7 @@ class Remove(CanvasEdit, tag="remove", frozen=True):
 
 
 class Mute(CanvasEdit, tag="mute", frozen=True):
-    """Leave nodes out of what runs, or let them run again."""
+    """Mute nodes so that they do not run, or unmute them."""
 
     nodes: list[str]
     muted: bool
@@ -193,12 +193,12 @@ class Duplicate(CanvasEdit, tag="duplicate", frozen=True):
 
 
 def _own(graph: Graph, nodes: Sequence[str]) -> list[str]:
-    """Without the card for the inputs of the body."""
+    """Skip the card for the inputs of the body."""
     return [node for node in nodes if node != graph.scope]
 
 
 def _drawn(graph: Graph, catalog: Catalog, ids: tuple[str, ...]) -> list[str]:
-    """Of some nodes those that are not folded into another."""
+    """The nodes that have their own card."""
     folded = folded_generators_in_scope(graph, catalog, Layout())
     return [node_id for node_id in ids if node_id not in folded]
 
@@ -208,19 +208,21 @@ class Paste(CanvasEdit, tag="paste", frozen=True):
 
     text: str
     x: float
-    """Where there is room for what is fed by nothing."""
+    """Position for nodes without inputs."""
     y: float
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
-        """Paste into the body in which all that is selected stands.
+        """Paste into the body that contains the selection.
 
-        The body that is shown is used where the selection stands in several, and for a text with a
-        reader, which no block may hold.
+        The visible body is used if the selection is in several, and for a text with a reader, which
+        cannot be inside a block.
         """
         scopes = {scope_of(document.graph, key, state.scope) for key in state.selected}
         if scopes == {state.scope} or len(scopes) != 1 or load_graph(self.text).sources:
             return self.edit_at(state.scope, document, catalog)
-        apart = msgspec.structs.replace(self, x=nan, y=nan)  # the place is of what is shown
+        apart = msgspec.structs.replace(
+            self, x=nan, y=nan
+        )  # other body
         return apart.edit_at(scopes.pop(), document, catalog)
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
@@ -233,7 +235,7 @@ class Paste(CanvasEdit, tag="paste", frozen=True):
 
 
 class Rename(CanvasEdit, tag="rename", frozen=True):
-    """Give a node, or ``:name`` an output of the graph, another name."""
+    """Rename a node, or with ``:name`` an output of the graph."""
 
     node: str
     to: str
@@ -250,17 +252,17 @@ class Rename(CanvasEdit, tag="rename", frozen=True):
 
 
 class SetPositions(CanvasEdit, tag="place", frozen=True):
-    """Take the places of all that stands in one body, or in several."""
+    """Set the positions of nodes in one or more bodies."""
 
     positions: dict[str, list[float]]
-    """Of nodes, of outputs by ``:name``; in a body drawn inside by ``block.body:name``."""
+    """Keys: nodes, ``:name`` for outputs, ``block.body:name`` in a body drawn inside a block."""
     aligned: str = ""
-    """How some of them were aligned, one of ``ALIGNMENTS``; empty where they were moved."""
+    """One of ``ALIGNMENTS`` if nodes were aligned; empty if they were moved."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         if self.aligned and self.aligned not in ALIGNMENTS:
             raise GraphEditError(
-                f"{self.aligned[:40]!r} is no alignment. There are: {', '.join(ALIGNMENTS)}."
+                f"{self.aligned[:40]!r} is not an alignment. Use {', '.join(ALIGNMENTS)}."
             )
         return placed(document, self.positions), None
 
@@ -269,20 +271,20 @@ class SetPositions(CanvasEdit, tag="place", frozen=True):
 
 
 class Wrap(CanvasEdit, tag="wrap", frozen=True):
-    """Put nodes into a new block, so that they run for some samples only."""
+    """Wrap nodes in a new block, so that they run only for some samples."""
 
     nodes: list[str]
     op: str
-    """The kind of block: ``if``."""
+    """Kind of block: ``if``."""
     together: bool = False
-    """Whether they are one option of it; else each is one."""
+    """Whether all nodes are one option; otherwise each node is an option."""
     condition: str = ""
-    """Of an ``if`` what it asks: ``label``, ``size`` or ``comparison``; empty: a coin flip."""
+    """Condition of an ``if``: ``label``, ``size`` or ``comparison``; empty: a coin flip."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph = document.graph
         if self.op not in BLOCKS:
-            raise GraphEditError(f"{self.op[:40]!r} is no block. There is {', '.join(BLOCKS)}.")
+            raise GraphEditError(f"{self.op[:40]!r} is not a block. Use {', '.join(BLOCKS)}.")
         nodes = _own(graph, self.nodes)
         side_by_side = BLOCKS[self.op].numbered_bodies and not self.together
         wrap = wrap_as_options if side_by_side else wrap_in_block
@@ -304,7 +306,7 @@ class Unwrap(CanvasEdit, tag="unwrap", frozen=True):
 
 
 class AddElif(CanvasEdit, tag="add_elif", frozen=True):
-    """Ask a second condition where that of an ``if`` does not hold."""
+    """Add a second condition, evaluated if that of the ``if`` is false."""
 
     node: str
 
@@ -317,7 +319,7 @@ class AddElif(CanvasEdit, tag="add_elif", frozen=True):
 
 
 class Fuse(CanvasEdit, tag="fuse", frozen=True):
-    """Replace an ``if`` by the one operator in it, which runs on every sample from then on."""
+    """Replace an ``if`` by its only operator, which then runs on every sample."""
 
     node: str
 
@@ -330,7 +332,7 @@ class Fuse(CanvasEdit, tag="fuse", frozen=True):
 
 
 class Arrange(CanvasEdit, tag="arrange", frozen=True):
-    """Lay all out automatically again."""
+    """Reset to automatic layout."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         return replace(document, layout=document.layout.cleared(document.graph)), None
@@ -346,7 +348,7 @@ class Collapse(CanvasEdit, tag="collapse", frozen=True):
         node, layout = document.graph.node(self.node), document.layout
         if not node.bodies:
             raise GraphEditError(
-                f"{node.id} is no block: there is nothing in it to show or to hide."
+                f"{node.id} is not a block, so it cannot be collapsed or expanded."
             )
         chosen = {node.id}
         collapsed = layout.collapsed | chosen if self.collapsed else layout.collapsed - chosen
@@ -354,7 +356,7 @@ class Collapse(CanvasEdit, tag="collapse", frozen=True):
 
 
 class Unfold(CanvasEdit, tag="unfold", frozen=True):
-    """Draw the generator of an argument as a node of its own."""
+    """Show the generator of an argument as a separate node."""
 
     node: str
     arg: str
@@ -362,13 +364,13 @@ class Unfold(CanvasEdit, tag="unfold", frozen=True):
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         port = document.graph.node(self.node).inputs.get(self.arg)
         if port is None:
-            raise GraphEditError(f"Nothing feeds {self.node}.{self.arg}.")
+            raise GraphEditError(f"{self.node}.{self.arg} is not connected.")
         unfolded = document.layout.unfolded | {port.node}
         return replace(document, layout=replace(document.layout, unfolded=unfolded)), [port.node]
 
 
 class Fold(CanvasEdit, tag="fold", frozen=True):
-    """Draw a generator in the node that it feeds."""
+    """Show a generator inside the node that it feeds."""
 
     node: str
 
@@ -376,6 +378,8 @@ class Fold(CanvasEdit, tag="fold", frozen=True):
         node = self.node
         layout = replace(document.layout, unfolded=document.layout.unfolded - {node})
         if node not in folded_generators_in_scope(document.graph, catalog, layout):
-            raise GraphEditError(f"{node} does not feed just one argument: it stays a node.")
+            raise GraphEditError(
+                f"{node} feeds more than one argument or none, so it stays a separate node."
+            )
         fed = document.graph.consumers(node)[0].target
         return replace(document, layout=layout), [fed]

@@ -1,4 +1,4 @@
-"""Frames around nodes and notes beside them: what the canvas may ask for and shows of them."""
+"""Groups and notes on the canvas: actions and payloads."""
 
 from __future__ import annotations
 
@@ -28,35 +28,37 @@ from workbench.ui.contract.action import Edited
 from workbench.ui.contract.payloads import FrameEntry, NoteEntry
 
 _BESIDE = 36
-"""Pixels from a copied note to its copy, in both directions."""
+"""Offset of a pasted note in pixels, in both directions."""
 
 
 class SetFrame(CanvasEdit, tag="frame", frozen=True):
-    """Draw a frame around nodes, or give one another title or other nodes."""
+    """Group nodes, or change the title or the nodes of a group."""
 
     title: str
     nodes: list[str]
-    """Of a frame that is there, empty leaves them."""
+    """Empty: keep the nodes of an existing group."""
     frame: str = ""
-    """Empty: a new one."""
+    """Empty: a new group."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph, layout = document.graph, document.layout
-        title = _text(self.title, LONGEST_TITLE, "title of a frame")
+        title = _text(self.title, LONGEST_TITLE, "title of a group")
         known = _known(layout.frames, self.frame, "frame")
         nodes = tuple(dict.fromkeys(node for node in self.nodes if node != graph.scope))
         if not nodes and known is not None:
             nodes = known.nodes
         if not nodes:
-            raise GraphEditError("A frame needs nodes. Select some.")
+            raise GraphEditError("A group needs nodes. Select some.")
         for node in nodes:
             if graph.whole.scope_of(node) != graph.scope:
-                raise GraphEditError(f"{node} is in another body: a frame has nodes of one body.")
+                raise GraphEditError(
+                    f"{node} is in another body. A group can only contain nodes of one body."
+                )
         return replace(document, layout=layout.framed(Frame(title, nodes), self.frame)), None
 
 
 class RemoveFrame(CanvasEdit, tag="remove_frame", frozen=True):
-    """Remove a frame; its nodes stay."""
+    """Remove a group; its nodes stay."""
 
     frame: str
 
@@ -68,13 +70,13 @@ class RemoveFrame(CanvasEdit, tag="remove_frame", frozen=True):
 
 
 class SetNote(CanvasEdit, tag="note", frozen=True):
-    """Put a note on the canvas, or change one: an empty text takes it away."""
+    """Add or change a note on the canvas; an empty text removes it."""
 
     text: str
     x: float
     y: float
     note: str = ""
-    """Empty: a new one."""
+    """Empty: a new note."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         layout, graph = document.layout, document.graph
@@ -85,14 +87,14 @@ class SetNote(CanvasEdit, tag="note", frozen=True):
         place = positions_from_json({"at": [self.x, self.y]}).get("at")
         if place is None:
             raise GraphEditError(
-                f"A note cannot be placed at {self.x}, {self.y}: that is too far away."
+                f"A note cannot be placed at {self.x}, {self.y}, which is outside the canvas."
             )
         note = Note(_text(self.text, LONGEST_NOTE, "text of a note"), place, graph.scope)
         return replace(document, layout=layout.noted(note, self.note)), None
 
 
 def frame_entries(layout: Layout, shown: Graph) -> list[FrameEntry]:
-    """The frames in the body that is shown."""
+    """Groups in the visible body."""
     here = {node.id for node in shown.nodes}
     return [
         {"id": key, "title": frame.title, "nodes": [node for node in frame.nodes if node in here]}
@@ -102,7 +104,7 @@ def frame_entries(layout: Layout, shown: Graph) -> list[FrameEntry]:
 
 
 def note_entries(layout: Layout, shown: Graph) -> list[NoteEntry]:
-    """The notes in the body that is shown."""
+    """Notes in the visible body."""
     return [
         {"id": key, "text": note.text, "x": note.at[0], "y": note.at[1], "node": note.node}
         for key, note in layout.notes.items()
@@ -111,9 +113,9 @@ def note_entries(layout: Layout, shown: Graph) -> list[NoteEntry]:
 
 
 def copied_text(shown: Graph, layout: Layout, nodes: Collection[str]) -> str:
-    """Nodes as text (see ``copy_fragment``), with the frames that stand around them alone.
+    """Copy nodes as text (see ``copy_fragment``), with groups that contain no other nodes.
 
-    With all nodes of a body go its notes, which belong to none.
+    If all nodes of a body are copied, so are its notes.
     """
     text = copy_fragment(shown, nodes)
     frames = {
@@ -131,7 +133,7 @@ def copied_text(shown: Graph, layout: Layout, nodes: Collection[str]) -> str:
 
 
 def with_pasted_remarks(document: Document, text: str, added: Sequence[str]) -> Document:
-    """With the frames of a pasted text around the nodes that it has become, and with its notes."""
+    """Add the groups and notes of a pasted text; ``added`` are the ids of its nodes."""
     data = parse_json(text)
     if not isinstance(data, dict) or "layout" not in data:
         return document
@@ -150,20 +152,20 @@ def with_pasted_remarks(document: Document, text: str, added: Sequence[str]) -> 
 
 
 def _known(entries: Mapping[str, Any], key: str, what: str) -> Any:
-    """The one of that key; None for an empty key, which is a new one."""
+    """Entry of a key; None for an empty key, which means a new one."""
     if key and key not in entries:
         raise GraphEditError(f"There is no {what} {key[:40]!r}.")
     if not key and len(entries) >= MOST_REMARKS:
-        raise GraphEditError(f"A graph has {MOST_REMARKS} {what}s at most.")
+        raise GraphEditError(f"A graph can have at most {MOST_REMARKS} {what}s.")
     return entries.get(key)
 
 
 def _text(text: str, most: int, what: str) -> str:
     text = text.strip()
     if not text:
-        raise GraphEditError(f"The {what} is empty. Give one.")
+        raise GraphEditError(f"The {what} is empty. Enter a text.")
     if len(text) > most:
-        raise GraphEditError(f"The {what} has {len(text)} characters; {most} are the limit.")
+        raise GraphEditError(f"The {what} has {len(text)} characters; at most {most} are allowed.")
     if not is_text(text):
-        raise GraphEditError(f"The {what} holds half a character, which no file can hold.")
+        raise GraphEditError(f"The {what} contains a lone surrogate, which cannot be saved.")
     return text

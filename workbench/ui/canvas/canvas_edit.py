@@ -1,7 +1,7 @@
-"""Edits of the canvas: the base class of its actions, the bodies that they edit, and places.
+"""Base class of canvas edits, the bodies they apply to, and positions.
 
-The canvas draws the bodies of blocks inside the one that it shows, and names what stands in them
-without opening them first. An edit is therefore split into one for each body.
+The canvas shows the bodies of blocks inside the visible one, so an edit can name nodes in several
+bodies. It is split into one edit for each body.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ A = TypeVar("A", bound=Action)
 _ONE = ("node", "after", "source", "target", "edge", "other")
 _MANY = ("nodes", "edges")
 _APART = 96
-"""Pixels between nodes that are put one under the other."""
+"""Distance in pixels of nodes placed below each other."""
 
 
 class CanvasEdit(DocumentEdit, frozen=True):
-    """An edit of the body that is shown, or of the body whose nodes it names."""
+    """Edit of the visible body, or of the body that contains the named nodes."""
 
     in_each_body: ClassVar[bool] = False
-    """Whether it may name things of several bodies: then it is applied to each body by itself."""
+    """Whether it may name nodes of several bodies; it is then applied to each body separately."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
-        """The document after the edit of one body: the document's graph is at its scope."""
+        """Return the edited document; the document's graph is the body."""
         raise NotImplementedError
 
     def removed_blocks(self) -> Collection[str]:
-        """Blocks that it removes: what it names inside them needs no edit."""
+        """Blocks removed by the edit: nodes inside them need no edit."""
         return ()
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
-        """Edit the bodies that it names."""
+        """Edit all bodies that contain named nodes."""
         return self.edit_at(state.scope, document, catalog)
 
     def edit_at(self, scope: str, document: Document, catalog: Catalog) -> Edited:
-        """Edit the bodies that it names; what names no body is in ``scope``."""
+        """Edit all bodies that contain named nodes; without any, the body ``scope``."""
         nodes: list[str] | None = None
         parts = split_by_body(document.graph, self, scope, self.in_each_body, self.removed_blocks())
         for inner, part in parts:
@@ -59,17 +59,17 @@ class CanvasEdit(DocumentEdit, frozen=True):
 
 
 def within_limit(document: Document, graph: Graph) -> Document:
-    """The document with another graph. Raises GraphEditError for one too large to be shown."""
+    """Document with another graph. Raises GraphEditError for a graph too large to show."""
     count, before = (sum(1 for _ in each.whole.walk()) for each in (graph, document.graph))
     if count > max(MOST_CANVAS_NODES, before):
         raise GraphEditError(
-            f"That would make {count} nodes; the canvas holds {MOST_CANVAS_NODES}. "
-            "Compose such a graph in Python."
+            f"The graph would have {count} nodes; the canvas shows at most {MOST_CANVAS_NODES}. "
+            "Compose it in Python."
         )
     return document.with_graph(graph)
 
 
-# In which bodies an action works: those of what it names.
+# Bodies that an action applies to
 
 
 def split_by_body(
@@ -79,17 +79,17 @@ def split_by_body(
     in_each_body: bool = False,
     removed_blocks: Collection[str] = (),
 ) -> list[tuple[str, A]]:
-    """The scopes in which an action works, each with its part as that body names things.
+    """Scopes that an action applies to, each with its part, in the names of that body.
 
-    Of several bodies the inner ones come first. ``shown`` is the scope of what names no other.
-    Raises GraphEditError for things of several bodies that cannot be done in each by itself.
+    Inner bodies are first. ``shown`` is the scope if nothing else is named. Raises GraphEditError
+    if the action cannot be applied to several bodies.
     """
     scopes = {scope_of(graph, key, shown) for _, key in _named(action)} or {shown}
     if len(scopes) > 1 and not in_each_body:
         names = ", ".join(sorted(scope or "the graph" for scope in scopes))
         raise GraphEditError(
-            f"The selected nodes are in several bodies ({names}). Select nodes of one; a body is "
-            "fed through the inputs of its block."
+            f"The selected nodes are in several bodies ({names}). Select nodes of one body; "
+            "connect bodies through the inputs of their block."
         )
     scopes = {scope for scope in scopes if not _stands_inside(graph, scope, removed_blocks)}
     inner_first = sorted(scopes, key=lambda scope: (-_depth(graph, scope), scope))
@@ -97,7 +97,7 @@ def split_by_body(
 
 
 def scope_of(graph: Graph, key: str, shown: str) -> str:
-    """The scope of what a key names: a node, a body, an edge, an output."""
+    """Scope of a node, a body, an edge or an output."""
     owner, _, _ = key.partition(":")
     if "." in owner:
         return owner
@@ -105,7 +105,7 @@ def scope_of(graph: Graph, key: str, shown: str) -> str:
 
 
 def _named(action: Action) -> Iterator[tuple[str, str]]:
-    """Each key that an action names, with the field."""
+    """Keys that an action names, with their field."""
     for field in _ONE:
         if key := getattr(action, field, ""):
             yield field, key
@@ -115,7 +115,7 @@ def _named(action: Action) -> Iterator[tuple[str, str]]:
 
 
 def _part(graph: Graph, action: A, scope: str, shown: str) -> A:
-    """What an action does in one body, whose outputs go by ``:name``."""
+    """Part of an action in one body, whose outputs are named ``:name``."""
     changed: dict[str, Any] = {
         field: [] for field in _MANY if field in getattr(action, "__struct_fields__", ())
     }
@@ -144,14 +144,14 @@ def _stands_inside(graph: Graph, scope: str, blocks: Collection[str]) -> bool:
     return False
 
 
-# Where nodes stand.
+# Positions of nodes
 
 
 def placed(document: Document, given: dict[str, list[float]]) -> Document:
-    """With places, in pixels, of all that stands in one body or in several.
+    """Set positions in pixels, in one or more bodies.
 
-    Keys are those of ``SetPositions``. Of none, the body that is shown is laid out automatically.
-    Raises GraphEditError for a body that the graph does not have.
+    Keys are as in ``SetPositions``. If empty, the visible body is laid out automatically. Raises
+    GraphEditError for a body that does not exist.
     """
     graph = document.graph
     bodies: dict[str, dict[str, Position]] = {} if given else {graph.scope: {}}
@@ -166,9 +166,9 @@ def placed(document: Document, given: dict[str, list[float]]) -> Document:
 
 
 def with_free_nodes(document: Document, drawn: list[str], x: float, y: float) -> Document:
-    """With those that are fed by nothing at a place, one under the other.
+    """Place nodes without inputs below each other, starting at x, y.
 
-    Not where all is laid out automatically: there it finds its place by itself.
+    Not with automatic layout, which places them itself.
     """
     shown = document.layout.shown(document.graph)
     if not shown:

@@ -1,4 +1,4 @@
-"""Graph -> what the canvas draws: nodes, edges, and the operators that can be added."""
+"""Payloads of the canvas: nodes, edges, and operators that can be added."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ them then there these they this those through used uses using value values were 
 whether which while will with without would your
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
-"""Words of the documentation by which nobody searches."""
+"""Words of the documentation that are useless for search."""
 
 
 def operator_entries(specs: Iterable[OpSpec]) -> list[OperatorEntry]:
-    """Operators, usable or not, or blocks."""
+    """Entries of operators, usable or not, or of blocks."""
     return [
         {
             "name": spec.name,
@@ -72,7 +72,7 @@ def operator_entries(specs: Iterable[OpSpec]) -> list[OperatorEntry]:
 
 
 def _words(spec: OpSpec) -> str:
-    """Words of the documentation that are not in the name and the summary."""
+    """Words of the documentation that are not in the name or the summary."""
     shown = set(re.findall(r"[a-z]{4,}", f"{spec.name} {spec.label} {spec.summary}".lower()))
     words = dict.fromkeys(re.findall(r"[a-z]{4,}", spec.doc.lower()))
     return " ".join(word for word in words if word not in shown and word not in _COMMON)
@@ -81,9 +81,9 @@ def _words(spec: OpSpec) -> str:
 def folded_generators_in_scope(
     graph: Graph, catalog: Catalog, layout: Layout
 ) -> dict[str, tuple[str, str]]:
-    """Generators that stand in the node that they feed -> that node and its argument.
+    """Generator id -> node and argument, for generators shown inside the node that they feed.
 
-    Those of the graph's own body only: see ``all_folded_generators``.
+    Only of the graph's own body; see ``all_folded_generators``.
     """
     given = {port.node for port in graph.outputs.values()}
     fed: dict[str, list[tuple[str, str]]] = {}
@@ -114,7 +114,7 @@ def all_folded_generators(
 
 
 def on_drawn_nodes(typed: TypedGraph, layout: Layout, faults: Sequence[Fault]) -> list[Fault]:
-    """The faults, those of a folded generator moved to the argument that it feeds."""
+    """Faults, with those of a folded generator moved to the argument that it feeds."""
     folded = all_folded_generators(typed.graph, typed.catalog, layout)
     return [_moved(fault, folded) for fault in faults]
 
@@ -136,11 +136,11 @@ def node_entries(
     faults: Sequence[Fault],
     classes: Sequence[str] = (),
 ) -> list[NodeEntry]:
-    """The drawn nodes in running order; of a body first what it takes in.
+    """Visible nodes in execution order; the first node of a body is its input.
 
-    Those in the bodies of a block that is no card follow it. ``facts`` is what each gave when it
-    last ran, by id; ``flows`` what each port will give as far as it is known without running;
-    ``classes`` are the names of the data's classes.
+    Nodes in the bodies of an expanded block follow it. ``facts`` are the outputs of the last run by
+    node id; ``flows`` the types of ports as far as known without running; ``classes`` the class
+    names of the data.
     """
     graph = typed.graph
     folded = folded_generators_in_scope(graph, typed.catalog, layout)
@@ -196,7 +196,7 @@ def _taken_in(
     flows: Mapping[Port, str],
     feeding: Collection[Port],
 ) -> NodeEntry:
-    """What the body takes in, as a node that gives it."""
+    """Card for the inputs of a body."""
     graph = typed.graph
     ports = [Port(graph.scope, name) for name in graph.whole.body_at(graph.scope).inputs]
     outputs = [
@@ -211,8 +211,8 @@ def _taken_in(
         NodeEntry,
         id=graph.scope,
         scope=graph.scope,
-        title="takes in",
-        label=f"What {graph.scope} takes in",
+        title="inputs",
+        label=f"Inputs of {graph.scope}",
         role="other",
         device=device_of(devices, ports[0]) if ports else "cpu",
         output=", ".join(port["name"] for port in outputs) or "nothing",
@@ -234,10 +234,10 @@ def _note(node: Node, spec: OpSpec | None, outputs: Sequence[PortEntry], loose: 
     if node.muted:
         return "muted"
     idle = outputs and not any(port["fed"] for port in outputs)
-    generator = spec is not None and is_generator(spec)  # its pill has no room for words
+    generator = spec is not None and is_generator(spec)  # its pill has no room for text
     if generator or not (idle or loose):
         return caution_note(node)
-    return "feeds nothing" if idle else "feeds no output"
+    return "not connected" if idle else "not connected to an output"
 
 
 def _in_order(graph: Graph) -> list[Node]:
@@ -246,7 +246,7 @@ def _in_order(graph: Graph) -> list[Node]:
 
 
 def _drawn(typed: TypedGraph, node: Node) -> str:
-    """What a generator draws; empty for any other node."""
+    """Text for the values of a generator; empty for other nodes."""
     view = random_view(typed, Port(node.id, ""))
     return distribution(view["op"], view["args"]) if view else ""
 
@@ -278,7 +278,7 @@ def _inputs(
 
 
 def _decides(spec: OpSpec | None, into: str) -> bool:
-    """Whether an input of a block decides what runs: it is drawn as an argument is."""
+    """Whether an input of a block is its condition, which is drawn like an argument."""
     return spec is not None and bool(spec.bodies) and any(p.name == into for p in spec.inputs)
 
 
@@ -314,7 +314,7 @@ def _port(spec: PortSpec, *, fed: bool, argument: bool = False, flows: str = "")
 def edge_entries(
     typed: TypedGraph, layout: Layout, devices: Mapping[str, Device]
 ) -> list[EdgeEntry]:
-    """The edges between drawn nodes, and those to the outputs of the bodies that are drawn."""
+    """Edges between visible nodes, and to the outputs of visible bodies."""
     graph = typed.graph
     folded = folded_generators_in_scope(graph, typed.catalog, layout)
     entries = []
@@ -363,7 +363,7 @@ def _draws(typed: TypedGraph, node: Node, folded: Mapping[str, tuple[str, str]])
     return found
 
 
-# What a card of the canvas says of a node at a glance: its role, and which values were changed.
+# Role and changed values on a card
 
 _ROLES: dict[str, Role] = {
     "source": "read",
@@ -384,13 +384,13 @@ _ROLES: dict[str, Role] = {
     "random": "arithmetic",
     "format": "output",
 }
-"""By category of the catalogue; a category that is not here has no role."""
+"""Role by category of the catalogue; other categories have no role."""
 _FEW = 4
-"""Values of a list that are told."""
+"""Number of list elements shown."""
 
 
 def role_of(spec: OpSpec | None) -> Role:
-    """What kind of work an operator does: the card's colour."""
+    """Role of an operator, which sets the colour of its card."""
     if spec is None:
         return "other"
     if spec.reads:
@@ -399,9 +399,9 @@ def role_of(spec: OpSpec | None) -> Role:
 
 
 def changed_values(node: Node, spec: OpSpec | None) -> str:
-    """``size 256, fill_value 0``: the arguments with another value than they start with.
+    """``size 256, fill_value 0``: arguments that differ from their defaults.
 
-    A generator says what it draws instead.
+    For a generator, the random values.
     """
     if spec is None or is_generator(spec):
         return ""

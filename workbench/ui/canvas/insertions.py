@@ -1,4 +1,4 @@
-"""Operators and templates that the canvas adds: where, and that none of them is a fault there."""
+"""Actions that insert operators and templates, and check that this causes no fault."""
 
 from __future__ import annotations
 
@@ -33,34 +33,33 @@ from workbench.ui.contract.action import Edited
 from workbench.ui.storage.saved_snippets import PREFIX, find_snippet
 
 _DECODER = "decoders.image"
-SELECT_TWO = "select two nodes, the second one by Shift and a click"
+SELECT_TWO = "select two nodes, the second with Shift-click"
 
 
 class Insertion(CanvasEdit, frozen=True, kw_only=True):
-    """Insert the item that the action names. Raises GraphEditError where it does not fit."""
+    """Insert the item named by the action. Raises GraphEditError if this is not possible."""
 
     sound: bool = False
-    """Whether to feed what it needs, and to refuse it where the graph would have a fault that it
-    has not now."""
+    """Whether to connect what the item needs, and refuse it if the graph would get a new fault."""
     fix: str = ""
-    """A label of ``repairs``, which is applied as well; empty: none."""
+    """Label of one of ``repairs`` to apply as well; empty: none."""
 
     def insert(self, graph: Graph, catalog: Catalog) -> tuple[Graph, str]:
-        """The graph and the new node that is to be selected."""
+        """Return the graph and the new node to select."""
         raise NotImplementedError
 
     def name(self) -> str:
-        """What is inserted."""
+        """Name of the inserted item."""
         return str(getattr(self, "op", ""))
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
-        """Insert it, with ``fix`` repaired, and with ``sound`` fed and checked."""
+        """Insert the item, apply ``fix``, and with ``sound`` connect and check it."""
         graph = document.graph
         if self.fix:
             repaired = dict(self.repairs(graph, catalog)).get(self.fix)
             if repaired is None:
                 raise GraphEditError(
-                    f"{self.fix[:80]!r} is offered no more: the graph has changed."
+                    f"{self.fix[:80]!r} is no longer available: the graph has changed."
                 )
             return within_limit(document, repaired[0]), [repaired[1]]
         made, node = self.insert(graph, catalog)
@@ -68,11 +67,11 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
             made = feed_node(made.whole, catalog, node).at_scope(graph.scope)
             fault = _first_new_fault(graph.whole, made.whole, catalog)
             if fault is not None:
-                raise GraphEditError(f"{self.name()} does not fit there: {fault}")
+                raise GraphEditError(f"{self.name()} cannot be inserted here: {fault}")
         return within_limit(document, made), [node]
 
     def fault_in(self, graph: Graph, catalog: Catalog) -> str:
-        """Why a sound insertion would be refused in the body at hand, or empty."""
+        """Why a sound insertion would be refused in this body, or empty."""
         try:
             placed, node = self.insert(graph, catalog)
             placed = feed_node(placed.whole, catalog, node)
@@ -82,10 +81,10 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
         return "" if fault is None else str(fault)
 
     def repairs(self, graph: Graph, catalog: Catalog) -> Iterator[tuple[str, tuple[Graph, str]]]:
-        """What makes a refused insertion sound: a label, the graph, and the node to select.
+        """Repairs for a refused insertion: label, graph, and node to select.
 
-        It is a fix of the first fault that the graph would have: another node before or behind it,
-        or another place; or a decoder, where encoded images arrive.
+        A repair is a fix of the first fault of the graph: another node before or after it, another
+        position, or a decoder for encoded images.
         """
         try:
             placed, node = self.insert(graph, catalog)
@@ -102,12 +101,12 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
                 yield label, (fix.graph.at_scope(graph.scope), node)
 
     def _repair_label(self, label: str, *, leads: bool) -> str:
-        """``Insert cast to UINT8, then clahe``; empty for a fix that is none of an insertion.
+        """``Insert cast to UINT8, then clahe``; empty if the fix is not an insertion.
 
-        What is inserted ``leads`` where the fault is of another node.
+        The inserted item is first if it ``leads``: the fault belongs to another node.
         """
         name = self.name()
-        if label.startswith("Insert a cast to INT"):  # which pixels are not
+        if label.startswith("Insert a cast to INT"):  # that changes pixel values
             return ""
         if label.startswith("Insert a "):
             other = label.removeprefix("Insert a ")
@@ -117,7 +116,7 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
         return ""
 
     def _decoded(self, graph: Graph, catalog: Catalog) -> Iterator[tuple[str, tuple[Graph, str]]]:
-        """The insertion behind a decoder of what arrives, of one that is there or of a new one."""
+        """Insertion after a decoder of its input: an existing or a new one."""
         after = getattr(self, "after", "")
         if not after or not graph.has(after):
             return
@@ -129,7 +128,7 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
         decoder = next(
             (each for each in decoders if graph.node(each).op.startswith("decoders.")), ""
         )
-        label = f"Insert {self.name()} behind {decoder}"
+        label = f"Insert {self.name()} after {decoder}"
         try:
             if not decoder:
                 graph, decoder = compose.place_node(graph, catalog, _DECODER, port)
@@ -144,7 +143,7 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
 
 
 class Add(Insertion, tag="add", frozen=True):
-    """Add an operator behind a node; what followed that follows the new node."""
+    """Insert an operator after a node; its successors follow the new node."""
 
     op: str
     after: str
@@ -158,7 +157,7 @@ class Add(Insertion, tag="add", frozen=True):
 
 
 class AddOnEdge(Insertion, tag="add_on", frozen=True):
-    """Add an operator on an edge; no other edge changes."""
+    """Insert an operator on an edge; other edges stay unchanged."""
 
     op: str
     edge: str
@@ -168,15 +167,14 @@ class AddOnEdge(Insertion, tag="add_on", frozen=True):
 
 
 class Branch(Insertion, tag="branch", frozen=True):
-    """Add an operator fed by an output, beside what that feeds already."""
+    """Add an operator connected to an output, in addition to its existing connections."""
 
     op: str
     node: str
-    """Empty: fed by nothing yet."""
+    """Empty: not connected yet."""
     output: str
     at: list[float] = msgspec.field(default_factory=list)
-    """[x, y] of what is fed by nothing, where things were put by hand; empty: where there is
-    room."""
+    """Position [x, y] of an unconnected node in a manual layout; empty: a free position."""
 
     def insert(self, graph: Graph, catalog: Catalog) -> tuple[Graph, str]:
         source = Port(self.node, self.output) if self.node else None
@@ -190,7 +188,7 @@ class Branch(Insertion, tag="branch", frozen=True):
 
 
 class AddFeeding(Insertion, tag="add_into", frozen=True):
-    """Add an operator that feeds an input; one that is fed already is led through it."""
+    """Add an operator before an input; an existing connection is routed through it."""
 
     op: str
     node: str
@@ -201,17 +199,17 @@ class AddFeeding(Insertion, tag="add_into", frozen=True):
 
 
 class AddTemplate(Insertion, tag="add_template", frozen=True):
-    """Add the nodes of a template: on an edge, beside what an output feeds, or behind a node."""
+    """Insert the nodes of a template: on an edge, on a new branch, or after a node."""
 
     template: str
     edge: str = ""
     node: str = ""
-    """With ``output``, what it branches off from."""
+    """Node to branch off from, together with ``output``."""
     output: str = ""
     after: str = ""
-    """Id of the node; empty, with all the others: at the end."""
+    """Id of the node; if all fields are empty: at the end."""
     other: str = ""
-    """Of a template that mixes two images: the node with the second one."""
+    """For a template that mixes two images: the node with the second one."""
 
     def name(self) -> str:
         return self.template
@@ -226,14 +224,14 @@ class AddTemplate(Insertion, tag="add_template", frozen=True):
         ends = TypedGraph(graph, catalog).images.values()
         after = self.after or next((port.node for port in ends), "")
         if not after:
-            raise GraphEditError(f"{template.name} needs an image: start with a source.")
+            raise GraphEditError(f"{template.name} needs an image. Add a reader first.")
         if not getattr(template, "mixes", False):
             return insert_template(graph, catalog, template, after)
         other = self.other
-        if other in ("", after):  # an image is not mixed with itself
-            raise GraphEditError(f"{template.name} mixes two images: {SELECT_TWO}.")
+        if other in ("", after):  # an image cannot be mixed with itself
+            raise GraphEditError(f"{template.name} mixes two images. To use it, {SELECT_TWO}.")
         seen = ancestors(graph, list(graph.outputs.values()))
-        # Behind the one that leads to an output; of two behind the later one.
+        # After the node that leads to an output; if both do, after the later one.
         if (after in seen, other in seen) == (False, True) or (
             (after in seen) == (other in seen) and after in ancestors(graph, [Port(other, "")])
         ):
@@ -247,12 +245,12 @@ def _template(name: str) -> Part:
         return find_snippet(name.removeprefix(PREFIX))
     templates = load_templates()
     if name not in templates:
-        raise CatalogError(f"{name[:40]!r} is no template. There are: {', '.join(templates)}.")
+        raise CatalogError(f"{name[:40]!r} is not a template. Use {', '.join(templates)}.")
     return templates[name]
 
 
 def _first_new_fault(before: Graph, after: Graph, catalog: Catalog) -> Fault | None:
-    """The first fault of a graph of a kind that a node of another graph does not have already."""
+    """First fault of a graph whose kind is new for its node."""
     known = Counter(map(_told_by, check_graph(before, catalog)))
     for fault in check_graph(after, catalog):
         if known[_told_by(fault)] <= 0:

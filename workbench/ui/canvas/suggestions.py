@@ -1,6 +1,6 @@
-"""What is said before an edit, and the remedies of faults: what may be connected, added, fixed.
+"""Suggestions: possible connections, compatible operators, and fixes of faults.
 
-What does not suit the graph raises GraphEditError.
+Requests that do not match the graph raise GraphEditError.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
 MOST_TRIED = 12
-"""Operators and templates that are tried out for one question: each takes some milliseconds."""
+"""Maximum number of operators and templates tried per request: each takes some milliseconds."""
 MOST_FIXES = 2
-"""Ways to mend what one of them would break."""
+"""Maximum number of repairs per operator."""
 
 
 class FindConnectTargets(Action, tag="connect_targets", frozen=True):
-    """Ask what an output may feed."""
+    """Request the inputs that an output can be connected to."""
 
     node: str
     output: str
     edge: str
-    """The one whose end is dragged; else empty."""
+    """Edge whose end is dragged; otherwise empty."""
 
     def apply(self, model: ViewModel) -> None:
         ((scope, action),) = split_by_body(model.graph, self, model.state.scope)
         model.state.connect_targets = action.find(model.graph.at_scope(scope), model.catalog)
 
     def find(self, graph: Graph, catalog: Catalog) -> ConnectTargets:
-        """What an output may feed; an edge whose end is dragged counts as cut."""
+        """Inputs that an output can be connected to; a dragged edge counts as removed."""
         source = Port(self.node, self.output)
         require_given(graph, source)
         typed = TypedGraph(cut_edge(graph, self.edge) if self.edge else graph, catalog)
@@ -58,20 +58,20 @@ class FindConnectTargets(Action, tag="connect_targets", frozen=True):
 
 
 class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
-    """Ask which operators may be added behind an output or on an edge."""
+    """Request the operators that can be added after an output or on an edge."""
 
     node: str
     output: str
     edge: str
-    """In place of the two others; else empty."""
+    """Edge, instead of the other two; otherwise empty."""
     how: str = "add"
-    """The action that is to add one: ``add``, ``add_on`` or ``branch``."""
+    """Action that adds the operator: ``add``, ``add_on`` or ``branch``."""
     tried: list[str] = msgspec.field(default_factory=list)
-    """Operators and templates of which it is found out whether the graph would have a fault, and
-    what would mend it. Of the others only what they take and give, and their device, is compared.
+    """Operators and templates that are tried on the graph for faults and repairs. For the others,
+    only input and output types and the device are compared.
     """
     other: str = ""
-    """The second node of a template that mixes two images."""
+    """Second node of a template that mixes two images."""
 
     def apply(self, model: ViewModel) -> None:
         state = model.state
@@ -81,7 +81,7 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
         found["place"] = self.edge or found["place"]
         before = state.compatible_ops
         asked = graph.whole, graph.scope, self.how, found["place"]
-        if state.compatible_ops_of == asked:  # what was tried there already holds
+        if state.compatible_ops_of == asked:  # results for this position are already known
             tried = {name: before["reasons"].get(name, "") for name in before["tried"]}
             fitting = {n: why for n, why in tried.items() if n not in found["tried"] and why}
             found["reasons"] = {**found["reasons"], **fitting}
@@ -90,7 +90,7 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
         state.compatible_ops, state.compatible_ops_of = found, asked
 
     def find(self, graph: Graph, catalog: Catalog) -> CompatibleOps:
-        """Which operators and templates may be added on an edge or behind an output."""
+        """Operators and templates that can be added on an edge or after an output."""
         port = Port(self.node, self.output) if self.node else None
         place, typed = self.edge or port, TypedGraph(graph, catalog)
         if place is None and self.how == "add":  # at the end
@@ -113,7 +113,7 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
         }  # fmt: skip
 
     def _insertion(self, name: str) -> Insertion:
-        """The action that adds an operator or a template at this place."""
+        """Action that adds an operator or a template at this position."""
         if name in load_templates():
             if self.how == "branch":
                 return AddTemplate(name, node=self.node, output=self.output)
@@ -127,12 +127,12 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
 
 
 class ApplyFix(DocumentEdit, tag="fix", frozen=True):
-    """Carry out what a fault offers."""
+    """Apply a fix of a fault."""
 
     node: str
     arg: str
     fix: str
-    """A label of the fault's fixes."""
+    """Label of the fix."""
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
         checked, warnings = state.checked, warnings_of(state)
@@ -143,7 +143,7 @@ class ApplyFix(DocumentEdit, tag="fix", frozen=True):
             for remedy in known.get(fault, ()):
                 if (drawn.node, drawn.arg, remedy.label) == (self.node, self.arg, self.fix):
                     return document.with_graph(remedy.graph), None
-        raise GraphEditError(f"{self.fix[:80]!r} is offered no more: the graph has changed.")
+        raise GraphEditError(f"{self.fix[:80]!r} is no longer available: the graph has changed.")
 
     def said(self) -> str:
         return f"{self.fix}."

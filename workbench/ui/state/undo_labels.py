@@ -163,7 +163,7 @@ def _outputs(old: Mapping[str, Port], new: Mapping[str, Port]) -> Iterator[str]:
 def _layout_changes(before: Document, after: Document) -> Iterator[str]:
     old, new = before.layout, after.layout
     for what, ours, theirs in (
-        ("frame", _titles(old), _titles(new)),
+        ("group", _titles(old), _titles(new)),
         ("note", _texts(old), _texts(new)),
     ):
         if ours != theirs:
