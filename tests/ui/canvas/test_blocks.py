@@ -76,7 +76,7 @@ def test_what_stands_in_a_block_is_drawn_behind_it(make: Make) -> None:
     ask(model, "undo")
     assert "rotate" in drawn(screen)
     ask(model, "collapse", node="rotate", collapsed=True)
-    assert "no block" in screen["bar", "message"]
+    assert "not a block" in screen["bar", "message"]
 
 
 def test_edits_inside_need_no_open_body(make: Make) -> None:
@@ -150,7 +150,7 @@ def test_a_block_is_taken_apart(branched: Ready) -> None:
     assert screen["canvas", "selected"] == ["rotate"]
     assert {node.id for node in model.graph.nodes} == {node.id for node in JITTER.nodes}
     ask(model, "wrap", nodes=["rotate"], op="while")
-    assert "There is if" in screen["bar", "message"]
+    assert "Use if" in screen["bar", "message"]
 
 
 def test_the_probability_of_a_block_is_set_where_it_is_selected(branched: Ready) -> None:

@@ -214,12 +214,12 @@ def test_a_copy_brings_the_frame_around_it() -> None:
     ("do", "message", "words"),
     [
         ("frame", {"title": " ", "nodes": ["rotate"]}, "title of a group is empty"),
-        ("frame", {"title": "a" * 81, "nodes": ["rotate"]}, "81 characters; 80 are"),
+        ("frame", {"title": "a" * 81, "nodes": ["rotate"]}, "81 characters; at most 80 are"),
         ("frame", {"title": "a", "nodes": []}, "Select some"),
         ("frame", {"title": "a", "nodes": ["gone"]}, "no node 'gone'"),
         ("frame", {"title": "a", "nodes": [], "frame": "gone"}, "no frame 'gone'"),
         ("remove_frame", {"frame": "gone"}, "no frame 'gone'"),
-        ("note", {"text": "a", "x": 1e9, "y": 0}, "too far"),
+        ("note", {"text": "a", "x": 1e9, "y": 0}, "outside the canvas"),
         ("note", {"text": "a" * 2001, "x": 0, "y": 0}, "2001 characters"),
     ],
 )
@@ -264,7 +264,7 @@ def save(state: ViewState, name: str = NAME, *nodes: str) -> str:
 
 
 def test_one_is_saved_replaced_put_in_and_removed(state: ViewState) -> None:
-    assert "is saved" in save(state)
+    assert "saved. It is listed" in save(state)
     assert "is replaced" in save(state)
     assert [snippet.name for snippet in saved_snippets()] == [NAME]
     assert len(list((state_folder() / "blocks").iterdir())) == 1
@@ -280,7 +280,7 @@ def test_one_is_saved_replaced_put_in_and_removed(state: ViewState) -> None:
 
 
 def test_what_is_none_is_refused_and_named(state: ViewState) -> None:
-    with pytest.raises(GraphEditError, match="There are: none"):
+    with pytest.raises(GraphEditError, match="Saved snippets: none"):
         RemoveSnippet("x").remove(state)
     with pytest.raises(GraphEditError, match="no snippet 'x'"):
         AddTemplate(PREFIX + "x", after="resize").edit_body(Document(OTHER), CATALOG)

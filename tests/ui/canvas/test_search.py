@@ -106,7 +106,7 @@ def test_what_does_not_fit_is_added_with_what_makes_it_fit(make: Make) -> None:
     ("op", "float_after", "label"),
     [
         ("clahe", "resize", "Insert cast to UINT8, then clahe"),
-        ("rotate", "reader", "Insert rotate behind decode"),
+        ("rotate", "reader", "Insert rotate after decode"),
         ("rotate", "", "Insert decoders.image, then rotate"),
     ],
 )

@@ -220,9 +220,7 @@ class Paste(CanvasEdit, tag="paste", frozen=True):
         scopes = {scope_of(document.graph, key, state.scope) for key in state.selected}
         if scopes == {state.scope} or len(scopes) != 1 or load_graph(self.text).sources:
             return self.edit_at(state.scope, document, catalog)
-        apart = msgspec.structs.replace(
-            self, x=nan, y=nan
-        )  # other body
+        apart = msgspec.structs.replace(self, x=nan, y=nan)  # other body
         return apart.edit_at(scopes.pop(), document, catalog)
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
