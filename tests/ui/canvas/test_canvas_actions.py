@@ -83,9 +83,7 @@ def test_an_output_is_given_out_and_cut() -> None:
 
 def test_labels_do_not_become_images_unnoticed() -> None:
     images = {"source": "resize", "output": "output", "target": "", "edge": ""}
-    with pytest.raises(
-        GraphEditError, match=r"'labels' is label, but resize\.output is image"
-    ):
+    with pytest.raises(GraphEditError, match=r"'labels' is label, but resize\.output is image"):
         done(JITTER, "connect", **images, input="labels")
     document, _ = done(JITTER, "connect", **images, input="images")
     assert document.graph.outputs["images"] == Port("resize", "output")
@@ -311,9 +309,7 @@ def test_on_an_empty_canvas_only_a_beginning_is_added(action: Insertion, reason:
 
 def test_what_would_be_a_fault_further_on_is_refused() -> None:
     action = Add("crop_mirror_normalize", "resize", sound=True)
-    with pytest.raises(
-        GraphEditError, match="_normalize cannot be inserted here: rotate"
-    ):
+    with pytest.raises(GraphEditError, match="_normalize cannot be inserted here: rotate"):
         added(RECIPE, action)
     assert "rotate.data: it takes HWC" in action.fault_in(RECIPE, CATALOG)
     assert Add("crop_mirror_normalize", "flip").fault_in(RECIPE, CATALOG) == ""

@@ -265,7 +265,7 @@ def save(state: ViewState, name: str = NAME, *nodes: str) -> str:
 
 def test_one_is_saved_replaced_put_in_and_removed(state: ViewState) -> None:
     assert "saved. It is listed" in save(state)
-    assert "is replaced" in save(state)
+    assert "replaced. It is listed" in save(state)
     assert [snippet.name for snippet in saved_snippets()] == [NAME]
     assert len(list((state_folder() / "blocks").iterdir())) == 1
     (entry,) = snippet_entries(state.snippets)
