@@ -85,7 +85,7 @@ MISTAKES = {
     'wb.read_graph("nope.json")': ("GraphFormatError", "cannot be read"),
     'wb.load_graph("{}")': ("GraphFormatError", "not a graph file"),
     'wb.from_file("nope.py")': ("ImportFailedError", "cannot be read"),
-    "wb.from_torchvision(5)": ("ImportFailedError", "no transformation of torchvision"),
+    "wb.from_torchvision(5)": ("ImportFailedError", "not a transform of torchvision"),
     'g.save("nowhere/x.json")': ("SaveError", "was not written"),
     'g("photos/nope.jpg")': ("DataError", "There is no file"),
     'wb.loader(wb.load_recipe("simclr"), library="numpy")': ("DataError", "Pass data"),

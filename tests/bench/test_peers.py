@@ -85,12 +85,12 @@ def test_what_cannot_be_exported_is_refused_with_the_node(
 ) -> None:
     monkeypatch.setattr("workbench.bench.experiments.peers.find_spec", lambda name: name)
     found = _reason(load_recipe("medical-gray"), "torchvision", str(photos), catalog)
-    assert found.startswith("not measured: clahe: torchvision has no CLAHE; albumentations has.")
+    assert found.startswith("not measured: clahe: torchvision has no CLAHE, unlike albumentations.")
     graph = load_recipe("imagenet-eval")
     resize = graph.node("resize")
     other = graph.replace_node(replace(resize, args={"size": (9, 9), "mode": "not_larger"}))
     found = _reason(other, "torchvision", str(photos), catalog)
-    assert "resize.mode: torchvision has no counterpart of this mode" in found
+    assert "resize.mode: torchvision has no equivalent of this mode" in found
     own = graph.replace_node(replace(graph.node("reader"), args={"file_list": "list.txt"}))
     assert "names its files itself" in _reason(own, "torchvision", {}, catalog)
 

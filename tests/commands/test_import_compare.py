@@ -58,7 +58,7 @@ def test_nothing_to_compare_is_said_and_no_picture_written(
     saved = written(spot, FLIP % "ElasticTransform", "elastic.json")
     result = run("import", saved, "--compare", "--data", photos, "--plot", spot / "beside.png")
     assert result.exit_code == 0, result.output
-    assert "ElasticTransform(), no match: DALI draws no such field" in result.output
+    assert "ElasticTransform(), no match: DALI does not sample such a field" in result.output
     assert "beside.png was not written: nothing could be compared." in result.output
     assert not (spot / "beside.png").exists()
 

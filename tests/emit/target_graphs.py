@@ -18,58 +18,58 @@ RECIPES = {
 HOLD_NO_BLOCK = ("dynamic", "notebook", "ray")
 BOXES = {"ssd", "retinanet"}
 RAGGED = {
-    **dict.fromkeys(BOXES, r"follow_boxes\.boxes: .* of boxes each image .* Put a pad"),
-    "key-points": r"follow_points\.points: .* of points each image .* Put a pad",
+    **dict.fromkeys(BOXES, r"follow_boxes\.boxes: .* the length of boxes differs .* Add a pad"),
+    "key-points": r"follow_points\.points: .* the length of points differs .* Add a pad",
 }
 FOLDERS = dict.fromkeys(
     (*BOXES, "key-points", "segmentation", "two-modalities", "video-clips"),
-    r"reader: .* reads one folder of photos, and .* is something else\. Put a folder",
+    r"reader: .* reads a folder of photos, but the source is .* Use a folder",
 )
 TRANSFORMS = {
     **FOLDERS,
-    "augmix": r"mixed: .* has no random\.beta\. Leave it out, or export for pytorch",
-    "chest-xray": r"affine: .* draws its affine map itself .* and takes no matrix\. Leave",
-    "colour-constancy": r"normalize\.std: .* draws no std\. Leave it out",
-    "ct-slice": r"restored_2: .* this takes 2 images together\. Leave it out",
-    "document-warp": r"warp: .* draws its perspective itself, and takes no matrix\. Leave",
-    "grid-mask": r"mask: .* grid.*\. Leave it out",
-    "histology-stain": r"levels: .* this takes 2 images together\. Leave it out",
+    "augmix": r"mixed: .* has no random\.beta\. Remove it, or export for pytorch",
+    "chest-xray": r"affine: .* samples its own affine map .* and accepts no matrix\. Remove",
+    "colour-constancy": r"normalize\.std: .* does not sample std\. Remove it",
+    "ct-slice": r"restored_2: .* this combines 2 images\. Remove it",
+    "document-warp": r"warp: .* samples its own perspective and accepts no matrix\. Remove",
+    "grid-mask": r"mask: .* grid.*\. Remove it",
+    "histology-stain": r"levels: .* this combines 2 images\. Remove it",
 }
 REFUSED: Mapping[str, Mapping[str, str]] = {
     "torchvision": {
         **TRANSFORMS,
-        "medical-gray": r"clahe: torchvision has no CLAHE; albumentations has\. Leave it out",
-        "video-frame": r"resize\.mode: .* mode is not_smaller\. Leave it out",
+        "medical-gray": r"clahe: torchvision has no CLAHE, unlike albumentations\. Remove it",
+        "video-frame": r"resize\.mode: .* mode is not_smaller\. Remove it",
     },
     "albumentations": {
         **TRANSFORMS,
         **dict.fromkeys(
             ("auto-augment", "rand-augment", "trivial-augment"),
-            r"augment: albumentations has no automatic augmentation; torchvision has\. Leave",
+            r"augment: albumentations has no automatic augmentation, unlike torchvision\. Remove",
         ),
-        "test-time-views": r"top_right\.crop_pos_x: .* at the upper left\. Leave it out",
-        "video-frame": r"crop\.crop_pos_x: .* anywhere \(0 to 1\) or in the middle .* Leave it",
+        "test-time-views": r"top_right\.crop_pos_x: .* the upper left\. Remove it",
+        "video-frame": r"crop\.crop_pos_x: .* position \(0 to 1\) or at the centre .* Remove it",
     },
     "dynamic": {
-        **dict.fromkeys(BOXES, r"follow_boxes: .* no targets that follow an image yet\. Export"),
-        "key-points": r"follow_points: .* no targets that follow an image yet\. Export",
-        "segmentation": r"follow_masks: .* no targets that follow an image yet\. Export",
-        "video-clips": r"reader: .* does not read as read_videos does\. Export",
+        **dict.fromkeys(BOXES, r"follow_boxes: .* no annotations that follow an image\. Export"),
+        "key-points": r"follow_points: .* no annotations that follow an image\. Export",
+        "segmentation": r"follow_masks: .* no annotations that follow an image\. Export",
+        "video-clips": r"reader: .* no reader like read_videos\. Export",
     },
     **dict.fromkeys(("jax", "paddle", "keras"), RAGGED),
     "huggingface": dict.fromkeys(
         RAGGED,
-        r"^[a-z_]*\.[a-z]*: .* the shape of [a-z]* differs from image to image\. Resize or pad",
+        r"^[a-z_]*\.[a-z]*: .* the shape of [a-z]* differs between images\. Resize or pad",
     ),
     "proxy": FOLDERS,
     "tensorflow": RAGGED,
     "triton": {
-        "key-points": r"follow_points\.points: it is fed by reader\.vertices, .* Leave the",
-        "two-modalities": r"reader: .* Triton makes outputs of an image .* Give an image out",
-        "ssd": r"decode\.anchor: it is fed by reader\.boxes, .* Leave the node out",
-        "retinanet": r"follow_boxes\.boxes: it is fed by reader\.boxes, .* Leave the node out",
-        "segmentation": r"follow_masks\.masks: it is fed by reader\.masks, .* Leave the node out",
-        "video-clips": r"reader: .* Triton makes outputs of an image .* Give an image out",
+        "key-points": r"follow_points\.points: its input is reader\.vertices, .* Remove the",
+        "two-modalities": r"reader: .* a Triton client sends one\. Make an image an output",
+        "ssd": r"decode\.anchor: its input is reader\.boxes, .* Remove the node",
+        "retinanet": r"follow_boxes\.boxes: its input is reader\.boxes, .* Remove the node",
+        "segmentation": r"follow_masks\.masks: its input is reader\.masks, .* Remove the node",
+        "video-clips": r"reader: .* a Triton client sends one\. Make an image an output",
     },
 }
 """Target -> recipes with targets or videos that it cannot carry, and what it says."""

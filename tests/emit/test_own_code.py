@@ -28,10 +28,10 @@ CARRY = (
 )
 REFUSE = {
     "dynamic": "DALI's dynamic mode has no Python functions",
-    "tensorflow": "TensorFlow's DALIDataset is given a pipeline that DALI serialises",
-    "torchvision": "torchvision is written without DALI, which calls it",
-    "albumentations": "albumentations is written without DALI, which calls it",
-    "triton": "Triton is given a pipeline that DALI serialises, without Python",
+    "tensorflow": "TensorFlow's DALIDataset runs a pipeline serialised by DALI",
+    "torchvision": "the target torchvision runs without DALI, which calls it",
+    "albumentations": "the target albumentations runs without DALI, which calls it",
+    "triton": "Triton runs a pipeline serialised by DALI, without Python",
 }
 HOLD_NO_BLOCK = ("notebook", "ray")
 
@@ -88,12 +88,12 @@ def test_what_cannot_carry_it_says_why(target: str, inside: bool, catalog: Catal
         export(graph, target, catalog, with_=with_)
     assert str(told.value).startswith("grey_world: it calls the Python function grey_world, and ")
     assert REFUSE[target] in str(told.value)
-    assert str(told.value).endswith("Export the graph as a script, or leave the node out.")
+    assert str(told.value).endswith("Export the graph as a script, or remove the node.")
 
 
 REFUSING = {
-    **dict.fromkeys(("dynamic", "notebook", "ray"), "has no apply_auto_augment"),
-    "torchvision": "torchvision has no counterpart of apply_auto_augment",
+    **dict.fromkeys(("dynamic", "notebook", "ray"), "not support apply_auto_augment"),
+    "torchvision": "torchvision has no equivalent of apply_auto_augment",
     "albumentations": "albumentations has no automatic augmentation",
 }
 EACH = [(name, 0.25, 3) if takes else (name, 1) for name, takes in NAMED.items()]

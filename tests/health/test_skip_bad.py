@@ -149,7 +149,7 @@ def test_records_are_read_by_an_index_of_the_good_ones(
     assert placed == tmp_path / "loader.good_data"
     ((first, second),) = run(target, program)
     assert sorted(first) == sorted(second) == sorted({*range(20)} - bad.keys())
-    with pytest.raises(wb.SaveError, match=r"loader\.good_data is there already"):
+    with pytest.raises(wb.SaveError, match=r"loader\.good_data exists already"):
         made.write(tmp_path / "loader.py")
 
 
@@ -341,7 +341,9 @@ def test_a_list_that_is_gone_is_named(listed: tuple[Path, Path, Path]) -> None:
     content = place.read_bytes()
     place.unlink()
     words = last_words(script)
-    assert words == f"FileNotFoundError: There is no list {place}: export again with --skip-bad"
+    assert (
+        words == f"FileNotFoundError: The list {place} does not exist. Export again with --skip-bad"
+    )
     place.write_bytes(b"")
     assert last_words(script).startswith(f"RuntimeError: The list {place} is empty")
     place.write_bytes(content)

@@ -145,7 +145,7 @@ def test_nodes_whose_values_no_output_has_are_noted(photos: Path) -> None:
     graph = load_recipe("rand-augment")
     made = export(graph, "pytorch", with_="samples")
     assert [note.partition(" ")[0] for note in made.notes] == ["crop", "augment"]
-    told = "No output has what these draw or choose by themselves: crop, augment."
+    told = "No output has the internal random values of: crop, augment."
     assert told in made.main.text
     augmented = replace(graph, outputs={"images": graph.outputs["images"]})
     for crop in [node for node in graph.nodes if node.op == "random_resized_crop"]:

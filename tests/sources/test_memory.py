@@ -337,7 +337,7 @@ def test_no_cell_can_write_the_images_down() -> None:
     ("target", "words"),
     [
         ("tensorflow", "reader: it reads with Python"),
-        ("dynamic", "reader: DALI's dynamic mode does not read as read_images"),
+        ("dynamic", "reader: DALI's dynamic mode has no reader like read_images"),
     ],
 )
 def test_where_python_cannot_go_is_said(target: str, words: str) -> None:

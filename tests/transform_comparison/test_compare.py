@@ -91,8 +91,8 @@ def test_other_sizes_are_told_with_both(compared: TransformComparison) -> None:
         ("Solarize", "of albumentations 0.0.1 has no argument threshold: it is of another version"),
         ("Posterize", "albumentations 0.0.1 has no Posterize: it is of another version"),
         ("GaussNoise", "its random values cannot be fixed (random.uniform, noise.gaussian)"),
-        ("ElasticTransform", "no match: DALI draws no such field"),
-        ("Lambda", "no match: a function of your own: write it as @wb.node"),
+        ("ElasticTransform", "no match: DALI does not sample such a field"),
+        ("Lambda", "no match: a function of yours: rewrite it with @wb.node"),
     ],
 )
 def test_what_is_not_compared_says_why(
@@ -107,7 +107,7 @@ def test_it_shows_itself(compared: TransformComparison) -> None:
         "train: 3 of 12 transforms compared with albumentations 0.0.1 on 3 photos; "
     )
     assert "  VerticalFlip(p=1.0) (train.py:6) as flip: " in text
-    assert "  ElasticTransform() (train.py:13), no match: DALI draws no such field" in text
+    assert "  ElasticTransform() (train.py:13), no match: DALI does not sample such a field" in text
     assert size_of(compared) < MOST
     assert compared._repr_html_().count("<img ") == 6
     frame = compared.to_frame()

@@ -30,7 +30,7 @@ def block_lines(emitter: Emitter, node: Node) -> Lines:
     Raises GraphError for an unknown kind of node with bodies.
     """
     if node.op not in _WRITERS:
-        raise GraphError(f"{node.op} owns bodies, and nothing says how they are written.")
+        raise GraphError(f"{node.op} has bodies, but no function writes them.")
     made = emitter.written_before(node)
     start = len(made.text)
     _WRITERS[node.op](emitter, node, made)

@@ -160,7 +160,7 @@ class Emitter:
         self.helpers = set(clip_function_names(self.every_node()))
         """The functions of ``annotations/helpers.py`` that the lines call."""
         self.first_seed = 0
-        """What is taken from the seeds of nodes: the caller of a function adds it."""
+        """Subtracted from the seeds of nodes: the caller of a function adds it."""
         self.taken = names
         """Names that the source uses otherwise."""
         self.reads: Mapping[str, Collection[Port]] = {}

@@ -236,5 +236,5 @@ def test_the_type_of_a_constant() -> None:
 
 
 def test_what_is_no_number_becomes_no_code() -> None:
-    with pytest.raises(GraphError, match="is no number"):
+    with pytest.raises(GraphError, match="is not a number"):
         number_of("0); import os", "FLOAT")

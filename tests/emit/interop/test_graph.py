@@ -254,7 +254,7 @@ def test_a_saved_composition_under_a_key_is_read(suffix: str, tmp_path: Path) ->
 
 
 def test_an_object_of_another_library_is_refused() -> None:
-    with pytest.raises(ImportFailedError, match="no transformation of torchvision"):
+    with pytest.raises(ImportFailedError, match="not a transform of torchvision"):
         from_torchvision(object())
 
 

@@ -119,27 +119,30 @@ SHARED = random.uniform(range=(-5, 5))
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (lambda: SIZED.grid_mask(), r"^grid_mask: torchvision has no grid mask\. Leave it out, or"),
-        (lambda: DECODED.rotate(angle=5), r"^rotate: nothing gives images one size, .* Resize"),
+        (lambda: SIZED.grid_mask(), r"^grid_mask: torchvision has no grid mask\. Remove it, or"),
+        (
+            lambda: DECODED.rotate(angle=5),
+            r"^rotate: .* images has images of different sizes\. Resize",
+        ),
         (
             lambda: SIZED.resize(size=(8, 8), subpixel_scale=False),
-            r"^resize_2\.subpixel_scale: torchvision has no counterpart of subpixel_scale of res",
+            r"^resize_2\.subpixel_scale: torchvision has no equivalent of subpixel_scale of res",
         ),
         (
             lambda: SIZED.rotate(angle=random.normal(), keep_size=True),
-            r"^angle: torchvision draws evenly or by a probability, and has no random\.normal",
+            r"^angle: torchvision samples uniformly or by a probability, and has no random\.normal",
         ),
         (
             lambda: SIZED.flip(horizontal=(fn.reductions.mean(SIZED.images).cast(dtype="INT32"))),
-            r"^flip\.horizontal: torchvision draws it from a range, and .* calculates it",
+            r"^flip\.horizontal: torchvision samples it from a range, but .* calculates it",
         ),
         (
             lambda: SIZED.rotate(angle=SHARED, keep_size=True).hue(hue=SHARED),
-            r"^angle: rotate and hue need the same draw, .* Give each a generator of its own\.$",
+            r"^angle: rotate and hue share its random value, .* Use one generator for each\.$",
         ),
         (
             lambda: wb.outputs(images=SIZED.images * 0.5 + SIZED.equalize().images),
-            r"this takes 2 images together\. Leave it out, or export for pytorch",
+            r"this combines 2 images\. Remove it, or export for pytorch",
         ),
     ],
 )

@@ -92,7 +92,7 @@ def test_outputs_that_an_optional_input_adds(name: str) -> None:
     assert beside.outputs == (*without.outputs, "labels")
     assert beside.inputs["labels"] == LABELS
     more = call(op(name, "__B_1", BOXES, outputs=usual + 1))
-    assert more.opaque == f"it gives {usual + 1} outputs, and in a graph {usual}"
+    assert more.opaque == f"it has {usual + 1} outputs, but {usual} in a graph"
 
 
 def test_an_opaque_call_keeps_all_its_edges() -> None:
@@ -102,7 +102,7 @@ def test_an_opaque_call_keeps_all_its_edges() -> None:
     assert made.outputs == tuple(port.name for port in OPAQUE["opaque.2"].outputs)
     assert [edge.edge for edge in made.inputs.values()] == [IMAGES, "__U_1"]
     assert made.args["call"] == "fn.rotate"
-    assert made.opaque == made.args["why"] == "a graph cannot hold its argument wings"
+    assert made.opaque == made.args["why"] == "a graph does not support its argument wings"
     many = call(op("NoSuch", "__N_1", outputs=40))
     assert len(many.outputs) == len(set(many.outputs)) == 40
 
@@ -113,26 +113,26 @@ def test_an_opaque_call_keeps_all_its_edges() -> None:
         (
             op("_TensorSubscript", "__S_1", IMAGES, TracedInput("__U_1", "cpu", "at_0")),
             "[...]",
-            "a place or range that another node gives: not yet",
+            "a position or range from another node is not supported",
         ),
         (
             op("_ArithmeticGenericOp", "__A_1", IMAGES, display="clamp"),
             "fn.clamp",
-            "arithmetic with operands of these kinds: not yet",
+            "arithmetic with operands of these kinds is not supported",
         ),
         (
             op("readers___TFRecord", "__T_1", display="readers.tfrecord"),
             "fn.readers.tfrecord",
-            "a graph has no such operator yet",
+            "a graph has no such operator",
         ),
         (
             TracedOp(
                 "readers___TFRecord", "T", "cpu", module="nvidia.dali.ops", display="TFRecord"
             ),
             "ops.TFRecord",
-            "a graph has no such operator yet",
+            "a graph has no such operator",
         ),
-        (op("Shapes", "__S_1", IMAGES), "fn.shapes", "a graph has no such operator yet"),
+        (op("Shapes", "__S_1", IMAGES), "fn.shapes", "a graph has no such operator"),
     ],
 )
 def test_what_a_graph_has_no_operator_for(one: TracedOp, called: str, why: str) -> None:

@@ -199,7 +199,7 @@ def test_a_program_of_the_same_code_is_not_run(name: str, tmp_path: Path) -> Non
     found = wb.from_file(written(text, tmp_path))
     assert found.graph == CUTOUT
     assert found.report.is_exact
-    said = "only comments and formatting were changed" in str(found.report)
+    said = "Only comments and formatting were changed" in str(found.report)
     assert said is (name in ("formatter", "comments", "hash"))
 
 
@@ -250,12 +250,12 @@ def test_copied_functions_that_became_nodes_are_told(plain: bool, tmp_path: Path
     edited = text.replace("BATCH_SIZE = ", "BATCH_SIZE = 1 + ")
     edited += "\n\ndef areas_of(boxes):\n    return boxes\n"
     found = wb.from_file(written(edited, tmp_path))
-    (note,) = [note for note in found.report.notes if "unfolded" in note]
+    (note,) = [note for note in found.report.notes if "expanded" in note]
     more = "" if plain else "; the graph before the change is still at the end of the program"
-    assert note == f"functions unfolded into nodes: sides_of{more}"
+    assert note == f"functions expanded into nodes: sides_of{more}"
     renamed = edited.replace("sides_of(", "my_sides(")
     other = wb.from_file(written(renamed, tmp_path))
-    assert "unfolded" not in str(other.report)
+    assert "expanded" not in str(other.report)
 
 
 CLIPPED = "clip_boxes(boxes)"
@@ -323,17 +323,17 @@ DAMAGE: Mapping[str, tuple[Callable[[str], str], str]] = {
     "options of another kind": (with_content(options=[1]), "known"),
     "another graph": (
         with_content(graph=json.loads(wb.dump_graph(load_recipe("simclr")))),
-        "does not give this code: it was changed",
+        "does not match this code: it was changed",
     ),
     "another number": (
         with_content(
             graph=json.loads(wb.dump_graph(set_arg(CUTOUT, CATALOG, "mirror", "probability", 0.25)))
         ),
-        "does not give this code: it was changed",
+        "does not match this code: it was changed",
     ),
     "a graph of another version": (
         with_content(graph=json.loads(wb.dump_graph(load_recipe("simclr"))), workbench="0.0.1"),
-        "writes other code for it; the program is of 0.0.1",
+        "generates other code for it; the program was written by 0.0.1",
     ),
     "a graph that cannot run": (
         with_content(graph=json.loads(wb.dump_graph(replace(CUTOUT, outputs={})))),
@@ -371,7 +371,7 @@ def test_a_text_in_the_code_that_looks_like_a_comment(edit: str) -> None:
     if edit:
         with pytest.raises(GraphFormatError, match="damaged"):
             import_embedded(text, "pipe.py", CATALOG)
-    with pytest.raises(GraphFormatError, match="does not give this code"):
+    with pytest.raises(GraphFormatError, match="does not match this code"):
         import_embedded(embed_graph(text, content_of(program())), "pipe.py", CATALOG)
 
 

@@ -44,7 +44,7 @@ def test_records_of_which_an_image_and_a_label_are_read() -> None:
     assert (source(found).kind, source(found).op) == ("tfrecord", "readers.tfrecord")
     (changed,) = found.report.changed
     assert "the features 'image/encoded' and 'image/class/label' by name" in changed.why
-    assert "read a.tfrecord: give that as the data" in str(found.report)
+    assert "read a.tfrecord: pass that as the data" in str(found.report)
     boxes = wb.from_pipeline(pipe(lambda: define("image/encoded", "image/bbox")))
     assert boxes.report.opaque, "boxes of records are read by nothing here"
 
@@ -62,21 +62,21 @@ def test_a_saved_report_names_no_folder(tmp_path: Path) -> None:
 
     found = wb.from_pipeline(pipe(define))
     said = str(found.report)
-    assert f"read '{record}': give that" in said
+    assert f"read '{record}': pass that" in said
     assert str(arrays) in said
     saved = dump_document(found.document)
     assert str(tmp_path) not in saved
     kept = str(load_document(saved).report)
-    assert "read '.../a.tfrecord': give that" in kept
-    assert "files=('.../b.npy',) is not kept" in kept
+    assert "read '.../a.tfrecord': pass that" in kept
+    assert "files=('.../b.npy',) is not imported" in kept
 
 
 def test_arrays_and_videos() -> None:
     arrays = wb.from_pipeline(pipe(lambda: fn.readers.numpy(files=["a.npy"])))
     assert source(arrays).kind == "numpy_files"
     (changed,) = arrays.report.changed
-    assert "files=('a.npy',) is not kept" in changed.why
-    assert "an axis of channels" in changed.why
+    assert "files=('a.npy',) is not imported" in changed.why
+    assert "a channel axis" in changed.why
 
     def clips() -> Any:
         frames, labels = fn.readers.video_resize(
@@ -88,7 +88,7 @@ def test_arrays_and_videos() -> None:
     found = wb.from_pipeline(pipe(clips))
     assert [node.op for node in found.graph.nodes] == ["experimental.readers.video", "resize"]
     (changed,) = found.report.changed
-    assert "read by experimental.readers.video, on a CPU too, without dtype" in changed.why
+    assert "experimental.readers.video reads it, also on the CPU, without dtype" in changed.why
 
 
 def test_settings_that_only_check_are_told(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_settings_that_only_check_are_told(tmp_path: Path) -> None:
     made = checked(batch_size=2, num_threads=1, device_id=None, output_ndim=3)
     found = wb.from_pipeline(made)
     assert found.report.is_exact
-    assert "output_ndim=3 checks what the pipeline gives" in str(found.report)
+    assert "output_ndim=3 only checks the outputs" in str(found.report)
 
 
 def feed() -> Any:
@@ -122,7 +122,7 @@ def test_a_folder_in_the_place_of_what_feeds_it(kind: str, photos: Path, tmp_pat
     assert source(found).kind == "folder"
     assert not found.report.opaque
     assert not found.report.faults
-    assert "it reads your folder in the place of what" in str(found.report)
+    assert "it reads your folder instead of the data of" in str(found.report)
 
     def wanted() -> Any:
         jpegs, labels = fn.readers.file(file_root=str(photos))
@@ -140,7 +140,7 @@ def test_what_the_program_feeds_is_told() -> None:
     found = wb.from_pipeline(pipe(lambda: fn.decoders.image(fn.external_source(name="jpegs"))))
     assert source(found).kind == "request"
     (note,) = [note for note in found.report.notes if "feeds" in note]
-    assert note.startswith(f"{source(found).id}: the program feeds it: which files, in which order")
+    assert note.startswith(f"{source(found).id}: the program feeds it: the files, their order")
 
 
 def test_a_source_that_is_not_there() -> None:
@@ -155,7 +155,7 @@ def test_videos_without_labels_are_read_as_they_are() -> None:
     found = wb.from_pipeline(pipe(define))
     assert source(found).kind == "video"
     (changed,) = found.report.changed
-    assert "filenames=('a.avi',) is not kept" in changed.why
+    assert "filenames=('a.avi',) is not imported" in changed.why
 
 
 @pytest.mark.parametrize("reader", ["readers.video", "experimental.readers.video"])

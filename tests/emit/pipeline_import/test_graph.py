@@ -92,7 +92,7 @@ def test_folders() -> None:
     assert found.graph.node("R").args == {}
     assert found.graph.node("reader").args == {"file_root": "masks"}, "a graph is run on one"
     listed = brought(reader(file_list="list.txt"), gives=gives[:1])
-    assert listed.report.notes == ("R names its files itself: it reads no data folder",)
+    assert listed.report.notes == ("R sets its own files: it reads no data folder",)
     assert listed.graph.node("R").args == {"file_root": "photos", "file_list": "list.txt"}
 
 
@@ -175,15 +175,15 @@ class TestOpaque:
     @pytest.mark.parametrize(
         ("call", "why"),
         [
-            (op("_conditional__Split", "__S_1", IMAGES, outputs=2), "cannot be told apart"),
+            (op("_conditional__Split", "__S_1", IMAGES, outputs=2), "cannot be distinguished"),
             (
                 op("experimental__readers__Fits", "__F_1", outputs=1),
                 "no module of workbench.sources reads with it",
             ),
             (op("NoSuchThing", "__N_1", IMAGES), "no such operator"),
             (op("Rotate", "__Rotate_1", IMAGES, angle=1.0, wings=2), "argument wings"),
-            (op("Rotate", "__Rotate_1", IMAGES, outputs=2, angle=1.0), "gives 2 outputs"),
-            (op("Rotate", "__Rotate_1", IMAGES, IMAGES, angle=1.0), "no more than one input"),
+            (op("Rotate", "__Rotate_1", IMAGES, outputs=2, angle=1.0), "it has 2 outputs"),
+            (op("Rotate", "__Rotate_1", IMAGES, IMAGES, angle=1.0), "at most one input"),
             (op("Rotate", "__Rotate_1", IMAGES, interp_type=77), "interp_type=77 is no member"),
             (
                 op("Rotate", "__Rotate_1", IMAGES, TracedInput(IMAGES, "cpu", "fill_value")),
@@ -221,7 +221,7 @@ def test_settings_that_are_not_said_or_out_of_range() -> None:
     assert (found.graph.settings.batch_size, found.graph.settings.num_threads) == (64, 4)
     assert found.graph.settings.prefetch_queue_depth == 3
     (refused,) = found.report.refused
-    assert "batch_size: the source does not say it; it is 64 here" in found.report.notes
+    assert "batch_size: not set in the source; it is 64 here" in found.report.notes
     assert "num_threads: 1000000000 is out of range; it is 4 here" in str(refused)
 
 
@@ -235,9 +235,9 @@ def test_settings_that_a_graph_cannot_hold() -> None:
     )
     report = import_traced(Traced(whole), CATALOG).report
     assert [entry.why for entry in report.refused] == [
-        f"prefetch_queue_depth={queues}: a graph cannot hold it; it is 5 here",
-        "exec_async=False: a graph cannot hold it; it is left out",
-        "device_id=3: a graph cannot hold it; it is left out",
+        f"prefetch_queue_depth={queues}: not supported by a graph; it is 5 here",
+        "exec_async=False: not supported by a graph; it is omitted",
+        "device_id=3: not supported by a graph; it is omitted",
     ]
     headline = "partly: 2 of 2 steps exact, 3 left out"
     assert str(report).startswith(f"{headline}\nrefused  prefetch")
@@ -249,7 +249,7 @@ def test_the_name_of_a_reader_that_cannot_be_an_id() -> None:
     images = op("decoders__Image", "__Image_0", TracedInput("my reader[0]", "cpu"))
     found = brought(reader("my reader"), images, op("Rotate", "turn it", IMAGES, angle=1.0))
     assert [node.id for node in found.graph.nodes] == ["my_reader", "decode", "turn_it"]
-    why = "the source names it 'my reader': give the new name where that is used"
+    why = "the source names it 'my reader': use the new name where that name is used"
     assert entries(found, "changed") == {"my_reader": why}
 
 
@@ -376,15 +376,15 @@ def test_a_node_for_each_condition() -> None:
     assert [node.op for node in found.graph.nodes][-2:] == ["opaque.1", "opaque.1"]
     assert len(found.graph.nodes) == len(READING) + 2
     said = [str(entry) for entry in found.report.opaque]
-    assert "(train.py:3): if: its branches cannot be told apart (it holds 7 calls)" in said[0]
-    assert "(train.py:7): if: its branches cannot be told apart (it holds 3 calls)" in said[1]
+    assert "(train.py:3): if: its branches cannot be distinguished (it contains 7 calls)" in said[0]
+    assert "(train.py:7): if: its branches cannot be distinguished (it contains 3 calls)" in said[1]
 
 
 def test_a_condition_of_an_unknown_source() -> None:
     """Its ends are told by its predicate; what is drawn for a branch is drawn outside."""
     found = from_source(*READING, *CROSSED, source=None)
     (entry,) = found.report.opaque
-    assert entry.why == "if: its branches cannot be told apart (it holds 6 calls)"
+    assert entry.why == "if: its branches cannot be distinguished (it contains 6 calls)"
     (entry, other) = from_source(*READING, *CROSSED, *AGAIN, source=None).report.opaque
     assert "6 calls" in entry.why
     assert "3 calls" in other.why
@@ -397,7 +397,7 @@ def test_what_a_library_does() -> None:
     assert node.args["source"] == SOURCE.splitlines()[8].strip()
     assert node.inputs == {"input_0": Port("resize", "output")}
     assert found.graph.node("resize").op == "resize", "it is the user's own call"
-    assert "it holds 3 calls" in str(node.args["why"])
+    assert "it contains 3 calls" in str(node.args["why"])
 
 
 def test_what_stands_between_two_opaque_calls_of_a_statement() -> None:
@@ -410,14 +410,14 @@ def test_what_stands_between_two_opaque_calls_of_a_statement() -> None:
     found = from_source(*READING[:2], *chain)
     (entry,) = found.report.opaque
     assert [node.id for node in found.graph.nodes] == ["R", "decode", "resize", entry.node]
-    assert "it holds 3 calls" in entry.why
+    assert "it contains 3 calls" in entry.why
 
 
 def test_one_call_keeps_its_own_words() -> None:
     (entry,) = from_source(
         *READING[:2], op("NoSuch", "__N_1", "__Image_0", places=at(10))
     ).report.opaque
-    assert entry.why == "fn.nosuch: a graph has no such operator yet"
+    assert entry.why == "fn.nosuch: a graph has no such operator"
 
 
 def test_more_outputs_than_an_opaque_node_has() -> None:

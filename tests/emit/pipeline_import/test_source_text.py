@@ -207,19 +207,19 @@ def test_floats_are_the_shortest_of_the_same_float32(value: float) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\x08\x01", b"PK\x03\x04", b"\xff" * 50, bytes(1000)])
 def test_other_bytes_are_refused(data: bytes) -> None:
-    with pytest.raises(PipelineFormatError, match="not a pipeline that DALI serialised"):
+    with pytest.raises(PipelineFormatError, match="not a pipeline serialised by DALI"):
         read_pipeline(data)
 
 
 def test_a_call_fed_by_nothing_is_refused() -> None:
     data = serialised()
-    with pytest.raises(PipelineFormatError, match="nothing makes what __Rotate"):
+    with pytest.raises(PipelineFormatError, match="no call produces the input of __Rotate"):
         read_pipeline(data.replace(b"\x0a\x0b__Uniform_1\x12", b"\x0a\x0b__Uniform_9\x12", 1))
 
 
 def test_files_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serialized_pipeline, "LARGEST", 100)
-    with pytest.raises(PipelineFormatError, match="100 are the limit"):
+    with pytest.raises(PipelineFormatError, match="at most 100 are allowed"):
         read_pipeline(serialised())
 
 

@@ -131,10 +131,10 @@ def test_what_is_for_training_is_left_out_and_told() -> None:
     cutout = model("cutout")
     said = " ".join(cutout.split())
     assert "crop resizes the whole image instead of a random crop" in said
-    assert "normalize uses the default of mirror. erase: left out, because random." in said
+    assert "normalize uses the default of mirror. erase: omitted, because random." in said
     assert "fn.random" not in cutout
     assert "fn.erase" not in cutout
     assert "fn.resize(images, size=SIZE)" in cutout
     trained = model("cutout", "training")
-    assert "It draws anew for each request: crop, anchor, mirror." in trained
+    assert "Random for each request: crop, anchor, mirror." in trained
     assert "drawn" not in model("imagenet-eval")

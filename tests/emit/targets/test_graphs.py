@@ -79,7 +79,7 @@ def test_encoded_images_make_no_array(target: str) -> None:
     if target == "ray":
         assert "files" in export(graph, target, CATALOG).main.text
         return
-    with pytest.raises(GraphExportError, match=r"reader\.jpegs: .* the output files gives encoded"):
+    with pytest.raises(GraphExportError, match=r"reader\.jpegs: .* the output files has encoded"):
         export(graph, target, CATALOG)
 
 
@@ -102,15 +102,15 @@ def test_types_that_the_iterator_does_not_know(target: str) -> None:
     total = Node("total", "reductions.sum", {"dtype": "UINT64"}, inputs)
     graph = with_nodes(graph, total, total=Port("total", "output"))
     if target in WITHOUT_DALI:
-        with pytest.raises(GraphExportError, match=r"total: .* has no counterpart of reductions"):
+        with pytest.raises(GraphExportError, match=r"total: .* has no equivalent of reductions"):
             export(graph, target, CATALOG)
         return
     if target in ("pytorch", "lightning", "paddle", "huggingface", "proxy"):
-        with pytest.raises(GraphExportError, match=r"total: .* of UINT64, .* cast after total"):
+        with pytest.raises(GraphExportError, match=r"total: .* type UINT64, .* cast after total"):
             export(graph, target, CATALOG)
         return
     text = export(graph, target, CATALOG).main.text
-    assert ("cut to 32, unless ``jax_enable_x64``" in text) == (target == "jax")
+    assert ("converted to 32 bits, unless ``jax_enable_x64``" in text) == (target == "jax")
 
 
 @pytest.mark.parametrize("target", [name for name in PYTHON if name not in WITHOUT_DALI])
@@ -137,7 +137,7 @@ def test_nothing_is_imported_over_something_else(target: str) -> None:
         ("cutout", 'F.cross_entropy(scores, batch["labels"]'),
         ("segmentation", 'classes = batch["masks"].squeeze(3).long()'),
         ("ssd", "losses: dict[str, Tensor] = model(images, targets)"),
-        ("two-view", "alike = (views @ views.T / 0.5)"),
+        ("two-view", "similar = (views @ views.T / 0.5)"),
     ],
 )
 def test_a_loop_learns_what_the_graph_is_for(recipe: str, loss: str) -> None:
@@ -165,7 +165,7 @@ def test_a_picture_without_channels_gets_an_axis_for_them() -> None:
 def test_triton_needs_more_than_labels() -> None:
     graph = load_recipe("simclr")
     graph = replace(graph, outputs={"labels": graph.outputs["labels"]})
-    with pytest.raises(GraphExportError, match="reader: every output is what it reads"):
+    with pytest.raises(GraphExportError, match="reader: no output is computed from an image"):
         export(graph, "triton", CATALOG)
 
 
@@ -187,7 +187,7 @@ def test_triton_refuses_what_a_client_does_not_send() -> None:
     inputs = {"data": graph.outputs["images"], "right": graph.outputs["labels"]}
     graph = with_nodes(graph, Node("both", "math.mul", {}, inputs))
     graph = replace(graph, outputs={"both": Port("both", "output")})
-    with pytest.raises(GraphExportError, match=r"both\.right: it is fed by reader\.labels"):
+    with pytest.raises(GraphExportError, match=r"both\.right: its input is reader\.labels"):
         export(graph, "triton", CATALOG)
 
 

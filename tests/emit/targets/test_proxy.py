@@ -62,7 +62,7 @@ def run(case: str, program: Path, data: Path, ranks: int = 1) -> Any:
 def test_a_pytorch_without_cuda_is_named(program: Path, data: Path) -> None:
     """DALI Proxy marks its steps for profilers with NVTX, which such a build lacks."""
     said = run("built_without_cuda", program, data)
-    assert said.startswith("RuntimeError: DALI Proxy needs a PyTorch that is built with CUDA")
+    assert said.startswith("RuntimeError: DALI Proxy needs PyTorch with CUDA support")
 
 
 def test_two_ranks_with_weights_and_without_a_sampler(program: Path, data: Path) -> None:
@@ -79,10 +79,10 @@ def test_two_ranks_with_weights_and_without_a_sampler(program: Path, data: Path)
 @pytest.mark.thorough
 def test_a_sampler_of_another_length_is_an_error(program: Path, data: Path) -> None:
     weights, sequence, beyond, below = run("wrong_length", program, data)
-    assert weights == "ValueError: The sampler is for 21 samples; the data set has 22."
-    assert sequence == "ValueError: The sampler is for 25 samples; the data set has 22."
-    assert "The sampler gave 22; the data set has 22 samples." in beyond
-    assert "The sampler gave -1; the data set has 22 samples." in below
+    assert weights == "ValueError: The sampler is for 21 samples, but the dataset has 22."
+    assert sequence == "ValueError: The sampler is for 25 samples, but the dataset has 22."
+    assert "The sampler returned 22, but the dataset has 22 samples." in beyond
+    assert "The sampler returned -1, but the dataset has 22 samples." in below
 
 
 def test_a_killed_worker_is_an_error_and_the_next_epoch_is_whole(program: Path, data: Path) -> None:
@@ -97,8 +97,8 @@ def test_a_bad_file_ends_the_epoch_behind_the_good_batches(program: Path, data: 
     found = run("bad", program, data)
     assert found["labels"] == found["expected"]
     damaged, later, empty, path = found["errors"]
-    assert damaged.startswith("RuntimeError: DALI made no batch of the samples [8, 9, 10, 11]")
-    assert later == "RuntimeError: DALI's pipeline has failed before. Make another one."
+    assert damaged.startswith("RuntimeError: DALI failed on the samples [8, 9, 10, 11]")
+    assert later == "RuntimeError: DALI's pipeline has failed before. Build a new one."
     assert "Sample 9 has b'', not the bytes of an image file." in empty
     assert "Sample 9 has 'a path', not the bytes of an image file." in path
 

@@ -80,7 +80,7 @@ def test_the_report_says_what_the_docstring_says(target: str) -> None:
         said = any(note.startswith("Images are (C, H, W)") for note in made.notes)
         assert said is (turned and target == "torchvision"), name
     twisted = export(load_recipes()["rotate-jitter"], target, CATALOG)
-    assert "the hue is turned in HSV, not in YIQ" in twisted.notes[-1]
+    assert "the hue is rotated in HSV, not in YIQ" in twisted.notes[-1]
     assert f"<li>{escape(twisted.notes[0])}</li>" in twisted._repr_html_()
 
 

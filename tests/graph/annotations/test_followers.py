@@ -250,7 +250,7 @@ def test_a_fill_that_a_mask_cannot_hold_is_an_error(folder: Path) -> None:
     inputs = {"masks": Port("seen", "output"), "image": Port("flip", "output")}
     moved = Node("moved", "follow_masks", {"fill": 255}, inputs)
     graph = with_nodes(graph, seen, moved, masks=Port("moved", "masks"))
-    with pytest.raises(GraphError, match=r"its masks are BOOL\. Set it to a number up to 1"):
+    with pytest.raises(GraphError, match=r"its masks are BOOL\. Set it to at most 1"):
         export(graph, "script", CATALOG)
 
 

@@ -336,7 +336,7 @@ def test_a_program_that_skips_bad_files_is_saved_with_its_list(
     model.act("code", {"do": "save", "path": "book", "overwrite": False})
     assert screen["code", "message"].endswith("book.ipynb and book.good_data.txt")
     assert '\\"book.good_data.txt\\"' in (tmp_path / "book.ipynb").read_text()
-    assert "gives this code" in wb.from_file(tmp_path / "book.ipynb").report.notes[0]
+    assert "matches this code" in wb.from_file(tmp_path / "book.ipynb").report.notes[0]
     model.receive("code", "target", "script")
     model.receive("code", "skip_bad", False)
     assert "GOOD_DATA" not in screen["code", "files"][0]["text"]

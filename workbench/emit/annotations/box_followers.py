@@ -18,7 +18,7 @@ from workbench.graph.annotations.mixes import Mix
 from workbench.graph.model import Port
 
 _LABELS = 65536
-"""One number for both: the label, and the index of the box."""
+"""Factor that packs the label and the index of a box into one number."""
 
 
 class BoxWriter(FollowerWriter):

@@ -45,7 +45,7 @@ class FollowerWriter:
         self.path = path
         in_shares = self.relative and not CARRIED_INPUTS & {*node.inputs}
         self.tail = _last_relative_steps(path, in_shares)
-        """The last steps, through which places in shares of the sides are mirrored at most."""
+        """The last steps, which at most mirror relative positions."""
         self.head = path.steps[: len(path.steps) - len(self.tail)]
         self.middle = self.head[-1].after if self.head else path.root
         """The image between the two."""
@@ -55,7 +55,7 @@ class FollowerWriter:
         self.flows = emitter.resolved.types
         self.text: list[str] = []
         self.told = ""
-        """A comment on what the lines do, if a list of the operators does not tell it."""
+        """A comment on the lines, if the list of operators is not enough."""
         self._stem = node.id
         while any(name.startswith(f"{self._stem}_") for name in emitter.names.values()):
             self._stem += "_"

@@ -73,7 +73,7 @@ class MaskWriter(FollowerWriter):
         map_ = self.variable("map", "map")
         self._compose(map_)
         if sum(bool(step.rule.map) for step in self.path.steps) == 1 and not self.carries_map:
-            # A branch that combines matrices gives them this layout, and all branches must agree.
+            # A branch that combines matrices has this layout, and all branches must agree.
             self.call(map_, "fn.reshape", map_, 'layout="**"')
         if self.node.args.get("cuts"):
             seen = self.variable("seen", "seen")
@@ -153,8 +153,8 @@ class MaskWriter(FollowerWriter):
         most = _LARGEST.get(dtype or "", 255)
         if self._fill > most:
             raise GraphError(
-                f"{self.node.id}.fill is {self._fill}, and its masks are {dtype}. "
-                f"Set it to a number up to {most}."
+                f"{self.node.id}.fill is {self._fill}, but its masks are {dtype}. Set it to at "
+                f"most {most}."
             )
         if dtype in _AS:
             self.call(mask, "fn.cast", self.fed(fed), f"dtype=types.{_AS[dtype]}")

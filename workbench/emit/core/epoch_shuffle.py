@@ -46,6 +46,6 @@ def require_checkpointing(nodes: Iterable[Node], target: str = "") -> None:
                 else f"DALI cannot checkpoint {blocking[0]}"
             )
             raise GraphExportError(
-                f"{reader.id}.{SHUFFLE}: {who}, and without them the order differs from the "
-                "preview after the first epoch. Use random_shuffle instead."
+                f"{reader.id}.{SHUFFLE}: {who}, and without checkpoints the order differs from "
+                "the preview after the first epoch. Use random_shuffle instead."
             )

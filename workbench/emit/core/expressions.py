@@ -166,7 +166,7 @@ def constant_type(node: Node, spec: OpSpec) -> str:
 def number_of(value: Value, dtype: str) -> bool | int | float:
     """A constant as a Python number. Raises GraphError for other values."""
     if not isinstance(value, bool | int | float):
-        raise GraphError(f"{value!r} is no number.")
+        raise GraphError(f"{value!r} is not a number.")
     if dtype == "BOOL":
         return bool(value)
     return float(value) if dtype.startswith("FLOAT") else int(value)

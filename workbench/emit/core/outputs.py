@@ -21,7 +21,7 @@ the next epoch, so that an epoch would lose some and duplicate others."""
 Outputs = Mapping[str, TensorType]
 """The type of one sample of each output, in order."""
 _FORMATS = {
-    "relative": "as shares of the sides",
+    "relative": "relative to the image size",
     "absolute": "in pixels",
     "ltrb": "left, top, right, bottom",
     "xywh": "left, top, width, height",
@@ -82,8 +82,8 @@ def require_images(graph: Graph, outputs: Outputs, target: str) -> list[str]:
     if not images:
         given = ", ".join(f"{name} ({flow.kind})" for name, flow in outputs.items())
         raise GraphExportError(
-            f"{next(iter(graph.outputs.values())).node}: {target} needs an image to work on, and "
-            f"the graph gives {given}. Give an image out."
+            f"{next(iter(graph.outputs.values())).node}: {target} needs an image, but the outputs "
+            f"are {given}. Make an image an output."
         )
     return images
 
@@ -93,8 +93,8 @@ def require_arrays(graph: Graph, outputs: Outputs, target: str) -> None:
     for name in outputs_of_kind(outputs, "encoded"):
         port = graph.outputs[name]
         raise GraphExportError(
-            f"{port.node}.{port.output}: {target} makes one array of a batch, and the output "
-            f"{name} gives encoded images, which differ in length. Leave it out, or export as a "
+            f"{port.node}.{port.output}: {target} makes one array per batch, but the output "
+            f"{name} has encoded images of different lengths. Remove the output, or export as a "
             "script."
         )
 
@@ -128,10 +128,10 @@ def require_even(graph: Graph, outputs: Outputs, target: str) -> None:
     """Raise GraphExportError for boxes, points and labels that cannot form an array."""
     for name in ragged_outputs(graph, outputs):
         raise GraphExportError(
-            f"{graph.outputs[name]}: {target} makes one array of a batch, and of {name} each image "
-            "has another number. Put a pad after it, whose axes are 0, whose shape is the largest "
-            "number and whose fill_value tells what is none, or export for pytorch, which gets "
-            "lists, or as a script."
+            f"{graph.outputs[name]}: {target} makes one array per batch, but the length of {name} "
+            "differs between images. Add a pad with axes 0, the largest length as shape, and a "
+            "fill_value that marks padding; or export for pytorch, which returns lists, or as a "
+            "script."
         )
 
 
@@ -144,9 +144,9 @@ def require_one_size(graph: Graph, outputs: Outputs, lists: Sequence[str], targe
         if None in sides and name not in lists:
             node = graph.outputs[name].node
             raise GraphExportError(
-                f"{node}: {target} makes one array of a batch, and images of several sizes are "
-                f"none: nothing gives {name} one size. Put a resize, a crop or a pad after {node} "
-                "(rotate has keep_size too), or export as a script."
+                f"{node}: {target} makes one array per batch, but {name} has images of different "
+                f"sizes. Add a resize, a crop or a pad after {node} (or set keep_size of a "
+                "rotate), or export as a script."
             )
 
 
@@ -156,8 +156,8 @@ def require_signed(graph: Graph, outputs: Outputs, target: str) -> None:
         if flow.dtype in ("UINT16", "UINT32", "UINT64"):
             node = graph.outputs[name].node
             raise GraphExportError(
-                f"{node}: the output {name} is of {flow.dtype}, which DALI does not give to "
-                f"{target}. Put a cast after {node}, for example to INT64."
+                f"{node}: the output {name} has type {flow.dtype}, which DALI's iterator for "
+                f"{target} does not support. Add a cast after {node}, for example to INT64."
             )
 
 
@@ -167,8 +167,8 @@ def first_reader(nodes: Sequence[Node]) -> Node:
         if isinstance(node, Source):
             return node
     raise GraphExportError(
-        f"{nodes[-1].id}: no output comes from a reader, which says how long an epoch is. Give out "
-        "what is read, or export as a script."
+        f"{nodes[-1].id}: no output comes from a reader, which defines the length of an epoch. "
+        "Make data of a reader an output, or export as a script."
     )
 
 
@@ -177,8 +177,8 @@ def require_no_blocks(nodes: Sequence[Node], target: str) -> None:
     for node in nodes:
         if node.bodies or node.op in AUTO_AUGMENT:
             raise GraphExportError(
-                f"{node.id}: {target} has no {node.op}, which chooses for each sample what runs. "
-                "Export the graph as a script."
+                f"{node.id}: {target} does not support {node.op}, which selects operators per "
+                "sample. Export the graph as a script."
             )
 
 
@@ -188,8 +188,8 @@ def require_unsharded(nodes: Sequence[Node], target: str) -> None:
         shards = node.args.get("num_shards", 1)
         if shards != 1:
             raise GraphExportError(
-                f"{node.id}.num_shards: it is {shards}, and {target} gives each process a shard of "
-                "its own. Reset it."
+                f"{node.id}.num_shards: it is {shards}, but {target} assigns a shard to each "
+                "process. Reset it."
             )
 
 
@@ -198,8 +198,8 @@ def require_next_shard(nodes: Sequence[Node], target: str) -> None:
     for node in (node for node in nodes if isinstance(node, Source)):
         if node.args.get("stick_to_shard"):
             raise GraphExportError(
-                f"{node.id}.stick_to_shard: it is True, and {target} counts on readers that go on "
-                "to the next shard with each epoch. Reset it."
+                f"{node.id}.stick_to_shard: it is True, but {target} requires readers that move "
+                "to the next shard after each epoch. Reset it."
             )
 
 

@@ -36,7 +36,7 @@ def literal(value: Value, arg: ArgSpec | None = None) -> str:
 
 
 def literal_text(value: Value, arg: ArgSpec) -> str:
-    """An operator argument as a person writes it: ``1 / 255``, ``[0.485 * 255, ...]``.
+    """An operator argument in readable form: ``1 / 255``, ``[0.485 * 255, ...]``.
 
     Equal in float32, which DALI stores.
     """
@@ -52,7 +52,7 @@ def literal_text(value: Value, arg: ArgSpec) -> str:
 
 
 _LONG = 6
-"""Length of a number that may have been written differently."""
+"""Minimum length of a number that ``fraction`` tries to shorten."""
 _DENOMINATORS = (3, 6, 7, 9, 11, 12, 255)
 
 

@@ -133,7 +133,7 @@ def require_no_own_code(nodes: Iterable[Node], why: str) -> None:
     for node in nodes_calling(nodes):
         raise GraphExportError(
             f"{node.id}: it calls the Python function {node.args.get('function')}, and {why}. "
-            "Export the graph as a script, or leave the node out."
+            "Export the graph as a script, or remove the node."
         )
 
 

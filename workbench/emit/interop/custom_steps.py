@@ -58,11 +58,13 @@ def filter_(images: Images, kernel: Any) -> None:
     radius = kernel.kwargs.get("radius") if isinstance(kernel, TransformCall) else None
     if name == "GaussianBlur":
         images.graph = images.graph.gaussian_blur(sigma=random_or_fixed(radius))
-        images.changed("Pillow blurs by three boxes, DALI by the curve itself")
+        images.changed("Pillow approximates the Gaussian by three box blurs, DALI does not")
     elif name == "BoxBlur":
         pixels.blur_box(images, 2 * int(number(radius)) + 1)
     else:
-        raise NoMatchError(f"Pillow's filter {name} is not known; GaussianBlur and BoxBlur are")
+        raise NoMatchError(
+            f"Pillow's filter {name} is not supported; only GaussianBlur and BoxBlur are"
+        )
 
 
 @_imports("convert")
@@ -70,7 +72,7 @@ def convert(images: Images, mode: Any = None) -> None:
     if mode == "L":
         pixels.grey(images, 1)
     elif mode != "RGB":
-        raise NoMatchError(f"the mode {mode} is not known; RGB and L are")
+        raise NoMatchError(f"the mode {mode} is not supported; only RGB and L are")
 
 
 @_imports("solarize")
@@ -81,7 +83,7 @@ def solarize(images: Images, threshold: Any = 128) -> None:
 @_imports("autocontrast")
 def autocontrast(images: Images, cutoff: Any = 0) -> None:
     if cutoff:
-        raise NoMatchError(f"cutoff is {cutoff}; 0 is known")
+        raise NoMatchError(f"cutoff is {cutoff}; only 0 is supported")
     pixels.stretch_contrast(images)
 
 

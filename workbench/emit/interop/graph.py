@@ -116,7 +116,7 @@ def _read_saved(path: Path) -> Mapping[str, Any]:
     except Exception as error:
         raise ImportFailedError(f"{path} cannot be read: {error}.") from None
     if not isinstance(found, Mapping):
-        raise ImportFailedError(f"{path} holds {type(found).__name__}, no saved composition.")
+        raise ImportFailedError(f"{path} contains {type(found).__name__}, not a saved composition.")
     return found
 
 
@@ -136,7 +136,7 @@ def import_transforms(
     library = {**LIBRARIES, OWN.name: OWN}.get(call.library)
     if library is None:
         raise ImportFailedError(
-            f"{call.name} is of no library whose compositions are read: {', '.join(LIBRARIES)}."
+            f"{call.name} belongs to none of the supported libraries: {', '.join(LIBRARIES)}."
         )
     start = decoded_images(kind)
     with deferred_checks():

@@ -44,13 +44,13 @@ KORNIA = Library(
     "kornia",
     modules=("kornia.augmentation",),
     without_effect={
-        "keepdim": "it concerns single images, and the graph has batches",
+        "keepdim": "it only matters for single images, but the graph has batches",
         "RandomCrop.pad_if_needed": "DALI pads, where the library raises an error without it",
-        "separable": "one or two passes compute the same",
+        "separable": "one pass and two passes compute the same",
     },
     not_carried={
-        "same_on_batch": Unused("DALI samples anew for each image", (False, None)),
-        "p_batch": Unused("DALI decides for each image, not for the batch", (1, 1.0)),
+        "same_on_batch": Unused("DALI samples per image", (False, None)),
+        "p_batch": Unused("DALI decides per image, not per batch", (1, 1.0)),
         "cropping_mode": Unused("whole pixels are cropped", ("slice",)),
         "return_transform": Unused("the graph returns no matrix", (False, None)),
         "transformation_matrix_mode": Unused("the graph returns no matrix", ("silent",)),
@@ -58,15 +58,17 @@ KORNIA = Library(
     not_imported={
         **dict.fromkeys(
             ("RandomElasticTransform", "RandomThinPlateSpline", "RandomFisheye"),
-            "DALI draws no such field; experimental.remap takes one that you compute, on a GPU "
-            "alone",
+            "DALI does not sample such a field; experimental.remap accepts one that you compute, "
+            "on a GPU only",
         ),
-        "RandomPerspective": "DALI draws no perspective; experimental.warp_perspective takes a "
-        "matrix that you compute",
-        "RandomMedianBlur": "DALI's median, experimental.median_blur, runs on a GPU alone",
+        "RandomPerspective": (
+            "DALI samples no perspective; experimental.warp_perspective accepts a matrix that "
+            "you compute"
+        ),
+        "RandomMedianBlur": "DALI's median filter, experimental.median_blur, runs only on a GPU",
         **dict.fromkeys(
             ("RandomMixUpV2", "RandomMixUp", "RandomCutMixV2", "RandomCutMix"),
-            "it mixes a batch: take the template of that name on the canvas",
+            "it mixes images of a batch: use the template of that name on the canvas",
         ),
     },
     usual_chance=0.5,
@@ -84,8 +86,8 @@ def sequential(
     data_keys: Any = None,
     extra_args: Any = None,
     random_apply: Any = False,
-    random_apply_weights: Any = unused(None, "all are chosen equally often"),
-    if_unsupported_ops: str = unused("raise", "transforms without a match are left out"),
+    random_apply_weights: Any = unused(None, "all are selected with equal probability"),
+    if_unsupported_ops: str = unused("raise", "unsupported transforms are omitted"),
     disable_item_features: bool = unused(True, "the images are a batch"),
     disable_sequential_features: bool = unused(False, "the images are a batch"),
 ) -> None:
@@ -94,16 +96,16 @@ def sequential(
     others = [str(key) for key in keys if _key(key) not in ("image", "input", "0")]
     if others:
         images.refused(
-            f"data_keys: {', '.join(others)} left out, for the graph has images and labels only. "
-            "Use a source of masks or boxes"
+            f"data_keys: {', '.join(others)} omitted: the graph has images and labels only. Use a "
+            "source of masks or boxes"
         )
     if extra_args and others:
-        images.refused("extra_args left out, as the data_keys that they are for")
+        images.refused("extra_args omitted, like the data_keys that they are for")
     if random_apply is False or random_apply is None:
         KORNIA.import_all(images, transforms)
         return
     if not isinstance(random_apply, int) or random_apply is True:
-        raise NoMatchError(f"random_apply is {random_apply}; a whole number is known")
+        raise NoMatchError(f"random_apply is {random_apply}; only an integer is supported")
     steps = KORNIA.import_steps(images, transforms)
     images.some_of(min(random_apply, len(steps)), steps, shuffled=True)
 
@@ -135,12 +137,12 @@ def _sampling(
 ) -> dict[str, Any]:
     found = {"interp_type": interp_type(images, resample), "antialias": bool(antialias)}
     if found["interp_type"] == "INTERP_NN":
-        images.changed("nearest by the middle of pixels, not by their corner")
+        images.changed("nearest neighbour is relative to pixel centres, not corners")
         return found
     if found["interp_type"] == "INTERP_CUBIC":
         images.changed("PyTorch's cubic has the parameter -0.75, DALI's -0.5")
     if align_corners is not False:
-        images.changed(f"align_corners={align_corners} is not carried over: pixels are areas")
+        images.changed(f"align_corners={align_corners} is ignored: DALI treats pixels as areas")
     if antialias:
         images.changed("antialias: Kornia blurs before it resizes, DALI widens the filter")
     return found
@@ -181,14 +183,14 @@ def resize(
     antialias: bool = False,
 ) -> None:
     if side not in _SIDES:
-        raise NoMatchError(f"side is {side}; {', '.join(_SIDES)} are known")
+        raise NoMatchError(f"side is {side}; only {', '.join(_SIDES)} are supported")
     sizes: dict[str, Any] = (
         {_SIDES[side]: number(size)} if isinstance(size, int) else {"size": size_of(size)}
     )
     sampling = _sampling(images, resample, align_corners, antialias=antialias)
     images.graph = images.graph.resize(**sizes, **sampling)
     if isinstance(size, int):
-        images.changed("the other side is rounded, not cut: it can be one pixel longer")
+        images.changed("the other side is rounded, not truncated: it can be one pixel longer")
 
 
 @_imports("SmallestMaxSize", "LongestMaxSize")
@@ -271,7 +273,7 @@ def random_saturation(images: Images, saturation: Any = (1.0, 1.0)) -> None:
 @_imports("RandomHue", compare=sampled(hue=0))
 def random_hue(images: Images, hue: Any = (0.0, 0.0)) -> None:
     low, high = range_around(hue, 0)
-    images.changed("the hue is turned in YIQ, not in HSV: strong colours end elsewhere")
+    images.changed("the hue is rotated in YIQ, not in HSV: saturated colours differ")
     images.graph = images.graph.hue(hue=uniform(360 * low, 360 * high))
 
 
@@ -301,7 +303,7 @@ def random_erasing(
     geometry.random_erasing(images, 1.0, scale, ratio, value)
 
 
-_FILTER = "DALI's filter mirrors the image there, and turns no kernel"
+_FILTER = "DALI's filter mirrors the image at the border and does not flip the kernel"
 
 
 @_imports(
@@ -318,7 +320,7 @@ def random_motion_blur(images: Images, kernel_size: Any, angle: Any, direction: 
     images.one_of_values(range(int(low) | 1, int(high) + 1, 2), blur)
     images.changed("the line is at one of six angles, and the image is mirrored at its border")
     if range_around(direction, 0) != (0.0, 0.0):
-        images.changed(f"all of the line counts alike, without direction={direction}")
+        images.changed(f"the line has equal weights, without direction={direction}")
 
 
 @_imports(
@@ -328,9 +330,9 @@ def random_motion_blur(images: Images, kernel_size: Any, angle: Any, direction: 
 def random_solarize(images: Images, thresholds: Any = 0.1, additions: Any = 0.1) -> None:
     low, high = range_around(thresholds, 0.5)
     if low != high:
-        images.changed(f"the threshold is the middle of {low} and {high}, not drawn")
+        images.changed(f"the threshold is the mean of {low} and {high}, not sampled")
     if range_around(additions, 0) != (0.0, 0.0):
-        images.changed(f"nothing is added, but additions={additions}")
+        images.changed(f"nothing is added, but additions is {additions}")
     pixels.solarize(images, 255 * (low + high) / 2)
 
 
@@ -342,16 +344,18 @@ def random_posterize(images: Images, bits: Any = 3) -> None:
 
 @_imports("RandomEqualize")
 def random_equalize(images: Images) -> None:
-    images.changed("the histogram is equalised as OpenCV does")
+    images.changed("the histogram is equalized as in OpenCV")
     pixels.equalize(images)
 
 
-_imports("RandomInvert", max_val=unused(1.0, "inverted about the middle of 0 to 1"))(pixels.invert)
+_imports("RandomInvert", max_val=unused(1.0, "inverted about 0.5, for pixels of 0 to 1"))(
+    pixels.invert
+)
 
 
 @_imports("RandomSharpness")
 def random_sharpness(images: Images, sharpness: Any = 0.5) -> None:
-    raise NoMatchError("DALI draws no sharpness; filter takes a kernel")
+    raise NoMatchError("DALI samples no sharpness; filter accepts a kernel")
 
 
 @_imports("Normalize")

@@ -48,7 +48,7 @@ class Unused:
 
     def loss(self, name: str, value: Any) -> str:
         """The report of a value that differs."""
-        return f"{name}={source_text_of(value)} is not carried over: {self.why}"
+        return f"{name}={source_text_of(value)} is ignored: {self.why}"
 
     def parameter(self, name: str) -> inspect.Parameter:
         """The argument as a parameter of a class."""
@@ -254,17 +254,17 @@ class Library:
             for pattern, export in self.expressions:
                 if found := pattern.fullmatch(step.expression):
                     return export(transforms, step, *map(float, found.groups()))
-            raise step.refusal(f"has no counterpart of {step.expression} (x is the image)")
+            raise step.refusal(f"has no equivalent of {step.expression} (x is the image)")
         if step.op not in self.exporters:
-            raise step.refusal(self.not_exported.get(step.op, f"has no counterpart of {step.op}"))
+            raise step.refusal(self.not_exported.get(step.op, f"has no equivalent of {step.op}"))
         try:
             self.exporters[step.op](transforms, step)
         except (TypeError, LookupError, ArithmeticError) as error:
             # A value that DALI accepts and the exporter does not know, such as an empty list.
-            raise step.refusal(f"has no counterpart of these values of {step.op}") from error
+            raise step.refusal(f"has no equivalent of these values of {step.op}") from error
         if unread := step.given - step.read - _UNSAID:
             name = min(unread)
-            raise step.refusal(f"has no counterpart of {name} of {step.op}", name)
+            raise step.refusal(f"has no equivalent of {name} of {step.op}", name)
         return None
 
     def comparison(self, name: str) -> Comparison:
@@ -309,7 +309,7 @@ class Library:
         try:
             bound = importer.signature.bind(*call.args, **kwargs)
         except TypeError as error:
-            raise NoMatchError(f"its arguments are not those known: {error}") from None
+            raise NoMatchError(f"its arguments are not supported: {error}") from None
         for name, each in importer.unused.items():
             if name in bound.arguments and each.lost(bound.arguments[name]):
                 losses.append(each.loss(name, bound.arguments[name]))
@@ -326,7 +326,7 @@ class Library:
             raise NoMatchError(str(error)) from None
         except (TypeError, ValueError, AttributeError, IndexError) as error:
             unknown = _has_unknown([*call.args, *kwargs.values()])
-            why = "a value is known by its name alone" if unknown else "its arguments do not fit"
+            why = "only the name of a value is known" if unknown else "its arguments do not fit"
             raise NoMatchError(f"{why}: {error}") from None
         for loss in losses:
             images.changed(loss)
@@ -363,18 +363,20 @@ class Library:
     def _why_not(self, call: TransformCall) -> str:
         name = call.short_name
         if not call.name.startswith((f"{self.name}.", name)):
-            return f"{call.name} is of your own: write it as @wb.node"
+            return f"{call.name} is your own code: rewrite it with @wb.node"
         if name in self.not_imported:
             return self.not_imported[name]
         near = get_close_matches(name, self.importers, n=1)
-        return "no match in DALI is known" + (f"; the nearest name is {near[0]}" if near else "")
+        return "no equivalent in DALI is known" + (
+            f"; the nearest name is {near[0]}" if near else ""
+        )
 
 
 _LIBRARIES: dict[str, Library] = {}
 """All libraries by name."""
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _NAMED = (_POSITIONAL, inspect.Parameter.KEYWORD_ONLY)
-_UNKNOWN = Unused("this argument is not known", usual=())
+_UNKNOWN = Unused("this argument is not supported", usual=())
 _LONGEST_VALUE = 120
 
 
@@ -418,7 +420,7 @@ def transforms_of(value: Any) -> list[Any]:
         value = value.args[0] if len(value.args) == 1 else value.args
     if isinstance(value, list | tuple):
         return list(value)
-    raise NoMatchError(f"{value!r} is no list of transformations that can be read")
+    raise NoMatchError(f"{value!r} is not a list of transforms")
 
 
 def _has_unknown(values: Iterable[Any]) -> bool:

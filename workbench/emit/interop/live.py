@@ -18,9 +18,8 @@ def call_of_object(transform: Any, library: str) -> TransformCall:
     """The call that creates the object. Raises ImportFailedError for another library's."""
     if not _is_torch(transform, "Sequential") and _package(transform) != library:
         raise ImportFailedError(
-            f"{format_value(transform)} is no transformation of {library}. Give its Compose, "
-            "or one of "
-            "its transformations."
+            f"{format_value(transform)} is not a transform of {library}. Pass its Compose or one "
+            "of its transforms."
         )
     found = _value(transform, library)
     assert isinstance(found, TransformCall)
@@ -116,14 +115,14 @@ def call_of_dictionary(saved: Mapping[str, Any], key: str | None = None) -> Tran
     found = dict(_saved_transforms(saved))
     if not found:
         raise ImportFailedError(
-            "It holds no composition of Albumentations: no transform with a __class_fullname__. "
-            "Save it with albumentations.save."
+            "It contains no composition of Albumentations (no __class_fullname__). Save one with "
+            "albumentations.save."
         )
     named = ", ".join(found)
     if key is None and len(found) > 1:
         raise ImportFailedError(
-            f"It holds {len(found)} compositions: {named}. Name one of them (from_file: pipeline=, "
-            "in the shell --pipeline)."
+            f"It contains {len(found)} compositions: {named}. Select one with pipeline= (command "
+            "line: --pipeline)."
         )
     chosen = next(iter(found)) if key is None else key
     if chosen not in found:

@@ -25,10 +25,10 @@ CONSTANTS = {
     "OPENAI_CLIP_MEAN": (0.48145466, 0.4578275, 0.40821073),
     "OPENAI_CLIP_STD": (0.26862954, 0.26130258, 0.27577711),
 }
-"""Of ``timm/data/constants.py``."""
+"""Copied from ``timm/data/constants.py``."""
 
 
-_PATCHES = "the graph returns images, no patches"
+_PATCHES = "the graph returns images, not patches"
 
 
 @TIMM.imports("create_transform")
@@ -53,14 +53,14 @@ def create_transform(
     re_prob: float = 0.0,
     re_mode: str = "const",
     re_count: int = 1,
-    re_num_splits: int = unused(0, "all images are erased alike"),
+    re_num_splits: int = unused(0, "all images are erased in the same way"),
     crop_pct: Any = None,
     crop_mode: Any = None,
-    crop_border_pixels: Any = unused(None, "nothing is cut from the border"),
-    tf_preprocessing: bool = unused(False, "the images are preprocessed as with PIL"),
+    crop_border_pixels: Any = unused(None, "nothing is cropped at the border"),
+    tf_preprocessing: bool = unused(False, "the images are processed as with PIL"),
     use_prefetcher: bool = False,
     normalize: bool = True,
-    separate: bool = unused(False, "all is one graph"),
+    separate: bool = unused(False, "the graph is not split"),
     *,
     naflex: bool = unused(False, _PATCHES),
     patch_size: Any = unused(16, _PATCHES),
@@ -78,7 +78,7 @@ def create_transform(
         _to_tensor(images, mean, std, normalize)
         return
     if train_crop_mode not in (None, "rrc"):
-        raise NoMatchError(f"train_crop_mode is {train_crop_mode}; rrc is known")
+        raise NoMatchError(f"train_crop_mode is {train_crop_mode}; only rrc is supported")
     geometry.random_resized_crop(
         images, size, scale or (0.08, 1.0), ratio or (3 / 4, 4 / 3), interpolation
     )
@@ -128,7 +128,7 @@ def random_resized_crop_and_interpolation(
 def _one_interpolation(images: Images, interpolation: Any) -> Any:
     if interpolation != "random":
         return interpolation
-    images.changed("resized by bilinear interpolation, where timm draws bilinear or bicubic")
+    images.changed("resized by bilinear interpolation; timm selects bilinear or bicubic at random")
     return "bilinear"
 
 
@@ -136,7 +136,7 @@ def _evaluation(
     images: Images, size: tuple[int, int], interpolation: Any, crop_pct: Any, crop_mode: Any
 ) -> None:
     if crop_mode not in (None, "center"):
-        raise NoMatchError(f"crop_mode is {crop_mode}; center is known")
+        raise NoMatchError(f"crop_mode is {crop_mode}; only center is supported")
     share = number(crop_pct or 0.875)
     longer = [math.floor(side / share) for side in size]
     geometry.resize(images, longer[0] if size[0] == size[1] else longer, interpolation)
@@ -148,13 +148,13 @@ def _automatic(images: Images, text: str) -> None:
     values = {m[1]: m[2] for each in settings if (m := re.fullmatch(r"([a-z]+)(.+)", each))}
     if name == "rand":
         if set(values) - {"m", "n"}:
-            images.changed(f"of {text} the magnitude and number are kept")
-        # timm cuts magnitudes to 10, the bins of DALI's are counted from 0
+            images.changed(f"only magnitude and number of {text} are used")
+        # timm clips magnitudes to 10; DALI's bins start at 0
         magnitude = min(10, int(float(values.get("m", 9))))
         colour.rand_augment(images, int(values.get("n", 2)), magnitude, 11)
     elif name in ("original", "originalr", "v0", "v0r"):
         colour.auto_augment(images)
         if name != "original":
-            images.changed(f"the policy is the one of the paper, not {name}")
+            images.changed(f"the policy is that of the paper, not {name}")
     else:
-        images.refused(f"auto_augment={text} is left out: rand-... and original are known")
+        images.refused(f"auto_augment={text} is omitted: only rand-... and original are supported")

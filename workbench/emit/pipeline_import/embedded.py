@@ -31,7 +31,7 @@ _MOST_LONGER = 4
 """Maximum length of a program relative to the exported text, if they differ."""
 
 _CHANGED = "The code was changed since it was exported."
-_GRAPH_CHANGED = "The graph at its end does not give this code: it was changed."
+_GRAPH_CHANGED = "The graph at its end does not match this code: it was changed."
 
 
 def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph | None:
@@ -60,7 +60,7 @@ def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph 
         if by == __version__:
             raise GraphFormatError(_GRAPH_CHANGED)
         raise GraphFormatError(
-            f"Workbench {__version__} writes other code for it; the program is of {by}."
+            f"Workbench {__version__} generates other code for it; the program was written by {by}."
         )
     file = PurePath(path).name
     origins = {
@@ -69,9 +69,9 @@ def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph 
         if same_text and lines and document.graph.has(node)
     }
     document = Document(document.graph, document.layout, origins=origins)
-    said = f"the graph is the one at the end of {file}, which gives this code: nothing was run"
+    said = f"the graph is the one at the end of {file}, which matches this code: nothing was run"
     if not found.fits:
-        said += ". Since it was exported only comments and formatting were changed"
+        said += ". Only comments and formatting were changed since the export"
     report = ImportReport(
         tuple(node.id for node in document.graph.walk()),
         faults=tuple(graph_faults(document.graph, catalog, origins)),
@@ -98,7 +98,7 @@ def _exported_again(content: Mapping[str, Any], graph: Graph, catalog: Catalog) 
         case _:
             known = False
     if not known:
-        raise GraphFormatError("What it was exported with is not known here.")
+        raise GraphFormatError("Its export options are not known here.")
     with written_not_run():
         resolved = resolve(graph, catalog)
         return export_resolved(resolved, target, {}, with_, reads, beside, file)

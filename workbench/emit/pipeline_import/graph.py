@@ -50,15 +50,15 @@ _MOST_LINES = 60
 _CHECKS = frozenset({"output_dtype", "output_ndim", "output_layout"})
 """Settings with which DALI rejects other outputs."""
 _MOST_PICTURE = 70_000
-"""Maximum characters of the drawing above it."""
+"""Maximum characters of the drawing above the report."""
 _PROXY = "DALIServer"
 """A name in scripts whose pipeline DALI Proxy feeds with samples of a PyTorch dataset."""
 _BY_PROXY = (
-    "a data set of PyTorch feeds it: its files, their order and outputs that it passes on, such as "
+    "a PyTorch dataset feeds it: its files, their order and outputs that it passes on, such as "
     "labels, are not in the graph"
 )
 _SAID = re.compile(r"\s*Imported partly: [^.]*\.$")
-_FED = "the program feeds it: which files, in which order, and their labels are not in the graph"
+_FED = "the program feeds it: the files, their order and their labels are not in the graph"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -160,7 +160,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
         pipeline, seeds.base, {each.partition("=")[0] for each in own}, lines
     )
     if seeds.unseeded or (traced.automatic and pipeline.seed is None):
-        unsaid.append(f"no seed is given, and DALI picks one each time: it is {seeds.base} here")
+        unsaid.append(f"no seed is set, so DALI selects one for each run: it is {seeds.base} here")
     traced = replace(traced, notes=(*traced.notes, *unsaid))
     graph = Graph(
         name=traced.name,
@@ -247,7 +247,7 @@ def _settings(
         if least <= value <= most:
             settings = replace(settings, **{name: value})
         elif value < 1:
-            unsaid.append(f"{name}: the source does not say it; it is {usual} here")
+            unsaid.append(f"{name}: not set in the source; it is {usual} here")
         else:
             said = f"{name}: {value} is out of range; it is {usual} here"
             refused.append(ImportIssue("refused", "", lines.setting(name), said))
@@ -263,10 +263,10 @@ def _settings(
         if name in of_sources:
             continue
         if name in _CHECKS:
-            unsaid.append(f"{name}={text} checks what the pipeline gives, and is left out")
+            unsaid.append(f"{name}={text} only checks the outputs, and is omitted")
             continue
-        here = f"it is {getattr(settings, name)} here" if name in SETTINGS else "it is left out"
-        said = f"{name}={text}: a graph cannot hold it; {here}"
+        here = f"it is {getattr(settings, name)} here" if name in SETTINGS else "it is omitted"
+        said = f"{name}={text}: not supported by a graph; {here}"
         refused.append(ImportIssue("refused", "", lines.setting(name), said))
     return settings, refused, unsaid
 
@@ -322,24 +322,24 @@ def _report(
         elif op.name in seeds.changed:
             entries.append(ImportIssue("changed", node, place, seeds.changed[op.name]))
         elif is_reader(call.op) and not op.name.startswith("__") and op.name != node:
-            # by which DALI's iterators and reader_meta ask for it
-            why = f"the source names it {op.name!r}: give the new name where that is used"
+            # DALI's iterators and reader_meta use this name
+            why = f"the source names it {op.name!r}: use the new name where that name is used"
             entries.append(ImportIssue("changed", node, place, why))
         if call.op == REQUEST.name and not by_proxy:
             notes.append(f"{node}: {_FED}")
         if call.folder is not None and not call.folder.startswith(traced.placeholders):
             folder = shlex.quote(call.folder)
-            notes.append(f"{node} read {folder}: give that as the data when you run the graph")
+            notes.append(f"{node} read {folder}: pass that as the data when you run the graph")
         elif (
             call.op == "readers.file"
             and isinstance(reader := graph.node(node), Source)
             and parameter_of(reader) is None
         ):
-            notes.append(f"{node} names its files itself: it reads no data folder")
+            notes.append(f"{node} sets its own files: it reads no data folder")
     if unfolded := _unfolded(made, traced):
         kept = any(embedded_graph(text) for text in traced.sources.values())
         more = "; the graph before the change is still at the end of the program" if kept else ""
-        notes.append(f"functions unfolded into nodes: {', '.join(unfolded)}{more}")
+        notes.append(f"functions expanded into nodes: {', '.join(unfolded)}{more}")
     told = {entry.node for entry in entries}
     exact = tuple(node.id for node in graph.walk() if node.id not in told)
     return ImportReport(
@@ -348,7 +348,7 @@ def _report(
 
 
 _MOST_SUMS = 4
-"""Maximum number of arithmetic operators in a block that is drawn as a frame."""
+"""Maximum number of arithmetic operators in a block that is shown open on the canvas."""
 _NUMBERS = ("stack", "shape", "subscript", "cast", "constant")
 
 

@@ -133,7 +133,7 @@ class _StageEmitter(Emitter):
         self.automatic: dict[str, str] = {}
         self._draws = draws
         self._calls: list[str] = []
-        """For each loop around its variable times how often what is inside it runs."""
+        """For each enclosing loop: its variable times the number of iterations inside it."""
         self._lifts_values = lifts_values
 
     def name_ports(self) -> None:

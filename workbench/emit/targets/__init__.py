@@ -45,10 +45,10 @@ _SCROLLED = "max-height: 240px; overflow: auto"
 MOST_SHOWN = 80_000
 """Maximum characters that an export displays of itself."""
 ADDITIONS = {
-    "training": "a loop that trains",
+    "training": "a training loop",
     "samples": "each sample's file name and random values",
-    "training+samples": "a loop that trains, and each sample's file name and random values",
-    "capture": "capture: DALI runs the operators ahead, as one pipeline",
+    "training+samples": "a training loop, and each sample's file name and random values",
+    "capture": "capture: DALI prefetches by running the operators as one pipeline",
 }
 """Optional additions of an export, with short descriptions."""
 _SUFFIXES = {".py", ".ipynb"}
@@ -134,7 +134,9 @@ class Export:
             for index, (path, code) in enumerate(self.files.items())
         )
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        return "".join(shown) + (f"<p>Otherwise than the graph:</p><ul>{notes}</ul>" * bool(notes))
+        return "".join(shown) + (
+            f"<p>Differences from the graph:</p><ul>{notes}</ul>" * bool(notes)
+        )
 
     @property
     def main(self) -> Code:
@@ -148,14 +150,14 @@ class Export:
 
     @property
     def at_bad_file(self) -> str:
-        """What to do if DALI ends the program at a file; empty if the program itself says so."""
+        """What to do if DALI stops at a bad file; empty if the program itself reports it."""
         target, text = load_target(self.target), self.main.text
         names = bad_files.NAMES[1] in text and not target.runs_copy
         if names or bad_files.HINT in text or not target.skips_bad:
             return ""
-        skips = "" if self.good else ", and --skip-bad (in Python skip_bad=True) leaves it out"
+        skips = "" if self.good else ", and --skip-bad (in Python skip_bad=True) skips it"
         return (
-            "at a file that DALI cannot decode the program ends, mostly without its name: "
+            "the program stops at a file that DALI cannot decode, usually without naming it: "
             f"`workbench check DATA --full` names it{skips}"
         )
 
@@ -177,7 +179,7 @@ class Export:
         program = self.beside(target)
         places = [*self.good.sources(program)] if self.good else []
         if there := next(filter(Path.is_dir, places), None):
-            raise SaveError(f"{there} is there already: remove it, or name another program.")
+            raise SaveError(f"{there} exists already. Remove it, or choose another program name.")
         if len(files) == 1:
             written = [write_text(target, *files.values())]
         else:
@@ -204,13 +206,13 @@ class Export:
         fits = Path(own).suffix
         if suffix != fits and suffix in _SUFFIXES:
             raise SaveError(
-                f"{path} was not written: the target {self.target} makes a file that ends in "
-                f"{fits}, not {suffix}. Name it {name}{fits}."
+                f"{path} was not written: the target {self.target} writes a {fits} file, not "
+                f"{suffix}. Name it {name}{fits}."
             )
         if suffix == ".py" and name in _imported(source.text) | sys.stdlib_module_names:
             raise SaveError(
-                f"{path} was not written: it would hide the module {name}, which the exported code "
-                f"or a package that it uses may import. Name it otherwise, for example {own}."
+                f"{path} was not written: it would hide the module {name}, which the exported "
+                f"code or one of its packages may import. Choose another name, for example {own}."
             )
 
 
@@ -237,15 +239,16 @@ def require_skips_bad(name: str) -> None:
     """Raise GraphExportError if a target cannot read a list of good files, or is unknown."""
     if not load_target(name).skips_bad:
         raise GraphExportError(
-            f"The target {name} cannot skip bad files: it reads no list of the good ones. Export "
-            "without --skip-bad (in the app: without 'Skip bad files'), or export for pytorch."
+            f"The target {name} cannot skip bad files, because it does not read a list of good "
+            "ones. Export without --skip-bad (in the app: without 'Skip bad files'), or export "
+            "for pytorch."
         )
 
 
 def load_target(name: str) -> Target:
     """The target with a name. Raises GraphExportError with similar names."""
     if name not in target_names():
-        hint = did_you_mean(name, target_names(), f"There are {', '.join(target_names())}.")
+        hint = did_you_mean(name, target_names(), f"Available: {', '.join(target_names())}.")
         raise GraphExportError(f"There is no target {name!r}. {hint}")
     found = import_module(f"{__name__}.{name}").TARGET
     assert isinstance(found, Target)
@@ -325,15 +328,15 @@ def export_resolved(
     if part.settings.pipelines > 1 and not found.side_by_side:
         able = [name for name in target_names() if load_target(name).side_by_side]
         raise GraphExportError(
-            f"pipelines is {part.settings.pipelines}, and the target {target} runs one pipeline "
-            f"in a process. Set it to 1, or export for {', '.join(able)}."
+            f"pipelines is {part.settings.pipelines}, but the target {target} runs one pipeline "
+            f"per process. Set it to 1, or export for {', '.join(able)}."
         )
     files = _emitter(target, found, with_)(resolved)
     training, samples = _parts_of(with_)
     notes = [*found.notes(resolved)] if found.notes is not None and not training else []
     if samples:
         notes += [
-            f"{node} draws or chooses by itself: no output has its values, so wb.replay refuses "
+            f"{node} samples internally: no output has its values, so wb.replay does not accept "
             "this graph."
             for node in nodes_with_unseen_randomness(resolved)
         ]
@@ -393,7 +396,7 @@ def _parts_of(with_: str) -> tuple[bool, bool]:
     """Whether the additions are training and samples. Raises GraphExportError for others."""
     if with_ and with_ not in ADDITIONS:
         known = ", ".join(ADDITIONS)
-        raise GraphExportError(f"There is no {with_!r} to export with. There are {known}.")
+        raise GraphExportError(f"There is no addition {with_!r}. Available: {known}.")
     return "training" in with_, "samples" in with_
 
 
@@ -416,7 +419,7 @@ def _emitter(name: str, target: Target, with_: str) -> Emit:
         if target.capture is None:
             able = ", ".join(each for each, other in every if other.capture is not None)
             raise GraphExportError(
-                f"The target {name} captures nothing. Export without it, or for {able}."
+                f"The target {name} has no capture mode. Export without it, or for {able}."
             )
         return target.capture
     emit = target.training if training and target.training is not None else target.emit

@@ -17,7 +17,7 @@ def emit_albumentations(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 TARGET = Target(
-    "the same in Albumentations' transforms, without DALI",
+    "the graph as Albumentations transforms, without DALI",
     emit_albumentations,
     skips_bad=False,
     notes=lambda resolved: transform_notes(resolved, ALBUMENTATIONS),

@@ -151,13 +151,12 @@ def emit_dynamic(resolved: ResolvedGraph, captured: bool = False) -> Mapping[str
     given += [f"seed: int = {settings.seed}"]
     capture = ", capture=True" * captured
     draws = any(each.startswith("rng=") for node in operators for each in emitter.randomness(node))
-    states = f"{INDENT}first = 0  # the number of a batch's first sample, of all that were read"
+    states = f"{INDENT}first = 0  # index of the batch's first sample among all samples read"
     if captured:
         states = f"{INDENT}draws = cache(lambda operator, seed: Draws(batch_size, seed))"
     head = [
         *signature("batches", ", ".join(given), "Iterator[tuple[ndd.Batch, ...]]"),
-        f'{INDENT}"""Yield batches without end; ``device`` says where images are decoded: cpu or '
-        'gpu."""',
+        f'{INDENT}"""Yield batches endlessly, with images decoded on ``device``: cpu or gpu."""',
         *emitter.reader_lines(reader),
         *[states] * draws,
         f"{INDENT}while True:",
@@ -214,13 +213,13 @@ def _constant(node: Node) -> tuple[str, tuple[Any, ...], str, tuple[int, ...]]:
         fits = dtype == "FLOAT"
     if prod(shape) > _MOST_NUMBERS:
         raise GraphExportError(
-            f"{node.id}.shape: the dynamic target writes out each number of a constant, and has "
-            f"{_MOST_NUMBERS:,} at most. Give a smaller shape, or export the graph as a script."
+            f"{node.id}.shape: the dynamic target writes each number of a constant, at most "
+            f"{_MOST_NUMBERS:,}. Set a smaller shape, or export the graph as a script."
         )
     if not fits or len(values) not in (1, prod(shape)):
         raise GraphExportError(
-            f"{node.id}: {which} of type {dtype} and shape {list(shape)} would be converted, which "
-            "the dynamic target leaves out. Give it the values that DALI makes of them."
+            f"{node.id}: {which} of type {dtype} and shape {list(shape)} would be converted, "
+            "which the dynamic target does not do. Set the converted values."
         )
     return which, values, dtype, shape
 
@@ -229,8 +228,8 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
     readers = [node for node in nodes if isinstance(node, Source)]
     if len(readers) > 1:
         raise GraphExportError(
-            f"{readers[1].id}: the dynamic target reads from one reader, and {readers[0].id} is "
-            "one already. Export the graph as a script."
+            f"{readers[1].id}: the dynamic target supports one reader, and the graph also has "
+            f"{readers[0].id}. Export the graph as a script."
         )
     require_no_own_code(nodes, "DALI's dynamic mode has no Python functions")
     require_no_blocks(nodes, "DALI's dynamic mode")
@@ -238,13 +237,13 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
     for node in nodes:
         if node.op in FOLLOWERS:
             raise GraphExportError(
-                f"{node.id}: DALI's dynamic mode has no targets that follow an image yet. Export "
-                "the graph as a script, or leave them out."
+                f"{node.id}: DALI's dynamic mode has no annotations that follow an image. Export "
+                "the graph as a script, or remove them."
             )
         if reader := reader_name(node):
             raise GraphExportError(
-                f"{node.id}: DALI's dynamic mode does not read as {reader} does. Export the "
-                "graph as a script."
+                f"{node.id}: DALI's dynamic mode has no reader like {reader}. Export the graph as "
+                "a script."
             )
         if node.op == "constant":
             _constant(node)
@@ -254,17 +253,17 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
             )
         if node.op == "get_property" and node.args.get("key") == "source_info":
             raise GraphExportError(
-                f"{node.id}.key: it is source_info, and DALI's dynamic mode does not know where a "
-                "sample comes from. Export the graph as a script."
+                f"{node.id}.key: it is source_info, but DALI's dynamic mode does not know the "
+                "origin of a sample. Export the graph as a script."
             )
         for name in _NO_ARGUMENTS & node.args.keys():
             raise GraphExportError(
-                f"{node.id}.{name}: DALI's dynamic mode does not have it. Reset it."
+                f"{node.id}.{name}: DALI's dynamic mode does not support it. Reset it."
             )
 
 
 TARGET = Target(
-    "the same work in DALI's dynamic mode, one call after the other",
+    "the graph in DALI's dynamic mode, operator by operator",
     emit_dynamic,
     capture=emit_captured,
 )

@@ -30,5 +30,8 @@ def emit_jax(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 TARGET = Target(
-    "a loader of arrays split over all devices", emit_jax, side_by_side=True, samples=True
+    "a loader of arrays sharded over all devices",
+    emit_jax,
+    side_by_side=True,
+    samples=True,
 )

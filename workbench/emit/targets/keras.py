@@ -18,8 +18,8 @@ def emit_keras(resolved: ResolvedGraph) -> Mapping[str, Code]:
     executor = resolved.graph.settings.executor
     if executor != "dynamic":
         raise GraphExportError(
-            f"executor is {executor}, which writes into buffers that keras still "
-            "holds. Set it to dynamic."
+            f"executor is {executor}, which overwrites buffers that keras still uses. Set it to "
+            "dynamic."
         )
     images = require_images(resolved.graph, module.outputs, "keras")
     first = any(module.outputs[name].axes == "CHW" for name in images)
@@ -34,4 +34,4 @@ def emit_keras(resolved: ResolvedGraph) -> Mapping[str, Code]:
     return {"generator.py": source}
 
 
-TARGET = Target("a generator for Keras 3, on any of its backends", emit_keras)
+TARGET = Target("a generator for Keras 3, for any backend", emit_keras)

@@ -61,8 +61,8 @@ def emit_proxy(resolved: ResolvedGraph) -> Mapping[str, Code]:
     made = {name: port for name, port in graph.outputs.items() if port != label}
     if not made:
         raise GraphExportError(
-            f"{reader.id}: the graph returns labels alone, which PyTorch reads without DALI. Give "
-            "an image out."
+            f"{reader.id}: the graph returns labels alone, which PyTorch reads without DALI. Make "
+            "an image an output."
         )
     part = replace(resolved, graph=replace(graph, outputs=made))
     emitter = Emitter(part, part.nodes, lift=True, taken=_TAKEN)
@@ -132,14 +132,14 @@ def proxy_notes(resolved: ResolvedGraph) -> Sequence[str]:
     if not _shuffles(reader):
         return []
     return [
-        f"{reader.id}: PyTorch's sampler shuffles instead of DALI's reader, so that a batch holds "
-        "other samples than in the preview. Samples in the same order give the same batches, bit "
-        "for bit."
+        f"{reader.id}: PyTorch's sampler shuffles instead of DALI's reader, so a batch has other "
+        "samples than in the preview. Samples in the same order give the same batches, bit for "
+        "bit."
     ]
 
 
 TARGET = Target(
-    "DALI Proxy: PyTorch's data set, sampler and workers; DALI augments",
+    "DALI Proxy: PyTorch's dataset, sampler and workers; DALI augments",
     emit_proxy,
     skips_bad=False,
     notes=proxy_notes,

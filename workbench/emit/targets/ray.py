@@ -16,7 +16,7 @@ def emit_ray(resolved: ResolvedGraph) -> Mapping[str, Code]:
     module = sharded_module(resolved, "ray")
     # DALI converts conditions from a function's source, which Ray's actors do not have: the
     # function is sent to them without its module.
-    require_no_blocks(module.nodes, "an actor of Ray, which gets the pipeline without its source,")
+    require_no_blocks(module.nodes, "a Ray actor, which gets the pipeline without its source,")
     require_next_shard(module.nodes, "ray")
     return {"augment.py": module.render("ray.py.j2")}
 

@@ -29,16 +29,16 @@ def emit_tensorflow(resolved: ResolvedGraph) -> Mapping[str, Code]:
     module = sharded_module(resolved, "tensorflow")
     require_no_own_code(
         module.nodes,
-        "TensorFlow's DALIDataset is given a pipeline that DALI serialises, without Python",
+        "TensorFlow's DALIDataset runs a pipeline serialised by DALI, without Python",
     )
     require_next_shard(module.nodes, "tensorflow")
     require_checkpointing(module.nodes, "tensorflow")
     for node in module.nodes:
         if isinstance(node, Source) and load_source(node.kind).pipeline_arguments:
             raise GraphExportError(
-                f"{node.id}: it reads with Python, and TensorFlow's DALIDataset is given a "
-                "pipeline that DALI serialises, without Python. Write the images into TFRecord "
-                "files, or export to another target."
+                f"{node.id}: it reads with Python, but TensorFlow's DALIDataset runs a pipeline "
+                "serialised by DALI, without Python. Write the images to TFRecord files, or use "
+                "another target."
             )
     graph, outputs = resolved.graph, module.outputs
     source = module.render(
@@ -54,8 +54,8 @@ def _dtype(graph: Graph, outputs: Outputs, name: str) -> str:
     if found is None:
         node = graph.outputs[name].node
         raise GraphExportError(
-            f"{node}: DALIDataset must be told the type of {name!r}, and only the data tell it. "
-            f"Give {node} a dtype, or put a cast after it."
+            f"{node}: DALIDataset requires the type of {name!r}, which depends on the data. Set a "
+            f"dtype of {node}, or add a cast after it."
         )
     return found
 
@@ -67,8 +67,8 @@ def _shape(graph: Graph, outputs: Outputs, name: str) -> str:
         shape = (None,) * len(flow.layout)
     if shape is None:
         raise GraphExportError(
-            f"{graph.outputs[name].node}: DALIDataset must be told the number of axes of {name!r}, "
-            "and only the data tell it. Leave it out of the outputs."
+            f"{graph.outputs[name].node}: DALIDataset requires the number of axes of {name!r}, "
+            "which depends on the data. Remove this output."
         )
     return "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
@@ -80,6 +80,4 @@ def _tuple(name: str, items: list[str]) -> str:
     return "\n".join([f"{name} = (", *(f"    {item}," for item in items), ")"])
 
 
-TARGET = Target(
-    "a loader around DALIDataset, which Keras takes too", emit_tensorflow, runs_copy=True
-)
+TARGET = Target("a loader around DALIDataset, also for Keras", emit_tensorflow, runs_copy=True)

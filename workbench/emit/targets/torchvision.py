@@ -17,7 +17,7 @@ def emit_torchvision(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 TARGET = Target(
-    "the same in torchvision's transforms, without DALI",
+    "the graph as torchvision transforms, without DALI",
     emit_torchvision,
     skips_bad=False,
     notes=lambda resolved: transform_notes(resolved, TORCHVISION),

@@ -50,8 +50,9 @@ def emit_triton(resolved: ResolvedGraph) -> Mapping[str, Code]:
     random = [*changed, *removed]
     if random and check_graph(served, resolved.catalog):
         raise GraphExportError(
-            f"{random[0]}: triton answers requests, and without what draws ({', '.join(random)}) "
-            "the graph does not run. Mute what is for training, or export with training."
+            f"{random[0]}: the Triton model omits random operators, but without "
+            f"{', '.join(random)} the graph cannot run. Mute the nodes for training, or export "
+            "with training."
         )
     return _emit(resolved.variant(served), " ".join(inference_notes(resolved)))
 
@@ -62,11 +63,13 @@ def inference_notes(resolved: ResolvedGraph) -> Sequence[str]:
     outputs = _served(resolved.variant(served)).graph.outputs
     notes = [
         *changed.values(),
-        *([f"{', '.join(removed)}: left out, because random."] if removed else []),
+        *([f"{', '.join(removed)}: omitted, because random."] if removed else []),
     ]
     lost = [name for name in resolved.graph.outputs if name not in outputs]
     if lost:
-        notes.append(f"{', '.join(lost)}: no output, because not made from the image of a request.")
+        notes.append(
+            f"{', '.join(lost)}: not an output, because not computed from the image of a request."
+        )
     return notes
 
 
@@ -123,7 +126,7 @@ def _augmentation_notes(emitter: Emitter, catalog: Catalog) -> str:
     if not drawing:
         return ""
     named = ", ".join(drawing[:6]) + (", ..." if len(drawing) > 6 else "")
-    return f"It draws anew for each request: {named}."
+    return f"Random for each request: {named}."
 
 
 def input_name(nodes: Sequence[Node]) -> str:
@@ -146,33 +149,33 @@ def _served(resolved: ResolvedGraph) -> ResolvedGraph:
     outputs = {name: port for name, port in graph.outputs.items() if comes_from_images(port)}
     if not outputs:
         raise GraphExportError(
-            f"{readers[0].id}: every output is what it reads or is made from labels, and Triton "
-            "makes outputs of an image that a client sends. Give an image out."
+            f"{readers[0].id}: no output is computed from an image, but a Triton client sends "
+            "one. Make an image an output."
         )
     return replace(resolved, graph=replace(graph, outputs=outputs))
 
 
 def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
-    require_no_own_code(nodes, "Triton is given a pipeline that DALI serialises, without Python")
+    require_no_own_code(nodes, "Triton runs a pipeline serialised by DALI, without Python")
     first = first_reader(nodes)
     readers = [node for node in nodes if isinstance(node, Source)]
     for reader in readers[1:]:
         raise GraphExportError(
-            f"{reader.id}: Triton sends one image, and {first.id} takes it already. Leave one "
-            "of the two readers out."
+            f"{reader.id}: a Triton client sends one image, and {first.id} already reads it. "
+            "Remove one of the two readers."
         )
     if not _encoded_ports(first, catalog):
         raise GraphExportError(
-            f"{first.id}: {first.op} gives no encoded images, which is what a client of "
-            "Triton sends. Read files."
+            f"{first.id}: {first.op} has no encoded images, which a Triton client sends. Read "
+            "image files."
         )
     encoded = _encoded_ports(first, catalog)
     for node in nodes:
         for name, port in node.inputs.items():
             if port.node == first.id and port not in encoded:
                 raise GraphExportError(
-                    f"{node.id}.{name}: it is fed by {port}, which a client of Triton does not "
-                    "send. Leave the node out."
+                    f"{node.id}.{name}: its input is {port}, which a Triton client does not send. "
+                    "Remove the node."
                 )
         if isinstance(node, Source):
             continue
@@ -181,7 +184,7 @@ def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
         ):
             raise GraphExportError(
                 f"{node.id}: {node.op} calls Python, which DALI cannot serialise for Triton. "
-                "Leave the node out."
+                "Remove the node."
             )
 
 
@@ -215,8 +218,8 @@ def _output(graph: Graph, outputs: Outputs, name: str) -> dict[str, Any]:
     flow, node = outputs[name], graph.outputs[name].node
     if flow.dtype not in _DTYPES or flow.shape is None:
         raise GraphExportError(
-            f"{node}: Triton must be told type and number of axes of {name!r}, and only the data "
-            f"tell them. Give {node} a dtype, or leave {name!r} out of the outputs."
+            f"{node}: Triton requires the type and the number of axes of {name!r}, which depend "
+            f"on the data. Set a dtype of {node}, or remove the output {name!r}."
         )
     dims = [-1 if extent is None else extent for extent in flow.shape]
     return {"name": name, "dtype": _DTYPES[flow.dtype], "dims": dims}

@@ -1,4 +1,4 @@
-"""Random values of automatic augmentation, as source with equal values at any batch."""
+"""Source of the random values of automatic augmentation, equal for any first batch."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Module:
         names = ", ".join(f"``{name}``" for name in self.outputs)
         fixed = [node.op for node in self.nodes if node.op in NO_CHECKPOINT]
         always = shuffles_after_epoch(self.nodes)
-        hidden = f"No output has what these draw or choose by themselves: {', '.join(self.hidden)}."
+        hidden = f"No output has the internal random values of: {', '.join(self.hidden)}."
         return render_program(
             template,
             self.parts,

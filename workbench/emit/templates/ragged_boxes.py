@@ -51,8 +51,8 @@ def find_detection(graph: Graph, outputs: Outputs) -> Detection | None:
         written = box_format(graph, graph.node(node))
         if written is None:
             raise GraphExportError(
-                f"{graph.outputs[boxes]}: how the boxes are written is not known, and torchvision "
-                "takes corners in pixels. Let them follow the image, and choose a format there."
+                f"{graph.outputs[boxes]}: the format of the boxes is unknown, but torchvision "
+                "requires corners in pixels. Let them follow the image, and set a format there."
             )
         masks = _find_masks(graph, node)
         return Detection(images[0], boxes, found, written, masks)
@@ -100,7 +100,7 @@ def detection_fields(found: Detection, outputs: Outputs) -> dict[str, Any]:
     read = {"boxes": found.boxes, "labels": found.labels}
     read |= dict(zip(("polygons", "vertices", "places"), masks, strict=False))
     relative = found.format.startswith("relative")
-    if relative or masks:  # an image's size is asked
+    if relative or masks:  # which uses the size of an image
         fed = {"image": "images", **{name: f'batch["{each}"]' for name, each in read.items()}}
     else:
         fed = {name: f'batch["{each}"]' for name, each in read.items()}

@@ -45,7 +45,7 @@ def lines_in(text: str, part: str, lines: Mapping[str, range]) -> dict[str, rang
     if not lines:
         return {}
     before, found, _ = text.partition(part)
-    assert found, "a template leaves out the part that the nodes make"
+    assert found, "the template does not use the source of the nodes"
     first = before.count("\n") + 1
     return {node: range(at.start + first, at.stop + first) for node, at in lines.items()}
 

@@ -78,7 +78,7 @@ class TemplateParts:
     """Whether the pipeline function has a seed parameter; otherwise the pipeline's own is
     enough."""
     legacy: bool
-    """Whether another than DALI's default executor runs it."""
+    """Whether it runs on an executor other than DALI's default."""
     validation: str
     """The validation pipeline function, followed by two empty lines; or empty."""
     validation_function: str
@@ -89,7 +89,7 @@ class TemplateParts:
     """The functions of ``emit/annotations/helpers.py`` that the definition calls."""
 
 
-_SEED_COMMENT = "  # operators get SEED + 1, + 2, ...: adding one changes no other"
+_SEED_COMMENT = "  # operators get SEED + 1, + 2, ...: adding one does not change the others"
 _DEFAULT_DEPTH = 2
 """DALI's default of ``prefetch_queue_depth``."""
 _TYPES = "from nvidia.dali import types"
@@ -131,7 +131,7 @@ def pipeline_parts(
     given = parameters(ordered)
     while function in given or function in function_names(
         emitter.every_node()
-    ):  # which would hide it
+    ):  # which would shadow it
         function += "_"
     # If the pipeline has its own seed, the parameter needs another name.
     drawing = policy_imports(emitter.every_node(), catalog)
@@ -171,7 +171,7 @@ def pipeline_parts(
         sharded=sharded,
         taken=(*taken, function),
         known=emitter.constants,
-        about="One shard in its order, nothing drawn.",
+        about="One shard in file order, without random augmentation.",
     )
     emitter.helpers |= second.helpers
     parts = make_parts(emitter, definition, function, lines, second.lifted)

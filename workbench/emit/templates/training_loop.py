@@ -50,7 +50,7 @@ def _task(module: Module, images: list[str]) -> dict[str, Any]:
     if len(images) == 1 and (masks := _masks_of(module, images[0])):
         target = _mask_classes(masks, module.outputs[masks])
         ignored = module.graph.node(module.graph.outputs[masks].node).args.get("fill", 0)
-        classes = 81  # COCO's, and none
+        classes = 81  # COCO's classes and the background
         return {"task": "mask", "target": target, "classes": classes, "ignored": ignored}
     if len(images) == 1 and (labels := module.labels or class_shares(module.outputs)):
         count = _class_count(module)
@@ -59,9 +59,9 @@ def _task(module: Module, images: list[str]) -> dict[str, Any]:
         return {"task": "views", "classes": None}
     given = ", ".join(f"{name} ({flow.kind})" for name, flow in module.outputs.items())
     raise GraphExportError(
-        f"{module.graph.outputs[images[0]].node}: nothing says what a model learns from {given}. "
-        "Give out one image with its class, its mask or its boxes, or two random views of one "
-        "photo; or export without training."
+        f"{module.graph.outputs[images[0]].node}: no learning task fits the outputs {given}. "
+        "Return one image with its class, mask or boxes, or two random views of one photo; or "
+        "export without training."
     )
 
 

@@ -45,14 +45,12 @@ def render_transforms(template: str, resolved: ResolvedGraph, library: Library) 
     graph, catalog, nodes = resolved.graph, resolved.catalog, resolved.nodes
     reader = first_reader(nodes)
     require_folder(nodes, library.name)
-    require_no_own_code(nodes, f"{library.name} is written without DALI, which calls it")
+    require_no_own_code(nodes, f"the target {library.name} runs without DALI, which calls it")
     views, begin = ChainExtractor(resolved, library.name).views()
     _require_one_size(graph, views, library.name)
     if not begin or not is_decoder(catalog[begin[0].node.op]):
         node = views[0].chain[0].node.id
-        raise GraphExportError(
-            f"{node}: {library.name} is given photos that are decoded once. {OTHERWISE}"
-        )
+        raise GraphExportError(f"{node}: {library.name} decodes each photo once. {OTHERWISE}")
     transforms, text = Transforms(library), Lines()
     definitions, variables, shared = _definitions(transforms, views, begin)
     for name, own in definitions.items():
@@ -172,7 +170,7 @@ def _composed(name: str, transforms: Transforms) -> Lines:
     composed = transforms.library.composed(transforms.made)
     made = Lines(lines_of(composed, f"{name} = "))
     places = [range(len(made.text))] * len(transforms.made)
-    if len(made.text) > 3 and len(transforms.made) > 1:  # a line or more for each
+    if len(made.text) > 3 and len(transforms.made) > 1:  # one or more lines for each
         end = 2
         for at, item in enumerate(transforms.made):
             begin, end = end, end + len(lines_of(item, "", ",", INDENT * 2))
@@ -190,21 +188,21 @@ def require_folder(nodes: Sequence[Node], target: str) -> None:
     for source in sources:
         if source.op != "readers.file" or len(sources) > 1:
             raise GraphExportError(
-                f"{source.id}: {target} reads one folder of photos, and {source.op} is something "
-                "else. Put a folder in its place, or export for pytorch, which runs DALI."
+                f"{source.id}: {target} reads a folder of photos, but the source is {source.op}. "
+                "Use a folder, or export for pytorch, which runs DALI."
             )
         kind, _, argument = source.kind.partition(":")
         if kind not in ("", "folder") or argument == "file_list":
             raise GraphExportError(
-                f"{source.id}: {target} reads a folder of images, and this is a "
-                f"{load_source(source.kind).about}. Give a folder, or export for pytorch, which "
+                f"{source.id}: {target} reads a folder of images, but this is a "
+                f"{load_source(source.kind).about}. Use a folder, or export for pytorch, which "
                 "runs DALI."
             )
         if unlike := source.args.keys() - _OF_FOLDERS:
             name = min(unlike)
             raise GraphExportError(
-                f"{source.id}.{name}: {target} reads a folder with one of photos for each class, "
-                f"without {name}. Reset it, or export for pytorch, which runs DALI."
+                f"{source.id}.{name}: {target} reads a folder with one subfolder per class and "
+                f"does not support {name}. Reset it, or export for pytorch, which runs DALI."
             )
 
 
@@ -214,6 +212,6 @@ def _require_one_size(graph: Graph, views: Sequence[View], target: str) -> None:
         shape = view.flow.shape
         if shape is None or None in shape:
             raise GraphExportError(
-                f"{graph.outputs[view.name].node}: nothing gives {view.name} one size, and "
-                f"{target} makes one tensor of a batch. Resize or crop it."
+                f"{graph.outputs[view.name].node}: {target} makes one tensor per batch, but "
+                f"{view.name} has images of different sizes. Resize or crop them."
             )

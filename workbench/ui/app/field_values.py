@@ -318,7 +318,7 @@ def _import_entry(report: ImportReport | None, graph: Graph) -> payloads.ImportE
             "kind": "left out" if issue.kind == "refused" else issue.kind,
             "subject": issue.node,
             "place": issue.place,
-            "why": issue.why.removeprefix("left out: ")[:_LONGEST_WHY],
+            "why": issue.why.removeprefix("omitted: ")[:_LONGEST_WHY],
             "node": next(filter(graph.has, filter(None, (issue.made, issue.node))), ""),
         }
         for issue in (*report.entries, *report.faults)[:_MOST_ISSUES]

@@ -1,6 +1,6 @@
 """ResNet training on ImageNet: random crop, mirror, normalise.
 
-The same in Albumentations' transforms, for machines without DALI:
+The graph as Albumentations transforms, for machines without DALI:
 
     for images, labels in make_loader("DIR"):
         ...
@@ -8,8 +8,8 @@ The same in Albumentations' transforms, for machines without DALI:
 The order of photos and random values are not DALI's; the values come from the same
 ranges.
 
-Mean and largest difference from DALI's pixels, of 255, with all draws fixed: resize
-1.00, 28; none of flip, crop_mirror_normalize.
+Mean and largest difference from DALI's pixels (0 to 255), with all random values fixed:
+resize 1.00, 28; none of flip, crop_mirror_normalize.
 
 Needs torch, Pillow (PIL) and albumentations, which brings cv2.
 """

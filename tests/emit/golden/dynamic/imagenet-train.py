@@ -5,7 +5,7 @@ labels stay on the CPU.
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
-The pipeline in DALI's dynamic mode (experimental): each operator runs where it is called,
+The pipeline in DALI's dynamic mode (experimental): each operator runs when it is called,
 so its results can be inspected and changed in between. Its outputs are bit-identical to the
 pipeline's.
 
@@ -27,10 +27,10 @@ STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 
 
 class Draws(ndd.random.RNG):  # type: ignore[misc]  # it is marked final
-    """The random state that an operator of a pipeline has at a sample.
+    """The random state of a pipeline's operator at a sample.
 
-    That is Philox with the operator's seed as its key and the samples so far as its position;
-    an operator of the dynamic mode expects it as seven words.
+    That is Philox with the operator's seed as key and the number of preceding samples as position;
+    dynamic-mode operators expect it as seven words.
     """
 
     def __init__(self, seed: int, position: int) -> None:
@@ -44,9 +44,9 @@ class Draws(ndd.random.RNG):  # type: ignore[misc]  # it is marked final
 def batches(
     data: str, batch_size: int = 64, device: str = "cpu", seed: int = 42
 ) -> Iterator[tuple[ndd.Batch, ...]]:
-    """Yield batches without end; ``device`` says where images are decoded: cpu or gpu."""
+    """Yield batches endlessly, with images decoded on ``device``: cpu or gpu."""
     reader = ndd.readers.File(file_root=data, random_shuffle=True, seed=seed)
-    first = 0  # the number of a batch's first sample, of all that were read
+    first = 0  # index of the batch's first sample among all samples read
     while True:
         for jpegs, labels in reader.next_epoch(batch_size=batch_size):
             images = ndd.decoders.image(jpegs, output_type=types.RGB, device=device)
@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=50)
     args = parser.parse_args()
 
-    ndd.set_num_threads(args.threads)  # before anything has run
+    ndd.set_num_threads(args.threads)  # before any operator runs
     stream = batches(args.data, args.batch_size, args.device)
     for number in range(5 + args.batches):
         if number == 5:  # the first batches allocate memory

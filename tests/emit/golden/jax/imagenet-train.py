@@ -5,7 +5,7 @@ labels stay on the CPU.
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
-Batches as JAX arrays that are split over all devices, of this process and of the others:
+Batches as JAX arrays that are sharded over all devices, of this process and of the others:
 
     for batch in Loader("DIR", batch_size=64):
         ...
@@ -25,7 +25,7 @@ from nvidia.dali.plugin.jax import DALIGenericIterator
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one does not change the others
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -63,9 +63,9 @@ def imagenet_train_pipeline(
 def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
     """Return the number of samples in each batch of one epoch of a reader's shard.
 
-    Ranks step equally often, so that none waits for another: if a shard would get an empty
-    last batch, one sample moves there from the batch before. With a batch size of 1 there is
-    none to move: a shard that has one sample less has one batch less.
+    All ranks have the same number of steps, so none waits for another: if a shard would get an
+    empty last batch, one sample of the previous batch moves there. With a batch size of 1 this is
+    impossible: a shard with one sample less has one batch less.
     """
     samples, shards = meta["epoch_size"], meta["number_of_shards"]
     # A reader moves to the next shard after each epoch.
@@ -80,14 +80,14 @@ def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
 class Loader:
     """Batches as dictionaries of arrays: ``images``, ``labels``.
 
-    Each device reads one shard, with ``batch_size`` and ``num_threads`` of its own. Every
-    batch has the same shapes, as ``jit`` needs them: where a shard ends, its last sample is
-    repeated, and the boolean array ``valid`` marks the samples that count: each one once in
-    an epoch, and with a batch size above 1 at least one of each device in every batch.
-    Labels have the shape [N].
+    Each device reads one shard, with its own ``batch_size`` and ``num_threads``. Every batch
+    has the same shapes, as ``jit`` requires: at the end of a shard its last sample is repeated.
+    The boolean array ``valid`` marks the samples that count: each sample once per epoch, and with
+    a batch size above 1 at least one of each device in every batch.
+    Labels have shape [N].
 
-    An epoch that is left early continues with the next ``iter``. One loader has one iterator
-    at a time: the older one raises RuntimeError.
+    An unfinished epoch continues with the next ``iter``. A loader has one iterator at a time:
+    an older one raises RuntimeError.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Loader:
             imagenet_train_pipeline(
                 data,
                 device,
-                seed + 100_000 * shard_id,  # other augmentations on each rank
+                seed + 100_000 * shard_id,  # different random values on each rank
                 shard_id,
                 self.num_shards,
                 batch_size=batch_size,
@@ -117,7 +117,7 @@ class Loader:
             )
             for shard_id, place in zip(self.shards, self.devices, strict=True)
         ]
-        # An iterator for each device: one for all of them would want a GPU for each.
+        # One iterator per device: a common one would require one GPU per pipeline.
         self._iterators = [
             DALIGenericIterator([pipe], OUTPUTS, reader_name="reader", auto_reset=True)
             for pipe in pipes
@@ -145,7 +145,7 @@ class Loader:
                 self._epoch, self._position = self._epoch + 1, 0
             batch = {name: self.join([p[name] for p in parts]) for name in OUTPUTS}
             batch["labels"] = batch["labels"].squeeze(-1)
-            # With batches of 1 sample a shard can have a batch less.
+            # With a batch size of 1 a shard can have one batch less.
             valid = [each[number] if number < len(each) else 0 for each in sizes]
             batch["valid"] = self.join([np.arange(self._batch_size) < n for n in valid])
             yield batch

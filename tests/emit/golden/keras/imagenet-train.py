@@ -27,7 +27,7 @@ from nvidia.dali.data_node import DataNode
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one does not change the others
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -73,12 +73,12 @@ def build_pipeline(
 ) -> Pipeline:
     """Return the built pipeline of one shard.
 
-    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    ``device`` is where images are decoded, cpu or mixed; ``device_id`` is the GPU.
     """
     pipe = imagenet_train_pipeline(
         data,
         device,
-        seed + 100_000 * shard_id,  # other augmentations on each rank
+        seed + 100_000 * shard_id,  # different random values on each rank
         shard_id,
         num_shards,
         batch_size=batch_size,
@@ -97,7 +97,7 @@ def steps(pipe: Pipeline) -> int:
 
 
 def batches(pipe: Pipeline) -> Iterator[tuple[Any, ...]]:
-    """Batches without end: inputs and targets. Where an epoch ends, its last sample is repeated."""
+    """Endless batches: inputs and targets. At the end of an epoch its last sample is repeated."""
     while True:
         images, targets = map(to_tensor, pipe.run())
         yield images, targets.reshape(-1)

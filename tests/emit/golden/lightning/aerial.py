@@ -26,7 +26,7 @@ from torch import Tensor, distributed
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one does not change the others
 SIZE = [256, 256]
 OUTPUTS = ["images", "labels"]
 
@@ -74,13 +74,13 @@ def build_pipeline(
 ) -> Pipeline:
     """Return the built pipeline of one shard.
 
-    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    ``device`` is where images are decoded, cpu or mixed; ``device_id`` is the GPU.
     With ``resumable`` the loader can save its state; ``checkpoint`` resumes from a saved one.
     """
     pipe = aerial_pipeline(
         data,
         device,
-        seed + 100_000 * shard_id,  # other augmentations on each rank
+        seed + 100_000 * shard_id,  # different random values on each rank
         shard_id,
         num_shards,
         batch_size=batch_size,
@@ -96,9 +96,9 @@ def build_pipeline(
 def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
     """Return the number of samples in each batch of one epoch of a reader's shard.
 
-    Ranks step equally often, so that none waits for another: if a shard would get an empty
-    last batch, one sample moves there from the batch before. With a batch size of 1 there is
-    none to move: a shard that has one sample less has one batch less.
+    All ranks have the same number of steps, so none waits for another: if a shard would get an
+    empty last batch, one sample of the previous batch moves there. With a batch size of 1 this is
+    impossible: a shard with one sample less has one batch less.
     """
     samples, shards = meta["epoch_size"], meta["number_of_shards"]
     # A reader moves to the next shard after each epoch.
@@ -113,13 +113,13 @@ def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
 class Loader:
     """Batches as dictionaries of tensors: ``images``, ``labels``.
 
-    One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
-    as it comes. Every rank has the same number of batches, and none is empty: see
+    One pass is one epoch of the pipeline's shard: every sample once; the last batch may be
+    shorter. Every rank has the same number of batches, and none is empty: see
     ``batch_sizes``. ``last_batch`` can repeat the last sample (FILL) or drop a short batch
     (DROP) instead.
-    An epoch that is left early continues with the next ``iter``, or is skipped with
-    ``restart=True``. One loader has one iterator at a time: the older one raises RuntimeError.
-    Labels are int64 of the shape [N].
+    An unfinished epoch continues with the next ``iter``, or is skipped with ``restart=True``.
+    A loader has one iterator at a time: an older one raises RuntimeError.
+    Labels are int64 of shape [N].
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Loader:
         self._iterator = DALIGenericIterator(
             [pipe],
             OUTPUTS,
-            reader_name="reader",  # it knows how long an epoch is
+            reader_name="reader",  # defines the length of an epoch
             last_batch_policy=LastBatchPolicy.FILL if self._partial else last_batch,
             auto_reset=True,
         )
@@ -183,7 +183,7 @@ class Loader:
 class PipelineData(lightning.LightningDataModule):
     """Each rank of the trainer reads its own shard on its own GPU; resumes with the trainer.
 
-    With ``limit_train_batches`` an epoch continues where the one before it stopped.
+    With ``limit_train_batches`` an epoch continues where the previous one stopped.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class PipelineData(lightning.LightningDataModule):
     def last_batch(self) -> LastBatchPolicy:
         """Return the policy with which all ranks have the same number of batches."""
         assert self.trainer is not None, "a trainer calls this"
-        # With batches of 1 sample a rank can have a batch less, and the others would wait.
+        # With a batch size of 1 a rank can have one batch less, and the others would wait.
         fill = self.trainer.world_size > 1 and self.batch_size == 1
         return LastBatchPolicy.FILL if fill else LastBatchPolicy.PARTIAL
 

@@ -2,8 +2,8 @@
 
 Yields images (float32 CHW [3, 224, 224]).
 
-DALI Proxy: data set, sampler and worker processes are PyTorch's. The workers read files, and
-DALI decodes and augments the batches in the process that trains.
+DALI Proxy: dataset, sampler and worker processes are PyTorch's. The workers read files, and
+DALI decodes and augments the batches in the training process.
 
     with make_loader(build_pipeline(), Photos("DIR")) as loader:
         for batch in loader:
@@ -13,7 +13,7 @@ Any dataset whose samples are the bytes of an image file and a class number can 
 ``Photos``, with any sampler, such as a WeightedRandomSampler. A rank passes its
 ``shard_id`` to both functions, and ``num_shards`` or a sampler of its own to ``make_loader``.
 
-Needs nvidia-dali-cuda120 and a torch that is built with CUDA; a GPU is not needed.
+Needs nvidia-dali-cuda120 and torch with CUDA support; a GPU is not required.
 """
 
 import gc
@@ -36,7 +36,7 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler, Sampler
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one does not change the others
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -106,11 +106,11 @@ def build_pipeline(
     shard_id: int = 0,
     device_id: int = 0,
 ) -> Pipeline:
-    """Return the pipeline of one rank, whose inputs are the files that workers read.
+    """Return the pipeline of one rank; its inputs are the files that workers read.
 
-    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    ``device`` is where images are decoded, cpu or mixed; ``device_id`` is the GPU.
     """
-    seed += 100_000 * shard_id  # ranks draw apart
+    seed += 100_000 * shard_id  # different random values on each rank
     return imagenet_train_pipeline(
         device,
         seed,
@@ -121,7 +121,7 @@ def build_pipeline(
 
 
 class Photos(Dataset[tuple[bytes, int]]):
-    """The photos of a folder with one of photos for each class: bytes and class number."""
+    """The photos of a folder with one subfolder per class: bytes and class number."""
 
     def __init__(self, data: str) -> None:
         self.data, self.files = data, named_files(data, IMAGES)
@@ -137,18 +137,18 @@ class Photos(Dataset[tuple[bytes, int]]):
 
 
 class Augmented(Dataset[tuple[dict[str, Any], int]]):
-    """Samples of a data set that DALI augments as soon as their batch is complete."""
+    """Samples of a dataset that DALI augments as soon as their batch is complete."""
 
     def __init__(self, dataset: Dataset[tuple[bytes, int]], proxy: Any) -> None:
         self.dataset, self.proxy = dataset, proxy
 
     def __len__(self) -> int:
-        return len(self.dataset)  # type: ignore[arg-type]  # data sets with a sampler have one
+        return len(self.dataset)  # type: ignore[arg-type]  # datasets with a sampler have one
 
     def __getitem__(self, index: int) -> tuple[dict[str, Any], int]:
         if not 0 <= index < len(self):
             raise IndexError(
-                f"The sampler gave {index}; the data set has {len(self)} samples."
+                f"The sampler returned {index}, but the dataset has {len(self)} samples."
             )
         encoded, label = self.dataset[index]
         if not isinstance(encoded, bytes) or not encoded:
@@ -176,13 +176,13 @@ class Loader:
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
         if self.failed:
-            raise RuntimeError("DALI's pipeline has failed before. Make another one.")
+            raise RuntimeError("DALI's pipeline has failed before. Build a new one.")
         if isinstance(self.batches.sampler, DistributedSampler):
-            self.batches.sampler.set_epoch(self.epoch)  # another order in each epoch
+            self.batches.sampler.set_epoch(self.epoch)  # another order each epoch
         self.epoch += 1
         gc.collect()  # a forked worker that frees an old pipeline would wait for its threads
         ahead: deque[tuple[Tensor, Future[Any]]] = deque()
-        # DALI makes a batch while the one before is used.
+        # DALI prepares a batch while the previous one is used.
         with ThreadPoolExecutor(1) as thread:
             for batch, samples in self.batches:
                 ahead.append((samples, thread.submit(self.server.produce_data, batch)))
@@ -192,17 +192,17 @@ class Loader:
                 yield self.result(*ahead.popleft())
 
     def result(self, samples: Tensor, batch: Future[Any]) -> dict[str, Tensor]:
-        """Return a batch as soon as it is made."""
+        """Return a batch when it is ready."""
         try:
             made: dict[str, Tensor] = batch.result()
             return made
         except RuntimeError as error:
             if not batch.done() or batch.exception() is not error:
-                raise  # PyTorch's: a worker ended while DALI made the batch
+                raise  # from PyTorch: a worker ended meanwhile
             self.failed = True
             raise RuntimeError(
-                f"DALI made no batch of the samples {samples.tolist()} of the data set. "
-                "If one is damaged, leave it out. Make another pipeline and loader."
+                f"DALI failed on the samples {samples.tolist()} of the dataset. "
+                "If one is damaged, remove it. Then build a new pipeline and loader."
             ) from error
 
 
@@ -215,14 +215,14 @@ def make_loader(
     shard_id: int = 0,
     num_shards: int = 1,
 ) -> Iterator[Loader]:
-    """Give a loader of batches of the pipeline's size; DALI's thread ends with the block.
+    """Return a loader with the pipeline's batch size; DALI's thread ends with the ``with`` block.
 
-    Without a ``sampler`` the ranks get parts of one size, in a new order each epoch: some samples
-    are in two of them. A ``sampler`` is that of one rank; those of all need the same length.
+    Without a ``sampler`` the ranks get parts of equal size, in a new order each epoch: some samples
+    are in two of them. A ``sampler`` is for one rank; all ranks need samplers of equal length.
     """
     if torch.version.cuda is None:
         raise RuntimeError(
-            "DALI Proxy needs a PyTorch that is built with CUDA, also without a GPU: it calls NVTX. "
+            "DALI Proxy needs PyTorch with CUDA support, even without a GPU: it calls NVTX. "
             f"This is {torch.__version__}."
         )
     size = len(dataset)  # type: ignore[arg-type]
@@ -230,7 +230,7 @@ def make_loader(
         found = len(getattr(sampler, made_for, range(size)))
         if found != size:
             raise ValueError(
-                f"The sampler is for {found} samples; the data set has {size}."
+                f"The sampler is for {found} samples, but the dataset has {size}."
             )
     if sampler is None:
         sampler = DistributedSampler(

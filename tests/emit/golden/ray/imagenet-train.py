@@ -6,7 +6,7 @@ labels stay on the CPU.
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 The pipeline on many machines: Ray actors read one shard each and write augmented shards,
-as WebDataset tar files or as Parquet. Every machine must see what they read and write.
+as WebDataset tar files or as Parquet. Every machine must have access to the files that they read and write.
 
 Usage: python augment.py --data DIR --out DIR [--actors N] [--epochs N] [--format tar]
 
@@ -32,7 +32,7 @@ from nvidia.dali.data_node import DataNode
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one does not change the others
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -82,12 +82,12 @@ def build_pipeline(
 ) -> Pipeline:
     """Return the built pipeline of one shard.
 
-    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    ``device`` is where images are decoded, cpu or mixed; ``device_id`` is the GPU.
     """
     pipe = imagenet_train_pipeline(
         data,
         device,
-        seed + 100_000 * shard_id,  # other augmentations on each rank
+        seed + 100_000 * shard_id,  # different random values on each rank
         shard_id,
         num_shards,
         batch_size=batch_size,
@@ -105,7 +105,7 @@ def shard_size(samples: int, shard_id: int, num_shards: int) -> int:
 
 
 def write_tar(path: Path, samples: Iterator[tuple[str, Sample]]) -> int:
-    """WebDataset's form: files of one key, arrays as npy, labels as cls."""
+    """WebDataset format: files with a common key, arrays as npy, labels as cls."""
     count = 0
     with tarfile.open(path, "w") as tar:
         for key, sample in samples:
@@ -122,7 +122,7 @@ def write_tar(path: Path, samples: Iterator[tuple[str, Sample]]) -> int:
 
 
 def write_parquet(path: Path, samples: Iterator[tuple[str, Sample]]) -> int:
-    """A row for each sample: ``key``, arrays as npy in bytes, labels as integers."""
+    """A row for each sample: ``key``, arrays as npy bytes, labels as integers."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -145,7 +145,7 @@ def as_cells(sample: Sample) -> dict[str, int | bytes]:
 
 
 def npy_bytes(array: NDArray[np.generic]) -> bytes:
-    """The array as a file of NumPy's own format: shape and type come along."""
+    """The array in NumPy's file format, which includes shape and type."""
     buffer = io.BytesIO()
     np.save(buffer, array)
     return buffer.getvalue()
@@ -178,14 +178,14 @@ class Shard:
             name = f"shard-{self.shard_id:05}-epoch-{epoch:03}"
             unfinished = folder / f"{name}.part"
             count += WRITERS[self.args.format](unfinished, self.samples(epoch))
-            unfinished.rename(folder / f"{name}.{self.args.format}")  # it is whole now
+            unfinished.rename(folder / f"{name}.{self.args.format}")  # now complete
         return count
 
     def samples(self, epoch: int) -> Iterator[tuple[str, Sample]]:
-        """Every sample of the shard once, with a key that no other has."""
+        """Every sample of the shard once, with a unique key."""
         shards, batch_size = self.args.actors, self.args.batch_size
         total = self.pipe.reader_meta("reader")["epoch_size"]
-        # With each epoch the reader continues with the next shard.
+        # In each epoch the reader moves to the next shard.
         size = shard_size(total, (self.shard_id + epoch) % shards, shards)
         longest = ceil(total / shards)
         for start in range(0, longest, batch_size):  # the reader pads the shorter ones

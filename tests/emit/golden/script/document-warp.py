@@ -19,7 +19,7 @@ from nvidia.dali.data_node import DataNode
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one does not change the others
 SIZE = [256, 256]
 WARP_MATRIX = [1.0, 0.1, -25.6, 0.0, 1.0, 0.0, 0.0, 0.00078, 0.8]
 
@@ -49,7 +49,7 @@ def build_pipeline(
     device: str = DEVICE,
     seed: int = SEED,
 ) -> Pipeline:
-    """Return the built pipeline; ``device`` says where images are decoded: cpu or mixed."""
+    """Return the built pipeline; ``device`` is where images are decoded: cpu or mixed."""
     pipe = document_warp_pipeline(
         data,
         device,

@@ -19,7 +19,7 @@ from nvidia.dali.data_node import DataNode
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one does not change the others
 SIZE = [224, 224]
 
 
@@ -51,7 +51,7 @@ def build_pipeline(
     device: str = DEVICE,
     seed: int = SEED,
 ) -> Pipeline:
-    """Return the built pipeline; ``device`` says where images are decoded: cpu or mixed."""
+    """Return the built pipeline; ``device`` is where images are decoded: cpu or mixed."""
     pipe = rotate_jitter_pipeline(
         data,
         device,

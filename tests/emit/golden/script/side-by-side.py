@@ -27,7 +27,7 @@ BATCH_SIZE = 64
 NUM_THREADS = 4
 PIPELINES = 2
 DEVICE = "cpu"
-SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one does not change the others
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -96,7 +96,7 @@ def build_pipelines(
     device: str = DEVICE,
     seed: int = SEED,
 ) -> list[Pipeline]:
-    """Return the built pipelines, which read a shard of the data each: see ``in_turns``.
+    """Return the built pipelines, each with one shard of the data: see ``in_turns``.
 
     ``num_threads`` are those of each; ``device`` says where images are decoded: cpu or mixed.
     """
@@ -105,7 +105,7 @@ def build_pipelines(
         pipe = cutout_pipeline(
             data,
             device,
-            seed + 100_000 * shard,  # other augmentations on each rank
+            seed + 100_000 * shard,  # different random values on each rank
             shard,
             PIPELINES,
             batch_size=batch_size,
@@ -116,7 +116,7 @@ def build_pipelines(
         if device == "mixed":
             os.sched_setaffinity(0, cores_without_interrupts())
         try:
-            pipe.build()  # DALI's threads begin here, on the cores of this one
+            pipe.build()  # DALI's threads start here, on the cores of this thread
         finally:
             os.sched_setaffinity(0, cores)
         pipes.append(pipe)
@@ -124,7 +124,7 @@ def build_pipelines(
 
 
 def in_turns(pipes: Sequence[Pipeline]) -> Iterator[tuple[Any, ...]]:
-    """Batch k is that of pipeline k mod N; meanwhile all of them work on their next ones."""
+    """Yield batches: batch k is from pipeline k mod N; meanwhile all prepare their next ones."""
     for pipe in pipes:
         pipe.schedule_run()
     for pipe in cycle(pipes):

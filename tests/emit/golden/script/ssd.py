@@ -1,8 +1,8 @@
 """SSD300 training on COCO as NVIDIA does it (arXiv 1512.02325).
 
 Yields images (float32 CHW [3, 300, 300]), boxes (float32 [N, 4]: left, top, right,
-bottom, as shares of the sides) and labels (int32 [N]). With device='mixed' boxes and
-labels stay on the CPU.
+bottom, relative to the image size) and labels (int32 [N]). With device='mixed' boxes
+and labels stay on the CPU.
 
 Usage: python pipe.py --data COCO.json [--device cpu|mixed] [--batch-size N] [--batches N]
 
@@ -20,7 +20,7 @@ from nvidia.dali.data_node import DataNode
 BATCH_SIZE = 32
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one does not change the others
 MEAN = [0.0]
 STD = [255.0]
 
@@ -107,7 +107,7 @@ def build_pipeline(
     device: str = DEVICE,
     seed: int = SEED,
 ) -> Pipeline:
-    """Return the built pipeline; ``device`` says where images are decoded: cpu or mixed."""
+    """Return the built pipeline; ``device`` is where images are decoded: cpu or mixed."""
     pipe = ssd_pipeline(
         data,
         device,

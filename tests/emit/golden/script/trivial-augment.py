@@ -21,7 +21,7 @@ from nvidia.dali.data_node import DataNode
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one does not change the others
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -54,7 +54,7 @@ def build_pipeline(
     device: str = DEVICE,
     seed: int = SEED,
 ) -> Pipeline:
-    """Return the built pipeline; ``device`` says where images are decoded: cpu or mixed."""
+    """Return the built pipeline; ``device`` is where images are decoded: cpu or mixed."""
     pipe = trivial_augment_pipeline(
         data,
         device,

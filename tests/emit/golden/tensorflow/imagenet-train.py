@@ -24,7 +24,7 @@ from nvidia.dali.plugin.tf import DALIDataset
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one does not change the others
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -73,12 +73,12 @@ def build_pipeline(
 ) -> Pipeline:
     """Return the built pipeline of one shard.
 
-    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    ``device`` is where images are decoded, cpu or mixed; ``device_id`` is the GPU.
     """
     pipe = imagenet_train_pipeline(
         data,
         device,
-        seed + 100_000 * shard_id,  # other augmentations on each rank
+        seed + 100_000 * shard_id,  # different random values on each rank
         shard_id,
         num_shards,
         batch_size=batch_size,
@@ -92,9 +92,9 @@ def build_pipeline(
 def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
     """Return the number of samples in each batch of one epoch of a reader's shard.
 
-    Ranks step equally often, so that none waits for another: if a shard would get an empty
-    last batch, one sample moves there from the batch before. With a batch size of 1 there is
-    none to move: a shard that has one sample less has one batch less.
+    All ranks have the same number of steps, so none waits for another: if a shard would get an
+    empty last batch, one sample of the previous batch moves there. With a batch size of 1 this is
+    impossible: a shard with one sample less has one batch less.
     """
     samples, shards = meta["epoch_size"], meta["number_of_shards"]
     # A reader moves to the next shard after each epoch.
@@ -109,10 +109,10 @@ def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
 class Loader:
     """Batches as dictionaries of tensors: ``images``, ``labels``.
 
-    One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
-    as it comes. Every rank has the same number of batches, and none is empty: see
-    ``batch_sizes``. An epoch that is left early continues with the next ``iter``. One loader
-    has one iterator at a time: the older one raises RuntimeError. Labels have the shape [N].
+    One pass is one epoch of the pipeline's shard: every sample once; the last batch may be
+    shorter. Every rank has the same number of batches, and none is empty: see ``batch_sizes``.
+    An unfinished epoch continues with the next ``iter``. A loader has one iterator at a time: an
+    older one raises RuntimeError. Labels have the shape [N].
 
     ``dataset`` is for Keras, and has no end: ``model.fit(..., steps_per_epoch=loader.longest)``;
     its batches are tuples, and full: at the end of an epoch the last sample is repeated.
@@ -128,7 +128,7 @@ class Loader:
         self.longest = ceil(longest_shard / self._batch_size)
         self._newest: object = None
         place = "/cpu:0" if pipe.device_id is None else f"/gpu:{pipe.device_id}"
-        # DALIDataset makes a pipeline of its own out of this one, which is only asked things.
+        # DALIDataset builds its own pipeline; this one is only queried.
         with tf.device(place):
             self.dataset = DALIDataset(
                 pipe,
@@ -149,7 +149,7 @@ class Loader:
 
     def __iter__(self) -> Iterator[dict[str, tf.Tensor]]:
         self._newest = current = object()
-        if self._stream is None:  # another one would begin with the first epoch again
+        if self._stream is None:  # a new one would start with the first epoch again
             self._stream = iter(self.dataset)
         sizes = self._sizes()
         for number in range(self._position, len(sizes)):

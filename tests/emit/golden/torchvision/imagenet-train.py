@@ -1,6 +1,6 @@
 """ResNet training on ImageNet: random crop, mirror, normalise.
 
-The same in torchvision's transforms, for machines without DALI:
+The graph as torchvision transforms, for machines without DALI:
 
     for images, labels in make_loader("DIR"):
         ...
@@ -8,8 +8,8 @@ The same in torchvision's transforms, for machines without DALI:
 The order of photos and random values are not DALI's; the values come from the same
 ranges.
 
-Mean and largest difference from DALI's pixels, of 255, with all draws fixed: resize
-0.14, 11; none of flip, crop_mirror_normalize.
+Mean and largest difference from DALI's pixels (0 to 255), with all random values fixed:
+resize 0.14, 11; none of flip, crop_mirror_normalize.
 
 Needs torch and torchvision, which brings Pillow (PIL).
 """
@@ -134,7 +134,7 @@ def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
 
 
 class PhotoFolder(ImageFolder):
-    """The photos that DALI reads of a folder, with the same labels."""
+    """The photos of a folder that DALI reads, with the same labels."""
 
     def find_classes(self, directory: str) -> tuple[list[str], dict[str, int]]:
         classes = class_folders(directory)
@@ -151,7 +151,7 @@ class PhotoFolder(ImageFolder):
 def make_loader(
     data: str, batch_size: int = BATCH_SIZE, num_workers: int = NUM_WORKERS
 ) -> DataLoader:
-    """Batches of images and labels; ``data`` has a folder of photos for each class."""
+    """Batches of images and labels; ``data`` has one subfolder per class."""
     if not num_workers:  # worker processes are seeded by the loader
         torch.manual_seed(SEED)
     return DataLoader(

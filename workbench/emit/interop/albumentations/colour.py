@@ -45,7 +45,9 @@ def random_brightness_contrast(
     brightness_by_max: bool = True,
 ) -> None:
     if not brightness_by_max:
-        raise NoMatchError("brightness_by_max=False adds a share of the mean, which is not known")
+        raise NoMatchError(
+            "brightness_by_max=False adds a fraction of the mean, which DALI does not support"
+        )
     pixels.brighten(images, _factor(contrast_limit), range_around(brightness_limit, 0))
 
 
@@ -89,7 +91,7 @@ def export_color_jitter(transforms: Transforms, step: Step) -> None:
         if "brightness" in factors:
             raise step.refusal("multiplies by one factor, or shifts", "brightness_shift")
         if centre != 0 and contrast:
-            transforms.note("contrast turns about 0, not about 128")
+            transforms.note("contrast scales around 0, not around 128")
         low, high = contrast or exporters.UNCHANGED
         shift = step.span("brightness_shift")
         limits = {"brightness_limit": shift, "contrast_limit": (low - 1, high - 1)}
@@ -120,7 +122,9 @@ def hue_saturation_value(
         saturation=uniform(saturation[0], saturation[1]),
     )
     pixels.brighten(images, (1.0, 1.0), (value[0], value[1]))
-    images.changed("saturation is multiplied, and value added to each channel; hue is of YIQ")
+    images.changed(
+        "saturation is multiplied, value is added to each channel, and the hue is rotated in YIQ"
+    )
 
 
 @_imports("RGBShift", compare=sampled(r_shift_limit=0, g_shift_limit=0, b_shift_limit=0))
@@ -155,7 +159,7 @@ def export_grayscale(transforms: Transforms, step: Step) -> None:
 def clahe(images: Images, clip_limit: Any = 4.0, tile_grid_size: Any = (8, 8)) -> None:
     low, high = clip_limit if is_pair(clip_limit) else (1, number(clip_limit))
     if low != high:
-        images.changed(f"clip_limit is the middle of {low} and {high}: DALI draws none")
+        images.changed(f"clip_limit is the mean of {low} and {high}: DALI does not sample it")
     down, across = size_of(tile_grid_size)
     images.graph = images.graph.clahe(
         tiles_x=across, tiles_y=down, clip_limit=(number(low) + number(high)) / 2
@@ -182,17 +186,17 @@ def gauss_noise(
     mean_range: Any = (0.0, 0.0),
 ) -> None:
     if not per_channel:
-        images.changed("each channel has noise of its own")
+        images.changed("noise is sampled per channel")
     if var_limit is not None and is_pair(var_limit) and number(var_limit[1]) <= 1:
         std_range, var_limit = var_limit, None  # the first argument of version 2
     if var_limit is not None:
         low, high = var_limit if is_pair(var_limit) else (0, var_limit)
         spread = uniform(math.sqrt(number(low)), math.sqrt(number(high)))
-        images.changed("the deviation is drawn evenly, not its square")
+        images.changed("the standard deviation is sampled uniformly, not the variance")
         images.graph = images.graph.noise.gaussian(mean=number(mean), stddev=spread)
         return
     if mean:
-        images.changed(f"mean={mean} is not carried over: it is of version 1, with var_limit")
+        images.changed(f"mean={mean} is ignored: it belongs to version 1, with var_limit")
     images.graph = images.graph.noise.gaussian(
         mean=uniform(255 * number(mean_range[0]), 255 * number(mean_range[1])),
         stddev=uniform(255 * number(std_range[0]), 255 * number(std_range[1])),
@@ -218,7 +222,9 @@ def multiplicative_noise(
     elementwise: bool = False,
 ) -> None:
     if per_channel or elementwise:
-        raise NoMatchError("one factor for the image is known; per_channel or elementwise is given")
+        raise NoMatchError(
+            "only one factor per image is supported, but per_channel or elementwise is set"
+        )
     low, high = range_of(multiplier)
     images.graph = images.graph.brightness(brightness=uniform(low, high))
 
@@ -233,7 +239,7 @@ def blur(images: Images, blur_limit: Any = (3, 7)) -> None:
     images.one_of_values(_odd_sizes(blur_limit, 3), partial(pixels.blur_box, images))
 
 
-_LINE = "the line goes through the pixel, evenly"
+_LINE = "the line is centred on the pixel, with equal weights"
 
 
 @_imports("MotionBlur")
@@ -249,7 +255,7 @@ def motion_blur(
 
     sizes = _odd_sizes(blur_limit, 3)
     images.one_of_values(sizes, lambda size: pixels.blur_motion(images, size, angles))
-    images.changed("the line goes through the pixel, as long as the window, at one of six angles")
+    images.changed("the line is centred on the pixel, as long as the window, at one of six angles")
 
 
 @_exports("experimental.median_blur")
@@ -266,8 +272,8 @@ def gaussian_blur(images: Images, blur_limit: Any = 0, sigma_limit: Any = None) 
         low, high = 0.5, 3.0
     elif sigma_limit is None:
         images.changed(
-            "sigma follows from the window, as before version 2, which draws 0.5 to 3: give "
-            "sigma_limit"
+            "sigma is derived from the window, as before version 2, which samples it from 0.5 to "
+            "3: set sigma_limit"
         )
 
     def blur_by(size: int) -> None:
@@ -314,9 +320,7 @@ def export_jpeg(transforms: Transforms, step: Step) -> None:
     transforms.measured("jpeg_compression_distortion")
 
 
-@_imports(
-    "RandomGamma", compare=sampled(gamma_limit=100), eps=unused(None, "no small number is added")
-)
+@_imports("RandomGamma", compare=sampled(gamma_limit=100), eps=unused(None, "no epsilon is added"))
 def random_gamma(images: Images, gamma_limit: Any = (80, 120)) -> None:
     low, high = range_around(gamma_limit, 100)
     pixels.power(images, low / 100, high / 100)
@@ -341,7 +345,7 @@ def solarize(images: Images, threshold: Any = 128, threshold_range: Any = None) 
         if number(high) <= 1:  # the first argument of version 2
             low, high = 255 * number(low), 255 * number(high)
     if low != high:
-        images.changed(f"the threshold is the middle of {low} and {high}, not drawn")
+        images.changed(f"the threshold is the mean of {low} and {high}, not sampled")
     pixels.solarize(images, (number(low) + number(high)) / 2)
 
 
@@ -374,9 +378,9 @@ def export_posterize(transforms: Transforms, step: Step, mask: float) -> None:
 )
 def equalize(images: Images, mode: str = "cv", by_channels: bool = True) -> None:
     if mode != "cv":
-        images.changed(f"equalised as OpenCV does, not by mode={mode}")
+        images.changed(f"equalized as in OpenCV, not by mode={mode}")
     if not by_channels:
-        images.changed("each channel is equalized by itself, not luminance alone")
+        images.changed("each channel is equalized, not only the luminance")
     pixels.equalize(images)
 
 
@@ -419,12 +423,10 @@ def sharpen(
     method: str = "kernel",
 ) -> None:
     if method != "kernel":
-        raise NoMatchError(f"method is {method}; kernel is known")
+        raise NoMatchError(f"method is {method}; only kernel is supported")
     pixels.sharpen_by_kernel(images, range_of(alpha), range_of(lightness))
 
 
-@_imports(
-    "IAAAdditiveGaussianNoise", per_channel=unused(False, "each channel has noise of its own")
-)
+@_imports("IAAAdditiveGaussianNoise", per_channel=unused(False, "noise is sampled per channel"))
 def additive_gaussian_noise(images: Images, loc: Any = 0, scale: Any = (2.55, 12.75)) -> None:
     images.graph = images.graph.noise.gaussian(mean=number(loc), stddev=uniform(*range_of(scale)))

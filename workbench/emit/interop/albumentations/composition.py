@@ -82,8 +82,11 @@ _ALWAYS = (
     *("SomeOf", "RandomOrder"),
     *("RandomCropFromBorders", "RandomSizedBBoxSafeCrop", "FromFloat", "ToTensor"),
 )
-_MASKS = "the graph has no masks, which a report of additional targets names"
-_REMAP = "DALI draws no such field; experimental.remap takes one that you compute, on a GPU alone"
+_MASKS = "the graph has no masks; additional_targets is reported separately"
+_REMAP = (
+    "DALI does not sample such a field; experimental.remap accepts one that you compute, on a "
+    "GPU only"
+)
 ALBUMENTATIONS = Library(
     "albumentations",
     modules=("albumentations",),
@@ -91,16 +94,16 @@ ALBUMENTATIONS = Library(
         "is_check_shapes": "it only checks the input",
         "strict": "it only checks the arguments",
         "save_applied_params": "it only records the parameters",
-        "always_apply": "it is p=1, which is reported where p is another",
+        "always_apply": "it means p=1; another p is reported",
         "CenterCrop.pad_if_needed": "DALI pads, where the library raises an error without it",
-        "telemetry": "it concerns no image",
+        "telemetry": "it does not affect images",
         "mask_interpolation": _MASKS,
         "mask_value": _MASKS,
         "fill_mask": _MASKS,
         "mask_fill_value": _MASKS,
     },
     not_carried={
-        "seed": Unused("the graph has a seed of its own"),
+        "seed": Unused("the graph has its own seed"),
     },
     usual_chance=0.5,
     chances=dict.fromkeys(_ALWAYS, 1.0),
@@ -109,29 +112,31 @@ ALBUMENTATIONS = Library(
         **dict.fromkeys(
             ("ElasticTransform", "GridDistortion", "OpticalDistortion", "PiecewiseAffine"), _REMAP
         ),
-        "Perspective": "DALI draws no perspective; experimental.warp_perspective takes a matrix "
-        "that you compute",
-        "MedianBlur": "DALI's median, experimental.median_blur, runs on a GPU alone",
+        "Perspective": (
+            "DALI samples no perspective; experimental.warp_perspective accepts a matrix that "
+            "you compute"
+        ),
+        "MedianBlur": "DALI's median filter, experimental.median_blur, runs only on a GPU",
         **dict.fromkeys(
             ("RandomRain", "RandomFog", "RandomSnow", "RandomSunFlare", "RandomShadow", "Spatter"),
-            "DALI paints no weather",
+            "DALI has no weather effects",
         ),
-        "Lambda": "a function of your own: write it as @wb.node",
-        "ISONoise": "DALI has no noise in hue",
+        "Lambda": "a function of yours: rewrite it with @wb.node",
+        "ISONoise": "DALI has no noise in the hue",
         **dict.fromkeys(
             ("CropNonEmptyMaskIfExists", "RandomSizedBBoxSafeCrop"),
-            "it looks at masks or boxes; random_bbox_crop is nearest",
+            "it depends on masks or boxes; the closest operator is random_bbox_crop",
         ),
     },
     not_exported={
         **dict.fromkeys(
             ("rand_augment", "trivial_augment_wide", "auto_augment", "apply_auto_augment"),
-            "has no automatic augmentation; torchvision has",
+            "has no automatic augmentation, unlike torchvision",
         ),
-        "grid_mask": "turns no grid in GridDropout",
-        "warp_affine": "draws its affine map itself (Affine), and takes no matrix",
-        "experimental.warp_perspective": "draws its perspective itself, and takes no matrix",
-        "noise.shot": "scales shot noise otherwise",
+        "grid_mask": "does not rotate the grid of GridDropout",
+        "warp_affine": "samples its own affine map (Affine) and accepts no matrix",
+        "experimental.warp_perspective": "samples its own perspective and accepts no matrix",
+        "noise.shot": "scales shot noise differently",
     },
     prefix="A.",
     choice=_choice,
@@ -229,9 +234,9 @@ def one_or_other(
 def some_of(images: Images, transforms: Any, n: int = 1, replace: bool = False) -> None:
     found = transforms_of(transforms)
     if replace:
-        raise NoMatchError("some of several are drawn without repetition; replace is True")
+        raise NoMatchError("DALI selects without replacement; replace is True")
     if len({ALBUMENTATIONS.chance_of(each) for each in found}) > 1:
-        images.changed("all are drawn equally often, not by their p")
+        images.changed("all are selected with equal probability, not by their p")
     images.some_of(
         min(int(n), len(found)),
         ALBUMENTATIONS.import_steps(images, found, forced=True),
@@ -266,7 +271,7 @@ def to_tensor(
 @_imports("ToFloat", compare=FORM)
 def to_float(images: Images, max_value: Any = 255.0) -> None:
     if max_value not in (None, 255, 255.0):
-        raise NoMatchError(f"max_value is {max_value}; 255 is known, for pixels of 8 bits")
+        raise NoMatchError(f"max_value is {max_value}; only 255 is supported, for 8-bit pixels")
     images.zero_to_one = True
 
 
@@ -279,7 +284,7 @@ def normalize(
     normalization: str = "standard",
 ) -> None:
     if normalization != "standard":
-        raise NoMatchError(f"normalization is {normalization}; standard is known")
+        raise NoMatchError(f"normalization is {normalization}; only standard is supported")
     most = number(max_pixel_value or 1.0)
     if images.zero_to_one:
         most = 255.0

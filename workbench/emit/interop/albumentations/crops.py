@@ -77,7 +77,7 @@ def resize(
 
 def _one_size(max_size: Any, max_size_hw: Any) -> float:
     if max_size_hw is not None:
-        raise NoMatchError("max_size_hw limits each side; one max_size is known")
+        raise NoMatchError("max_size_hw limits each side; only one max_size is supported")
     if isinstance(max_size, list | tuple) and len(max_size) == 1:
         max_size = max_size[0]
     return number(max_size)
@@ -125,7 +125,7 @@ def export_resize(transforms: Transforms, step: Step) -> None:
             return
         kinds = {"not_smaller": "SmallestMaxSize", "not_larger": "LongestMaxSize"}
         if mode not in kinds:
-            raise step.refusal("has no counterpart of this mode", "mode")
+            raise step.refusal("has no equivalent of this mode", "mode")
         transforms.add(kinds[mode], max_size_hw=size, **named)
         return
     for name, kind in (("resize_shorter", "Smallest"), ("resize_longer", "Longest")):
@@ -166,7 +166,7 @@ def pad_if_needed(
     fill: Any = None,
 ) -> None:
     if pad_height_divisor or pad_width_divisor:
-        raise NoMatchError("pad_height_divisor and pad_width_divisor are not known")
+        raise NoMatchError("pad_height_divisor and pad_width_divisor are not supported")
     report_border_mode(images, border_mode)
     corner = "top_left" in str(position).lower()
     if not corner and "center" not in str(position).lower():
@@ -214,7 +214,7 @@ def center_crop(
     )
 
 
-_TRIMMED = "a crop over the edge is trimmed"
+_TRIMMED = "a crop beyond the edge is clipped"
 
 
 @_imports(
@@ -245,11 +245,11 @@ def export_crop(transforms: Transforms, step: Step) -> None:
     elif place == (0.5, 0.5):
         transforms.add("CenterCrop", height, width)
         transforms.measured("crop")
-        transforms.note("a middle between two pixels is rounded down, not up")
+        transforms.note("a centre between two pixels is rounded down, not up")
     elif place == (0.0, 0.0):
         transforms.add("Crop", x_max=width, y_max=height)
     else:
-        raise step.refusal("crops anywhere, in the middle or at the upper left", "crop_pos_x")
+        raise step.refusal("crops at a random position, the centre or the upper left", "crop_pos_x")
 
 
 @_exports("crop_mirror_normalize")
@@ -265,7 +265,7 @@ def export_crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
     elif dtype == "FLOAT":
         transforms.add("ToFloat", max_value=1.0, p=1.0)
     elif dtype != "UINT8" or not plain:
-        raise step.refusal("normalises to floats of 32 bits", "dtype")
+        raise step.refusal("normalises to 32-bit floats", "dtype")
     if step.fixed("output_layout") == "CHW":
         transforms.add("ToTensorV2")
 
@@ -343,7 +343,7 @@ def coarse_dropout(
     given = (most, min_holes, max_height, max_width, min_height, min_width, max_h_size, max_w_size)
     if images.call.short_name == "Cutout" or any(each is not None for each in given):  # version 1
         if (num_holes_range, hole_height_range, hole_width_range) != _HOLES:
-            raise NoMatchError("arguments of versions 1 and 2 are given together")
+            raise NoMatchError("it mixes arguments of versions 1 and 2")
         high = int(number(8 if most is None else most))
         low = int(number(min_holes)) if min_holes is not None else high
         tall = next((each for each in (max_h_size, max_height) if each is not None), 8)
@@ -388,4 +388,6 @@ def export_erase(transforms: Transforms, step: Step) -> None:
         fill=tuple(fill) if len(set(fill)) > 1 else fill[0],
         p=1.0,
     )
-    transforms.note("the window is wholly inside, where DALI's begins in the drawn range")
+    transforms.note(
+        "the window is completely inside the image; in DALI the range is that of its start"
+    )

@@ -80,7 +80,7 @@ def export_transpose(transforms: Transforms, step: Step) -> None:
     elif perm == (1, 0, 2):
         transforms.add("Transpose", p=1.0)
     else:
-        raise step.refusal("exchanges height and width, or puts channels first", "perm")
+        raise step.refusal("swaps height and width, or moves the channels first", "perm")
 
 
 def _quarter_turn(images: Images, count: int) -> ImageStep:
@@ -104,7 +104,7 @@ def d4(images: Images) -> None:
     images.with_p(0.5, lambda: _flip(images, 1, 0))
 
 
-_OF_BOXES = "it is of boxes"
+_OF_BOXES = "it only affects boxes"
 
 
 @_imports("Rotate", "SafeRotate", compare=sampled(limit=0))
@@ -119,11 +119,11 @@ def rotate(
     fill: Any = None,
 ) -> None:
     if crop_border:
-        raise NoMatchError("crop_border is not known")
+        raise NoMatchError("crop_border is not supported")
     report_border_mode(images, border_mode)
     safe = images.call.short_name == "SafeRotate"
     if safe:
-        images.changed("the image grows to hold what is turned; it is not scaled back")
+        images.changed("the image grows to contain the rotated one and is not scaled back")
     images.graph = images.graph.rotate(
         angle=uniform(*range_around(limit, 0)),
         keep_size=not safe,
@@ -135,7 +135,7 @@ def rotate(
 def _one_value(images: Images, fill: Any) -> float:
     values = fills(fill)
     if len(set(values)) > 1:
-        images.changed(f"filled with the mean of {list(values)}: DALI's warps take one value")
+        images.changed(f"filled with the mean of {list(values)}: DALI's warps accept one value")
     return sum(values) / len(values)
 
 
@@ -181,7 +181,10 @@ def shift_scale_rotate(
     scale = shifted(scale_limit, 1) if is_pair(scale_limit) else range_around(scale_limit, 1)
     version = installed_major()
     if version is None or version < 2:
-        images.changed("as from version 2 on: shifts of whole pixels, each side has a scale")
+        images.changed(
+            "as since version 2: shifts are whole pixels, and each side has its own scale factor "
+            "factor factor"
+        )
     across = shift_limit if shift_limit_x is None else shift_limit_x
     down = shift_limit if shift_limit_y is None else shift_limit_y
     affine(
@@ -214,12 +217,12 @@ def affine_(
     fit_output: bool = False,
     keep_ratio: bool = False,
     rotate_method: str = unused("largest_box", _OF_BOXES),
-    balanced_scale: bool = unused(False, "scales are sampled evenly"),
+    balanced_scale: bool = unused(False, "scales are sampled uniformly"),
     fill: Any = None,
     border_mode: Any = 0,
 ) -> None:
     if translate_px not in (None, 0) or fit_output:
-        raise NoMatchError("translate_px and fit_output are not known; translate_percent is")
+        raise NoMatchError("translate_px and fit_output are not supported; translate_percent is")
     report_border_mode(images, border_mode or mode)
     wide, high = _axes(scale, 1.0)
     across, down = _axes(translate_percent, 0.0)

@@ -28,7 +28,7 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import is_generator
 from workbench.graph.types.tensor_type import TensorType
 
-OTHERWISE = "Leave it out, or export for pytorch, which runs DALI."
+OTHERWISE = "Remove it, or export for pytorch, which runs DALI."
 
 
 class RandomRange(NamedTuple):
@@ -88,7 +88,7 @@ class Step:
         """The value of an argument. Raises GraphExportError if it is random."""
         found = self.value(name)
         if isinstance(found, RandomRange):
-            raise self.refusal(f"draws no {name}", name)
+            raise self.refusal(f"does not sample {name}", name)
         return found
 
     def items(self, name: str) -> tuple[Any, ...]:
@@ -107,11 +107,13 @@ class Step:
         found = self.value(name)
         if isinstance(found, RandomRange):
             if found.values or found.probability is not None or found.numbers > 1:
-                raise self.refusal(f"draws {name} evenly from a range, for all channels", name)
+                raise self.refusal(
+                    f"samples {name} uniformly from a range, once for all channels", name
+                )
             return found.low, found.high
         numbers = found if isinstance(found, tuple) else (found,)
         if len(set(numbers)) != 1:
-            raise self.refusal(f"takes one number for {name}", name)
+            raise self.refusal(f"accepts one number for {name}", name)
         return float(numbers[0]), float(numbers[0])
 
     def chance(self, name: str) -> float:
@@ -119,7 +121,9 @@ class Step:
         found = self.value(name)
         if isinstance(found, RandomRange):
             if found.probability is None:
-                raise self.refusal(f"does it with a probability, and {name} is no coin", name)
+                raise self.refusal(
+                    f"applies it with a probability, but {name} is not a coin flip", name
+                )
             return found.probability
         return float(bool(found))
 
@@ -187,7 +191,7 @@ class ChainExtractor:
         self._users: dict[str, str] = {}
 
     def refusal(self, place: str, why: str) -> GraphExportError:
-        """The error for a step without an equivalent in the target, with a remedy."""
+        """The error for a step without an equivalent in the target, with a fix."""
         return GraphExportError(f"{place}: {self.target} {why}. {OTHERWISE}")
 
     def views(self) -> tuple[list[View], Chain]:
@@ -200,12 +204,12 @@ class ChainExtractor:
                 chain, _ = self.chain(port)
                 found.setdefault(port, View(name, chain, flow))
             elif not self._is_label(port):
-                why = f"and the output {name} is neither ({flow.kind})"
-                raise self.refusal(port.node, f"gives pictures and the class of each, {why}")
+                why = f"but the output {name} is neither ({flow.kind})"
+                raise self.refusal(port.node, f"returns images and their classes, {why}")
         if not found:
             port = next(iter(self.graph.outputs.values()))
             raise GraphExportError(
-                f"{port.node}: {self.target} needs an image to work on. Give an image out."
+                f"{port.node}: {self.target} needs an image. Make an image an output."
             )
         views = list(found.values())
         common = _common([view.chain for view in views]) if len(views) > 1 else 1
@@ -225,9 +229,9 @@ class ChainExtractor:
                 drawing = isinstance(step, Choice) or self._draws(step.node)
                 if drawing and step.node.id in seen:
                     raise GraphExportError(
-                        f"{step.node.id}: {seen[step.node.id]} and {view.name} share what it "
-                        f"draws, and in {self.target} each draws for itself. Give each a node of "
-                        "its own."
+                        f"{step.node.id}: {seen[step.node.id]} and {view.name} share its random "
+                        f"values, but in {self.target} each view samples its own. Use one node "
+                        "per view."
                     )
                 seen[step.node.id] = view.name
 
@@ -257,13 +261,15 @@ class ChainExtractor:
             leaves: set[Port] = set()
             text = self._text(port, leaves, node.id)
             if len(leaves) != 1:
-                why = f"and this takes {len(leaves)} images together"
-                raise self.refusal(node.id, f"goes from one image to the next, {why}")
+                why = f"but this combines {len(leaves)} images"
+                raise self.refusal(node.id, f"requires steps from one image to one image, {why}")
             return Step(node, self, text), leaves.pop()
         images = [port for name, port in node.inputs.items() if name not in spec.args]
         if isinstance(node, Source) or len(images) != 1:
-            why = f"and {node.op} takes {len(images)}"
-            raise self.refusal(node.id, f"goes from one decoded image to the next, {why}")
+            why = f"but {node.op} has {len(images)} image inputs"
+            raise self.refusal(
+                node.id, f"requires steps from one decoded image to one image, {why}"
+            )
         return Step(node, self), images[0]
 
     def _is_arithmetic(self, node: Node) -> bool:
@@ -299,7 +305,7 @@ class ChainExtractor:
         chains = tuple(chain for chain, _ in ends)
         taken = {begin.output for _, begin in ends}
         if len(taken) != 1:
-            why = f"changes one image, and its bodies begin with {len(taken)}"
+            why = f"supports blocks of one image, but its bodies read {len(taken)}"
             raise self.refusal(node.id, why)
         source = node.inputs[taken.pop()]
         if node.op == IF.op:
@@ -322,7 +328,7 @@ class ChainExtractor:
         node = self.graph.node(block.inputs[name].node)
         self._claim(node, block.id)
         if node.op != "random.choice":
-            why = f"draws what runs, and {node.id} ({node.op}) decides here"
+            why = f"selects what runs at random, but {node.id} ({node.op}) decides here"
             raise self.refusal(f"{block.id}.{name}", why)
         return node
 
@@ -337,7 +343,7 @@ class ChainExtractor:
             if drawn.low == drawn.high:
                 return float(drawn.low < limit or (node.op == "math.le" and drawn.low == limit))
             return min(max((limit - drawn.low) / (drawn.high - drawn.low), 0.0), 1.0)
-        why = f"decides by a probability, and {node.id} ({node.op}) decides here"
+        why = f"decides by a probability, but {node.id} ({node.op}) decides here"
         raise self.refusal(f"{block.id}.{name}", why)
 
     def _times(self, block: Node) -> tuple[int, int]:
@@ -354,7 +360,7 @@ class ChainExtractor:
         """The range of a random argument, or its value if that is constant."""
         found = self._drawn(node.inputs[name], node.id)
         if found is None:
-            why = f"draws it from a range, and {node.inputs[name].node} calculates it"
+            why = f"samples it from a range, but {node.inputs[name].node} calculates it"
             raise self.refusal(f"{node.id}.{name}", why)
         return found if found.low != found.high or found.values else found.low
 
@@ -410,15 +416,15 @@ class ChainExtractor:
             assert isinstance(ends, tuple)
             low, high = (float(str(end)) for end in ends)
             return RandomRange(low, high, numbers=count)
-        raise self.refusal(node.id, f"draws evenly or by a probability, and has no {node.op}")
+        raise self.refusal(node.id, f"samples uniformly or by a probability, and has no {node.op}")
 
     def _claim(self, generator: Node, user: str) -> None:
         """Raise GraphExportError if another step needs the same random value."""
         first = self._users.setdefault(generator.id, user)
         if first != user:
             raise GraphExportError(
-                f"{generator.id}: {first} and {user} need the same draw, and in {self.target} "
-                "each draws for itself. Give each a generator of its own."
+                f"{generator.id}: {first} and {user} share its random value, but in {self.target} "
+                "each samples its own. Use one generator for each."
             )
 
 

@@ -67,14 +67,14 @@ def report_jitter(transforms: Transforms, factors: Mapping[str, Range], hue: Ran
     for name in changed:
         transforms.measured(name)
     if len(changed) > 1:
-        transforms.note("colours change in an order that is drawn")
+        transforms.note("colours change in random order")
     if "contrast" in factors:
         transforms.note(MEAN_CONTRAST)
     if hue:
-        transforms.note("the hue is turned in HSV, not in YIQ")
+        transforms.note("the hue is rotated in HSV, not in YIQ")
 
 
-MEAN_CONTRAST = "contrast turns about the mean of the image, not about 128"
+MEAN_CONTRAST = "contrast scales around the mean of the image, not around 128"
 
 
 def interpolation(step: Step, names: Mapping[str, str], where: str = "") -> str:
@@ -110,7 +110,7 @@ def decoded_with_pillow(step: Step) -> None:
     step.fixed("adjust_orientation")
     kind = step.fixed("output_type")
     if kind not in ("RGB", "GRAY"):
-        raise step.refusal(f"decodes to RGB or GRAY, and output_type is {kind}", "output_type")
+        raise step.refusal(f"decodes to RGB or GRAY, but output_type is {kind}", "output_type")
 
 
 def grey_share(step: Step) -> float:
@@ -123,7 +123,7 @@ def grey_share(step: Step) -> float:
 def blur_window(window: float, low: float, high: float) -> tuple[int, float, float]:
     """Window and sigma range of a Gaussian blur. DALI derives one from the other."""
     if not window:
-        return 2 * math.ceil(3 * high) + 1, low, high  # that of the largest
+        return 2 * math.ceil(3 * high) + 1, low, high  # that of the largest sigma sigma
     if not high:
         low = high = ((window - 1) / 2 - 1) * 0.3 + 0.8
     return int(window), low, high
@@ -135,7 +135,7 @@ def erased_window(step: Step) -> tuple[float, float]:
     normal = step.fixed("normalized") or step.fixed("normalized_shape")
     step.read |= {"axis_names", "axes", "normalized_anchor", "normalized"}
     if not isinstance(anchor, RandomRange) or anchor.numbers != 2 or len(shape) != 2 or not normal:
-        raise step.refusal("erases a window of a share of the image, anywhere", "anchor")
+        raise step.refusal("erases a window of relative size at a random position", "anchor")
     height, width = shape
     return height, width
 
@@ -143,12 +143,14 @@ def erased_window(step: Step) -> tuple[float, float]:
 def crop_place(step: Step) -> tuple[float, float] | None:
     """Relative position of a crop, x and y from 0 to 1; None if it is random."""
     if "crop" not in step.given:
-        raise step.refusal("crops to a size: give crop", "crop")
+        raise step.refusal("crops to a fixed size: set crop", "crop")
     places = step.value("crop_pos_x"), step.value("crop_pos_y")
     if not all(isinstance(each, RandomRange) for each in places):
         return places
     if any((each.low, each.high) != (0, 1) or each.values for each in places):
-        raise step.refusal("crops anywhere (0 to 1) or in the middle (0.5)", "crop_pos_x")
+        raise step.refusal(
+            "crops at a random position (0 to 1) or at the centre (0.5)", "crop_pos_x"
+        )
     return None
 
 
@@ -156,5 +158,5 @@ def unmasked_bits(step: Step, mask: float) -> int:
     """Number of highest bits that a mask keeps, if it keeps no others."""
     bits = int(mask).bit_count()
     if int(mask) != 256 - (1 << (8 - bits)):
-        raise step.refusal(f"keeps the highest bits, and the mask is {mask:g}")
+        raise step.refusal(f"keeps the highest bits, but the mask is {mask:g}")
     return bits

@@ -50,7 +50,7 @@ def source_of(value: Any) -> Expression:
         case tuple():
             inner = ", ".join(flat(source_of(each)) for each in value)
             return f"({inner},)" if len(value) == 1 else f"({inner})"
-    raise TypeError(f"{value!r} is no value of an argument")
+    raise TypeError(f"{value!r} is not a value for an argument")
 
 
 def flat(expression: Expression) -> str:

@@ -107,6 +107,9 @@ def difference_sentences(library: str, cases: Sequence[str], notes: Sequence[str
     equal = ", ".join(case for case, row in rows.items() if row["largest"] < 1)
     told = []
     if rows:
-        head = "Mean and largest difference from DALI's pixels, of 255, with all draws fixed"
+        head = (
+            "Mean and largest difference from DALI's pixels (0 to 255), with all random values "
+            "fixed"
+        )
         told.append(f"{head}: {'; '.join([*far, *([f'none of {equal}'] if equal else [])])}.")
-    return told + ([f"Otherwise than DALI: {'; '.join(notes)}."] if notes else [])
+    return told + ([f"Other differences from DALI: {'; '.join(notes)}."] if notes else [])

@@ -33,7 +33,7 @@ APPROXIMATED = {
     "hamming": "interpolated linearly: DALI has no Hamming window",
     "area": "area interpolation is approximated by DALI's linear filter with antialiasing",
     "cubic": "OpenCV's cubic has the parameter -0.75, DALI's -0.5",
-    "lanczos4": "Lanczos of 3 lobes, not of 4",
+    "lanczos4": "Lanczos with 3 lobes, not 4",
 }
 """Interpolations that DALI only approximates."""
 _OF_PILLOW = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
@@ -99,7 +99,7 @@ class Images:
         self._report("changed", why)
 
     def refused(self, why: str) -> None:
-        """Report that something was left out."""
+        """Report that something was omitted."""
         self._report("refused", why)
 
     @contextmanager
@@ -118,7 +118,7 @@ class Images:
         except NoMatchError as error:
             self.graph, self.differing, self.issues, self.outcomes = before
             self.outcomes = [*self.outcomes, "left out"]
-            self.refused(f"left out: {error}")
+            self.refused(f"omitted: {error}")
         finally:
             known = {node.id for node in before[0].whole.walk()} | self.differing.keys()
             made = [node for node in self.graph.whole.walk() if node.id not in known]
@@ -253,9 +253,9 @@ def range_around(value: Any, centre: float, *, least: float | None = None) -> tu
 def number(value: Any) -> float:
     """The number itself. Raises NoMatchError for any other value."""
     if isinstance(value, NamedValue):
-        raise NoMatchError(f"{value} is known by its name alone. Give it: --arg NAME=VALUE")
+        raise NoMatchError(f"only the name of {value} is known. Pass its value: --arg NAME=VALUE")
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise NoMatchError(f"{value!r} is not known as a number")
+        raise NoMatchError(f"{value!r} is not a number")
     return value
 
 
@@ -292,7 +292,7 @@ def interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW
         value = numbered[value]
     name = str(value).rpartition(".")[2].lower().removeprefix("inter_")
     if name not in _INTERPOLATIONS:
-        raise NoMatchError(f"the interpolation {value} is not known")
+        raise NoMatchError(f"the interpolation {value} is not supported")
     if name in APPROXIMATED:
         images.changed(APPROXIMATED[name])
     return _INTERPOLATIONS[name]

@@ -34,11 +34,11 @@ def jitter_colour(
     if drawn:
         images.graph = images.graph.color_twist(**drawn)
     if len(drawn) > 1:
-        images.changed("in one order, not in one that is drawn")
+        images.changed("in a fixed order, not in random order")
     if "contrast" in drawn:
-        images.changed("contrast turns about 128, not about the mean of the image")
+        images.changed("contrast scales around 128, not around the mean of the image")
     if "hue" in drawn:
-        images.changed("the hue is turned in YIQ, not in HSV: strong colours end elsewhere")
+        images.changed("the hue is rotated in YIQ, not in HSV: saturated colours differ")
 
 
 def jitter_around(
@@ -61,7 +61,7 @@ def grey(images: Images, channels: int) -> None:
     elif channels == 1:
         images.graph = images.graph.color_space_conversion(image_type="RGB", output_type="GRAY")
     else:
-        raise NoMatchError(f"num_output_channels is {channels}; 1 and 3 are known")
+        raise NoMatchError(f"num_output_channels is {channels}; only 1 and 3 are supported")
 
 
 def normalise(images: Images, mean: Any, std: Any) -> None:
@@ -130,7 +130,7 @@ def blur_box(images: Images, size: int) -> None:
 
 
 _ANGLES = 6
-"""Number of angles, one of which is chosen at random."""
+"""Number of angles; one is selected at random."""
 
 
 def blur_motion(images: Images, size: int, angles: Range) -> None:

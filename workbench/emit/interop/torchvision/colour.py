@@ -36,7 +36,7 @@ def color_jitter(
 
 _BRIGHTEN = '''\
 class Brighten(v2.Transform):
-    """Add a drawn share of 255."""
+    """Add a random fraction of 255."""
 
     def __init__(self, low: float, high: float) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ def gaussian_noise(images: Images, mean: float = 0.0, sigma: float = 0.1) -> Non
 
 _DRAWN_NOISE = '''\
 class DrawnNoise(v2.Transform):
-    """Gaussian noise whose deviation is drawn, for values of 0 to 1."""
+    """Gaussian noise with a random standard deviation, for values of 0 to 1."""
 
     def __init__(self, low: float, high: float) -> None:
         super().__init__()
@@ -138,7 +138,7 @@ def export_gaussian_noise(transforms: Transforms, step: Step) -> None:
     if low == high:
         transforms.add("GaussianNoise", mean=mean / 255 or None, sigma=low / 255)
     elif mean:
-        raise step.refusal("draws the deviation of noise about 0", "mean")
+        raise step.refusal("samples the standard deviation of noise around 0", "mean")
     else:
         transforms.classes["DrawnNoise"] = _DRAWN_NOISE
         transforms.made.append(call_of("DrawnNoise", low / 255, high / 255))
@@ -301,4 +301,4 @@ def random_photometric_distort(
     images.with_p(chance, lambda: pixels.jitter_colour(images, contrast=tuple(contrast)))
     images.with_p(chance, lambda: pixels.jitter_colour(images, saturation=tuple(saturation)))
     images.with_p(chance, lambda: pixels.jitter_colour(images, hue=tuple(hue)))
-    images.changed("contrast stands before saturation and hue; channels are not permuted")
+    images.changed("contrast comes before saturation and hue; channels are not permuted")

@@ -83,31 +83,36 @@ TORCHVISION = Library(
     "torchvision",
     modules=("torchvision.transforms", "torchvision.transforms.v2"),
     without_effect={
-        "inplace": "it decides where the result is stored",
+        "inplace": "it only selects where the result is stored",
         "RandomCrop.pad_if_needed": "DALI pads, where the library raises an error without it",
     },
     not_imported={
         **dict.fromkeys(
             ("FiveCrop", "TenCrop"),
-            "it makes several images of one; give each crop an output of its own",
+            "it returns several images; make each crop an output",
         ),
-        "RandomPerspective": "DALI draws no perspective; experimental.warp_perspective takes a "
-        "matrix that you compute",
-        "ElasticTransform": "DALI draws no elastic field; experimental.remap, on a GPU, takes one",
-        "LinearTransformation": "DALI multiplies no flattened image by a matrix",
+        "RandomPerspective": (
+            "DALI samples no perspective; experimental.warp_perspective accepts a matrix that "
+            "you compute"
+        ),
+        "ElasticTransform": (
+            "DALI samples no elastic field; experimental.remap, on a GPU, accepts one"
+        ),
+        "LinearTransformation": "DALI cannot multiply a flattened image by a matrix",
         **dict.fromkeys(
-            ("MixUp", "CutMix"), "it mixes a batch: take the template of that name on the canvas"
+            ("MixUp", "CutMix"),
+            "it mixes images of a batch: use the template of that name on the canvas",
         ),
     },
     not_exported={
-        "clahe": "has no CLAHE; albumentations has",
+        "clahe": "has no CLAHE, unlike albumentations",
         "grid_mask": "has no grid mask",
-        "median_blur": "has no median blur; albumentations has",
-        "warp_affine": "draws its affine map itself (RandomAffine), and takes no matrix",
-        "experimental.warp_perspective": "draws its perspective itself, and takes no matrix",
-        "auto_augment": "has magnitudes of its own in AutoAugment",
-        "noise.salt_and_pepper": "has no salt and pepper noise; albumentations has",
-        "noise.shot": "has no shot noise; albumentations has",
+        "median_blur": "has no median blur, unlike albumentations",
+        "warp_affine": "samples its own affine map (RandomAffine) and accepts no matrix",
+        "experimental.warp_perspective": "samples its own perspective and accepts no matrix",
+        "auto_augment": "has other magnitudes in AutoAugment",
+        "noise.salt_and_pepper": "has no salt and pepper noise, unlike albumentations",
+        "noise.shot": "has no shot noise, unlike albumentations",
     },
     prefix="v2.",
     choice=_choice,
@@ -123,8 +128,8 @@ def sequential(images: Images, *transforms: Any) -> None:
         TORCHVISION.import_all(images, each if isinstance(each, list | tuple) else [each])
 
 
-_SETTING = unused_keyword(None, "a setting of the pipeline, which the workbench sets")
-"""Of DALI's own Compose, nvidia.dali.experimental.torchvision."""
+_SETTING = unused_keyword(None, "the workbench sets it for the whole pipeline")
+"""Arguments of DALI's own Compose, nvidia.dali.experimental.torchvision."""
 
 
 @_imports("Compose", compare=HOLDS, batch_size=_SETTING, num_threads=_SETTING)
@@ -142,7 +147,7 @@ def random_apply(images: Images, transforms: Any, p: float = 0.5) -> None:
 def lambda_(images: Images, lambd: Any, *types: Any) -> None:
     """A function of the script, whose steps were read if possible."""
     if not isinstance(lambd, TransformCall):
-        raise NoMatchError("a function of your own: write it as @wb.node")
+        raise NoMatchError("a function of yours: rewrite it with @wb.node")
     TORCHVISION.import_transform(images, lambd)
     if types:
         images.changed(f"{source_text_of(types)}: applied to images, whatever the types")
@@ -169,13 +174,13 @@ def no_change(images: Images) -> None:
     "SanitizeBoundingBoxes", "ClampBoundingBoxes", "ConvertBoundingBoxFormat", compare=NOTHING
 )
 def boxes(images: Images, *_: Any, **__: Any) -> None:
-    raise NoMatchError("the graph has images and labels, no boxes: use a source of boxes")
+    raise NoMatchError("the graph has images and labels, but no boxes: use a source of boxes")
 
 
 @_imports("ToPILImage", compare=NOTHING)
 def to_pil_image(images: Images, mode: Any = None) -> None:
     if mode not in (None, "RGB"):
-        raise NoMatchError(f"mode is {mode}; RGB is known")
+        raise NoMatchError(f"mode is {mode}; only RGB is supported")
     if images.normalised:
         raise NoMatchError("the images are normalised already")
     images.zero_to_one = images.channels_first = images.floats = False
@@ -199,7 +204,7 @@ def to_dtype(images: Images, dtype: Any = "float32", scale: bool = False) -> Non
         images.zero_to_one = images.floats = False
         return
     if name != "float32":
-        images.changed(f"floats of 32 bits, not {name}")
+        images.changed(f"32-bit floats, not {name}")
     if not images.floats and not images.normalised:
         images.zero_to_one = images.zero_to_one or scale
         images.floats = True
@@ -208,7 +213,7 @@ def to_dtype(images: Images, dtype: Any = "float32", scale: bool = False) -> Non
 
 
 def _image_dtype(dtype: Any) -> str:
-    """The type that images get, also of a dictionary of types: ``float32``."""
+    """The type for images, such as ``float32``; ``dtype`` may be a dictionary of types."""
     if isinstance(dtype, dict):
         for name, each in dtype.items():
             if "Image" in str(name) or str(name) == "others":
@@ -239,7 +244,7 @@ def export_decode(transforms: Transforms, step: Step) -> None:
 @_exports("transpose")
 def export_transpose(transforms: Transforms, step: Step) -> None:
     if step.items("perm") != (2, 0, 1):
-        raise step.refusal("has channels first throughout", "perm")
+        raise step.refusal("requires channels first", "perm")
     step.read |= {"output_layout", "transpose_layout"}
 
 
@@ -248,5 +253,5 @@ def export_cast(transforms: Transforms, step: Step) -> None:
     types = {"FLOAT": "float32", "FLOAT16": "float16", "UINT8": "uint8"}
     dtype = step.fixed("dtype")
     if dtype not in types:
-        raise step.refusal(f"works on floats and bytes, and dtype is {dtype}", "dtype")
+        raise step.refusal(f"supports floats and bytes, but dtype is {dtype}", "dtype")
     transforms.add("ToDtype", Source(f"torch.{types[dtype]}"))

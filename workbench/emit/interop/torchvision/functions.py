@@ -97,7 +97,7 @@ def rotate(
     fill: Any = None,
 ) -> None:
     if center is not None:
-        raise NoMatchError("DALI's rotate turns about the middle; center is given")
+        raise NoMatchError("DALI's rotate is about the image centre, but center is set")
     images.graph = images.graph.rotate(
         angle=random_or_fixed(angle),
         keep_size=not expand,
@@ -118,7 +118,9 @@ def affine(
     center: Any = None,
 ) -> None:
     if center is not None or any(number(each) for each in translate):
-        raise NoMatchError("only an affine map about the middle is known, without translate")
+        raise NoMatchError(
+            "only an affine map about the image centre is supported, without translate"
+        )
     slants = [number(each) for each in (shear if isinstance(shear, list | tuple) else (shear, 0))]
     warp(
         images,
@@ -138,7 +140,7 @@ def gaussian_blur(images: Images, kernel_size: Any, sigma: Any = None) -> None:
         sigma = 0.3 * ((window[0] - 1) * 0.5 - 1) + 0.8
     elif isinstance(sigma, list | tuple):
         if len({*sigma}) > 1:
-            raise NoMatchError(f"sigma is {sigma}; one for both sides is known")
+            raise NoMatchError(f"sigma is {sigma}; only one for both axes is supported")
         sigma = sigma[0]
     images.graph = images.graph.gaussian_blur(window_size=window, sigma=random_or_fixed(sigma))
 
@@ -166,7 +168,7 @@ def adjust_hue(images: Images, hue_factor: Any) -> None:
 @_imports("adjust_gamma")
 def adjust_gamma(images: Images, gamma: Any, gain: Any = 1) -> None:
     if gain != 1:
-        raise NoMatchError(f"gain is {gain}; 1 is known")
+        raise NoMatchError(f"gain is {gain}; only 1 is supported")
     pixels.power(images, *value_range(gamma))
 
 

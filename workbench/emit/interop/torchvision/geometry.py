@@ -63,7 +63,7 @@ def resize(
 
 
 def _round_longer_side(images: Images) -> None:
-    images.changed("the longer side is rounded, not cut: it can be one pixel longer")
+    images.changed("the longer side is rounded, not truncated: it can be one pixel longer")
 
 
 def _sampling(images: Images, interpolation: Any, antialias: Any) -> dict[str, Any]:
@@ -71,7 +71,9 @@ def _sampling(images: Images, interpolation: Any, antialias: Any) -> dict[str, A
     found: dict[str, Any] = {"interp_type": interp_type(images, interpolation)}
     if found["interp_type"] == "INTERP_NN":
         if images.channels_first and "exact" not in str(interpolation):
-            images.changed("nearest by the middle of pixels, not by their corner as on tensors")
+            images.changed(
+                "nearest neighbour is relative to pixel centres, not to corners as on tensors"
+            )
         return found
     if antialias is True:
         return found
@@ -79,7 +81,7 @@ def _sampling(images: Images, interpolation: Any, antialias: Any) -> dict[str, A
         if found["interp_type"] == "INTERP_CUBIC":
             images.changed("PyTorch's cubic has the parameter -0.75, DALI's -0.5")
         return {**found, "antialias": False}
-    images.changed(f"antialias={antialias} has no effect on PIL images, and these are assumed")
+    images.changed(f"antialias={antialias} has no effect on PIL images, which are assumed")
     return found
 
 
@@ -102,12 +104,12 @@ def export_resize(transforms: Transforms, step: Step) -> None:
         size = step.size()
         if step.fixed("mode") == "not_smaller":
             if size[0] != size[1]:
-                raise step.refusal("resizes by one side or both, and mode is not_smaller", "mode")
+                raise step.refusal("resizes by one side or both, but mode is not_smaller", "mode")
             transforms.add("Resize", size[0], **named)
         elif step.fixed("mode") == "default":
             transforms.add("Resize", size, **named)
         else:
-            raise step.refusal("has no counterpart of this mode", "mode")
+            raise step.refusal("has no equivalent of this mode", "mode")
         return
     for name in ("resize_shorter", "resize_longer"):
         if name in step.given:
@@ -115,7 +117,7 @@ def export_resize(transforms: Transforms, step: Step) -> None:
             limit = step.fixed("max_size") if "max_size" in step.given else None
             if name == "resize_longer":
                 if low != high:
-                    raise step.refusal("draws the shorter side, not the longer one", name)
+                    raise step.refusal("samples the shorter side, not the longer one", name)
                 transforms.add("Resize", None, max_size=low, **named)
             elif low == high:
                 transforms.add("Resize", low, max_size=limit, **named)
@@ -183,7 +185,7 @@ _exports("random_resized_crop")(
 
 @_imports("CenterCrop")
 def center_crop(images: Images, size: Any) -> None:
-    images.changed("where an odd number of pixels is left over, the crop can be one pixel off")
+    images.changed("if the margin is odd, the crop can be one pixel off")
     images.graph = images.graph.crop(crop=size_of(size), out_of_bounds_policy="pad")
 
 
@@ -210,7 +212,7 @@ def export_crop(transforms: Transforms, step: Step) -> None:
     elif place == (0.5, 0.5):
         transforms.add("CenterCrop", size)
         transforms.measured("crop")
-        transforms.note("a middle between two pixels is rounded to the even one, not up")
+        transforms.note("a centre between two pixels is rounded to the even one, not up")
     elif all(each in (0.0, 1.0) for each in place):
         corner = 2 * int(place[1]) + int(place[0])
         transforms.add("FiveCrop", size)  # upper left, upper right, lower left, lower right
@@ -218,7 +220,7 @@ def export_crop(transforms: Transforms, step: Step) -> None:
         transforms.imports.add("from operator import itemgetter")
         transforms.measured("crop")
     else:
-        raise step.refusal("crops anywhere, in the middle or at a corner", "crop_pos_x")
+        raise step.refusal("crops at a random position, the centre or a corner", "crop_pos_x")
 
 
 @_imports("Pad")
@@ -255,7 +257,7 @@ def export_crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
     if "crop" in step.given:
         export_crop(transforms, step)
     exporters.export_flips(transforms, step, "Random{}Flip")
-    step.fixed("output_layout")  # torchvision has channels first throughout
+    step.fixed("output_layout")  # torchvision requires channels first
     dtype = step.fixed("dtype")
     mean, std = step.items("mean"), step.items("std")
     plain = not any(mean) and set(std) == {1.0}
@@ -281,7 +283,7 @@ def random_rotation(
     resample: Any = None,
 ) -> None:
     if center is not None:
-        raise NoMatchError("DALI's rotate turns about the middle; center is given")
+        raise NoMatchError("DALI's rotate is about the image centre, but center is set")
     images.graph = images.graph.rotate(
         angle=uniform(*range_around(degrees, 0)),
         keep_size=not expand,
@@ -299,7 +301,7 @@ def export_rotate(transforms: Transforms, step: Step) -> None:
         "fill": fill or None,
     }
     if fill is None:
-        transforms.note("rotations fill with 0, where DALI repeats the border")
+        transforms.note("rotations fill with 0; DALI repeats the border")
     transforms.measured("rotate")
 
     def turned(low: float, high: float) -> Expression:
@@ -324,7 +326,9 @@ def random_affine(
     resample: Any = None,
 ) -> None:
     if center is not None:
-        raise NoMatchError("only an affine map about the middle is known; center is given")
+        raise NoMatchError(
+            "only an affine map about the image centre is supported, but center is set"
+        )
     shears = range_around(shear, 0) if shear is not None else (0.0, 0.0)
     second = (0.0, 0.0)
     if isinstance(shear, Sequence) and len(shear) == 4:
@@ -346,7 +350,7 @@ def one_fill(images: Images, fill: Any) -> float:
     values = erased_value(images, fill)
     if len(set(values)) == 1:
         return values[0]
-    images.changed(f"filled with the mean of {fill}: DALI's warps take one value")
+    images.changed(f"filled with the mean of {fill}: DALI's warps accept one value")
     return sum(values) / len(values)
 
 
@@ -369,7 +373,7 @@ def export_erase(transforms: Transforms, step: Step) -> None:
     """A window of fixed size at a random position: RandomErasing of one area and ratio."""
     (height, width), fill = exporters.erased_window(step), step.items("fill_value")
     if not height or not width:
-        raise step.refusal("erases a window that is not empty", "shape")
+        raise step.refusal("requires a window that is not empty", "shape")
     ratio, area = height / width, height * width
     value = list(map(int, fill)) if len(set(fill)) > 1 else fill[0]
     transforms.add(
@@ -379,4 +383,6 @@ def export_erase(transforms: Transforms, step: Step) -> None:
         ratio=(ratio, ratio),
         value=Source(str(value)) if isinstance(value, list) else value,
     )
-    transforms.note("the window is wholly inside, where DALI's begins in the drawn range")
+    transforms.note(
+        "the window is completely inside the image; in DALI the range is that of its start"
+    )

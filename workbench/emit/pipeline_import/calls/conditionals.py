@@ -134,13 +134,13 @@ class _Finder:
         for op in ops:
             self.home[op.name] = self._scope(op)
         self.parts: dict[str, tuple[Step, TracedInput]] = {}
-        """Edges that bodies take in: into which, and from what outside."""
+        """Input edges of bodies: the body, and the outer edge."""
 
     def _of_statement(self, op: TracedOp) -> bool:
         return op.schema in (SPLIT, MERGE) and predicate_of(op) in self.predicates
 
     def _paths(self) -> dict[str, tuple[tuple[str, int], ...]]:
-        """For each edge its parts: predicates, outer first, and which part."""
+        """For each edge the part of the batch: predicates, outer first, each with its branch."""
         paths: dict[str, tuple[tuple[str, int], ...]] = {}
         for op in self.ops:
             fed = {paths[edge.edge] for edge in op.inputs}

@@ -138,7 +138,7 @@ def _node(calls: Made, lines: Lines, readers: Counter[str]) -> tuple[TracedOp, C
         return None
     last = next(op for op, call in reversed(calls) if call.opaque)
     reasons = Counter(call.opaque for _, call in calls if call.opaque).most_common(_REASONS)
-    why = f"{'; '.join(reason for reason, _ in reasons)} (it holds {len(calls)} calls)"
+    why = f"{'; '.join(reason for reason, _ in reasons)} (it contains {len(calls)} calls)"
     text = lines.block(last).text
     name = _name(calls, last, text)
     device: Device = "gpu" if any(side == "gpu" for _, side in outputs) else "cpu"

@@ -21,7 +21,7 @@ SELECTING = (
     *("index_path", "index_paths", "annotations_file", "labels", "ext", "meta_files"),
     *("manifest_filepaths", "file_list_frame_num", "file_list_include_preceding_frame"),
 )
-"""Reader arguments that select files, samples or parts of these."""
+"""Reader arguments that select files, samples or parts of them."""
 _LONGEST = 100
 
 
@@ -87,7 +87,7 @@ def _fed(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
     readers = [each for each in ops if made & {edge.edge for edge in each.inputs}]
     if readers and all(each.schema.startswith(_DECODING) for each in readers):
         return op
-    return replace(op, refused="it is fed arrays, and a request is of encoded images")
+    return replace(op, refused="its input is arrays, but a request has encoded images")
 
 
 def _generated_reader(op: TracedOp, read: Collection[str]) -> TracedOp:
@@ -103,7 +103,7 @@ def _known_reader(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
     if op.schema in _RECORDS:
         return _records(op, read)
     if op.schema == "readers__Numpy" and len(op.outputs) == 1:
-        why = f"{_replaced_arguments(op)}; an array without an axis of channels gets one"
+        why = f"{_replaced_arguments(op)}; an array without a channel axis gets one"
         return [replace(op, kind="numpy_files", ports=("images",), changed=why)]
     if op.schema in _VIDEOS or op.schema == _VIDEO:
         return _videos(op, read)
@@ -113,7 +113,7 @@ def _known_reader(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
 def _replaced_arguments(op: TracedOp) -> str:
     """Reader arguments that select files, which the graph's own source replaces."""
     named = (f"{name}={shortened(op.args[name])}" for name in SELECTING if name in op.args)
-    return f"{', '.join(named) or 'its data'} is not kept: name the data when you run the graph"
+    return f"{', '.join(named) or 'its data'} is not imported: pass the data when you run the graph"
 
 
 def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
@@ -173,11 +173,11 @@ def _feature_port(name: str) -> str:
 def _videos(op: TracedOp, read: Collection[str]) -> list[TracedOp]:
     names = _video_outputs(op)
     if len(names) != len(op.outputs):
-        return [replace(op, refused=f"which of its {len(op.outputs)} outputs is what is not known")]
+        return [replace(op, refused=f"the meaning of its {len(op.outputs)} outputs is unknown")]
     named = dict(zip(names, op.outputs, strict=True))
     extra = [name for name in _EXTRA_OUTPUTS.values() if name in named]
     if used := [name for name in extra if named[name][0] in read]:
-        why = f"it outputs {' and '.join(used)}, which a graph's reader of video does not"
+        why = f"it outputs {' and '.join(used)}, which a graph's video reader does not"
         return [replace(op, refused=why)]
     ports = tuple(name for name in named if name not in extra)
     op = replace(
@@ -206,7 +206,7 @@ def _videos(op: TracedOp, read: Collection[str]) -> list[TracedOp]:
         outputs=tuple(outputs),
         kind="video",
         ports=ports,
-        changed=f"it is read by experimental.readers.video, on a CPU too{said}",
+        changed=f"experimental.readers.video reads it, also on the CPU{said}",
     )
     return [reader, *made]
 

@@ -147,10 +147,10 @@ def _operator(
         return Call(REQUEST.name, _without_feeding(op.args), {}, ("jpegs",))
     if op.schema.startswith("_conditional"):
         raise _CannotHoldError(
-            "it belongs to automatic augmentation, whose arguments a pipeline that is made "
-            "already does not hold: import the script or notebook that makes it"
+            "it is part of automatic augmentation, whose arguments a built pipeline does not "
+            "store: import the script or notebook that defines it"
             if is_library(op)
-            else "its branches cannot be told apart"
+            else "its branches cannot be distinguished"
         )
     if spec is None:
         raise _CannotHoldError(_missing_operator_reason(op, catalog))
@@ -180,7 +180,7 @@ def _operator(
         if not op.kind:  # a generated function reads, and sets these itself
             given = {k: v for k, v in given.items() if (k, v) not in _SET_BY_READERS}
     elif spec.reads and load_source(kind_of_reader(spec.name)).options is not None:
-        raise _CannotHoldError("it runs Python code, which only the source holds")
+        raise _CannotHoldError("it runs Python code, which only the source contains")
     elif _reads_folder(op) and given[_FOLDER] == root:  # others keep theirs: a graph has one
         folder = given.pop(_FOLDER)
     args = {name: _value(name, value, spec) for name, value in given.items()}
@@ -244,19 +244,19 @@ def _without_feeding(given: Mapping[str, Value]) -> dict[str, Value]:
     Raises _CannotHoldError if it is fed something else.
     """
     if given.get("ndim", 1) not in (1, (1,)) or given.get("layout") not in (None, "", ("",)):
-        raise _CannotHoldError("it is fed arrays, and a request is of encoded images")
+        raise _CannotHoldError("its input is arrays, but a request has encoded images")
     return {}
 
 
 def _missing_operator_reason(op: TracedOp, catalog: Catalog) -> str:
     """Why there is no operator for a call; DALI registers some under other names than it lists."""
     if op.schema in INDEXING:
-        return "a place or range that another node gives: not yet"
+        return "a position or range from another node is not supported"
     if op.schema == ARITHMETIC:
-        return "arithmetic with operands of these kinds: not yet"
+        return "arithmetic with operands of these kinds is not supported"
     called = call_name(op).removeprefix("fn.")
     known = catalog.by_schema.get(op.schema.replace("___", "__")) or catalog.find(called)
-    return (known and known.unusable) or "a graph has no such operator yet"
+    return (known and known.unusable) or "a graph has no such operator"
 
 
 def _inputs(op: TracedOp, spec: OpSpec) -> dict[str, TracedInput]:
@@ -265,13 +265,13 @@ def _inputs(op: TracedOp, spec: OpSpec) -> dict[str, TracedInput]:
     for edge in op.inputs:
         if edge.argument is None:
             if count >= max(spec.max_inputs, len(spec.inputs)):
-                raise _CannotHoldError(f"a graph feeds it no more than {_inputs_in_words(count)}")
+                raise _CannotHoldError(f"a graph feeds it at most {_inputs_in_words(count)}")
             found[spec.input(count).name] = edge
             count += 1
         elif edge.argument in spec.args and spec.args[edge.argument].tensor:
             found[edge.argument] = edge
         else:
-            raise _CannotHoldError(f"a graph cannot hold its argument {edge.argument}")
+            raise _CannotHoldError(f"a graph does not support its argument {edge.argument}")
     return found
 
 
@@ -284,14 +284,14 @@ def _outputs(
 ) -> tuple[str, ...]:
     names = op.ports or tuple(port.name for port in spec.outputs_with(fed, args))
     if len(names) != len(op.outputs):
-        raise _CannotHoldError(f"it gives {len(op.outputs)} outputs, and in a graph {len(names)}")
+        raise _CannotHoldError(f"it has {len(op.outputs)} outputs, but {len(names)} in a graph")
     return names
 
 
 def _value(name: str, value: Value, spec: OpSpec) -> Value:
     arg = spec.args.get(name)
     if arg is None or arg.kind == "object":
-        raise _CannotHoldError(f"a graph cannot hold its argument {name}")
+        raise _CannotHoldError(f"a graph does not support its argument {name}")
     if isinstance(value, tuple):
         return tuple(_item(item, arg) for item in value)
     return _item(value, arg)
@@ -304,7 +304,7 @@ def _item(value: Value, arg: ArgSpec) -> Value:
             raise _CannotHoldError(f"{arg.name}={value} is no member of types.{arg.enum}")
         return name
     if isinstance(value, float) and value.is_integer():
-        return int(value)  # as people write 224, although DALI stores a float
+        return int(value)  # as users write 224, although DALI stores a float
     return value
 
 

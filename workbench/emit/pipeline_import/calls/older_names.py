@@ -28,7 +28,7 @@ _INT32, _INT64 = 6, 7
 @cache
 def current_name(schema: str) -> str:
     """The current registry name of an operator."""
-    if schema == "_TFRecordReader":  # of ``ops.TFRecordReader``, which DALI does not list
+    if schema == "_TFRecordReader":  # from ``ops.TFRecordReader``, which DALI does not list
         return "readers___TFRecord"
     return schema if schema in _OTHERS else successors().get(schema, schema)
 
@@ -39,13 +39,13 @@ def older_name_notes(ops: Iterable[TracedOp]) -> tuple[str, ...]:
         op.schema: current_name(op.schema) for op in ops if current_name(op.schema) != op.schema
     }
     said = ", ".join(f"{old} as {new.replace('__', '.')}" for old, new in sorted(found.items()))
-    return (f"older names of DALI, opened as today's: {said}",) if said else ()
+    return (f"deprecated names, opened as current ones: {said}",) if said else ()
 
 
 def with_todays_calls(ops: Iterable[TracedOp]) -> tuple[TracedOp, ...]:
     """The calls with current names; older forms of sizes become calls of ``shape``.
 
-    For sequences a saved size is kept, because another axis is the height.
+    For sequences a saved size is unchanged, because another axis is the height.
     """
     given = [
         replace(

@@ -69,7 +69,7 @@ def _replaced(op: TracedOp, decoded: Collection[str], read: Collection[str]) -> 
             refused=None,
             kind="folder",
             ports=("jpegs", "labels")[: 1 + len(labels)],
-            changed=f"it reads your folder in the place of what {op.display or op.schema} read",
+            changed=f"it reads your folder instead of the data of {op.display or op.schema}",
         )
     ]
     if encoded != image:

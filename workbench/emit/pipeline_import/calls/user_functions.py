@@ -28,7 +28,7 @@ def compiled_arguments(
     }
     given = {each.arg for each in keywords}
     if "run_fn" not in names or "setup_fn" in given - names.keys():
-        return "its function is not one that the script defines by name"
+        return "the script does not define its function by name"
     texts: list[str] = []
     for name in filter(None, map(names.get, ("run_fn", "setup_fn"))):
         found = definition_source(source, name, imports_inside=False)
@@ -58,9 +58,9 @@ def function_arguments(
     given = {keyword.arg or "**": keyword.value for keyword in keywords}
     function = given.get("function")
     if not isinstance(function, ast.Name):
-        return "its function is not one that the script defines by name"
+        return "the script does not define its function by name"
     if other := given.keys() - _HELD:
-        return f"a graph cannot hold its argument {sorted(other)[0]}"
+        return f"a graph does not support its argument {sorted(other)[0]}"
     if op.device != "cpu":
         return "it runs on the GPU"
     found = definition_source(source, function.id)
@@ -77,7 +77,7 @@ def function_arguments(
         try:
             value = ast.literal_eval(given[name])
         except ValueError:
-            return f"its argument {name} is not written out"
+            return f"its argument {name} is not a literal"
         if name == "output_layouts":
             value = (value,) if isinstance(value, str) else tuple(value)
         args[name] = value

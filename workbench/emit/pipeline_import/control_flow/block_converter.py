@@ -37,9 +37,9 @@ class BlockConverter:
         self._make = make
         self._finish = finish
         self._words: dict[str, str] = {}
-        """The variable of each edge; where it is not known, what people call its kind."""
+        """The variable of each edge; if unknown, the usual name for its kind."""
         self._written: set[str] = set()
-        """The edges of which the variable is known."""
+        """The edges with a known variable."""
 
     def convert(self, block: ConditionalBlock, gives: Sequence[TracedInput]) -> Made:
         """Convert the operators of a block, in their order, to calls."""

@@ -28,7 +28,7 @@ def without_logic(
     """
     makers = {edge: op for op in ops for edge, _ in op.outputs}
     moved: dict[str, str] = {}
-    """Edges that are gone, and what is read in their place."""
+    """Removed edges, and what replaces each."""
     gone: set[str] = set()
     written: dict[str, TracedOp] = {}
     checks = {op.name: op for op in ops if op.schema == _CHECK}

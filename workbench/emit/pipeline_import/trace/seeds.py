@@ -59,8 +59,8 @@ def assign_seeds(
             own[op.name] = seed - base
         elif seed is not None:
             changed[op.name] = (
-                f"its seed {seed} cannot be counted from the graph's {base}: it got another, and "
-                "draws differ"
+                f"its seed {seed} cannot be derived from the graph's {base}: it got another one, "
+                "so random values differ"
             )
         elif _seed_has_effect(op):
             unseeded.append(op.name)
@@ -84,14 +84,14 @@ def automatic_changes(
     if pipeline is None:  # it uses the graph's seed, whereas the source has another one each time
         return {}
     if base != pipeline:
-        why = f"the graph's seed is {base}, the pipeline's {pipeline}: its draws differ"
+        why = f"the graph's seed is {base}, the pipeline's {pipeline}: its random values differ"
         return dict.fromkeys(automatic, why)
     drawn = {name: made for made, call in automatic.items() for name in call.draws}
     without = [op.name for op in asking if _explicit_seed(op) is None]
     alone = [name for name in without if name in drawn]
     moved = {drawn[name] for name, here in zip(alone, without, strict=False) if name != here}
     later = alone[next((i for i, n in enumerate(alone) if drawn[n] in moved), len(alone)) :]
-    why = "calls without a seed take theirs before it, and have their own here: its draws differ"
+    why = "earlier calls without a seed have their own seeds here: its random values differ"
     return dict.fromkeys((drawn[name] for name in later), why)
 
 

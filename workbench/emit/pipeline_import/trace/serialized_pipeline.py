@@ -74,7 +74,8 @@ def read_pipeline(data: bytes) -> TracedPipeline:
     """
     if len(data) > LARGEST:
         raise PipelineFormatError(
-            f"A pipeline of {len(data)} bytes: {LARGEST} are the limit. Is it a .dali file?"
+            f"The pipeline has {len(data)} bytes; at most {LARGEST} are allowed. Is it a .dali "
+            "file?"
         )
     message = _parse(data)
     for field in ("batch_size", "num_threads", "device_id", "prefetch_queue_depth"):
@@ -97,8 +98,8 @@ def read_pipeline(data: bytes) -> TracedPipeline:
 
 def _damaged(why: str) -> str:
     return (
-        f"This is not a pipeline that DALI serialised, or it was cut short: {why}. "
-        "Write it again with pipe.serialize(filename=...)."
+        f"This is not a pipeline serialised by DALI, or it is truncated: {why}. Write it again "
+        "with pipe.serialize(filename=...)."
     )
 
 
@@ -109,13 +110,13 @@ def _parse(data: bytes) -> Any:
     try:
         message.ParseFromString(data)
     except DecodeError:
-        raise PipelineFormatError(_damaged("its bytes do not add up to messages")) from None
+        raise PipelineFormatError(_damaged("its bytes are not valid messages")) from None
     return message
 
 
 @cache
 def load_message() -> Any:
-    """The class of DALI's ``PipelineDef``, made from the table above."""
+    """The class of DALI's ``PipelineDef``, built from the table above."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
     kinds: Any = descriptor_pb2.FieldDescriptorProto
@@ -176,7 +177,7 @@ def _device(value: Value) -> Device:
     match value:
         case "cpu" | "gpu" | "mixed":
             return value
-    raise PipelineFormatError(_damaged(f"{value!r} is no device"))
+    raise PipelineFormatError(_damaged(f"{value!r} is not a device"))
 
 
 def _value(arg: Any) -> Value:
@@ -216,7 +217,7 @@ def _require_joined(ops: tuple[TracedOp, ...], outputs: tuple[TracedInput, ...])
     for op in ops:
         for edge in op.inputs:
             if edge.edge not in made:
-                raise PipelineFormatError(_damaged(f"nothing makes what {op.name} reads"))
+                raise PipelineFormatError(_damaged(f"no call produces the input of {op.name}"))
         made.update(name for name, _ in op.outputs)
     if not ops or not outputs or any(edge.edge not in made for edge in outputs):
-        raise PipelineFormatError(_damaged("it gives nothing out"))
+        raise PipelineFormatError(_damaged("it has no outputs"))

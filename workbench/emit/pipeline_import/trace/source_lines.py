@@ -28,7 +28,7 @@ _CELL = re.compile(r"(?P<notebook>.+) cell \d+", re.DOTALL)
 _MOST_LINES = 3
 """Maximum number of lines named for a setting."""
 Statement = tuple[str, int]
-"""A file and the line at which a statement begins."""
+"""A file and the line at which a statement starts."""
 
 
 class Block(NamedTuple):
@@ -57,7 +57,7 @@ class Lines:
             if place is not None:  # a function's statement counts once for each call of it
                 last[_own_places(op)[:-1], self._start(op.name, place)] = op.name
         self._outermost = frozenset(last.values())
-        """Of the calls in one statement, that which was made last: what is assigned is its."""
+        """The last call made in each statement, whose outputs are assigned."""
 
     def place(self, op: TracedOp) -> SourceLocation | None:
         """The innermost user line of a call."""
@@ -240,7 +240,7 @@ def _cell_number(file: str) -> int:
     return int(file.rpartition(" ")[2])
 
 
-@lru_cache(maxsize=16)  # for a pipeline's files, those that all its imports share
+@lru_cache(maxsize=16)  # shared by all imports of a pipeline's files
 def _parse(text: str) -> tuple[ast.stmt, ...]:
     """All statements of a file, outer ones first; empty if it is not Python."""
     try:

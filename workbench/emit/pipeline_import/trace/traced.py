@@ -110,7 +110,7 @@ class TracedPipeline:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A pipeline, and what is known of its origin."""
+    """A pipeline and its known origin."""
 
     pipeline: TracedPipeline
     name: str = "imported"

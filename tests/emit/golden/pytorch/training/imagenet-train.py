@@ -5,7 +5,7 @@ labels stay on the CPU.
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
-A PyTorch loader, and a training loop to start from.
+A PyTorch loader and a minimal training loop.
 
 Usage: python loader.py --data DIR [--device cpu|mixed] [--epochs N] [--save FILE]
        torchrun --nproc-per-node 2 loader.py --data DIR    (each rank reads one shard)
@@ -30,7 +30,7 @@ from torch.nn.parallel import DistributedDataParallel
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one does not change the others
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -79,13 +79,13 @@ def build_pipeline(
 ) -> Pipeline:
     """Return the built pipeline of one shard.
 
-    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    ``device`` is where images are decoded, cpu or mixed; ``device_id`` is the GPU.
     With ``resumable`` the loader can save its state; ``checkpoint`` resumes from a saved one.
     """
     pipe = imagenet_train_pipeline(
         data,
         device,
-        seed + 100_000 * shard_id,  # other augmentations on each rank
+        seed + 100_000 * shard_id,  # different random values on each rank
         shard_id,
         num_shards,
         batch_size=batch_size,
@@ -101,9 +101,9 @@ def build_pipeline(
 def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
     """Return the number of samples in each batch of one epoch of a reader's shard.
 
-    Ranks step equally often, so that none waits for another: if a shard would get an empty
-    last batch, one sample moves there from the batch before. With a batch size of 1 there is
-    none to move: a shard that has one sample less has one batch less.
+    All ranks have the same number of steps, so none waits for another: if a shard would get an
+    empty last batch, one sample of the previous batch moves there. With a batch size of 1 this is
+    impossible: a shard with one sample less has one batch less.
     """
     samples, shards = meta["epoch_size"], meta["number_of_shards"]
     # A reader moves to the next shard after each epoch.
@@ -118,13 +118,13 @@ def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
 class Loader:
     """Batches as dictionaries of tensors: ``images``, ``labels``.
 
-    One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
-    as it comes. Every rank has the same number of batches, and none is empty: see
+    One pass is one epoch of the pipeline's shard: every sample once; the last batch may be
+    shorter. Every rank has the same number of batches, and none is empty: see
     ``batch_sizes``. ``last_batch`` can repeat the last sample (FILL) or drop a short batch
     (DROP) instead.
-    An epoch that is left early continues with the next ``iter``, or is skipped with
-    ``restart=True``. One loader has one iterator at a time: the older one raises RuntimeError.
-    Labels are int64 of the shape [N].
+    An unfinished epoch continues with the next ``iter``, or is skipped with ``restart=True``.
+    A loader has one iterator at a time: an older one raises RuntimeError.
+    Labels are int64 of shape [N].
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Loader:
         self._iterator = DALIGenericIterator(
             [pipe],
             OUTPUTS,
-            reader_name="reader",  # it knows how long an epoch is
+            reader_name="reader",  # defines the length of an epoch
             last_batch_policy=LastBatchPolicy.FILL if self._partial else last_batch,
             auto_reset=True,
         )
@@ -192,7 +192,7 @@ def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
 
 
 def train(args: argparse.Namespace) -> None:
-    """A loop to start from, with a model to put yours in the place of."""
+    """A minimal training loop; replace the model with yours."""
     rank = int(os.environ.get("RANK", "0"))  # torchrun sets these three
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))
     world_size = int(os.environ.get("WORLD_SIZE", "1"))
@@ -232,7 +232,7 @@ def train(args: argparse.Namespace) -> None:
         resumable=file is not None,
         checkpoint=saved.get("loader"),
     )
-    # With batches of 1 sample a rank can have a batch less, and the others would wait for it.
+    # With a batch size of 1 a rank can have one batch less, and the others would wait for it.
     fill = world_size > 1 and args.batch_size == 1
     last_batch = LastBatchPolicy.FILL if fill else LastBatchPolicy.PARTIAL
     loader = Loader(pipe, last_batch)

@@ -21,8 +21,8 @@ OUTPUTS = ["images"]
 
 
 def measure(url: str, image: triton.InferInput, requests: int, clients: int) -> None:
-    """Print how many requests a second are answered, and how long one takes."""
-    own = threading.local()  # a client is one thread's
+    """Print the requests per second and the latency."""
+    own = threading.local()  # clients are not thread-safe
 
     def ask(number: int) -> float:
         if not hasattr(own, "client"):
@@ -43,9 +43,9 @@ def measure(url: str, image: triton.InferInput, requests: int, clients: int) -> 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Send an image to Triton.")
-    parser.add_argument("image", type=Path, help="JPEG, PNG, or what else DALI decodes")
+    parser.add_argument("image", type=Path, help="a format that DALI decodes")
     parser.add_argument("--url", default="localhost:8000", help="its HTTP port")
-    parser.add_argument("--save", metavar="FILE.npz", help="keep the arrays")
+    parser.add_argument("--save", metavar="FILE.npz", help="save the arrays")
     parser.add_argument("--requests", type=int, default=0, help="measure this many")
     parser.add_argument("--clients", type=int, default=8, help="concurrent clients")
     args = parser.parse_args()

@@ -5,7 +5,7 @@ Yields images (float32 CHW [3, 224, 224]).
 A model of Triton's DALI backend: encoded images in, outputs of the pipeline out. The
 backend serialises this file itself; if its Python has no DALI, do it in advance.
 
-It draws anew for each request: crop, mirror.
+Random for each request: crop, mirror.
 
 Usage: python dali.py [--out FILE] [--warm-up PHOTO]    (writes model.dali next to this file)
 
@@ -22,7 +22,7 @@ from nvidia.dali.plugin.triton import autoserialize
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
-SEED = 42  # operators get SEED + 1, + 2, ...: adding one changes no other
+SEED = 42  # operators get SEED + 1, + 2, ...: adding one does not change the others
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -67,7 +67,7 @@ model_warmup [
 
 
 def warm_up(photo: Path) -> None:
-    """Let the server answer for this photo before it says that it is ready."""
+    """Let the server process this photo before it reports that it is ready."""
     folder = Path(__file__).parents[1]
     folder.joinpath("warmup").mkdir(exist_ok=True)
     folder.joinpath("warmup", "photo").write_bytes(photo.read_bytes())
@@ -80,7 +80,7 @@ def warm_up(photo: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the serialised model.")
     parser.add_argument("--out", default=Path(__file__).with_name("model.dali"))
-    parser.add_argument("--warm-up", type=Path, metavar="PHOTO", help="to answer first")
+    parser.add_argument("--warm-up", type=Path, metavar="PHOTO", help="to run first")
     args = parser.parse_args()
     pipe = imagenet_train_pipeline()
     pipe.serialize(filename=str(args.out))
