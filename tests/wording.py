@@ -29,6 +29,7 @@ ROOT = Path(__file__).parent.parent
 CONFIG = ROOT / "tests" / "wording.toml"
 SKIPPED = re.compile(r"/golden/|REFERENCE\.md$|tests/wording|payloads\.ts$")
 CHECKED = re.compile(r"\.(py|md|toml|j2|ipynb|ts|tsx)$|recipes/[^/]+\.json$")
+TOML_KEY = re.compile(r"[\w.-]+(?= = )")
 CODE = re.compile(r"```.*?```|``[^`]+``|`[^`\n]+`", re.DOTALL)
 TYPESCRIPT_TEXT = re.compile(
     r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|>[^<>{}]+<",
@@ -55,6 +56,8 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
     elif path.suffix == ".ipynb":
         for number, cell in enumerate(json.loads(source)["cells"], 1):
             yield number, "".join(cell["source"])
+    elif path.suffix == ".toml":
+        yield 1, TOML_KEY.sub(blank, source)
     else:
         yield 1, source
 

@@ -200,8 +200,8 @@ def test_words_of_a_search_find_them(catalog: Catalog) -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("readers.nemo_asr", "no module of workbench.sources reads with it"),
-        ("experimental.readers.fits", "no module of workbench.sources reads with it"),
+        ("readers.nemo_asr", "no source of the workbench uses it"),
+        ("experimental.readers.fits", "no source of the workbench uses it"),
         ("readers.video", "video"),
         ("segmentation.select_masks", "COCO"),
         ("decoders.numpy", "NumPy"),

@@ -5,37 +5,36 @@ A file holds one table per operator, named as in ``nvidia.dali.fn``::
     [rotate]
     category = "geometry"       # any of CATEGORIES, or of ``shared.categories``
     label = "Rotate"
-    synonyms = ["turn"]         # what other libraries and people call it
-    image = true                # takes one image, gives one image
-    alters = false              # its start values leave the pixels as they are
-    needs_channels = 3          # DALI ends the process on any other number; or an argument's name
+    synonyms = ["turn"]         # other names, and those of other libraries
+    image = true                # one image input and one image output
+    alters = false              # its initial values do not change pixels
+    needs_channels = 3          # DALI crashes with any other number; or an argument's name
     takes = ["UINT8"]           # element types of the first input; none for any; or a table of
                                 # them by the input's name
-    same_dtype = [["anchor", "shape_input"]]   # groups of inputs that must be fed one element type
-    inputs = ["image"]          # port kinds, in order; image operators need none of these two
+    same_dtype = [["anchor", "shape_input"]]   # inputs that need equal element types
+    inputs = ["image"]          # port kinds, in order; optional for image operators, like outputs
     outputs = { output = "image" }   # port names and kinds, in order; "same": the first input's
-    layouts = { data = ["FHWC"] }    # those that a port takes, where the schema does not say
-    ports = 1                   # offers so many of its inputs: the further ones are of no use here
+    layouts = { data = ["FHWC"] }    # accepted layouts, if the schema has none
+    ports = 1                   # number of inputs that are offered; the others are not useful here
     adds.labels = { labels = "label" }   # outputs that an optional input adds when it is fed,
                                 # or an argument when it is True
     gives = { dtype = "input", layout = "input", shape = "canvas" }   # see ``OutputRule``; these
                                 # three for every output, or a table of them by the output's name
-    numbers.a = "population"    # an argument of its own, written in the place of an input: fn.f(3)
-    feeds.mtx = { op = "transforms.rotation", args = { angle = 15 } }   # what can feed a port
-    unusable = "..."            # why it cannot be used; "" for "it can", against the rule
-    mutually_exclusive = [["size", "scale"]]  # groups of which at most one can be given
-    together = [["crop_h", "crop_w"]]  # groups that are given all or not at all
-    one_of = [["fdata", "idata"]]    # groups of which at least one must be given
-    whole_batch = true          # what a sample becomes depends on the others of its batch
+    numbers.a = "population"    # an argument in place of an input: fn.f(3)
+    feeds.mtx = { op = "transforms.rotation", args = { angle = 15 } }   # can feed a port
+    unusable = "..."            # why it is not supported; "" if it is, against the rule
+    mutually_exclusive = [["size", "scale"]]  # at most one of each group
+    together = [["crop_h", "crop_w"]]  # all or none of each group
+    one_of = [["fdata", "idata"]]    # at least one of each group
+    whole_batch = true          # the result depends on the other samples of the batch
     args.angle = { low = -180, high = 180, unit = "°", start = 15, advanced = false }
-    args.size = { form = "fields", parts = ["h", "w"] }   # how it is edited, see ``Form``
+    args.size = { form = "fields", parts = ["h", "w"] }   # its control, see ``Form``
     args.dtype.refused.INT8 = "overflows"   # a value that must not be used, with the reason
 
-The inspector and the code have an operator's arguments in the order of its rows.
-``[shared.args]`` holds rows for arguments that mean the same wherever they occur; an operator's
-own row replaces single keys of it. ``shared.mutually_exclusive`` holds groups for every operator
-that has all their arguments, ``shared.categories`` further categories. Unknown operators, arguments
-and keys are errors.
+The inspector and the code show an operator's arguments in the order of its rows. ``[shared.args]``
+contains rows for arguments that mean the same everywhere; an operator's own row replaces single
+keys. ``shared.mutually_exclusive`` contains groups for every operator that has all their arguments,
+``shared.categories`` additional categories. Unknown operators, arguments and keys are errors.
 """
 
 from __future__ import annotations
@@ -349,7 +348,7 @@ def _with_numbers(op: OpSpec, numbers: Mapping[str, str]) -> OpSpec:
         return op
     inputs = (replace(p, optional=p.optional or p.name in numbers) for p in op.inputs)
     args = {
-        name: ArgSpec(name, "int", f"In the place of {port}.") for port, name in numbers.items()
+        name: ArgSpec(name, "int", f"Used instead of {port}.") for port, name in numbers.items()
     }
     return replace(
         op,
@@ -396,10 +395,10 @@ def unusable_reason(op: OpSpec, *, described: bool) -> str | None:
     if not described:
         return "not described in the overlay yet"
     if op.category == "source" and not kind_of_reader(op.name):
-        return "no module of workbench.sources reads with it: not yet"
+        return "no source of the workbench uses it"
     kind = kind_of_reader(op.name)
     found = load_source(kind).located_by if kind else frozenset()
     needed = (arg for arg in op.args.values() if arg.required and arg.name not in found)
     if any(arg.kind == "object" for arg in needed):
-        return "calls a Python function: write yours with @workbench.node, in Python"
+        return "calls a Python function: define yours in Python with @workbench.node"
     return None

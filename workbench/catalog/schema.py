@@ -302,7 +302,7 @@ _SENTENCE = re.compile(r"^(.+?(?<!e\.g)(?<!i\.e)(?<!etc)[.:])(?=\s|$)", re.DOTAL
 def plain_text(rst: str) -> str:
     """Remove the markup: one line per paragraph or list item, separated by blank lines.
 
-    Literal blocks and tables keep their lines; of directives only the content is kept.
+    Literal blocks and tables keep their lines; of directives only the content remains.
     """
     paragraphs: list[str] = []
     introduced: int | None = None  # margin of the paragraph whose ``::`` opens a literal block
@@ -334,7 +334,7 @@ def _blocks(text: str) -> Iterator[list[str]]:
 
 
 def _directive(line: str) -> str:
-    """Convert ``.. note::`` to ``Note:``; of other directives only the content is kept."""
+    """Convert ``.. note::`` to ``Note:``; of other directives only the content remains."""
     found = _DIRECTIVE.match(line)
     if not found:
         return line

@@ -81,8 +81,9 @@ class OutputRule:
     first one, or None if it depends on the data. For arithmetic: ``promoted`` from all operands, or
     ``floating`` if integers produce floats."""
     layout: str | None = "input"
-    """``HWC``; empty for none; ``input`` for what the words of ``shape`` leave; None: depends on
-    the data."""
+    """``HWC``; empty for none; ``input`` for the input's layout after the words of ``shape``; None:
+    depends on the data.
+    """
     shape: tuple[ShapeWord, ...] | tuple[int | None, ...] | None = ("input",)
     """Words, applied from left to right to the first input's shape; or dimensions, None for those
     that depend on the data; or None if even their number is unknown."""
@@ -196,8 +197,9 @@ class OpSpec:
     name: str
     """As in ``nvidia.dali.fn``: ``rotate``, ``readers.file``, ``random.uniform``."""
     schema: str
-    """DALI's registry name: ``Rotate``, ``readers__File``; empty for ``written`` operators, each of
-    which becomes a hidden DALI operator."""
+    """DALI's registry name: ``Rotate``, ``readers__File``; empty for ``written`` operators, which
+    become hidden DALI operators.
+    """
     devices: tuple[Device, ...]
     inputs: tuple[PortSpec, ...] = ()
     max_inputs: int = 0

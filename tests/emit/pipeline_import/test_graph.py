@@ -178,7 +178,7 @@ class TestOpaque:
             (op("_conditional__Split", "__S_1", IMAGES, outputs=2), "cannot be distinguished"),
             (
                 op("experimental__readers__Fits", "__F_1", outputs=1),
-                "no module of workbench.sources reads with it",
+                "no source of the workbench uses it",
             ),
             (op("NoSuchThing", "__N_1", IMAGES), "no such operator"),
             (op("Rotate", "__Rotate_1", IMAGES, angle=1.0, wings=2), "argument wings"),

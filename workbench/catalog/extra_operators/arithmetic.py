@@ -85,7 +85,7 @@ def _binary(function: _Function, *, whole: bool) -> OpSpec:
         "right": _constant(
             "right",
             "Right operand",
-            "The right operand, where other is not connected.",
+            "The right operand, if other is not connected.",
             ends,
             start=function.start,
         ),
@@ -119,7 +119,7 @@ def _clamp(function: _Function) -> OpSpec:
         name: _constant(
             name,
             f"{word.capitalize()} end",
-            f"The {word} end, where {name}_input is not connected.",
+            f"The {word} end, if {name}_input is not connected.",
             _Ends(0, 255, 1, (0, 255), False),
             start=start,
         )
@@ -140,8 +140,8 @@ def _clamp(function: _Function) -> OpSpec:
 
 
 def _subscript() -> OpSpec:
-    summary = "Part of an array, as Python's indexing has it."
-    doc = f"{summary} A number takes one place of an axis and drops the axis; a:b takes a range."
+    summary = "Part of an array, with Python's indexing syntax."
+    doc = f"{summary} A number selects one index and drops the axis; a:b selects a range."
     index = ArgSpec(
         name="index",
         kind="str",
@@ -180,7 +180,7 @@ def _shape() -> OpSpec:
         inputs=(PortSpec("data", device="any"),),
         max_inputs=1,
         outputs=(PortSpec("output", kind="number", gives=rule),),
-        doc=f"{summary} Written images.shape(); its numbers are on the CPU, wherever the array is.",
+        doc=f"{summary} In code: images.shape(); the numbers are always on the CPU.",
         summary=summary,
         category="arithmetic",
         label="Shape",
@@ -229,7 +229,7 @@ def _constant_type(members: tuple[str, ...], default: str) -> ArgSpec:
     return ArgSpec(
         name="constant_type",
         kind="enum",
-        doc="Element type of the constant: with that of the data it decides that of the result.",
+        doc="Element type of the constant, which also affects the element type of the result.",
         default=default,
         enum="DALIDataType",
         members=members,

@@ -6,8 +6,10 @@ import inspect
 
 from workbench.catalog.spec import OpSpec, OutputRule, PortSpec
 
-COST = "200 to 500 photos/s of 0.2 megapixels, however many threads there are"
-"""GIFs and AVIFs of 529x353: 200 to 290 a second with one thread or two, 490 of CPU time."""
+COST = "200 to 500 photos/s of 0.2 megapixels, for any number of threads"
+"""GIFs and AVIFs of 529x353: 200 to 290 per second with one or two threads, 490 per second of CPU
+time.
+"""
 
 
 def decode_with_pillow(
@@ -33,10 +35,10 @@ def decode_with_pillow(
             raise ValueError("a planar TIFF of more than 8 bits a channel")
         largest = tuple(image.tile[0].args or "")[-1] if kind == "PPM" else 255
         if largest not in ("L", "B", "I", 255, 65535):
-            raise ValueError(f"its largest value is {largest}, not 255 or 65535")
+            raise ValueError(f"its maximum value is {largest}, not 255 or 65535")
         if kind == "JPEG2000" and mode not in ("L", "I;16"):
             head = bytes(encoded[:4096])
-            bits = head[head.find(b"\xff\x4f\xff\x51") + 42] & 127  # less 1
+            bits = head[head.find(b"\xff\x4f\xff\x51") + 42] & 127  # minus 1
             if bits > 7 or b"colr\1\0\0\0\0\0\x12" in head:
                 raise ValueError("a JPEG 2000 of more than 8 bits or of YCC colours")
         for other in ("xmp", "XML:com.adobe.xmp", "Raw profile type exif"):
@@ -81,8 +83,8 @@ REQUEST = OpSpec(
     schema="",
     devices=("cpu",),
     outputs=(PortSpec("jpegs", "encoded", gives=OutputRule("UINT8", "", (None,))),),
-    doc="Encoded images sent by another program, such as clients of Triton.",
-    summary="Encoded images sent by another program, such as clients of Triton.",
+    doc="Encoded images sent by another program, such as a Triton client.",
+    summary="Encoded images sent by another program, such as a Triton client.",
     category="source",
     label="Request",
     synonyms=("external source", "Triton input", "inference request", "serving", "feed input"),

@@ -11,9 +11,9 @@ tables of the fields of ``PortSpec`` by name, ``args`` of those of ``ArgSpec``, 
     outputs.boxes = { gives = { dtype = "FLOAT", layout = "", shape = ["?", 4] } }
     args.count = { kind = "int", doc = "How many run.", low = 1, high = 8 }
 
-``gives`` has the fields of ``OutputRule``; ``?`` is what only the data tell. ``[shared]`` holds
-what all operators of the file have. Its ports and arguments come behind those that an operator
-names itself, which may replace single keys.
+``gives`` has the fields of ``OutputRule``; ``?`` depends on the data. ``[shared]`` contains what
+all operators of the file have in common. Its ports and arguments follow those of the operator,
+which may replace single keys.
 """
 
 from __future__ import annotations

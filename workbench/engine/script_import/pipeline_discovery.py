@@ -227,7 +227,7 @@ def other_pipeline_notes(script: OpenedScript, traced: Traced, pipe: Any) -> tup
 def _other_definitions(
     name: str, maker: Callable[..., Any], trees: Mapping[str, ast.Module]
 ) -> Iterator[str]:
-    """Notes on several definitions of a name, of which Python keeps one."""
+    """Notes on several definitions of a name; Python uses the last one."""
     code = getattr(unwrap(maker), "__code__", None)
     if code is None:
         return
