@@ -30,7 +30,7 @@ CONFIG = ROOT / "tests" / "wording.toml"
 SKIPPED = re.compile(r"/golden/|REFERENCE\.md$|tests/wording|payloads\.ts$")
 CHECKED = re.compile(r"\.(py|md|toml|j2|ipynb|ts|tsx)$|recipes/[^/]+\.json$")
 TOML_KEY = re.compile(r"[\w.-]+(?= = )")
-CODE = re.compile(r"```.*?```|``[^`]+``|`[^`\n]+`", re.DOTALL)
+CODE = re.compile(r"```.*?```|``[^`]+``|`[^`\n]+`|\{[\w.]+\}", re.DOTALL)
 TYPESCRIPT_TEXT = re.compile(
     r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|>[^<>{}]+<",
     re.DOTALL,

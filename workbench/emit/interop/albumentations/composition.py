@@ -204,7 +204,7 @@ def compose(
     }
     for name, (value, advice) in given.items():
         if value:
-            images.refused(f"{name}={source_text_of(value)} left out: {_NO_TARGETS}. {advice}")
+            images.refused(f"{name}={source_text_of(value)} omitted: {_NO_TARGETS}. {advice}")
     if images.call.short_name == "ReplayCompose":
         images.refused(f"{save_key}: the graph does not record what was applied")
     ALBUMENTATIONS.import_all(images, transforms)
@@ -265,7 +265,9 @@ def to_tensor(
     if isinstance(normalize, dict):
         pixels.normalise(images, normalize["mean"], normalize["std"])
     elif normalize is not None:
-        raise NoMatchError(f"normalize is {source_text_of(normalize)}; mean and std are known")
+        raise NoMatchError(
+            f"normalize is {source_text_of(normalize)}; only mean and std are supported"
+        )
 
 
 @_imports("ToFloat", compare=FORM)

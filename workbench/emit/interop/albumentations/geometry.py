@@ -183,7 +183,7 @@ def shift_scale_rotate(
     if version is None or version < 2:
         images.changed(
             "as since version 2: shifts are whole pixels, and each side has its own scale factor "
-            "factor factor"
+            "factor factor factor"
         )
     across = shift_limit if shift_limit_x is None else shift_limit_x
     down = shift_limit if shift_limit_y is None else shift_limit_y

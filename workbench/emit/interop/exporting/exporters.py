@@ -123,7 +123,7 @@ def grey_share(step: Step) -> float:
 def blur_window(window: float, low: float, high: float) -> tuple[int, float, float]:
     """Window and sigma range of a Gaussian blur. DALI derives one from the other."""
     if not window:
-        return 2 * math.ceil(3 * high) + 1, low, high  # that of the largest sigma sigma
+        return 2 * math.ceil(3 * high) + 1, low, high  # that of the largest sigma sigma sigma
     if not high:
         low = high = ((window - 1) / 2 - 1) * 0.3 + 0.8
     return int(window), low, high

@@ -127,6 +127,6 @@ class Traced:
     placeholders: tuple[str, ...] = ()
     """Folders that replaced missing arguments."""
     pipelines: int = 1
-    """Number of parallel pipelines, of which this is the first."""
+    """Number of parallel pipelines; this is the first."""
     shard: tuple[str, ...] = ()
     """Reader arguments with which an exported program reads the only shard."""
