@@ -134,7 +134,7 @@ def test_a_comparison_shows_both_and_what_differs(photos: Path) -> None:
 
 
 def test_a_comparison_asks_for_data(photos: Path) -> None:
-    with pytest.raises(wb.DataError, match="Give a folder"):
+    with pytest.raises(wb.DataError, match="Pass a folder"):
         wb.compare("rotate-jitter", "simclr")
     with pytest.raises(wb.GraphFormatError):
         wb.compare("rotate-jitte", "simclr", data=photos)

@@ -36,10 +36,10 @@ class Kind:
         return cls(words, lambda value: isinstance(value, types))
 
 
-WHOLE = Kind("a whole number", lambda v: isinstance(v, Integral) and not isinstance(v, bool))
+WHOLE = Kind("an integer", lambda v: isinstance(v, Integral) and not isinstance(v, bool))
 NUMBER = Kind("a number", lambda v: isinstance(v, Real) and not isinstance(v, bool))
 FLAG = Kind("True or False", lambda v: isinstance(v, bool))
-TEXT = Kind("a text", lambda v: isinstance(v, str))
+TEXT = Kind("a string", lambda v: isinstance(v, str))
 PATH = Kind("a path", lambda v: isinstance(v, str | PathLike))
 NAMES = Kind(
     "one name, or a list of them", lambda v: isinstance(v, Collection) and not isinstance(v, bytes)
@@ -84,10 +84,10 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
                 require_names(where, options, signature)
                 if signature.parameters.keys() == {"values"}:
                     raise ArgumentError(
-                        f"Give names: wb.{where}(view_1=..., view_2=...)."
+                        f"Pass names: wb.{where}(view_1=..., view_2=...)."
                     ) from None
                 raise ArgumentError(
-                    f"{where}: {error}. It takes {_signature_text(signature)}."
+                    f"{where}: {error}. It accepts {_signature_text(signature)}."
                 ) from None
             for name, value in _given_parameters(signature, given):
                 if name in kinds:
@@ -159,7 +159,7 @@ def _given_parameters(
 def require_kind(what: str, value: object, kind: Kind) -> None:
     """Raise ArgumentError if a value is not of a kind."""
     if not kind.fits(value):
-        raise ArgumentError(f"{what} is {format_value(value)}. Give {kind.words}.")
+        raise ArgumentError(f"{what} is {format_value(value)}. Use {kind.words}.")
 
 
 def require_names(where: str, given: Iterable[str], signature: inspect.Signature) -> None:
@@ -179,7 +179,7 @@ def require_choice(what: str, value: object, choices: Iterable[str]) -> None:
     if value not in known:
         hint = did_you_mean(value, known) if isinstance(value, str) else ""
         raise ArgumentError(
-            f"{what} is {format_value(value)}. Give one of {', '.join(known)}. {hint}".rstrip()
+            f"{what} is {format_value(value)}. Use one of {', '.join(known)}. {hint}".rstrip()
         )
 
 

@@ -41,7 +41,7 @@ _ACROSS = 4
 """Pictures in a row."""
 MOST_PICTURES = 16
 _ROWS = ArgumentKind(
-    "a whole number from 1", lambda v: isinstance(v, int) and not isinstance(v, bool) and v > 0
+    "an integer from 1", lambda v: isinstance(v, int) and not isinstance(v, bool) and v > 0
 )
 _SIZE = ArgumentKind(
     "width and height in inches: (8, 6)",
@@ -178,7 +178,7 @@ def _axes_in(ax: Any) -> list[Axes]:
     """The Axes in a list or array, such as ``plt.subplots`` returns."""
     found = list(ax.flat) if hasattr(ax, "flat") else list(ax) if _is_list(ax) else []
     if not found or not all(hasattr(each, "imshow") for each in found):
-        raise ArgumentError(f"plot: ax is {format_value(ax)}. Give an Axes, or an array of Axes.")
+        raise ArgumentError(f"plot: ax is {format_value(ax)}. Pass an Axes, or an array of Axes.")
     return found
 
 

@@ -138,7 +138,7 @@ def _write_in(folder: int, target: Path, data: bytes, overwrite: bool) -> None:
     mode = _mode_in(folder, target.name)
     if mode is not None and not stat.S_ISREG(mode):
         kind = "a symbolic link" if stat.S_ISLNK(mode) else "no file"
-        raise SaveError(f"{target} was not written: it is {kind}. Give another name.")
+        raise SaveError(f"{target} was not written: it is {kind}. Use another name.")
     if mode is not None and not overwrite:
         raise OverwriteError(str(target))
     temporary = f".workbench-{secrets.token_hex(8)}"

@@ -69,7 +69,7 @@ def test_that_a_worker_does_not_answer_is_told_at_once(
 @pytest.mark.parametrize(
     ("grid", "words"),
     [
-        (Grid((1, 2000), (16,)), "num_threads is 2000. Give a whole number from 1 to 1024"),
+        (Grid((1, 2000), (16,)), "num_threads is 2000. Use an integer from 1 to 1024"),
         (Grid((1,), (16,), (2, 65)), "prefetch_queue_depth is 65"),
         (Grid((1,), (16,), (2,), (0.5, 3.0)), "hw_decoder_load: 3.0 is out of range"),
     ],

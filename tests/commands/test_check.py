@@ -138,7 +138,7 @@ def test_a_graph_and_its_data_have_warnings(tmp_path: Path) -> None:
     place = written("coco", tmp_path, [[60.0, 10.0, 20.3, 20.0], [10.0, 10.0, 0.0, 5.0]])
     done = CliRunner().invoke(main, ["check", "ssd", "--data", place])
     assert done.exit_code == 0, done.output
-    assert "warning: crop.boxes: 1 image has boxes over the edge" in done.stderr
+    assert "warning: crop.boxes: 1 image has boxes beyond the edge" in done.stderr
     assert "0.jpg: the box [60.0, 10.0, 20.3, 20.0]" in done.stderr
     assert "warning: reader: 1 image has a box without an area" in done.stderr
     found = json.loads(check("ssd", "--data", place, "--json", code=0))

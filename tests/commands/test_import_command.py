@@ -179,7 +179,7 @@ def test_of_two_pipelines_one_is_named(spot: Path) -> None:
 
 def test_arguments_that_are_not_given_are_named(spot: Path) -> None:
     script = written(spot, bad.NEEDY)
-    assert "good needs data, size. Give them: --arg data=... --arg size=..." in refused(script)
+    assert "good needs data, size. Pass them: --arg data=... --arg size=..." in refused(script)
     option = "import argparse\nargparse.ArgumentParser().add_argument('--size', default=224)\n"
     assumed = written(spot, bad.NEEDY + option)
     result = run("import", assumed, "--arg", "data=photos", "-o", spot / "graph.json")

@@ -127,7 +127,7 @@ def test_preview_and_export_agree_and_check_counts(engine: Engine, tmp_path: Pat
     assert report.exact, report.lines()
     assert not report.left_out
     (warning,) = preview_batch(engine, PreviewRequest(graph, place, tiles=2)).warnings
-    assert warning.message.startswith("4 images have boxes over the edge, which are clipped to it")
+    assert warning.message.startswith("4 images have boxes beyond the edge, which are clipped")
     assert "0.jpg: the box [60, 10, 20.3, 20] of its annotation 1 reaches 0.3" in warning.message
     assert check_folder(place, full=False).counts["box"] == 4
 

@@ -133,7 +133,7 @@ def test_methods_factories_and_configurations(brought: Any) -> None:
     assert sizes(found) in ([(20,)], [20])
     assert found.graph.settings.batch_size == 3
     del cfg["fifth"]
-    with pytest.raises(ImportFailedError, match=r"Give it: --arg cfg\.fifth=\.\.\."):
+    with pytest.raises(ImportFailedError, match=r"Pass it: --arg cfg\.fifth=\.\.\."):
         brought(text, cfg=cfg, rank=0)
 
 
@@ -211,7 +211,7 @@ def test_defaults_of_the_command_line_are_assumed_and_reported(brought: Any) -> 
 def test_what_nobody_gives_is_asked_for_with_its_flag(brought: Any) -> None:
     with pytest.raises(ImportFailedError, match=r"Val needs batch_size, .*--arg crop=\.\.\."):
         brought(HEAD + CLASS + MAIN)
-    with pytest.raises(ImportFailedError, match=r"train\.py:7: .*Give it: --arg args\.rank="):
+    with pytest.raises(ImportFailedError, match=r"train\.py:7: .*Pass it: --arg args\.rank="):
         brought(HEAD + CLASS + MAIN, **GIVEN, crop=64)
     args = {"rank": 0, "world": 1}
     assert brought(HEAD + CLASS + MAIN, **GIVEN, crop=64, args=args).report.is_exact

@@ -101,7 +101,7 @@ def test_a_draw_that_feeds_others_too_is_to_come_along() -> None:
     graph = chain_graph("resize", "rotate", "gaussian_blur")
     graph = randomise_arg(graph, CATALOG, "rotate", "angle")
     graph = connect(graph, CATALOG, Port("angle", "output"), "gaussian_blur", "sigma")
-    with pytest.raises(GraphEditError, match=r"fed by angle\.output.*Select angle"):
+    with pytest.raises(GraphEditError, match=r"connected to angle\.output.*Select angle"):
         make_snippet(graph, CATALOG, ["rotate"], "x")
 
 

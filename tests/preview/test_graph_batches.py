@@ -43,7 +43,7 @@ def test_a_batch_is_that_of_the_script(graph: Graph, photos: Path) -> None:
     assert list(batch.classes) == [names[label] for label in batch.labels]
     drawn = zip(batch.draws["rotate_chance"], batch.draws["angle"], strict=True)
     assert all((angle is None) != chance for chance, angle in drawn), "None: it did not apply"
-    with pytest.raises(wb.DataError, match="The graph names no data"):
+    with pytest.raises(wb.DataError, match="The graph has no data"):
         wb.load_recipe("rotate-jitter").batch(0)
 
 
@@ -58,7 +58,7 @@ def test_one_image(graph: Graph, photos: Path) -> None:
     two = wb.outputs(a=graph.images, b=graph["resize"].output, labels=graph.labels)
     assert [view.shape for view in two(path)] == [(32, 32, 3)] * 2
     by_label = graph.if_else(graph.labels[0] == 3, lambda x: x.flip())
-    with pytest.raises(wb.ArgumentError, match="Give it: label=3"):
+    with pytest.raises(wb.ArgumentError, match="Pass it: label=3"):
         by_label(path)
     assert np.array_equal(by_label(path, label=3), by_label(path, label=2)[:, ::-1])
 

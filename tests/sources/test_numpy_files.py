@@ -278,10 +278,10 @@ def test_a_preview_leaves_a_bad_array_out_and_names_it(tmp_path: Path, engine: E
 
 def test_an_operator_that_takes_no_such_array_says_so(volumes: Path, engine: Engine) -> None:
     two_channels = PreviewRequest(a_recipe(), str(volumes), tiles=4, tile_size=64)
-    with pytest.raises(PipelineError, match="it takes 3 channels and is fed 2"):
+    with pytest.raises(PipelineError, match="it accepts 3 channels, but gets 2"):
         engine.call(render, two_channels)
     gray = PreviewRequest(a_recipe("medical-gray"), str(volumes), tiles=4, tile_size=64)
-    with pytest.raises(PipelineError, match=r"clahe\.data: it takes .* UINT8 and is fed INT16"):
+    with pytest.raises(PipelineError, match=r"clahe\.data: it accepts .* UINT8, but gets INT16"):
         engine.call(render, gray)
 
 
@@ -293,7 +293,7 @@ def test_numbers_for_other_channels_than_there_are_say_so(tmp_path: Path, engine
     said = "normalize.mean: it has 3 elements, one for each channel, and crop.output gives data of "
     with pytest.raises(PipelineError) as refused:
         preview_batch(engine, PreviewRequest(graph, str(tmp_path), tiles=4))
-    assert str(refused.value) == f"{said}2 channels. Give 2 numbers, or one for all."
+    assert str(refused.value) == f"{said}2 channels. Use 2 numbers, or one for all."
     assert refused.value.node == "normalize"
     report = Benchmark(graph, str(tmp_path), ["cpu"], measurement_config=SHORT).run()
     (measured,) = report.measurements

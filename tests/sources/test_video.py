@@ -325,8 +325,8 @@ def test_an_operator_that_takes_no_sequences_says_so() -> None:
     moved = Node("water", "water", {}, {"data": Port("resize", "output")})
     frames = {"frames": Port("water", "output")}
     (fault,) = check_graph(replace(graph, nodes=(*graph.nodes, moved), outputs=frames), catalog)
-    assert "no sequences" in fault.message
-    assert "Take one frame before it" in fault.remedy
+    assert "not sequences" in fault.message
+    assert "Select one frame before it" in fault.remedy
     one = Node("one", "subscript", {"index": "0"}, {"data": Port("resize", "output")})
     moved = replace(moved, inputs={"data": Port("one", "output")})
     mended = replace(graph, nodes=(*graph.nodes, one, moved), outputs=frames)

@@ -70,8 +70,8 @@ def make_snippet(graph: Graph, catalog: Catalog, nodes: Collection[str], name: s
     for edge in into:
         if port_kind(graph, catalog, edge.source) != "image":
             raise GraphEditError(
-                f"{edge.target}.{edge.input} is fed by {edge.source}, which is not an "
-                f"image. Select {edge.source.node} too, or give {edge.input} a value."
+                f"{edge.target}.{edge.input} is connected to {edge.source}, which is not an "
+                f"image. Select {edge.source.node} too, or set {edge.input} to a value."
             )
     sources = dict.fromkeys(edge.source for edge in into)
     if len(sources) != 1:

@@ -95,13 +95,9 @@ def call(
         assert turned.shape == (224, 224, 3) and (turned == graph("photos/cat/cat_01.jpg")).all()
     """
     if isinstance(draw, bool) or not isinstance(draw, int) or draw < 0:
-        raise ArgumentError(
-            f"graph(image): draw is {format_value(draw)}. Give a whole number from 0."
-        )
+        raise ArgumentError(f"graph(image): draw is {format_value(draw)}. Use an integer from 0.")
     if label is not None and (isinstance(label, bool) or not isinstance(label, int) or label < 0):
-        raise ArgumentError(
-            f"graph(image): label is {format_value(label)}. Give a whole number from 0."
-        )
+        raise ArgumentError(f"graph(image): label is {format_value(label)}. Use an integer from 0.")
     whole = graph.whole
     running = resolve(whole, load_catalog())
     sources = running.graph.sources
@@ -112,7 +108,7 @@ def call(
             "Use graph.batch(0)."
         )
     if label is None and _uses(running.graph.walk(), Port(sources[0].id, "labels")):
-        raise ArgumentError("graph(image): the graph uses the label. Give it: label=3.")
+        raise ArgumentError("graph(image): the graph uses the label. Pass it: label=3.")
     images = running.images
     if not images:
         raise GraphError("graph(image): no output of the graph is an image. Use graph.batch(0).")
@@ -136,7 +132,7 @@ def run_batch(
     """A batch of a graph, in a worker. Raises as ``batch``."""
     size = graph.settings.batch_size
     if samples is not None and not 1 <= samples <= size:
-        raise GraphEditError(f"samples is {samples}. Give 1 to {size}, the batch size.")
+        raise GraphEditError(f"samples is {samples}. Use 1 to {size}, the batch size.")
     require_gpu_where_asked(graph, describe_machine())
     request = PreviewRequest(graph.whole, data, number, samples or size, SMALLEST_TILE)
     return preview_outputs(engine or shared_engine(), request)
@@ -145,7 +141,7 @@ def run_batch(
 def _data_of(graph: Graph, data: Data | None) -> Datasets:
     given = graph.whole.datasets if data is None else open_datasets(data)
     if not given:
-        raise DataError("The graph names no data. Give it: graph.batch(0, data='photos').")
+        raise DataError("The graph has no data. Pass it: graph.batch(0, data='photos').")
     return given
 
 
@@ -153,12 +149,12 @@ def _one_image(image: object, label: int) -> Datasets:
     """A data set of one image."""
     if isinstance(image, str | os.PathLike):
         if not os.path.isfile(image):
-            raise DataError(f"There is no file {os.fspath(image)}. Give the path of an image.")
+            raise DataError(f"There is no file {os.fspath(image)}. Pass the path of an image.")
         return open_datasets([(os.path.abspath(image), label)])
     is_image = hasattr(image, "__array__") or hasattr(image, "convert") or isinstance(image, bytes)
     if not is_image or isinstance(image, Graph):
         raise DataError(
-            f"graph(image) is given {format_value(image)}. Give a path, an array of shape "
+            f"graph(image) received {format_value(image)}. Pass a path, an array of shape "
             "(height, width, "
             "channels) or a PIL image."
         )

@@ -114,14 +114,14 @@ class PreviewRequest:
             raise GraphError(f"shown is {self.shown!r}. Use one of {', '.join(SHOWN)}.")
         for name, least in (("batch", 0), ("tiles", 1), ("tile_size", 8)):
             if getattr(self, name) < least:
-                raise GraphError(f"{name} is {getattr(self, name)}. Give {least} or more.")
+                raise GraphError(f"{name} is {getattr(self, name)}. Use {least} or more.")
         most = 2**63 // size - 1  # sample indices are 64-bit integers
         if self.batch > most:
-            raise GraphError(f"batch is {self.batch}. Give 0 to {most}.")
+            raise GraphError(f"batch is {self.batch}. Use 0 to {most}.")
         self.require_room(2 if self.shown == "both" else 1)
         if self.repeat is not None and not 0 <= self.repeat < size:
             raise GraphError(
-                f"repeat is {self.repeat}. Give a sample's place in the batch, 0 to {size - 1}."
+                f"repeat is {self.repeat}. Use an index in the batch, 0 to {size - 1}."
             )
 
     def require_room(self, groups: int) -> None:
@@ -237,7 +237,7 @@ class GraphRun:
         """Raise GraphError if the sample does not exist."""
         if not 0 <= index < len(self.result.samples):
             raise GraphError(
-                f"There is no sample {index}. Give 0 to {len(self.result.samples) - 1}."
+                f"There is no sample {index}. Use 0 to {len(self.result.samples) - 1}."
             )
 
 

@@ -169,7 +169,7 @@ class Verifier:
         The preview runs in ``engine``, alternating with its other calls, or in a new one.
         """
         if batches < 1:
-            raise ArgumentError(f"verify: batches is {batches}. Give 1 or more.")
+            raise ArgumentError(f"verify: batches is {batches}. Use 1 or more.")
         if device is not None:
             graph = replace(graph, settings=replace(graph.settings, device=device))
         self.data = open_datasets(data)

@@ -26,7 +26,7 @@ from workbench.graph.storage.layout import Frame
 from workbench.sources import DataFacts, data_facts, open_dataset
 from workbench.ui.export.exports import with_frame_comments
 
-WARNED = "fit pixels in 0..1"
+WARNED = "for pixels of 0..1"
 
 
 def small_constants(about: str = "") -> Graph:
@@ -99,7 +99,9 @@ def test_empty_files_of_a_folder_are_told(sorted_classes: Path) -> None:
     graph = wb.load_recipe("imagenet-train")
     text = export(graph, "script", CATALOG, data=str(sorted_classes)).main.text
     docstring = " ".join((ast.get_docstring(ast.parse(text)) or "").split())
-    assert "at least 1 sample cannot be used, and an exported program ends at one." in docstring
+    assert (
+        "at least 1 sample cannot be used, and an exported program stops at the first." in docstring
+    )
     assert "`workbench check DATA --full --good FILE`" in docstring
 
 

@@ -195,7 +195,7 @@ def test_a_layout_of_anything_but_letters_is_a_fault(
     for layout in HOSTILE:
         graph = with_node(op, **others, **{argument: layout})
         for target in target_names():
-            with pytest.raises(GraphFaultsError, match=rf"it\.{argument}: .*Give .*"):
+            with pytest.raises(GraphFaultsError, match=rf"it\.{argument}: .*Use .*"):
                 export(graph, target, CATALOG)
 
 

@@ -325,7 +325,7 @@ def test_what_draws_behind_the_word_stays_where_it_is() -> None:
     assert [call.schema for call in calls].count(SPLIT) == 2
     merge = calls[-1]
     assert merge.schema == MERGE
-    assert merge.inputs[-1] == on("__A_1"), "the truth value itself decides"
+    assert merge.inputs[-1] == on("__A_1"), "the truth value itself controls"
 
 
 def test_not() -> None:

@@ -204,7 +204,7 @@ def test_an_opaque_reader_reads() -> None:
     found = brought(
         op("readers__Caffe", "__C_1", outputs=2), gives=(TracedInput("__C_1[0]", "cpu"),)
     )
-    assert "nothing reads images" not in str(found.report)
+    assert "no node reads images" not in str(found.report)
     assert found.report.faults == ()
 
 
@@ -257,7 +257,7 @@ def test_what_the_workbench_does_not_run_is_told_of() -> None:
     found = brought(reader(), decoder(), op("Rotate", "__Rotate_1", IMAGES))
     (fault,) = found.report.faults
     assert fault.node == "rotate"
-    assert "fault    rotate: angle: rotate needs it" in str(found.report)
+    assert "fault    rotate: angle: rotate requires it" in str(found.report)
     assert found.report.is_exact
 
 

@@ -355,7 +355,7 @@ KINDS = [
     if isinstance(kind, type) and issubclass(kind, WorkbenchError)
 ]
 FAULTS = [
-    Fault("rotate", "angle", "is 'x'", "Give a number.", "value", "x"),
+    Fault("rotate", "angle", "is 'x'", "Use a number.", "value", "x"),
     Fault("", "", "no reader", ""),
 ]
 

@@ -73,7 +73,7 @@ def test_a_recipe_says_what_it_reads(name: str, photos: Path) -> None:
     graph = load_recipe(name)
     wanted = load_source(graph.sources[0].kind)
     with pytest.raises(
-        DataError, match=f"(Unlink these, or use|the graph needs) {re.escape(wanted.about)}"
+        DataError, match=f"(Disconnect these, or use|the graph needs) {re.escape(wanted.about)}"
     ) as found:
         with_opened(graph, open_datasets(str(photos)), CATALOG)
     assert f"`workbench samples shapes --targets` writes some: open shapes/{wanted.sample}." in str(

@@ -155,7 +155,7 @@ def test_every_recipe_is_written_or_says_why_not(name: str) -> None:
         (Graph(), "a fault: the graph has no outputs"),
         (
             with_nodes(a_graph(), wb.Node("b", "flip")),
-            "a fault: b.data: nothing feeds it",
+            "a fault: b.data: it is not connected",
         ),
     ],
 )

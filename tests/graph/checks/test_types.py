@@ -86,8 +86,8 @@ def test_an_anchor_and_a_shape_of_two_types_are_told_and_mended(
     )
     (fault,) = check_graph(graph, CATALOG)
     assert str(fault) == (
-        "it.shape_input: s.output gives INT32, and anchor is fed INT64: slice takes one type for "
-        "both. Insert a cast to INT64 before it."
+        "it.shape_input: s.output outputs INT32, but anchor gets INT64: slice requires equal "
+        "types. Insert a cast to INT64 before it."
     )
     cast = next(fix for fix in fixes(ResolvedGraph(graph, CATALOG), fault) if "cast" in fix.label)
     assert dali_runs(cast.graph, photos, tmp_path)
@@ -223,7 +223,7 @@ def test_lists_have_an_element_for_each_axis(
 def test_a_matrix_for_pictures_where_volumes_flow_in() -> None:
     graph = volume("warp_affine", {"matrix": IDENTITY[6]}, deep=True)
     (fault,) = check_graph(graph, CATALOG)
-    assert str(fault) == ("it.matrix: it has 6 elements, and DHWC flows in. Give exactly 12.")
+    assert str(fault) == ("it.matrix: it has 6 elements, but its input is DHWC. Use exactly 12.")
     assert all(
         check_graph(fix.graph, CATALOG) == () for fix in fixes(ResolvedGraph(graph, CATALOG), fault)
     )
@@ -288,7 +288,7 @@ def test_numbers_for_channels_are_refused_where_dali_refuses_them(
     flows = infer_types(graph, CATALOG)
     faults = list(per_channel_faults(graph.node("it"), CATALOG[NORMALIZES], flows))
     assert (faults == []) == dali_runs(graph, photos, tmp_path)
-    assert {(fault.arg, "gives data of 3 channels" in fault.message) for fault in faults} <= {
+    assert {(fault.arg, "outputs 3 channels" in fault.message) for fault in faults} <= {
         ("mean", True),
         ("std", True),
     }

@@ -40,13 +40,13 @@ def test_kinds(kind: ArgKind, good: list[Value], bad: list[Value]) -> None:
     for value in bad:
         fault = value_fault(arg, value)
         assert fault is not None, value
-        assert fault[1].startswith("Give ")
+        assert fault[1].startswith("Use ")
 
 
 def test_limits_are_part_of_the_remedy() -> None:
     arg = ArgSpec("quality", "int", minimum=1, maximum=100)
     assert value_fault(arg, 1) is value_fault(arg, 100) is None
-    assert value_fault(arg, 0) == ("0 is out of range", "Give a whole number from 1 to 100.")
+    assert value_fault(arg, 0) == ("0 is out of range", "Use an integer from 1 to 100.")
     assert describe_kind(ArgSpec("a", "float", minimum=0)) == "a number, 0 or more"
     assert describe_kind(ArgSpec("a", "float", maximum=2.5)) == "a number, 2.5 at most"
 
@@ -61,7 +61,7 @@ def test_choices() -> None:
     arg = ArgSpec("mode", "str", choices=("stretch", "not_larger"))
     fault = value_fault(arg, "strech")
     assert fault is not None
-    assert fault[1] == "Give one of stretch, not_larger. Did you mean stretch?"
+    assert fault[1] == "Use one of stretch, not_larger. Did you mean stretch?"
 
 
 @given(VALUES)
@@ -109,7 +109,7 @@ def test_any_data_that_overflows_in_dali_is_refused_with_the_reason(
     (fault,) = (fault for fault in check_graph(graph) if fault.arg == "output_type")
     assert str(fault) == (
         "decode.output_type: 'ANY_DATA' makes DALI 2.4 write past the end of the image of a "
-        "greyscale JPEG: wrong pixels, or a crash. Give one of RGB, BGR, GRAY, YCbCr."
+        "greyscale JPEG: wrong pixels, or a crash. Use one of RGB, BGR, GRAY, YCbCr."
     )
     for target in ("script", "dynamic"):
         with pytest.raises(GraphFaultsError, match=r"decode\.output_type: 'ANY_DATA'"):
@@ -179,7 +179,7 @@ def test_a_size_of_zero_follows_the_other_extent() -> None:
     [
         ("crop", "crop", (-5, 20), "if one of the two is 0, that side is not cropped"),
         ("resize", "size", (0, 0), "if one of the two is 0, DALI computes that side"),
-        ("resize", "resize_shorter", 0, "Give pixels above 0, for example 224."),
+        ("resize", "resize_shorter", 0, "Use a size above 0, for example 224."),
     ],
 )
 def test_what_is_no_size_says_where_a_0_is_one(op: str, arg: str, value: Value, words: str) -> None:

@@ -202,7 +202,7 @@ def test_clipped_boxes_are_counted_and_named_also_behind_other_operators() -> No
     for graph in (cropping(), cropping(between=(clamp,))):
         (found,) = check_warnings(graph, facts=FACTS)
         assert (found.node, found.code) == ("crop", "overhang")
-        assert found.message.startswith("2 images have boxes over the edge, which are clipped")
+        assert found.message.startswith("2 images have boxes beyond the edge, which are clipped")
         assert "3.jpg" in found.message
         assert not check_warnings(graph, facts={"data": DataFacts()})
 
@@ -218,7 +218,7 @@ def test_boxes_of_other_data_are_not_counted() -> None:
 
 def test_a_layout_that_is_not_clipped_says_so() -> None:
     (found,) = check_warnings(cropping(bbox_layout="XYxy"), facts=FACTS)
-    assert "ends the run" in found.message
+    assert "DALI stops" in found.message
 
 
 def test_boxes_without_an_area_are_named_with_what_drops_them() -> None:
@@ -288,7 +288,7 @@ def test_arithmetic_of_images_that_can_differ_in_size_is_a_warning_with_a_fix(
     assert bool(found) == unequal
     for each in found:
         (fix,) = fixes(ResolvedGraph(graph, CATALOG), each)
-        assert fix.label == "Resize both images to one size"
+        assert fix.label == "Resize both images to the same size"
         assert "unequal" not in codes(check_warnings(fix.graph))
         assert not check_graph(fix.graph)
 

@@ -105,7 +105,7 @@ def test_a_node_between_two_is_asked_for() -> None:
 
 def test_a_node_that_feeds_nothing_is_refused() -> None:
     graph, idle = place_node(JITTER, CATALOG, "gaussian_blur", Port("resize", "output"))
-    with pytest.raises(GraphEditError, match="feed nothing"):
+    with pytest.raises(GraphEditError, match="feed no other"):
         wrap_in_block(graph, CATALOG, [idle])
 
 
@@ -116,7 +116,7 @@ def test_a_block_is_unwrapped_into_a_body_that_it_has() -> None:
     with pytest.raises(GraphEditError, match="rotate has no body"):
         unwrap_block(graph, CATALOG, "rotate", "then")
     lacking = set_output(graph.at_scope("branch.else"), "images", None).whole
-    with pytest.raises(GraphEditError, match=r"branch\.else does not give images"):
+    with pytest.raises(GraphEditError, match=r"branch\.else has no output images"):
         unwrap_block(lacking, CATALOG, block, "else")
 
 
@@ -309,7 +309,7 @@ def test_such_a_method_takes_what_decides_by_name() -> None:
 
 
 def test_such_a_method_wants_a_function_for_each_body() -> None:
-    with pytest.raises(GraphEditError, match=r"if has 1 functions\. Give 2: then, else"):
+    with pytest.raises(GraphEditError, match=r"if has 1 functions\. Use 2: then, else"):
         block_method(IF)(JITTER, flipped)
 
 

@@ -90,28 +90,28 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
     "types": (
         lambda: with_last("inner.then", "cast", dtype="FLOAT"),
         "inner.images",
-        "inner.then gives FLOAT and inner.else UINT8",
-        "Put a cast to UINT8",
+        "inner.then outputs FLOAT, but inner.else outputs UINT8",
+        "Add a cast to UINT8",
     ),
     "layouts": (
         lambda: with_last("outer.else", "transpose", perm=(2, 0, 1)),
         "outer.images",
-        "outer.else gives CHW and outer.then HWC",
-        "Give both the same layout",
+        "outer.else outputs CHW, but outer.then outputs HWC",
+        "Use the same layout in both",
     ),
     "channels": (
         lambda: with_last(
             "inner.then", "color_space_conversion", image_type="RGB", output_type="GRAY"
         ),
         "inner.images",
-        "inner.then gives 1 channel and inner.else 3 channels",
-        "Put a color_space_conversion from GRAY to RGB at its end",
+        "inner.then outputs 1 channel, but inner.else outputs 3 channels",
+        "Add a color_space_conversion from GRAY to RGB at its end",
     ),
     "numbers of axes": (
         lambda: with_last("outer.else", "reductions.min", axes=(0,)),
         "outer.images",
-        "outer.else gives 2 axes and outer.then 3 axes",
-        "Give both the same number of axes",
+        "outer.else outputs 2 axes, but outer.then outputs 3 axes",
+        "Use the same number of axes in both",
     ),
     "an output that one body lacks": (
         lambda: with_body("outer.else", outputs={}),
@@ -123,24 +123,24 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
         lambda: outside("blur", Port("resize", "output")),
         "blur.data",
         "which is outside inner.else",
-        "Take it in through the block's inputs",
+        "Connect it through the inputs",
     ),
     "what another body takes in": (
         lambda: outside("blur", Port("inner.then", "images")),
         "blur.data",
         "which only the nodes of inner.then have",
-        "stands beside it",
+        "in the same body",
     ),
     "what stands inside": (
         lambda: replace(GRAPH, outputs={"images": Port("rotate", "output")}),
         "",
         "which is inside inner.then",
-        "through the block's inputs and outputs",
+        "through the inputs and outputs of the block",
     ),
     "what the body does not take in": (
         lambda: outside("blur", Port("inner.else", "masks")),
         "blur.data",
-        "inner.else takes in images",
+        "inner.else has the inputs images",
         "Choose one of these",
     ),
     "a condition that nothing feeds": (
@@ -148,7 +148,7 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
             replace(GRAPH.node("outer"), inputs={"images": Port("resize", "output")})
         ),
         "outer.condition",
-        "nothing feeds it",
+        "it is not connected",
         "Connect a node",
     ),
     "an input that nothing feeds": (
@@ -156,7 +156,7 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
             replace(GRAPH.node("outer"), inputs={"condition": Port("disturb", "output")})
         ),
         "outer.images",
-        "fed by nothing",
+        "is not connected",
         "Connect a node to images",
     ),
     "a body that it has not got": (
@@ -170,7 +170,7 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
     "bodies of an operator": (
         lambda: GRAPH.replace_node(replace(GRAPH.node("resize"), bodies={"then": Body()})),
         "resize",
-        "resize owns no bodies",
+        "resize does not support bodies",
         "Remove them",
     ),
     "a reader inside": (
@@ -184,14 +184,14 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
             replace(GRAPH.node("disturb"), args={**GRAPH.node("disturb").args, "shape": (3,)})
         ),
         "outer.condition",
-        "disturb.output outputs an array of 1 axis, but one number per sample decides",
+        "disturb.output outputs an array of 1 axis, but one number per sample controls",
         "Select one of its numbers",
     ),
     "a cycle inside": (
         lambda: outside("noise", Port("inner", "images")),
         "noise",
         "wait for each other",
-        "Cut one edge",
+        "Remove one edge",
     ),
     "the same id twice": (
         lambda: GRAPH.replace_node(replace(GRAPH.node("blur"), id="blur")).replace_body(
@@ -206,27 +206,27 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
         ),
         "resize",
         "2 nodes have this id",
-        "Give each its own",
+        "Use unique ids",
     ),
     "an output of turns that begins with nothing": (
         lambda: turns("repeat", {"times": 2}, "blurred"),
         "turns.blurred",
-        "turns.body gives blurred, and turns takes in nothing of that name",
+        "turns.body has the output blurred, but turns has no input of that name",
         "Connect a node to blurred of turns",
     ),
     "turns that may not be and change the type": (
         lambda: turns("repeat", {"most": 2}, "images", "cast"),
         "turns.images",
-        "resize.output, which stays where nothing runs, is UINT8, and turns.body gives FLOAT",
-        "Put a cast to UINT8",
+        "resize.output, which is used if no body runs, is UINT8, but turns.body outputs FLOAT",
+        "Add a cast to UINT8",
     ),
     "all of some options change the type": (
         lambda: turns("some_of", {"count": 1}, "images", "cast"),
         "turns.images",
-        "is UINT8, and turns.option_1 gives FLOAT",
-        "Put a cast to UINT8",
+        "is UINT8, but turns.option_1 outputs FLOAT",
+        "Add a cast to UINT8",
     ),
-    "too deep": (deep, "if_17", "it is nested 16 blocks deep", "Nest fewer"),
+    "too deep": (deep, "if_17", "it is inside 16 nested blocks", "Nest fewer"),
 }
 
 
@@ -290,8 +290,8 @@ def test_the_one_of_three_bodies_that_differs_is_named(odd: int) -> None:
         for fix in fixes(ResolvedGraph(graph, CATALOG), fault)
     )
     assert (fault.node, fault.arg, fault.about) == (block, "images", scope)
-    assert fault.message.startswith(f"{scope} gives FLOAT and one_of.option_")
-    assert fault.remedy == "Put a cast to UINT8 at its end."
+    assert fault.message.startswith(f"{scope} outputs FLOAT, but one_of.option_")
+    assert fault.remedy == "Add a cast to UINT8 at its end."
 
 
 def test_grey_beside_colour_is_converted_at_a_click() -> None:
@@ -310,7 +310,7 @@ def test_of_two_bodies_the_one_that_changes_the_type_differs() -> None:
     graph, block = wrap_in_block(chain_graph("resize", "cast"), CATALOG, ["cast"])
     graph = set_arg(graph, CATALOG, "cast", "dtype", "FLOAT")
     (fault,) = check_graph(graph, CATALOG)
-    assert (fault.about, fault.remedy) == (f"{block}.then", "Put a cast to UINT8 at its end.")
+    assert (fault.about, fault.remedy) == (f"{block}.then", "Add a cast to UINT8 at its end.")
     first, *_ = fixes(ResolvedGraph(graph, CATALOG), fault)
     assert first.label == f"Cast images of {block}.then to UINT8"
     assert check_graph(first.graph, CATALOG) == ()
@@ -330,7 +330,7 @@ def test_blocks_too_deep_are_refused() -> None:
     ("entry", "words"),
     [
         ({"kind": "fodler"}, "'fodler' is not a kind of source. Known: folder, caffe2_lmdb"),
-        ({"kind": 3}, "3 is not a text"),
+        ({"kind": 3}, "3 is not a string"),
         ({"dataset": "two words"}, "'two words' is not a Python name"),
         ({"bodies": {}}, "no such entry"),
     ],
@@ -360,4 +360,6 @@ def test_a_reader_with_bodies_is_a_fault_and_stays_in_its_file() -> None:
     second = replace(graph.node("inner"), id="second", bodies={"then": Body()})
     graph = replace(graph, nodes=(*graph.nodes, second))
     assert load_graph(dump_graph(graph)) == graph
-    assert "second: readers.file owns no bodies" in "".join(map(str, check_graph(graph, CATALOG)))
+    assert "second: readers.file does not support bodies" in "".join(
+        map(str, check_graph(graph, CATALOG))
+    )

@@ -127,7 +127,7 @@ def test_in_a_loop_it_is_asked_of_what_was_changed() -> None:
 @pytest.mark.parametrize(
     ("condition", "words"),
     [
-        (Chance(1.5), "Give a number from 0 to 1"),
+        (Chance(1.5), "Use a number from 0 to 1"),
         (LabelIs(()), "Choose 1 to 12"),
         (LabelIs((3, -1)), r"names class -1\. Classes are numbered from 0"),
         (LabelIs((2**40,)), "numbered from 0 to 2147483647"),
@@ -153,11 +153,11 @@ def test_a_probability_that_cannot_be_is_no_chance(probability: float) -> None:
 
 
 def test_so_is_what_cannot_be_asked() -> None:
-    with pytest.raises(GraphEditError, match="rotate is no if"):
+    with pytest.raises(GraphEditError, match="rotate is not an if"):
         set_condition(BRANCHED, CATALOG, "rotate", Chance())
-    with pytest.raises(GraphEditError, match=r"color\.output does not suit"):
+    with pytest.raises(GraphEditError, match=r"color\.output cannot be"):
         set_condition(BRANCHED, CATALOG, BLOCK, SizeIs(), Port("color", "output"))
-    with pytest.raises(GraphEditError, match="rotate is no if"):
+    with pytest.raises(GraphEditError, match="rotate is not an if"):
         add_elif(BRANCHED, CATALOG, "rotate")
 
 

@@ -143,12 +143,12 @@ def test_shares_are_what_dali_takes(given: list[float]) -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ([0, 0], "not all of them 0"),
+        ([0, 0], "not all 0"),
         ([-1, 2], "The weights are -1, 2"),
-        ([float("nan"), 1], "Give a finite number, 0 or more"),
-        ([float("inf"), 1], "Give a finite number, 0 or more"),
-        (["a", 1], "The weights are 'a', 1. Give a finite number, 0 or more"),
-        ([1], "has 2 bodies, and 1 weights were given. Give one for each: option_0"),
+        ([float("nan"), 1], "Use finite numbers of 0 or more"),
+        ([float("inf"), 1], "Use finite numbers of 0 or more"),
+        (["a", 1], "The weights are 'a', 1. Use finite numbers of 0 or more"),
+        ([1], "has 2 bodies, but 1 weights were passed. Use one for each: option_0"),
     ],
 )
 def test_bad_weights_are_refused(given: list[Any], reason: str) -> None:
@@ -180,7 +180,7 @@ def test_another_draw_has_no_weights() -> None:
     graph = BOTH.replace_node(labels)
     assert ONE_OF.generator_of(graph, labels) is None
     assert ONE_OF.weights(graph, labels) is None
-    with pytest.raises(GraphEditError, match=r"reader\.labels decides"):
+    with pytest.raises(GraphEditError, match=r"reader\.labels controls"):
         set_weights(graph, BLOCK, [1, 1])
     with pytest.raises(GraphEditError, match="only one_of has options"):
         add_option(graph, CATALOG, "resize")
@@ -259,7 +259,7 @@ def test_a_draw_of_other_numbers_is_a_fault(
     assert words in str(fault)
     assert "Set choice.population to 2." in str(fault)
     first = fixes(ResolvedGraph(graph, CATALOG), fault)[0]
-    assert first.label.startswith("Let choice select from 2 numbers")
+    assert first.label.startswith("Set choice to select from 2 numbers")
     assert first.graph.node("choice").args == mended
 
 
@@ -305,7 +305,7 @@ def test_the_draw_has_a_number_for_each_order(
 @pytest.mark.parametrize(
     ("graph", "words"),
     [
-        (of(4, 3), "4 bodies are to run, but it has 3"),
+        (of(4, 3), "count is 4, but it has 3"),
         (of(0, 3), "0"),
         (of(-1, 3), "-1"),
         (of(7, 7, shuffled=True), "5040 orders"),
@@ -341,7 +341,7 @@ def test_the_limit_is_that_of_the_table_in_the_code() -> None:
 
 
 def test_weights_are_refused() -> None:
-    with pytest.raises(GraphEditError, match="bodies run equally often"):
+    with pytest.raises(GraphEditError, match="has no weights"):
         set_weights(TWO, SOME, [1, 2])
 
 
@@ -397,14 +397,14 @@ def test_so_it_is_inside_a_block() -> None:
 
 @pytest.mark.parametrize("probability", [-0.1, 1.01, float("nan"), float("inf")])
 def test_no_probability_is_refused(probability: float) -> None:
-    with pytest.raises(GraphEditError, match="Give a number from 0 to 1"):
+    with pytest.raises(GraphEditError, match="Use a number from 0 to 1"):
         set_probability(BRANCHED, BRANCH, probability)
 
 
 def test_what_no_coin_flip_decides_has_none() -> None:
     graph = connect(BRANCHED, CATALOG, Port("reader", "labels"), BRANCH, "condition")
     assert IF.probability(graph, graph.node(BRANCH)) is None
-    with pytest.raises(GraphEditError, match=r"reader\.labels decides"):
+    with pytest.raises(GraphEditError, match=r"reader\.labels controls"):
         set_probability(graph, BRANCH, 0.5)
 
 

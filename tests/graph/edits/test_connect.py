@@ -98,7 +98,7 @@ def test_the_mean_of_an_image_feeds_an_argument() -> None:
     graph = connect(graph, CATALOG, out(mean), "color", "hue")
     assert check_graph(graph, CATALOG) == ()
     most = with_node(graph, mean, op="reductions.max")
-    assert "color.hue: it accepts fractions" in str(check_graph(most, CATALOG)[0])
+    assert "color.hue: it accepts floats" in str(check_graph(most, CATALOG)[0])
     assert "accepts FLOAT" in (
         connection_refusal(TypedGraph(most, CATALOG), out(mean), "color", "hue") or ""
     )

@@ -63,7 +63,7 @@ def test_kinds_that_do_not_agree_are_not_joined() -> None:
     graph = remove_nodes(JITTER, CATALOG, ["decode"])
     assert "data" not in graph.node("resize").inputs
     assert [str(fault) for fault in check_graph(graph, CATALOG)] == [
-        "resize.data: nothing feeds it. Connect a node to it."
+        "resize.data: it is not connected. Connect a node to it."
     ]
 
 

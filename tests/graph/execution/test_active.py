@@ -83,8 +83,8 @@ def test_a_reader_that_is_muted_is_asked_for() -> None:
     assert [str(fault) for fault in faults] == [
         "output 'labels' comes from reader.labels, which does not exist, now that reader is muted. "
         "Unmute reader, or change what follows it.",
-        "nothing reads images, now that reader is muted. Unmute reader, or change what follows it.",
-        "decode.data: nothing feeds it, now that reader is muted. "
+        "no node reads images, now that reader is muted. Unmute reader, or change what follows it.",
+        "decode.data: it is not connected, now that reader is muted. "
         "Unmute reader, or change what follows it.",
     ]
     for fault in faults:

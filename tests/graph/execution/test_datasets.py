@@ -64,7 +64,7 @@ def test_names_that_a_program_cannot_take(name: str) -> None:
 def test_one_parameter_is_read_in_one_way() -> None:
     faults = check_graph(with_second("data", "file_list"), load_catalog())
     assert [fault.node for fault in faults] == ["second"]
-    assert "Give one of them a parameter of its own." in faults[0].remedy
+    assert "Use different parameters for them." in faults[0].remedy
     assert check_graph(with_second("data"), load_catalog()) == ()
     assert check_graph(with_second("others", "file_list"), load_catalog()) == ()
 
@@ -161,7 +161,7 @@ def test_a_reader_of_a_shard_divides_that() -> None:
 @pytest.mark.parametrize("count", [0, 5, "2", None])
 def test_there_are_one_to_four(count: Any) -> None:
     (fault,) = check_graph(set_setting(ONE, pipelines=count), CATALOG)
-    assert str(fault) == f"pipelines is {count!r}. Give a whole number from 1 to 4."
+    assert str(fault) == f"pipelines is {count!r}. Use an integer from 1 to 4."
     assert not check_graph(set_setting(ONE, pipelines=4), CATALOG)
 
 
@@ -178,7 +178,7 @@ def test_only_the_dynamic_executor_goes_back_from_the_gpu() -> None:
 def test_the_executor_is_one_of_three_and_stands_in_a_file_where_it_is_not_dalis_own() -> None:
     wrong = set_setting(ONE, executor="fast")
     (fault,) = check_graph(wrong, CATALOG)
-    assert str(fault) == "executor is 'fast'. Give static or dynamic or separate."
+    assert str(fault) == "executor is 'fast'. Use static or dynamic or separate."
     (fix,) = fixes(ResolvedGraph(wrong, CATALOG), fault)
     assert fix.graph == ONE
     assert "executor" not in dump_graph(ONE)
@@ -192,7 +192,7 @@ def test_the_executor_is_one_of_three_and_stands_in_a_file_where_it_is_not_dalis
 
 def test_a_reader_that_knows_no_shards_says_so() -> None:
     source = Source("reader", "experimental.inputs.video")
-    words = f"{source.op} cannot read a shard of its data, as each of 2 pipelines needs to"
+    words = f"{source.op} cannot read a shard of its data, which 2 pipelines require"
     for graph, refused in ((TWO, True), (ONE, False)):
         given = replace(graph, nodes=(source, *graph.nodes[1:]))
         assert any(words in str(each) for each in check_graph(given, CATALOG)) == refused

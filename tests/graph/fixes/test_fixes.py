@@ -295,7 +295,7 @@ def test_values(op: str, arg: str, value: Value, label: str | None, mended: Valu
         (
             "brightness",
             (-2, 1.4),
-            "color.brightness: random values from -2 to 1.4 are out of range. Give a number, 0 or",
+            "color.brightness: random values from -2 to 1.4 are out of range. Use a number, 0 or",
             {"Limit them to 0, 1.4", "Limit them to 0.7, 1.3"},
         ),
         ("brightness", (-3, -2), "color.brightness: random values", {"Limit them to 0.7, 1.3"}),
@@ -365,7 +365,7 @@ def test_halves_of_a_size() -> None:
     graph = with_node(chain_graph("crop"), "crop", args={"crop_h": 100.0})
     offered = labels(graph, "apart")
     assert offered["Set crop_w to 100 too"].node("crop").args == {"crop_h": 100.0, "crop_w": 100.0}
-    assert offered["Leave crop_h out"].node("crop").args == {}
+    assert offered["Remove crop_h"].node("crop").args == {}
 
 
 def test_a_fault_that_is_not_there_has_no_remedy() -> None:

@@ -106,7 +106,7 @@ def test_half_a_character_is_refused_where_source_is_made_of_it(entry: str) -> N
     odd = "\ud800 half"
     changes: dict[str, Any] = {"nodes": [{"id": odd, "op": "a"}]} if entry == "id" else {entry: odd}
     with pytest.raises(
-        GraphFormatError, match=r"'\\ud800 half' contains half a character"
+        GraphFormatError, match=r"'\\ud800 half' contains a lone surrogate"
     ) as found:
         load_graph(json.dumps(document(**changes)))
     assert entry in str(found.value)
@@ -191,21 +191,21 @@ def test_every_wrong_type_is_listed_with_its_place() -> None:
         }
     )
     for place in (
-        "name: 3 is not a text",
-        "about: None is not a text",
+        "name: 3 is not a string",
+        "about: None is not a string",
         "colour: no such entry. Known: about,",
-        "settings.batch_size: '64' is not a whole number",
-        "settings.seed: 1.5 is not a whole number",
-        "settings.num_threads: True is not a whole number",
+        "settings.batch_size: '64' is not an integer",
+        "settings.seed: 1.5 is not an integer",
+        "settings.num_threads: True is not an integer",
         "settings.device: 'tpu' is not cpu or mixed",
         "settings.x: no such setting. Known: batch_size,",
         "nodes[0]: 'reader' is not an object",
-        "nodes[1].id: 1 is not a text",
-        "nodes[1].op: None is not a text",
+        "nodes[1].id: 1 is not a string",
+        "nodes[1].op: None is not a string",
         "nodes[1].args: [] is not an object",
         "nodes[1].inputs: 'x' is not an object",
         "nodes[1].device: 'dla' is not cpu, gpu or mixed",
-        "nodes[1].seed: 's' is not a whole number",
+        "nodes[1].seed: 's' is not an integer",
         "nodes[2].note: no such entry. Known: id,",
         "nodes[2].args.v: None is not a number, text, truth value or list",
         "nodes[2].args.w[1]: {'x': 2} is not a number, text, truth value or list",
@@ -268,7 +268,7 @@ def test_unknown_operators_are_kept(catalog: Any) -> None:
     assert graph.node("resize").op == "resiez"
     (fault,) = check_graph(graph, catalog)
     assert fault.node == "resize"
-    assert "'resiez' is no operator" in fault.message
+    assert "'resiez' is not an operator" in fault.message
     assert "Did you mean resize?" in fault.remedy
     assert load_graph(dump_graph(graph)) == graph
 
@@ -313,7 +313,7 @@ def test_an_argument_of_a_block_has_its_kind(argument: str, value: Any) -> None:
     block["args"] = {argument: value}
     message = faults_of(data)
     assert f"args.{argument} (repeat): " in message
-    assert "Give a whole number" in message
+    assert "Use an integer" in message
 
 
 def test_a_value_that_a_person_typed_stays_a_fault(catalog: Any) -> None:

@@ -206,21 +206,26 @@ def faults(graph: Graph) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("op", "args", "code", "words"),
     [
-        ("math.add", {"right": 0.5, "constant_type": "INT32"}, "constant", "0.5 is no INT32"),
+        (
+            "math.add",
+            {"right": 0.5, "constant_type": "INT32"},
+            "constant",
+            "0.5 is not a valid INT32",
+        ),
         ("math.add", {"right": 300, "constant_type": "UINT8"}, "constant", "from 0 to 255"),
         ("math.add", {"right": -1, "constant_type": "UINT8"}, "constant", "from 0 to 255"),
         ("math.add", {"right": 2**63, "constant_type": "UINT64"}, "constant", f"to {2**63 - 1}"),
         ("math.add", {"right": 2, "constant_type": "BOOL"}, "constant", "from 0 to 1"),
         ("math.add", {"constant_type": "FLOAT16"}, "value", "FLOAT16"),
-        ("math.bitand", {"right": 0.5}, "value", "not a whole number"),
+        ("math.bitand", {"right": 0.5}, "value", "not an integer"),
         ("math.bitand", {"constant_type": "FLOAT"}, "value", "FLOAT"),
         (
             "math.add",
             {"right": 2**40, "constant_type": "INT32"},
             "constant",
-            f"{2**40} is no INT32",
+            f"{2**40} is not a valid INT32",
         ),
-        ("math.floordiv", {"right": 0, "constant_type": "INT32"}, "zero", "whole numbers (INT32)"),
+        ("math.floordiv", {"right": 0, "constant_type": "INT32"}, "zero", "integers (INT32)"),
         ("math.mod", {"right": 0, "constant_type": "UINT8"}, "zero", "mod.right: it is 0"),
         ("subscript", {"index": "300"}, "index", "index: 300 is beyond the 224 rows"),
         ("subscript", {"index": ":, -225, 0"}, "index", "columns. Use an index from -224 to 223"),
@@ -229,7 +234,7 @@ def faults(graph: Graph) -> dict[str, str]:
             "subscript",
             {"index": "0, :, :, 0"},
             "index",
-            "4 parts, and the data have 3 axes. Give 3",
+            "4 parts, but the data have 3 axes. Use at most 3",
         ),
         ("subscript", {"index": "..."}, "value", "write a : for each axis"),
         ("subscript", {"index": "0); import os"}, "value", "not an index or range"),
@@ -276,9 +281,9 @@ def test_operands_that_are_lacking_or_too_many() -> None:
     graph = placed("math.mul")
     node = graph.node("mul")
     without = graph.replace_node(replace(node, args={}))
-    assert "math.mul needs right, other or left" in faults(without)["missing_arg"]
+    assert "math.mul requires right, other or left" in faults(without)["missing_arg"]
     both = graph.replace_node(replace(node, args={"right": 1, "left": 1}))
-    assert "cannot be given together with" in faults(both)["conflict"]
+    assert "cannot be used together with" in faults(both)["conflict"]
     for broken in (without, both):
         (fault, *_) = check_graph(broken, CATALOG)
         assert not check_graph(fixes(ResolvedGraph(broken, CATALOG), fault)[0].graph, CATALOG)
@@ -293,11 +298,11 @@ def test_operands_that_do_not_go_together() -> None:
     truth = placed("math.gt")
     truth, node = place_node(truth, CATALOG, "math.add", Port("gt", "output"))
     truth = connect(truth, CATALOG, Port("gt", "output"), node, "other")
-    assert "truth values" in faults(truth)["dtype"]
+    assert "two booleans" in faults(truth)["dtype"]
     whole = randomise_arg(placed("math.bitand"), CATALOG, "bitand", "right")
     assert check_graph(whole, CATALOG) == (), "a draw of whole numbers"
     fractions = set_arg(whole, CATALOG, "right", "dtype", "FLOAT")
-    assert "does not calculate math.bitand with FLOAT" in faults(fractions)["arg_dtype"]
+    assert "does not support math.bitand of FLOAT" in faults(fractions)["arg_dtype"]
 
 
 @pytest.mark.parametrize(

@@ -129,11 +129,11 @@ REFUSED = {
     "decorated": (decorated, r"has the decorator wrapping.*Remove it"),
     "generator": (yields, r"yields\) is a generator. Return the values instead"),
     "async": (waits, r"waits\) is an async function. Define a plain one with def"),
-    "by name": (by_name, r"keyword-only argument. Give it a default"),
-    "method": (Blur().method, r"method is of the type method.*Its object cannot be stored"),
-    "object": (Blur(), r"of the type Blur, which cannot be stored. Define a function with def"),
-    "class": (Blur, r"Blur is of the type type"),
-    "builtin": (len, r"len is of the type builtin_function_or_method"),
+    "by name": (by_name, r"keyword-only argument. Set a default for it"),
+    "method": (Blur().method, r"method has type method.*Its object cannot be stored"),
+    "object": (Blur(), r"has type Blur, which cannot be stored. Define a function with def"),
+    "class": (Blur, r"Blur has type type"),
+    "builtin": (len, r"len has type builtin_function_or_method"),
     "partial": (functools.partial(by_name, by=2), r"partial.*as defaults of its arguments"),
     "numba": (Compiled(), r"Compiled.*Pass the function without the decorator"),
 }
@@ -232,7 +232,7 @@ PLACES = {
     "{0}/mine.py:late": "late uses 'LIMIT'",
     "{0}/mine.py:Blur": "Blur is a class, not a plain function",
     "{0}/mine.py:waits": "waits is an async function",
-    "{0}/mine.py:twice": "defines 2 times the function twice",
+    "{0}/mine.py:twice": "defines twice 2 times",
     "{0}/broken.py:f": "cannot be read as Python",
     "{0}/latin.py:f": "is not UTF-8",
     "{0}/large.py:f": "is larger than 1,000,000 bytes",
@@ -380,11 +380,11 @@ def test_on_the_gpu_it_is_told_blocks_and_threads() -> None:
     bare = {k: v for k, v in graph.node("kernel").args.items() if k != "blocks"}
     graph = with_node(graph, "kernel", args=bare)
     (fault,) = wb.check_graph(graph, load_catalog())
-    assert "must be told blocks" in str(fault)
+    assert "requires blocks" in str(fault)
     whole = {**kernel.args, "batch_processing": True}
     graph = with_node(graph, "kernel", args=whole)
     (fault,) = wb.check_graph(graph, load_catalog())
-    assert "on the GPU numba is given one sample at a time" in str(fault)
+    assert "on the GPU numba processes one sample at a time" in str(fault)
 
 
 def test_what_sets_the_extents_stands_beside_the_function() -> None:
@@ -415,7 +415,7 @@ def test_arrays_that_do_not_fit_the_function_are_named() -> None:
     graph = two.after(load_recipe("rotate-jitter"), "resize", draws={"by": (0, 1)})
     (fault,) = wb.check_graph(graph, load_catalog())
     assert "has 2 arguments (out, image), first 1 to write and then 2 to read" in str(fault)
-    with pytest.raises(wb.GraphEditError, match="all outputs a layout, or none"):
+    with pytest.raises(wb.GraphEditError, match="a layout for all outputs, or for none"):
         wb.numba_node("UINT8 HWC", ("UINT8 HWC", "FLOAT 1"))(invert.function)
 
 

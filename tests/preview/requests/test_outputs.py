@@ -257,7 +257,7 @@ def test_what_is_not_there_is_told(graph: Graph, engine: Engine, photos: Path) -
     found = preview_outputs(engine, PreviewRequest(graph, photos, 0, 2, 8))
     with pytest.raises(AttributeError, match="It has images, labels"):
         found.masks  # noqa: B018
-    with pytest.raises(ValueError, match="Give one of numpy, torch, jax, cupy"):
+    with pytest.raises(ValueError, match="Use one of numpy, torch, jax, cupy"):
         found.to("mxnet")
     with pytest.raises(GraphError):
         preview_outputs(engine, PreviewRequest(graph, photos, -1, 2, 8))
@@ -339,9 +339,9 @@ GRAPH = with_settings(chain_graph(), batch_size=16)
     ("wrong", "words"),
     [
         ({"shown": "nothing"}, "Use one of original, augmented, both, difference"),
-        ({"batch": -1}, "batch is -1. Give 0 or more"),
-        ({"tiles": 0}, "tiles is 0. Give 1 or more"),
-        ({"tile_size": 2}, "tile_size is 2. Give 8 or more"),
+        ({"batch": -1}, "batch is -1. Use 0 or more"),
+        ({"tiles": 0}, "tiles is 0. Use 1 or more"),
+        ({"tile_size": 2}, "tile_size is 2. Use 8 or more"),
         ({"tile_size": 4000}, "32 tiles of 4000 pixels exceed.*tile_size of at most 2048"),
         ({"repeat": 16}, "repeat is 16.*0 to 15"),
         ({"repeat": -1}, "repeat is -1"),

@@ -213,7 +213,7 @@ def test_what_fails_names_the_node(engine: Engine, photos: Path) -> None:
     with pytest.raises(PipelineError) as caught:
         preview_steps(engine, request_of(chain_graph("crop", crop=args), photos), 0)
     assert caught.value.node == "crop"
-    with pytest.raises(GraphError, match=r"no sample 4\. Give 0 to 3"):
+    with pytest.raises(GraphError, match=r"no sample 4\. Use 0 to 3"):
         preview_steps(engine, request_of(chain_graph(), photos), COUNT)
 
 
@@ -347,7 +347,7 @@ def test_a_bad_sample_has_no_cards_of_another_file(
     found = preview_card_pictures(engine, request, 1)
     assert "text, not an image" in found.sample.error
     assert (found.cards, found.image) == ((), b"")
-    with pytest.raises(GraphError, match=r"no sample 4\. Give 0 to 3"):
+    with pytest.raises(GraphError, match=r"no sample 4\. Use 0 to 3"):
         preview_card_pictures(engine, request, 4)
 
 

@@ -361,7 +361,7 @@ def test_a_loose_node_with_a_fault_stops_no_picture(ready: Ready) -> None:
     model.act("canvas", {"do": "disconnect", "edges": [":images_2"]})
     loose = screen.node("gaussian_blur")
     assert loose["loose"]
-    assert "nothing feeds it" in loose["fault"]
+    assert "it is not connected" in loose["fault"]
     assert [(fault["node"], fault["warning"]) for fault in screen["bar", "faults"]] == [
         ("gaussian_blur", True)
     ]

@@ -165,7 +165,7 @@ def test_the_probability_of_a_block_is_set_where_it_is_selected(branched: Ready)
     assert screen.node(BLOCK)["title"] == "if 0.8 yes"
     for bad in (1.5, -1, "often"):
         edit(model, "set_probability", block=BLOCK, probability=bad)
-        assert "Give a number from 0 to 1" in screen["bar", "message"]
+        assert "Use a number from 0 to 1" in screen["bar", "message"]
     assert screen["inspector", "node"]["probability"] == 0.8
 
 
@@ -215,10 +215,10 @@ def test_some_of_several_is_made_counted_and_shuffled(make: Make) -> None:
     assert screen["inspector", "node"]["numbered"]
     edit(model, "set", node="some_of", arg="count", value=2)
     edit(model, "set", node="some_of", arg="shuffled", value=True)
-    assert screen.node("some_of")["title"] == "some_of 2 of 3, in any order"
+    assert screen.node("some_of")["title"] == "some_of 2 of 3, in random order"
     assert model.graph.node("choice").args == {"population": 6}
     edit(model, "set", node="some_of", arg="count", value=4)
-    assert "4 bodies are to run, but it has 3" in str(screen["bar", "faults"])
+    assert "count is 4, but it has 3" in str(screen["bar", "faults"])
     ask(model, "undo")
     before = model.graph.node("some_of").bodies["option_1"].nodes
     edit(model, "move_option", block="some_of", body="option_1", by=-1)
@@ -228,7 +228,7 @@ def test_some_of_several_is_made_counted_and_shuffled(make: Make) -> None:
     edit(model, "move_option", block="some_of", body="option_0", by=-1)
     assert "no body -1 from 'option_0'" in screen["bar", "message"]
     edit(model, "remove_option", block="some_of", body="option_2")
-    assert screen.node("some_of")["title"] == "some_of 2 of 2, in any order"
+    assert screen.node("some_of")["title"] == "some_of 2 of 2, in random order"
     assert not screen["bar", "faults"]
 
 
@@ -249,7 +249,7 @@ def test_a_body_that_differs_from_the_others_is_marked(make: Make) -> None:
     graph, _ = wrap_in_block(chain_graph("resize", "cast", "flip"), CATALOG, ["cast"])
     _, screen = make(graph=set_arg(graph, CATALOG, "cast", "dtype", "FLOAT"))
     card = screen.node("branch")
-    assert card["fault"].startswith("branch.then gives FLOAT and branch.else UINT8")
+    assert card["fault"].startswith("branch.then outputs FLOAT, but branch.else UINT8")
     assert [body["faulty"] for body in card["bodies"]] == [True, False]
 
 
@@ -489,8 +489,8 @@ def test_each_kind_is_chosen_with_its_usual_values_and_undone(inspected_if: Read
         ({"kind": "size", "comparison": "=>"}, "not a comparison"),
         ({"kind": "size", "value": "large"}, "not a number"),
         ({"kind": "size", "value": -1}, "above 0"),
-        ({"kind": "size", "source": "color.output"}, "does not suit the condition"),
-        ({"kind": "size", "source": "nothing"}, "does not suit the condition"),
+        ({"kind": "size", "source": "color.output"}, "cannot be the condition"),
+        ({"kind": "size", "source": "nothing"}, "cannot be the condition"),
         ({"kind": "label", "classes": []}, "Choose 1 to 12"),
         ({"kind": "label", "classes": [0, "cat"]}, "'cat' is not a class. Enter class numbers"),
         ({"kind": "label", "classes": [-1]}, "names class -1"),

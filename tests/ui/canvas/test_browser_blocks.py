@@ -82,7 +82,7 @@ def test_a_block_is_opened_edited_inside_and_left(host: Host, photos: Path) -> N
     shown(page, "").click()
     expect(card(page, "branch")).to_have_attribute("aria-current", "true")
     expect(part(page, "canvas").locator("[data-wb=breadcrumb]")).to_have_count(0)
-    expect(card(page, "rotate_2")).to_contain_text("nothing feeds it")
+    expect(card(page, "rotate_2")).to_contain_text("it is not connected")
     block = part(page, "inspector").locator("[data-wb=block]")
     expect(block).to_contain_text("0.5 yes, from chance")
 
@@ -196,7 +196,7 @@ def test_some_of_and_repeat_are_made_by_keyboard(host: Host, photos: Path) -> No
         lambda found: found == 0,
     )
     inspector.locator("[data-arg=shuffled]").get_by_role("checkbox").press("Space")
-    expect(card(page, "some_of")).to_contain_text("in any order", timeout=PATIENCE)
+    expect(card(page, "some_of")).to_contain_text("in random order", timeout=PATIENCE)
     card(page, "flip").click()
     page.keyboard.press("r")
     expect(card(page, "repeat")).to_contain_text("repeat 2 times", timeout=PATIENCE)

@@ -83,7 +83,7 @@ def test_what_cannot_be_says_why(host: Host, photos: Path) -> None:
     expect(status).to_have_text("1 fault")
     status.click()
     fault = part(page, "bar").locator("[data-wb=fault]")
-    expect(fault).to_contain_text("rotate.data: nothing feeds it")
+    expect(fault).to_contain_text("rotate.data: it is not connected")
     part(page, "bar").locator("[data-wb=fix]").first.click()
     expect(status).to_contain_text("ready", timeout=PATIENCE)
     assert not host.python("list(model.state.checked.faults)")

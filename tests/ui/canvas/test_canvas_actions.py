@@ -297,7 +297,7 @@ def test_what_an_operator_needs_comes_along() -> None:
 @pytest.mark.parametrize(
     ("action", "reason"),
     [
-        (Add("rotate", ""), "nothing feeds it"),
+        (Add("rotate", ""), "it is not connected"),
         (AddTemplate("gamma"), "Add a reader first"),
     ],
 )
@@ -311,7 +311,7 @@ def test_what_would_be_a_fault_further_on_is_refused() -> None:
     action = Add("crop_mirror_normalize", "resize", sound=True)
     with pytest.raises(GraphEditError, match="_normalize cannot be inserted here: rotate"):
         added(RECIPE, action)
-    assert "rotate.data: it takes HWC" in action.fault_in(RECIPE, CATALOG)
+    assert "rotate.data: it accepts HWC" in action.fault_in(RECIPE, CATALOG)
     assert Add("crop_mirror_normalize", "flip").fault_in(RECIPE, CATALOG) == ""
 
 

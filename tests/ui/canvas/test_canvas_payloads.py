@@ -126,7 +126,7 @@ def test_a_fault_of_a_folded_generator_stands_at_the_argument() -> None:
 
 def test_a_warning_is_drawn_apart_from_a_fault() -> None:
     warning = Fault("rotate", "", "covers pixels", "Remove it.", "covered")
-    fault = Fault("flip", "horizontal", "2 is not 0 or 1", "Give 0 or 1.", "value")
+    fault = Fault("flip", "horizontal", "2 is not 0 or 1", "Use 0 or 1.", "value")
     devices = infer_devices(JITTER, CATALOG)
     drawn = node_entries(TypedGraph(JITTER, CATALOG), Layout(), devices, {}, {}, [warning, fault])
     found = {node["id"]: (node["fault"], node["warned"]) for node in drawn if node["fault"]}

@@ -53,7 +53,7 @@ def test_what_was_tried_at_a_place_is_kept_until_the_graph_changes(make: Make) -
     model.act("canvas", {**where, "tried": ["hue", "nonsense"]})
     found = screen["canvas", "compatible_ops"]
     assert found["tried"] == ["crop_mirror_normalize", "hue"]
-    assert found["reasons"]["crop_mirror_normalize"].startswith("rotate.data: it takes HWC")
+    assert found["reasons"]["crop_mirror_normalize"].startswith("rotate.data: it accepts HWC")
     assert "hue" not in found["reasons"]
     assert found["fixes"] == {
         "crop_mirror_normalize": ["Insert crop_mirror_normalize, then transpose to HWC"]

@@ -232,7 +232,7 @@ def test_warnings_about_the_data_come_when_these_are_counted(make: Make, tmp_pat
     place = written("coco", tmp_path, [[60.0, 10.0, 20.3, 20.0]])
     model, screen = make(place, cropping())
     screen.wait(lambda s: s["data", "summary"]["counted"], "the data counted")
-    assert any("1 image has boxes over the edge" in text for text in texts(screen))
+    assert any("1 image has boxes beyond the edge" in text for text in texts(screen))
     assert model.state.preview is None
     sound = tmp_path / "sound"
     sound.mkdir()

@@ -241,7 +241,7 @@ def test_bad_files_of_a_folder_are_told_beside_the_code_and_in_it(
     assert screen["code", "note"].startswith("2 of 3 samples are unusable; the first: b.jpg, ")
     screen.wait(lambda s: s["code", "files"], "the code")
     (code,) = screen["code", "files"]
-    assert "at least 2 samples cannot be used, and an exported program ends at" in code["text"]
+    assert "at least 2 samples cannot be used, and an exported program stops at" in code["text"]
 
 
 def test_files_that_only_the_preview_left_out_are_told_beside_the_code(
@@ -445,7 +445,7 @@ def test_nothing_of_other_data_is_shown_where_the_open_ones_do_not_run(
     model.act("data", {"do": "open", "path": str(grey)})
     screen.wait(lambda s: s["bar", "status"]["state"] == "fault", "a fault")
     stale = screen["preview", "stale"]
-    assert stale.startswith("color: it takes 3 channels and is fed 1. Remove it, or open data of")
+    assert stale.startswith("color: it accepts 3 channels, but gets 1. Remove it, or open data of")
     assert "undo" not in stale
     assert "Decode" not in stale
     for component, field in (

@@ -237,7 +237,7 @@ def test_an_argument_that_the_operator_lacks_is_shown_with_its_fault() -> None:
 def test_faults_of_no_argument_stand_at_the_head() -> None:
     graph = alone("rotate")
     view = of(graph, "it", check_graph(graph, CATALOG))
-    assert any("nothing feeds it" in error for error in view["errors"])
+    assert any("it is not connected" in error for error in view["errors"])
     assert not any(row["error"] for row in view["rows"])
 
 

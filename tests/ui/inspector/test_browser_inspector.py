@@ -393,7 +393,7 @@ def test_a_policy_is_found_set_and_told_under_the_tiles(host: Host, photos: Path
     magnitude.fill("31")
     magnitude.press("Enter")
     expect(canvas.locator("[data-node='rand_augment']")).to_contain_text(
-        "there are 31 steps", timeout=PATIENCE
+        "there are 31 bins", timeout=PATIENCE
     )
 
 

@@ -102,7 +102,7 @@ NO_FOLDER = NO_FOLDER.replace("def pipe(", "def pipe(root")
     ("line", "cell", "words"),
     [
         ("", CELL.format(root="/not/there"), "the pipeline names /not/there, which is not"),
-        ("", NO_FOLDER, "pipe needs root. Give them: --arg root=..."),
+        ("", NO_FOLDER, "pipe needs root. Pass them: --arg root=..."),
         ("--nothing", "x = 1", "unrecognized arguments: --nothing"),
         ("'a", "x = 1", "No closing quotation"),
         (".", "x = 1", "pipeline"),

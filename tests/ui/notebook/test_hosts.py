@@ -197,7 +197,7 @@ def test_a_part_is_given_by_its_name(w: wb.Workbench) -> None:
     whole = w.panel()
     assert "rotate" in whole.canvas.nodes
     assert type(whole.panels[0]).__name__ == "Tabs"
-    with pytest.raises(wb.ArgumentError, match="Give one of: all, bar, canvas"):
+    with pytest.raises(wb.ArgumentError, match="Use one of: all, bar, canvas"):
         w.panel("previe")
     w.close()
     with pytest.raises(EngineClosedError, match="This workbench is closed"):

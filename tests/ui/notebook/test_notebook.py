@@ -412,7 +412,7 @@ def test_a_graph_without_data_reads_no_folder_unasked(
         lambda: wb.Workbench(graph=graph, restore=False),
         lambda: wb.Workbench(graph="simclr", restore=False),
     ):
-        with pytest.raises(wb.ArgumentError, match=r"names no data.*'\.' for the working folder"):
+        with pytest.raises(wb.ArgumentError, match=r"has no data.*'\.' for the working folder"):
             make()
     open_workbench(".", graph)
     monkeypatch.chdir(tmp_path)

@@ -248,7 +248,7 @@ def test_wrong_values_to_try_name_the_field(bed: Bed) -> None:
         ({"threads": "one"}, "threads: 'one' is no number"),
         ({"batches": "0, 4"}, "batch_size: give at most 32 numbers from 1"),
         ({"loads": "1.5"}, "hw_decoder_load: give at most 32 numbers from 0 to 1"),
-        ({"files": "cached"}, "files: 'cached' is neither. Give mapped or read."),
+        ({"files": "cached"}, "files: 'cached' is neither. Use mapped or read."),
         ({"memory": "lots"}, "memory: 'lots' is no number of GiB"),
     ):
         bed.run("tune", search="tuner", **(TRY | wrong))

@@ -114,12 +114,12 @@ def make_loader(
     """
     if library not in LIBRARIES:
         raise GraphExportError(
-            f"There is no loader for {library!r}. Give one of {', '.join(LIBRARIES)}, or export "
+            f"There is no loader for {library!r}. Use one of {', '.join(LIBRARIES)}, or export "
             "the graph to another target."
         )
     if epochs is not None and (type(epochs) is not int or epochs < 1):
         raise GraphExportError(
-            f"epochs is {epochs!r}. Give a whole number from 1, or None to go on for ever."
+            f"epochs is {epochs!r}. Use an integer from 1, or None for endless epochs."
         )
     require_library(library, f"w.loader({library!r})")
     program = import_program(graph, LIBRARIES[library], data)
@@ -328,5 +328,5 @@ def _checked_data(graph: Graph, data: Datasets) -> dict[str, Any]:
     for dataset in data.values():
         require_dataset(dataset)
     if not data:
-        raise DataError("Nothing says what is read. Give a folder of images.")
+        raise DataError("No data are set. Pass a folder of images.")
     return {name: dataset.argument for name, dataset in data.items()}

@@ -130,7 +130,7 @@ class OpenedScript:
         if isinstance(error, StandInError):
             top, modules = error.name.partition(".")[0], self.lines.stand_ins.modules
             setting = re.split(r"[(\[]", error.name)[0]
-            return f". Install {top}" if top in modules else f". Give it: --arg {setting}=..."
+            return f". Install {top}" if top in modules else f". Pass it: --arg {setting}=..."
         if isinstance(error, TypeError) and StandIn.__name__ in str(error):
             return f". A value in this line is not known here: {'; '.join(self.lines.told())}"
         if is_memory_refusal(error):

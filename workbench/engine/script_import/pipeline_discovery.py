@@ -152,7 +152,7 @@ def _factory(
     call = call_arguments(value, given, script.lines.stand_ins, {} if is_exported else script.trees)
     if call.missing:
         raise ImportFailedError(
-            f"{file}: {name} needs {', '.join(call.missing)}. Give them: "
+            f"{file}: {name} needs {', '.join(call.missing)}. Pass them: "
             f"{' '.join(f'--arg {one}=...' for one in call.missing)} (in Python: "
             f'args={{"{call.missing[0]}": ...}}).'
         )

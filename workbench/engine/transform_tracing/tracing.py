@@ -120,7 +120,7 @@ def _losses(
         for place, what in call._changes if call._place in places else ():
             yield place, f"{what} changes {call} after its call: this is left out"
     if asked := ", ".join(name for name in lines.stand_ins.answered if name not in uses.names()):
-        yield "", f"not known, and taken as false or empty: {asked}. Give by --arg NAME=VALUE"
+        yield "", f"unknown, treated as false or empty: {asked}. Pass values with --arg NAME=VALUE"
 
 
 def _calls_outside(trees: Mapping[str, ast.Module], traced: Any) -> Iterator[tuple[str, str]]:

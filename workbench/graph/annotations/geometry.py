@@ -291,9 +291,9 @@ _MIXED_INSIDE = (
 def _mixes(frames: Collection[Port]) -> str:
     given = " and of ".join(port.node for port in frames)
     return (
-        f"it mixes images of {given}, whose pixels may be at different positions, so "
-        "annotations of each would be misplaced. Use annotations from before it, or move "
-        "all images alike, with one operator after it"
+        f"it mixes images of {given}, whose pixels may be at different positions, so annotations "
+        "of each would be misplaced. Use annotations from before it, or move all images in the "
+        "same way, with one operator after it"
     )
 
 

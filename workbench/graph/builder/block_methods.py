@@ -95,12 +95,13 @@ def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None
     option, 0 or more and not all 0.
     """
     if len(options) < 2:
-        raise GraphEditError(f"one_of has {len(options)} options. Give two or more.")
+        raise GraphEditError(f"one_of has {len(options)} options. Use two or more.")
     if isinstance(weights, str) or (weights is not None and not hasattr(weights, "__len__")):
-        raise GraphEditError(f"weights is {format_value(weights)}. Give a number for each option.")
+        raise GraphEditError(f"weights is {format_value(weights)}. Use one number per option.")
     if weights is not None and len(weights) != len(options):
         raise GraphEditError(
-            f"one_of has {len(options)} options and {len(weights)} weights. Give one for each."
+            f"one_of has {len(options)} options but {len(weights)} weights. Use one weight per "
+            "option."
         )
     return _block(graph, ONE_OF, options, {} if weights is None else weight_args(weights))
 
@@ -116,20 +117,20 @@ def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -
     Raises GraphEditError for a count that is not from 1 to the number of options.
     """
     if not options:
-        raise GraphEditError("some_of has no options. Give functions: lambda x: x.flip().")
+        raise GraphEditError("some_of has no options. Pass functions: lambda x: x.flip().")
     if type(count) is not int or not 1 <= count <= len(options):
         raise GraphEditError(
-            f"some_of is to apply {repr(count) if type(count) is int else format_value(count)} of "
-            f"{len(options)} options. Give a whole number from 1 to {len(options)}, then the "
-            "options."
+            "The count of some_of is "
+            f"{repr(count) if type(count) is int else format_value(count)} for {len(options)} "
+            f"options. Use an integer from 1 to {len(options)}, followed by the options."
         )
     args = {"count": count, "shuffled": shuffled}
     block = Node("", SOME_OF.op, args, bodies={str(i): Body() for i in range(len(options))})
     orders = SOME_OF.order_count(block)
     if orders > MOST_ORDERS:
         raise GraphEditError(
-            f"There are {orders:,} orders of {count} of {len(options)}, and {MOST_ORDERS:,} at "
-            "most. Give fewer options."
+            f"{count} of {len(options)} options have {orders:,} orders; at most {MOST_ORDERS:,} "
+            "are supported. Use fewer options."
         )
     return _block(graph, SOME_OF, options, {}, args)
 
@@ -160,7 +161,7 @@ def block_method(kind: BlockKind) -> Callable[..., Graph]:
         names = BLOCKS[kind.op].body_names(len(options))
         if len(options) != len(names):
             raise GraphEditError(
-                f"{kind.op} has {len(options)} functions. Give {len(names)}: {', '.join(names)}."
+                f"{kind.op} has {len(options)} functions. Use {len(names)}: {', '.join(names)}."
             )
         given = args.get(kind.control)
         decides = args.pop(kind.control) if isinstance(given, DataNode) else {}

@@ -225,7 +225,7 @@ def _as_node(op: str, place: int | str, value: Any, catalog: Catalog) -> DataNod
     if isinstance(value, Graph):
         return main_output(value, catalog)[1]
     named = next(iter(catalog[op].args), "")
-    fix = f"Give arguments by name: {op}({named}=...)" if named and place else "Give an image"
+    fix = f"Pass arguments by name: {op}({named}=...)" if named and place else "Pass an image"
     raise GraphEditError(
         f"{op}: input {place} is {format_value(value)}. {fix}, and inputs as outputs of "
         "nodes, such as "
@@ -283,7 +283,7 @@ def plain_value(value: Any) -> Value:
     if isinstance(name, str):
         return name
     raise GraphEditError(
-        f"{format_value(value)} is not a valid argument value. Use a number, a text, a list of "
+        f"{format_value(value)} is not a valid argument value. Use a number, a string, a list of "
         "these, a member of nvidia.dali.types, or a node's output."
     )
 

@@ -282,7 +282,7 @@ def numba_node(
             args |= {"blocks": blocks or (), "threads_per_block": threads_per_block or ()}
         named = tuple(layout for layout in layouts if not layout.isdigit())
         if named and len(named) != len(layouts):
-            raise GraphEditError("Give all outputs a layout, or none.")
+            raise GraphEditError("Set a layout for all outputs, or for none.")
         source = function_source(given, imports_inside=False)
         return _trusted(
             FunctionNode(

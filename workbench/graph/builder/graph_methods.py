@@ -96,7 +96,7 @@ def with_settings(graph: Graph, **settings: Any) -> Graph:
     known = list(vars_of_settings())
     for name in settings:
         if name not in known:
-            hint = did_you_mean(name, known, f"There are {', '.join(known)}.")
+            hint = did_you_mean(name, known, f"Known: {', '.join(known)}.")
             raise UnknownNameError(f"There is no setting {name!r}. {hint}")
     made = set_setting(graph, **{name: _plain_setting(value) for name, value in settings.items()})
     faults = [each for each in check_graph(made.whole) if each.code == "setting"]
@@ -160,13 +160,13 @@ def outputs(**values: DataNode | Graph) -> Graph:
     used = replace(graph, outputs=given)
     taken = {node.id for node in graph.nodes} & given.keys()
     for node_id in sorted(taken):  # both become variables of the exported code
-        raise GraphEditError(f"{node_id} is a node of the graph. Give that output another name.")
+        raise GraphEditError(f"{node_id} is a node of the graph. Use another output name.")
     for name, moved in unmoved_targets(TypedGraph(used, catalog)).items():
         warn(
-            f"{name} is given out as {given[name].node} gives it, and does not lie on the images "
-            f"behind {moved}. Call operators on the graph (graph.flip()), and targets follow; or "
-            f"give {name} through a follower (wb.fn.follow_boxes, follow_points, follow_masks), or "
-            f"an image before {moved}.",
+            f"The output {name} of {given[name].node} does not follow the images through {moved}. "
+            "Call operators on the graph (graph.flip()), so that annotations follow, use a "
+            "follower (wb.fn.follow_boxes, follow_points, follow_masks), or output the images "
+            f"before {moved}.",
             stacklevel=3,
         )
     for fault in unpaired_outputs(TypedGraph(used, catalog)):

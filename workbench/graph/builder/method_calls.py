@@ -241,7 +241,7 @@ class _Block:
         if len(graph.sources) != 1 or not graph.sources[0].kind:
             count = len(graph.sources)
             raise NotWritableError(
-                f"{graph.sources[0].id} names its data in its own arguments"
+                f"{graph.sources[0].id} sets its data by arguments"
                 if count == 1
                 else f"it has {count} readers"
             )
@@ -321,7 +321,7 @@ class _Block:
         made = kind.call(node, self.own_generator(kind, node, control) if control else None)
         if made is None:
             raise NotWritableError(
-                f"{node.id} is decided by {control}, not by a generator of its own"
+                f"{node.id} is controlled by {control}, not by its own generator"
             )
         first = [
             self.value(each) if isinstance(each, Port) else literal(each) for each in made.first

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from workbench.graph.builder.data_node import DataNode
     from workbench.graph.model.operators import RandomOperators, ReaderOptions
 
-_RANDOM = """What DALI draws for each sample: ``uniform``, ``normal``, ``coin_flip`` and so on.
+_RANDOM = """Generators of random values: ``uniform``, ``normal``, ``coin_flip`` and so on.
 
-A draw that is used twice is drawn once; two calls draw apart. Raises as ``fn`` does::
+A value that is used twice is sampled once; two calls are independent. Raises like ``fn``::
 
     drawn = graph.rotate(angle=wb.random.uniform(range=(-10, 10)))
     assert drawn["rotate_2"].angle.range == (-10, 10)

@@ -162,8 +162,8 @@ def _unknown(node: Node, catalog: Catalog) -> Fault:
     return Fault(
         node.id,
         "",
-        f"{shortened(node.op, 60)!r} is no operator of DALI {catalog.dali_version}",
-        f"{hint}Remove the node, or use a DALI that has it.",
+        f"{shortened(node.op, 60)!r} is not an operator of DALI {catalog.dali_version}",
+        f"{hint}Remove the node, or use a DALI version that has it.",
         "unknown_op",
     )
 
@@ -173,7 +173,7 @@ def _graph_faults(typed: TypedGraph) -> Iterator[Fault]:
     for node_id, count in Counter(node.id for node in graph.walk()).items():
         if count > 1:
             yield Fault(
-                node_id, "", f"{count} nodes have this id", "Give each its own.", "duplicate_id"
+                node_id, "", f"{count} nodes have this id", "Use unique ids.", "duplicate_id"
             )
         if not is_name(node_id):
             words = "the id is not a Python name"
@@ -182,7 +182,7 @@ def _graph_faults(typed: TypedGraph) -> Iterator[Fault]:
     # An opaque node may represent a reader, and has a fault of its own.
     if not graph.sources and not any(node.op in OPAQUE for node in graph.nodes):
         yield Fault(
-            "", "", "nothing reads images", "Add a reader, for example readers.file.", "no_reader"
+            "", "", "no node reads images", "Add a reader, for example readers.file.", "no_reader"
         )
     yield from parameter_faults(graph)
     yield from decoder_faults(graph)
@@ -190,7 +190,11 @@ def _graph_faults(typed: TypedGraph) -> Iterator[Fault]:
     if cyclic:
         names = ", ".join(node.id for node in cyclic)
         yield Fault(
-            cyclic[0].id, "", f"these nodes wait for each other: {names}", "Cut one edge.", "cycle"
+            cyclic[0].id,
+            "",
+            f"these nodes wait for each other: {names}",
+            "Remove one edge.",
+            "cycle",
         )
     yield from _settings(graph)
     yield from pipeline_faults(typed)
@@ -218,9 +222,9 @@ def _settings(graph: Graph) -> Iterator[Fault]:
     for name, (least, most) in SETTINGS.items():
         value = getattr(settings, name)
         if not WHOLE.fits(value) or not least <= value <= most:
-            words = "a number from 0" if name == "seed" else f"a whole number from {least}"
-            yield Fault("", "", f"{name} is {value!r}", f"Give {words} to {most}.", "setting", name)
+            words = "a number from 0" if name == "seed" else f"an integer from {least}"
+            yield Fault("", "", f"{name} is {value!r}", f"Use {words} to {most}.", "setting", name)
     for name, allowed in CHOICES.items():
         if (value := getattr(settings, name)) not in allowed:
             words = " or ".join(allowed)
-            yield Fault("", "", f"{name} is {value!r}", f"Give {words}.", "setting", name)
+            yield Fault("", "", f"{name} is {value!r}", f"Use {words}.", "setting", name)

@@ -22,7 +22,7 @@ def block_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
     """All faults of one block, without those of the nodes in it."""
     graph, types = typed.graph, typed.types
     if not spec.bodies:
-        yield Fault(node.id, "", f"{node.op} owns no bodies", "Remove them.", "bodies")
+        yield Fault(node.id, "", f"{node.op} does not support bodies", "Remove them.", "bodies")
         return
     names = spec.body_names(len(node.bodies))
     missing = [name for name in names if name not in node.bodies]
@@ -36,7 +36,7 @@ def block_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
         depth, scope = depth + 1, graph.scope_of(block_of(scope))
     if depth == MOST_NESTED:
         yield Fault(
-            node.id, "", f"it is nested {depth} blocks deep", "Nest fewer blocks.", "bodies"
+            node.id, "", f"it is inside {depth} nested blocks", "Nest fewer blocks.", "bodies"
         )
     yield from _too_many_repetitions(node, graph)
     for port in spec.inputs:
@@ -58,8 +58,11 @@ def _too_many_repetitions(node: Node, graph: Graph) -> Iterator[Fault]:
         scope = graph.scope_of(block_of(scope))
     turns = around * kind_of(node).iterations(node)
     if turns > MOST_TURNS_IN_ALL >= around:
-        words = f"its body runs {turns} times, counting the blocks around it"
-        remedy = f"The limit is {MOST_TURNS_IN_ALL}: repeat it, or a block around it, fewer times."
+        words = f"its body runs {turns} times, including the repetitions of enclosing blocks"
+        remedy = (
+            f"The limit is {MOST_TURNS_IN_ALL}: reduce the repetitions of it or of an enclosing "
+            "block."
+        )
         yield Fault(node.id, "", words, remedy, "bodies")
 
 
@@ -79,9 +82,9 @@ def _body(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iterator[Fa
     controls = [port.name for port in spec.inputs]
     for taken in body.inputs:
         if taken in controls or taken not in node.inputs:
-            words = "decides what runs" if taken in controls else "is fed by nothing"
+            words = "decides what runs" if taken in controls else "is not connected"
             remedy = f"Connect a node to {taken} of {node.id}, or remove it from {scope}."
-            words = f"{scope} takes in {taken}, which {words}"
+            words = f"{scope} has the input {taken}, which {words}"
             yield Fault(node.id, taken, words, remedy, "unfed", scope)
         if not is_name(taken):
             yield Fault(
@@ -96,13 +99,13 @@ def _body(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iterator[Fa
         problem = port_problem(typed, port, scope)
         if problem:
             words, remedy = problem
-            words = f"{scope} gives {output} from {port}, {words}"
+            words = f"the output {output} of {scope} comes from {port}, {words}"
             yield Fault(node.id, output, words, remedy, "source", scope)
     _, cyclic = running_order(body.nodes)
     if cyclic:
         ids = ", ".join(each.id for each in cyclic)
         yield Fault(
-            cyclic[0].id, "", f"these nodes wait for each other: {ids}", "Cut one edge.", "cycle"
+            cyclic[0].id, "", f"these nodes wait for each other: {ids}", "Remove one edge.", "cycle"
         )
 
 
@@ -117,7 +120,7 @@ def _outputs(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iter
         lacking = [name for name, body in node.bodies.items() if output not in body.outputs]
         others = "the other body does" if len(node.bodies) == 2 else "another body does"
         for scope in map(node.scope, lacking):
-            words = f"{scope} has no output {output}, and {others}"
+            words = f"{scope} has no output {output}, but {others}"
             remedy = f"Add {output} to the outputs of every body; an input of {scope} is enough."
             yield Fault(node.id, output, words, remedy, "bodies", scope)
         if not (
@@ -144,7 +147,9 @@ def _differing_bodies(node: Node, output: str, types: Mapping[Port, TensorType])
         difference = _difference(found[usual], each)
         if difference:
             what, remedy = difference
-            words = f"{node.scope(name)} gives {what[1]} and {node.scope(usual)} {what[0]}"
+            words = (
+                f"{node.scope(name)} outputs {what[1]}, but {node.scope(usual)} outputs {what[0]}"
+            )
             yield Fault(node.id, output, words, remedy, "branches", node.scope(name))
 
 
@@ -156,8 +161,8 @@ def _passing_faults(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) 
             source = None if output in decide else node.inputs.get(output)
             if source is None:
                 words = (
-                    f"{node.scope(name)} gives {output}, and {node.id} takes in nothing of that "
-                    "name, which is what runs first begins with"
+                    f"{node.scope(name)} has the output {output}, but {node.id} has no input of "
+                    "that name for the first body"
                 )
                 remedy = (
                     f"Connect a node to {output} of {node.id}, or remove {output} from its outputs."
@@ -168,8 +173,8 @@ def _passing_faults(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) 
             if difference and kind_of(node).may_skip(node):
                 what, remedy = difference
                 words = (
-                    f"{source}, which stays where nothing runs, is {what[0]}, and "
-                    f"{node.scope(name)} gives {what[1]}"
+                    f"{source}, which is used if no body runs, is {what[0]}, but "
+                    f"{node.scope(name)} outputs {what[1]}"
                 )
                 yield Fault(node.id, output, words, remedy, "branches", node.scope(name))
 
@@ -185,13 +190,13 @@ def _difference(
     if one is None or other is None:
         return None
     if one.dtype and other.dtype and one.dtype != other.dtype:
-        return (one.dtype, other.dtype), f"Put a cast to {one.dtype} at its end."
+        return (one.dtype, other.dtype), f"Add a cast to {one.dtype} at its end."
     if one.shape is not None and other.shape is not None and len(one.shape) != len(other.shape):
         axes = (f"{len(one.shape)} axes", f"{len(other.shape)} axes")
-        return axes, "Give both the same number of axes."
+        return axes, "Use the same number of axes in both."
     if one.layout is not None and other.layout is not None and one.layout != other.layout:
         layouts = (one.layout or "no layout", other.layout or "no layout")
-        return layouts, "Give both the same layout: put a transpose or reshape into one of them."
+        return layouts, "Use the same layout in both: add a transpose or reshape to one of them."
     if "C" in (one.layout or "") and "C" in (other.layout or ""):
         return _other_channels(one.channels, other.channels)
     return None
@@ -201,7 +206,7 @@ def _other_channels(one: int | None, other: int | None) -> tuple[tuple[str, str]
     if one is None or other is None or one == other:
         return None
     found = tuple(f"{count} channel{'s' * (count != 1)}" for count in (one, other))
-    made = "Give both the same number of channels"
+    made = "Use the same number of channels in both"
     if one in COLOURS and other in COLOURS:
-        made = f"Put a color_space_conversion from {COLOURS[other]} to {COLOURS[one]} at its end"
+        made = f"Add a color_space_conversion from {COLOURS[other]} to {COLOURS[one]} at its end"
     return (found[0], found[1]), f"{made}."

@@ -39,8 +39,8 @@ _KINDS: Mapping[PortKind, str] = {
     "any": "any data",
 }
 _DECODE = (
-    "Readers output encoded images, also of arrays: put decoders.image between them, or call "
-    ".decode() after wb.read."
+    "Readers output encoded images, even for arrays: insert decoders.image, or call .decode() "
+    "after wb.read."
 )
 
 
@@ -51,17 +51,22 @@ def port_problem(typed: TypedGraph, port: Port, scope: str = "") -> tuple[str, s
         return _body_input_problem(port, graph, scope)
     if graph.scope_of(port.node) != scope:
         inside = f"outside {scope}" if scope else f"inside {graph.scope_of(port.node)}"
-        return f"which is {inside}", "Take it in through the block's inputs and outputs."
+        return f"which is {inside}", "Connect it through the inputs and outputs of the block."
     node = graph.node(port.node)
     spec = typed.catalog.find(node.op)
     if spec is not None:
         names = [output.name for output in outputs_of(node, spec)]
         lacking = next((o.needs for o in spec.outputs if o.name == port.output), "")
         if lacking and port.output not in names:
-            remedy = f"Turn on {lacking}." if lacking in spec.args else f"Feed its input {lacking}."
-            return f"which {spec.name} gives only with {lacking}", remedy
+            remedy = (
+                f"Turn on {lacking}." if lacking in spec.args else f"Connect its input {lacking}."
+            )
+            return f"which {spec.name} outputs only with {lacking}", remedy
         if port.output not in names:
-            return f"but {spec.name} gives {', '.join(names) or 'nothing'}", "Choose one of these."
+            return (
+                f"but {spec.name} outputs {', '.join(names) or 'nothing'}",
+                "Choose one of these.",
+            )
     return None
 
 
@@ -70,11 +75,11 @@ def _body_input_problem(port: Port, graph: Graph, scope: str) -> tuple[str, str]
         words = "which does not exist"
         if port.node and graph.has(block_of(port.node)):
             words = f"which only the nodes of {port.node} have"
-        return words, "Connect it to a node that stands beside it."
+        return words, "Connect it to a node in the same body."
     block, _, name = scope.rpartition(".")
     taken = graph.node(block).bodies.get(name, Body()).inputs  # none if two have the same id
     if port.output not in taken:
-        return f"but {scope} takes in {', '.join(taken) or 'nothing'}", "Choose one of these."
+        return f"but {scope} has the inputs {', '.join(taken) or 'none'}", "Choose one of these."
     return None
 
 
@@ -90,8 +95,8 @@ def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
             yield Fault(
                 node.id,
                 name,
-                ("it has both a value and a link"),
-                "Keep one of them.",
+                ("it has both a value and a connection"),
+                "Remove one of them.",
                 "value_and_link",
             )
         found = value_fault(spec.args[name], value)
@@ -104,7 +109,7 @@ def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
     located = derived_arguments(node)
     for name, arg in spec.args.items():
         if arg.required and not (name in node.args or name in node.inputs or name in located):
-            yield Fault(node.id, name, f"{node.op} needs it", "Give a value.", "missing_arg")
+            yield Fault(node.id, name, f"{node.op} requires it", "Set a value.", "missing_arg")
     yield from _seed(node, spec, graph)
 
 
@@ -115,15 +120,16 @@ def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
     for name in given if spec.mutually_exclusive else ():
         rival = next((other for other in given if other in spec.conflicts_with(name)), None)
         if rival is not None and given.index(rival) > given.index(name):
-            words = f"it cannot be given together with {rival}"
+            words = f"it cannot be used together with {rival}"
             yield Fault(node.id, name, words, "Reset one of them.", "conflict", rival)
     for group in spec.one_of:
         if not set(group).intersection(given):
             yield Fault(
                 node.id,
                 group[0],
-                f"{node.op} needs {' or '.join(filter(None, (', '.join(group[:-1]), group[-1])))}",
-                f"Give {group[0]} a value, or connect a node.",
+                f"{node.op} requires "
+                f"{' or '.join(filter(None, (', '.join(group[:-1]), group[-1])))}",
+                f"Set {group[0]}, or connect a node.",
                 "missing_arg",
             )
     yield from _constants(node, spec)
@@ -132,8 +138,8 @@ def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
         missing = [name for name in group if name not in given]
         there = [name for name in group if name in given]
         if there and missing:
-            words = f"it also needs {' and '.join(missing)}"
-            remedy = f"Give {' and '.join(missing)}, or reset {' and '.join(there)}."
+            words = f"it also requires {' and '.join(missing)}"
+            remedy = f"Set {' and '.join(missing)}, or reset {' and '.join(there)}."
             yield Fault(node.id, there[0], words, remedy, "apart", missing[0])
 
 
@@ -144,7 +150,7 @@ def _no_extent(node: Node) -> Iterator[Fault]:
         others = {name for name in group if name in node.inputs or name in node.args}
         if given and not others.difference(given):
             words = f"{' and '.join(given)} of 0 leave the size unchanged"
-            yield Fault(node.id, given[0], words, "Give pixels above 0, for example 224.", "value")
+            yield Fault(node.id, given[0], words, "Use a size above 0, for example 224.", "value")
 
 
 _RESIZED = (("resize_x", "resize_y", "resize_z"),)
@@ -171,7 +177,7 @@ def _constants(node: Node, spec: OpSpec) -> Iterator[Fault]:
         if not isinstance(value, int | float) or value_fault(spec.args[name], value):
             continue
         if value != int(value) or not low <= value <= high:
-            words = f"{value} is no {dtype}"
+            words = f"{value} is not a valid {dtype}"
             remedy = (
                 f"Use an integer from {low} to {high}, or choose another type of the "
                 "constant, for example FLOAT."
@@ -181,7 +187,7 @@ def _constants(node: Node, spec: OpSpec) -> Iterator[Fault]:
 
 def _seed(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
     if node.seed is not None and not spec.seeded:
-        yield Fault(node.id, "seed", f"{node.op} draws nothing", "Remove the seed.", "seed")
+        yield Fault(node.id, "seed", f"{node.op} is not random", "Remove the seed.", "seed")
     if spec.seeded and (node.seed is None or not 0 <= node.seed <= LARGEST_SEED):
         yield Fault(
             node.id,
@@ -202,11 +208,11 @@ def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
         problem = port_problem(typed, source, scope)
         if problem:
             words, remedy = problem
-            yield Fault(node.id, name, f"it is fed by {source}, {words}", remedy, "source")
+            yield Fault(node.id, name, f"it is connected to {source}, {words}", remedy, "source")
         if name in spec.args:
             if not spec.args[name].tensor:
-                words = "it takes one value for all samples"
-                yield Fault(node.id, name, words, "Give a fixed value.", "fixed_arg")
+                words = "it has one value for all samples"
+                yield Fault(node.id, name, words, "Set a fixed value.", "fixed_arg")
             elif problem is None and graph.has(source.node) and not spec.bodies:
                 yield from _random_values(node, spec.args[name], graph.node(source.node))
             continue
@@ -220,7 +226,7 @@ def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
             yield Fault(
                 node.id,
                 name,
-                f"it needs {_KINDS[want]}, but {source} outputs {_KINDS[got]}",
+                f"it requires {_KINDS[want]}, but {source} outputs {_KINDS[got]}",
                 _DECODE
                 if (want, got) == ("image", "encoded")
                 else f"Connect an output of {_KINDS[want]}.",
@@ -228,7 +234,7 @@ def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
             )
     for port in spec.inputs:
         if not port.optional and port.name not in node.inputs:
-            yield Fault(node.id, port.name, "nothing feeds it", "Connect a node to it.", "unfed")
+            yield Fault(node.id, port.name, "it is not connected", "Connect a node to it.", "unfed")
 
 
 def _random_values(node: Node, arg: ArgSpec, generator: Node) -> Iterator[Fault]:
@@ -267,7 +273,7 @@ def weight_faults(node: Node) -> Iterator[Fault]:
         total = numbers[0] * population if population < _MOST_REPEATED else inf
     if isinstance(population, int) and len(numbers) != population and not is_repeated:
         words = f"it has {len(numbers)} probabilities for {population} numbers to choose from"
-        yield Fault(node.id, "p", words, f"Give {population}.", "value")
+        yield Fault(node.id, "p", words, f"Use {population}.", "value")
     elif not abs(total - 1) < _TOLERANCE:
         words = f"the probabilities add up to {total:.6g}"
         yield Fault(node.id, "p", words, "Use probabilities that add up to 1.", "value")
@@ -296,12 +302,12 @@ def auto_augment_faults(node: Node, spec: OpSpec, on_gpu: bool) -> Iterator[Faul
                    if name in node.args or name in node.inputs]  # fmt: skip
     if node.args.get("policy_name") == WITHOUT_TRANSLATION:
         for name in translating:
-            words = f"the policy {WITHOUT_TRANSLATION} translates nothing"
-            remedy = "Leave it out, or choose another policy."
+            words = f"the policy {WITHOUT_TRANSLATION} has no translations"
+            remedy = "Remove it, or choose another policy."
             yield Fault(node.id, name, words, remedy, "apart", name)
     elif "max_translate_rel" in translating and "shape" not in translating:
-        words = "it is a share of the images' size, and shape does not say that"
-        remedy = "Give shape too, or max_translate_abs instead."
+        words = "it is relative to the image size, but shape is not set"
+        remedy = "Set shape too, or use max_translate_abs instead."
         yield Fault(node.id, "max_translate_rel", words, remedy, "apart", "max_translate_rel")
 
 
@@ -311,28 +317,26 @@ def _magnitude(node: Node, spec: OpSpec) -> Iterator[Fault]:
         return
     bins = node.args.get("num_magnitude_bins", spec.args["num_magnitude_bins"].default)
     if isinstance(magnitude, int) and isinstance(bins, int) and magnitude >= bins >= 1:
-        words = f"it is {magnitude}, and there are {bins} steps"
-        remedy = f"Give 0 to {bins - 1}, or more steps with num_magnitude_bins."
+        words = f"it is {magnitude}, but there are {bins} bins"
+        remedy = f"Use 0 to {bins - 1}, or increase num_magnitude_bins."
         yield Fault(node.id, "m", words, remedy, "value")
 
 
 def _excluded_faults(node: Node) -> Iterator[Fault]:
     excluded = node.args.get("excluded")
     if isinstance(excluded, str):  # DALI would iterate over its letters
-        found = f"{excluded[:40]!r} is a text, not a list of texts"
-        yield Fault(node.id, "excluded", found, "Give a list of names.", "value")
+        found = f"{excluded[:40]!r} is a string, not a list of strings"
+        yield Fault(node.id, "excluded", found, "Use a list of names.", "value")
     names = excluded if isinstance(excluded, tuple) else ()
     unknown = [name for name in names if name not in SUITE]
     if unknown:
-        words = f"{unknown[0]!r} is no augmentation of the suite"
-        yield Fault(node.id, "excluded", words, f"There are: {', '.join(SUITE)}.", "value")
+        words = f"{unknown[0]!r} is not an augmentation"
+        yield Fault(node.id, "excluded", words, f"Known: {', '.join(SUITE)}.", "value")
     elif names and set(names) == set(SUITE):
-        yield Fault(
-            node.id, "excluded", "it leaves out all of them", "Leave one of them in.", "value"
-        )
+        yield Fault(node.id, "excluded", "it excludes all of them", "Exclude fewer.", "value")
     elif set(WARPS) <= set(names):
-        words = "it leaves out all that move the image, and DALI 2.4 builds none without these"
-        remedy = f"Leave one of them in: {', '.join(WARPS)}."
+        words = "it excludes all that move the image, which DALI 2.4 does not support"
+        remedy = f"Keep at least one of: {', '.join(WARPS)}."
         yield Fault(node.id, "excluded", words, remedy, "value")
 
 
@@ -341,6 +345,6 @@ def _fixed_magnitudes(node: Node) -> Iterator[Fault]:
     excluded = node.args.get("excluded") or ()
     left_out = set(excluded) if isinstance(excluded, tuple) else set()
     if node.args.get("monotonic_mag") is False and not _MADE_TWICE & left_out:
-        words = "it is False, with which DALI 2.4 builds brightness and contrast on the CPU only"
-        remedy = "Set it to True, leave one of the two out with excluded, or decode on the CPU."
+        words = "it is False, for which DALI 2.4 supports brightness and contrast on the CPU only"
+        remedy = "Set it to True, exclude one of the two, or decode on the CPU."
         yield Fault(node.id, "monotonic_mag", words, remedy, "value")

@@ -94,7 +94,7 @@ def _noun(dtype: str) -> str:
         return "truth values"
     if dtype == "INTERP_TYPE":
         return "interpolations"
-    return "fractions" if dtype.startswith("FLOAT") else "whole numbers"
+    return "floats" if dtype.startswith("FLOAT") else "integers"
 
 
 def _input(node: Node, spec: OpSpec, name: str, flow: TensorType) -> Iterator[Fault]:
@@ -103,7 +103,7 @@ def _input(node: Node, spec: OpSpec, name: str, flow: TensorType) -> Iterator[Fa
         return
     if port.dtypes and flow.dtype is not None and flow.dtype not in port.dtypes:
         wanted = _default_dtype(port.dtypes)
-        words = f"it takes numbers of type {' or '.join(port.dtypes)} and is fed {flow.dtype}"
+        words = f"it accepts numbers of type {' or '.join(port.dtypes)}, but gets {flow.dtype}"
         yield Fault(node.id, name, words, f"Insert a cast to {wanted} before it.", "dtype", wanted)
     if port.layouts and flow.layout is not None:
         yield from _layout(node, name, port.layouts, flow)
@@ -128,8 +128,8 @@ def _same_dtype(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> I
             allowed = next((port.dtypes for port in spec.inputs if port.name == name), ())
             if dtype != wanted and (not allowed or dtype in allowed):
                 words = (
-                    f"{fed[name]} gives {dtype}, and {first} is fed {wanted}: {node.op} takes one "
-                    "type for both"
+                    f"{fed[name]} outputs {dtype}, but {first} gets {wanted}: {node.op} requires "
+                    "equal types"
                 )
                 remedy = f"Insert a cast to {wanted} before it."
                 yield Fault(node.id, name, words, remedy, "same_dtype", wanted)
@@ -147,8 +147,8 @@ def _volumes(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iter
         count = len(value) if isinstance(value, tuple) else 1
         wanted = arg.volume_items if "D" in (layout or "") else arg.items
         if wanted is not None and count != wanted:
-            words = f"it has {count} elements, and {layout} flows in"
-            yield Fault(node.id, arg.name, words, f"Give {count_words(arg, wanted)}.", "value")
+            words = f"it has {count} elements, but its input is {layout}"
+            yield Fault(node.id, arg.name, words, f"Use {count_words(arg, wanted)}.", "value")
 
 
 def _layout(node: Node, name: str, allowed: tuple[str, ...], flow: TensorType) -> Iterator[Fault]:
@@ -162,12 +162,12 @@ def _layout(node: Node, name: str, allowed: tuple[str, ...], flow: TensorType) -
         found = f"data of {len(flow.shape)} axes"
     first = "HWC" if "HWC" in allowed else allowed[0]
     if (flow.layout or "")[:1] == "F" and not any(layout[0] == "F" for layout in allowed):
-        words = f"it takes {first} ({_axes(first)}), no sequences, and is fed {found}"
-        remedy = "Take one frame before it (subscript with the index 0), or use another operator."
+        words = f"it accepts {first} ({_axes(first)}), not sequences, but gets {found}"
+        remedy = "Select one frame before it (subscript with the index 0), or use another operator."
         yield Fault(node.id, name, words, remedy, "layout", first)
         return
-    words = f"it takes {first} ({_axes(first)}) and is fed {found}"
-    remedy = "Put it before the node that gives this, or transpose what it is fed."
+    words = f"it accepts {first} ({_axes(first)}), but gets {found}"
+    remedy = "Move it before the node that outputs this, or insert a transpose."
     yield Fault(node.id, name, words, remedy, "layout", first)
 
 
@@ -192,8 +192,8 @@ def _relayout(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
         return
     if not any(_matches(found, layout) for layout in spec.inputs[0].layouts):
         return  # its layout fault is already reported
-    words = f"{wanted} ({_axes(wanted)}) is no order of {found} ({_axes(found)}), which it is fed"
-    yield Fault(node.id, _ORDER, words, f"Choose an order of {_axes(found)}.", "relayout", found)
+    words = f"{wanted} ({_axes(wanted)}) is not a permutation of its input {found} ({_axes(found)})"
+    yield Fault(node.id, _ORDER, words, f"Use a permutation of {_axes(found)}.", "relayout", found)
 
 
 def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
@@ -203,7 +203,7 @@ def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
         need = given if isinstance(given, int) and need not in node.inputs else None
     if None not in (found, need) and found != need:
         space = "GRAY" if need == 1 else "RGB"
-        words = f"it takes {need} channels and is fed {found}"
+        words = f"it accepts {need} channels, but gets {found}"
         yield Fault(node.id, "", words, f"Decode as {space}, or remove it.", "channels", space)
 
 
@@ -225,10 +225,10 @@ def per_channel_faults(
             continue
         wanted = f"{found} numbers, or one for all" if found > 1 else "one number"
         words = (
-            f"it has {len(value)} elements, one for each channel, and "
-            f"{node.inputs[spec.inputs[0].name]} gives data of {found} channel{'s' * (found != 1)}"
+            f"it has {len(value)} elements, one per channel, but "
+            f"{node.inputs[spec.inputs[0].name]} outputs {found} channel{'s' * (found != 1)}"
         )
-        yield Fault(node.id, name, words, f"Give {wanted}.", "value")
+        yield Fault(node.id, name, words, f"Use {wanted}.", "value")
 
 
 def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
@@ -237,25 +237,25 @@ def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
     call = TypedCall(node, spec, fed)
     found = [flow for flow in operand_types(call) if spec.outputs[0].gives.dtype]
     if spec.name in _NO_TRUTH and all(flow.dtype == "BOOL" for flow in found):
-        words = f"{node.op} does not calculate with truth values alone"
+        words = f"{node.op} does not support two booleans"
         yield Fault(node.id, "data", words, "Insert a cast to UINT8 before it.", "dtype", "UINT8")
     allowed = spec.inputs[0].dtypes
     for name, flow in fed.items():
         if name in spec.args and flow.dtype is not None and flow.dtype not in allowed:
             wanted = "FLOAT" if "FLOAT" in allowed else "INT32"
-            words = f"DALI does not calculate {node.op} with {flow.dtype}"
+            words = f"DALI does not support {node.op} of {flow.dtype}"
             remedy = f"Insert a cast to {wanted} between them."
             yield Fault(node.id, name, words, remedy, "arg_dtype", wanted)
     kind = result_type([flow.dtype for flow in found], floating=False)
     if spec.name in _DIVIDES and node.args.get("right") == 0 and kind and "FLOAT" not in kind:
-        words = f"it is 0, and {node.op} of whole numbers ({kind}) by 0 ends the pipeline"
-        remedy = "Give any other number, or FLOAT as constant_type."
+        words = f"it is 0, but {node.op} of integers ({kind}) by 0 ends the pipeline"
+        remedy = "Use another number, or FLOAT as constant_type."
         yield Fault(node.id, "right", words, remedy, "zero")
     try:
         broadcast([flow.shape for flow in found])
     except ValueError as error:
         words = f"the operands' shapes do not match: {error}"
-        remedy = "Use one shape, or 1 along an axis that is to be broadcast."
+        remedy = "Use equal shapes, or 1 along an axis to broadcast."
         yield Fault(node.id, "", words, remedy, "shapes")
 
 
@@ -270,8 +270,8 @@ def _index(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterat
         return
     if len(index) > len(flow.shape):
         axes = f"{len(flow.shape)} axes" if len(flow.shape) != 1 else "1 axis"
-        words = f"it has {len(index)} parts, and the data have {axes}"
-        remedy = f"Give {len(flow.shape)} at most." if flow.shape else "Remove it."
+        words = f"it has {len(index)} parts, but the data have {axes}"
+        remedy = f"Use at most {len(flow.shape)}." if flow.shape else "Remove it."
         yield Fault(node.id, "index", words, remedy, "index", index_text(index[: len(flow.shape)]))
         return
     for axis, (item, extent) in enumerate(zip(index, flow.shape, strict=False)):

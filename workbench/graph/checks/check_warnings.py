@@ -90,7 +90,7 @@ def _covered(typed: TypedGraph) -> Iterator[Fault]:
         if spec is not None and spec.category == "occlusion":
             listed = " and ".join(annotations).replace("mask", "masks")
             words = f"{node.op} covers pixels, and {listed} under it are output as if visible"
-            remedy = f"Remove {node.id} if covered objects must not be targets."
+            remedy = f"Remove {node.id} if covered objects must not be annotated."
             yield Fault(node.id, "", words, remedy, "covered")
 
 
@@ -116,7 +116,7 @@ def _scales(typed: TypedGraph) -> Iterator[Fault]:
         )
         if node.op.startswith("math."):
             remedy = f"Remove {node.id}, or change its constant."
-        words = f"its constants fit pixels in {fits}, and these are in {has}"
+        words = f"its constants are for pixels of {fits}, but these are {has}"
         yield Fault(node.id, next(iter(_constants(node))), words, remedy, "scale", f"{factor:g}")
 
 
@@ -242,10 +242,8 @@ def _unequal_sizes(typed: TypedGraph) -> Iterator[Fault]:
         known = all(shape is not None and None not in shape for shape in shapes)
         if known or None in origins or len(origins) < 2:
             continue
-        words = (
-            f"{' and '.join(map(str, images))} can have different sizes, at which DALI ends the run"
-        )
-        yield Fault(node.id, "", words, "Resize both to one size before it.", "unequal")
+        words = f"{' and '.join(map(str, images))} can have different sizes, for which DALI stops"
+        yield Fault(node.id, "", words, "Resize both to the same size before it.", "unequal")
 
 
 def _size_of(typed: TypedGraph, port: Port) -> str | None:
@@ -318,9 +316,9 @@ def _sides(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]
             yield Fault(
                 node.id,
                 mirrors[0],
-                f"it mirrors images, and names with a side are not swapped: {pairs[0]!r} and "
+                f"it mirrors images, but names with a side are not swapped: {pairs[0]!r} and "
                 f"{swap_left_right(pairs[0])!r}",
-                f"Swap them behind the pipeline, or remove {node.id}.",
+                f"Swap them after the pipeline, or remove {node.id}.",
                 "sides",
             )
 
@@ -342,8 +340,8 @@ def _order(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
             yield Fault(
                 source.id,
                 "random_shuffle",
-                f"it does not shuffle, and {data} are sorted by class: a batch of {size} has "
-                f"{share:.0%} of the classes that shuffled data give",
+                f"it does not shuffle, but {data} are sorted by class: a batch of {size} has "
+                f"{share:.0%} of the classes of a shuffled batch",
                 "Turn on random_shuffle for training.",
                 "unshuffled",
             )
@@ -352,8 +350,8 @@ def _order(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
                 source.id,
                 "initial_fill",
                 f"{data} are sorted by class, and a shuffle buffer of {fill} samples is too "
-                f"small: a batch of {size} has {share:.0%} of the classes that shuffled data give",
-                "Give a larger initial_fill, or write the data in random order.",
+                f"small: a batch of {size} has {share:.0%} of the classes of a shuffled batch",
+                "Increase initial_fill, or write the data in random order.",
                 "buffer",
                 str(enough_fill(labels, size)),
             )
@@ -426,10 +424,10 @@ def _orientation(graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts])
                 remedy = "Set adjust_orientation to True."
             elif not found.annotated and "adjust_orientation" not in node.args:
                 message = (
-                    f"EXIF rotates or mirrors {number}, and the data do not show whether "
+                    f"EXIF rotates or mirrors {number}, but the data do not show whether "
                     "annotations are for the image before or after that"
                 )
-                remedy = "Look at the preview, and set adjust_orientation to True or False."
+                remedy = "Check the preview, and set adjust_orientation to True or False."
             else:
                 continue
             about = str(found.annotated == "upright")
@@ -446,7 +444,7 @@ def _unusable(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
                 source.id,
                 "",
                 f"at least {count:,} sample{'s' * (count != 1)} cannot be used, and an exported "
-                "program ends at one",
+                "program stops at the first",
                 "Export with --skip-bad (in the app: 'Skip bad files'), or write a list of the "
                 "others with `workbench check DATA --full --good FILE`.",
                 "unusable",
@@ -533,11 +531,11 @@ def _over_edge(
         if source.id not in feeding or not found.outside:
             continue
         clips = clip_function(node) is not None
-        effect = "which are clipped to it" if clips else "at which it ends the run"
+        effect = "which are clipped" if clips else "for which DALI stops"
         yield Fault(
             node.id,
             "boxes",
-            f"{_images(found, found.outside)} boxes over the edge, {effect}; the first is in "
+            f"{_images(found, found.outside)} boxes beyond the edge, {effect}; the first is in "
             f"{found.first_outside}",
             "List all with `workbench check DATA`."
             if clips
@@ -555,12 +553,12 @@ def _layout(graph: Graph, node: Node, port: Port) -> Iterator[Fault]:
         return
     unit, _, written = (box_format(graph, source) or "").partition(" ")
     if unit == "absolute":
-        words = f"{source.id} outputs boxes in pixels, and it accepts boxes relative to the image"
+        words = f"{source.id} outputs boxes in pixels, but it accepts boxes relative to the image"
         remedy = f"Turn on ratio of {source.id}."
         yield Fault(node.id, "boxes", words, remedy, "box_layout", f"ratio={source.id}")
     wanted = _LAYOUTS.get(written)
     if wanted and box_layout(node) in _LAYOUTS.values() and box_layout(node) != wanted:
-        words = f"it is {box_layout(node)}, and {source.id} outputs boxes as {wanted}"
+        words = f"it is {box_layout(node)}, but {source.id} outputs boxes as {wanted}"
         remedy = f"Set bbox_layout to {wanted}."
         yield Fault(node.id, "bbox_layout", words, remedy, "box_layout", f"bbox_layout={wanted}")
 

@@ -275,7 +275,7 @@ class SomeOf(BlockKind):
         return not self.runs_in_turns(block)
 
     def summary(self, block: Node) -> str:
-        order = ", in any order" if self.is_shuffled(block) else ""
+        order = ", in random order" if self.is_shuffled(block) else ""
         return f"{self.count(block)} of {len(block.bodies)}{order}"
 
     def faults(self, graph: Graph, block: Node) -> Iterator[Fault]:
@@ -284,14 +284,14 @@ class SomeOf(BlockKind):
         draw = self.generator_of(graph, block)
         found = None if draw is None else draw.args.get("population")
         if count > options:
-            words = f"{count} bodies are to run, but it has {options}"
-            yield Fault(block.id, "count", words, f"Give 1 to {options}, or add options.", "value")
+            words = f"count is {count}, but it has {options} bodies"
+            yield Fault(block.id, "count", words, f"Use 1 to {options}, or add options.", "value")
         elif number > MOST_ORDERS:
             yield Fault(
                 block.id,
                 "count",
-                f"{count} of {options} can run in {number} orders, which the code lists one by one",
-                f"There may be {MOST_ORDERS}: let fewer run, or keep them as numbered.",
+                f"{count} of {options} bodies have {number} orders, all of which the code lists",
+                f"At most {MOST_ORDERS} are supported: reduce count, or set shuffled to False.",
                 "value",
             )
         elif number > 0 and draw is not None and found != number:
@@ -362,8 +362,7 @@ def probabilities(weights: Sequence[float]) -> tuple[float, ...]:
     if not finite or not sum(weights) > 0:
         given = ", ".join(f"{weight:g}" if numbers else repr(weight) for weight in weights)
         raise GraphEditError(
-            f"The weights are {given}. Give a finite number, 0 or more, for each, "
-            "not all of them 0."
+            f"The weights are {given}. Use finite numbers of 0 or more, not all 0."
         )
     exact = [weight / max(weights) for weight in weights]
     exact = [weight / sum(exact) for weight in exact]

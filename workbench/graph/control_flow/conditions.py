@@ -203,7 +203,7 @@ def require_sound(block: str, condition: Condition) -> None:
     match condition:
         case Chance(probability) if not 0 <= probability <= 1:
             raise GraphEditError(
-                f"The probability of {block} is {probability:g}. Give a number from 0 to 1."
+                f"The probability of {block} is {probability:g}. Use a number from 0 to 1."
             )
         case LabelIs(classes) if absent := [n for n in classes if not 0 <= n <= LARGEST_CLASS]:
             raise GraphEditError(
@@ -221,17 +221,17 @@ def require_sound(block: str, condition: Condition) -> None:
             )
         case SizeIs(comparison=sign) | NumberIs(comparison=sign) if sign not in COMPARISONS:
             raise GraphEditError(
-                f"The condition of {block} compares with {sign!r}. "
-                f"Give one of {' '.join(COMPARISONS)}."
+                f"The condition of {block} compares with {sign!r}. Use one of "
+                f"{' '.join(COMPARISONS)}."
             )
         case SizeIs(_, _, value) if not 0 < value < 1e6:
             raise GraphEditError(
-                f"The condition of {block} compares a size with {value:g}. "
-                "Give a number above 0, in pixels or as width over height."
+                f"The condition of {block} compares a size with {value:g}. Use a number above 0, "
+                "in pixels or as width over height."
             )
         case NumberIs(_, value) if not abs(value) < 1e30:
             raise GraphEditError(
-                f"The condition of {block} compares with {value:g}. Give a finite number."
+                f"The condition of {block} compares with {value:g}. Use a finite number."
             )
 
 
@@ -254,7 +254,7 @@ def set_condition(
     graph = graph.whole
     node = graph.node(block)
     if node.op != IF.op:
-        raise GraphEditError(f"{block} is no if ({node.op}). Only an if has a condition.")
+        raise GraphEditError(f"{block} is not an if ({node.op}). Only an if has a condition.")
     require_sound(block, condition)
     scope = graph.scope_of(block)
     before = condition_of(TypedGraph(graph.at_scope(scope), catalog), node)
@@ -299,9 +299,7 @@ def _source_for(
         if source in found or source == old:
             return source
         names = ", ".join(map(str, found)) or "nothing"
-        raise GraphEditError(
-            f"{source} does not suit the condition of {block}. Use one of: {names}."
-        )
+        raise GraphEditError(f"{source} cannot be the condition of {block}. Use one of: {names}.")
     if not found:
         what = {"label": "labels", "size": "an image", "comparison": "one number for each sample"}
         raise GraphEditError(f"No output before {block} has {what[kind]} that can decide.")
@@ -445,7 +443,7 @@ def add_elif(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
     graph = graph.whole
     node = graph.node(block)
     if node.op != IF.op:
-        raise GraphEditError(f"{block} is no if ({node.op}). Only an if has an elif.")
+        raise GraphEditError(f"{block} is not an if ({node.op}). Only an if has an elif.")
     while (inner := elif_of(node)) is not None:
         node = inner
     scope = node.scope(ELSE)

@@ -34,12 +34,12 @@ def set_probability(graph: Graph, block: str, probability: float) -> Graph:
     if coin is None:
         source = node.inputs.get(CONDITION)
         raise GraphEditError(
-            f"{source or 'Nothing'} decides in {block}. Connect {IF.random_op} to "
+            f"{source or 'Nothing'} controls {block}. Connect {IF.random_op} to "
             f"{CONDITION} for a probability."
         )
     if not 0 <= probability <= 1:
         raise GraphEditError(
-            f"The probability of {block} is {probability:g}. Give a number from 0 to 1."
+            f"The probability of {block} is {probability:g}. Use a number from 0 to 1."
         )
     return graph.replace_node(coin.with_args({"probability": probability}))
 
@@ -73,11 +73,11 @@ def set_weights(graph: Graph, block: str, weights: Sequence[float]) -> Graph:
     """
     node, draw = _weighed(graph, block)
     if not kind_of(node).weighted:
-        raise GraphEditError(f"{block} is {node.op}, whose bodies run equally often.")
+        raise GraphEditError(f"{block} is {node.op}, which has no weights.")
     if len(weights) != len(node.bodies):
         raise GraphEditError(
-            f"{block} has {len(node.bodies)} bodies, and {len(weights)} weights were given. "
-            f"Give one for each: {', '.join(node.bodies)}."
+            f"{block} has {len(node.bodies)} bodies, but {len(weights)} weights were passed. Use "
+            f"one for each: {', '.join(node.bodies)}."
         )
     return graph.replace_node(_fitted(node, draw, weight_args(weights)))
 
@@ -87,7 +87,7 @@ def add_option(graph: Graph, catalog: Catalog, block: str) -> Graph:
     """Add a body that passes its input on, with the average probability of the others."""
     node, draw = _weighed(graph, block)
     if len(node.bodies) >= MOST_OPTIONS:
-        raise GraphEditError(f"{block} has {MOST_OPTIONS} bodies, which is the most.")
+        raise GraphEditError(f"{block} has {MOST_OPTIONS} bodies, which is the maximum.")
     name = catalog[node.op].body_names(len(node.bodies) + 1)[-1]
     outputs, taken = {}, []
     for output in next(iter(node.bodies.values())).outputs:
@@ -171,7 +171,7 @@ def _weighed(graph: Graph, block: str) -> tuple[Node, Node]:
     if draw is None:
         source = node.inputs.get(CHOICE)
         raise GraphEditError(
-            f"{source or 'Nothing'} decides in {block}. Connect {ONE_OF.random_op} to "
+            f"{source or 'Nothing'} controls {block}. Connect {ONE_OF.random_op} to "
             f"{CHOICE} for weights."
         )
     return node, draw
@@ -189,9 +189,11 @@ def set_body_title(graph: Graph, block: str, body: str, title: str) -> Graph:
         raise GraphEditError(f"{block} has no body {body[:40]!r}. It has: {names}.")
     title = " ".join(title.split())
     if not is_title(title):
-        raise GraphEditError(f"{title[:40]!r} cannot name {block}.{body}. Give {TITLE_WORDS}.")
+        raise GraphEditError(f"{title[:40]!r} cannot name {block}.{body}. Use {TITLE_WORDS}.")
     for name, other in node.bodies.items():
         if title and name != body and title in (name, other.title):
-            raise GraphEditError(f"{name} of {block} is called {title!r} too. Give another name.")
+            raise GraphEditError(
+                f"{name} of {block} has the title {title!r} already. Use another one."
+            )
     named = replace(node.bodies[body], title=title)
     return graph.replace_node(replace(node, bodies={**node.bodies, body: named}))

@@ -147,7 +147,7 @@ def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[
     Raises GraphEditError if they are not a chain.
     """
     if not nodes:
-        raise GraphEditError("No node is selected. Select the nodes of which one is to run.")
+        raise GraphEditError("No node is selected. Select the nodes for the options.")
     _require_no_source(nodes)
     links: list[tuple[Port, Port, str]] = []
     for node in nodes:
@@ -226,9 +226,7 @@ def _input_name(inputs: dict[str, Port], wanted: str, port: Port, reserved: Coll
 def _require_nothing_between(graph: Graph, inside: Collection[Node]) -> None:
     """Raise GraphEditError for a node between the selected ones."""
     if not inside:
-        raise GraphEditError(
-            "No node is selected. Select the nodes that are to run for some samples."
-        )
+        raise GraphEditError("No node is selected. Select the nodes to run for some samples.")
     ids = {node.id for node in inside}
     behind = descendants(graph, ids)
     for node in inside:
@@ -283,7 +281,7 @@ def _used_outputs(
             passes = origin if origin in alike else alike[0]
             given[free_name(taken[passes], given)] = port, passes
     if not given:
-        raise GraphEditError("The selected nodes feed nothing, so there is nothing to decide.")
+        raise GraphEditError("The selected nodes feed no other node or output.")
     return given
 
 
@@ -335,7 +333,7 @@ def unwrap_block(
     given = {Port(block, name): fed.get(port, port) for name, port in inner.outputs.items()}
     for port in graph.body.used:
         if port.node == block and port not in given:
-            raise GraphEditError(f"{node.scope(body)} does not give {port.output}, which is used.")
+            raise GraphEditError(f"{node.scope(body)} has no output {port.output}, which is used.")
     at = graph.nodes.index(node)
     nodes = (
         *(node.rewire(given) for node in graph.nodes[:at]),

@@ -393,8 +393,8 @@ def _replaced_generator(graph: Graph, catalog: Catalog, generator: Node) -> Grap
         reason = generator_refusal(generator, arg) if arg else None
         if reason:
             raise GraphEditError(
-                f"{generator.id} also feeds {edge.target}.{edge.input}: {reason}. Give "
-                "this argument its own generator first."
+                f"{generator.id} also feeds {edge.target}.{edge.input}: {reason}. Copy the "
+                "generator for this argument first."
             )
     return graph.replace_node(generator)
 

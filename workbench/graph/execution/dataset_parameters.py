@@ -59,9 +59,9 @@ def parameter_faults(graph: Graph) -> Iterator[Fault]:
             yield Fault(
                 source.id,
                 "",
-                f"it reads {name!r} as {load_source(source.kind).about}, and {first.id} as "
-                f"{load_source(first.kind).about}",
-                "Give one of them a parameter of its own.",
+                f"it reads {name!r} as {load_source(source.kind).about}, but {first.id} reads it "
+                f"as {load_source(first.kind).about}",
+                "Use different parameters for them.",
                 "parameter",
             )
 
@@ -187,8 +187,8 @@ def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
             except DataError as error:
                 ports = " and ".join(missing_ports(graph, source, dataset.kind))
                 raise DataError(
-                    f"{source.id}: the graph reads {ports}, which the data do not have. {error} Or "
-                    f"unlink {ports}."
+                    f"{source.id}: the graph reads {ports}, which the data do not have. {error} "
+                    f"Or disconnect {ports}."
                 ) from None
             return kind
     return dataset.kind
@@ -214,7 +214,7 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
             raise DataError(
                 f"{node.id}: the graph uses {' and '.join(missing)} of its source, but "
                 f"{data[name]}, read as {given.about}, has only "
-                f"{' and '.join(given.outputs)} ({given.op}). Unlink these, or use "
+                f"{' and '.join(given.outputs)} ({given.op}). Disconnect these, or use "
                 f"{load_source(node.kind).about}. {load_source(node.kind).remedy}"
             )
         graph = swap_source(graph, node, kind, data[name])

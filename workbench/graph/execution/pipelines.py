@@ -82,8 +82,7 @@ def pipeline_faults(typed: TypedGraph) -> Iterator[Fault]:
             yield Fault(
                 source.id,
                 "",
-                f"{source.op} cannot read a shard of its data, as each of {count} "
-                "pipelines needs to",
+                f"{source.op} cannot read a shard of its data, which {count} pipelines require",
                 "Set pipelines to 1.",
             )
 

@@ -30,7 +30,7 @@ def fix_unknown_arg(case: Case) -> Iterator[FixCandidate]:
     for near in get_close_matches(case.arg, case.spec.args, n=1):
         if near not in node.args and near not in node.inputs:
             args = {near if name == case.arg else name: v for name, v in node.args.items()}
-            yield f"Call it {near}", case.change(args=args)
+            yield f"Rename it to {near}", case.change(args=args)
     yield f"Remove {shortened(case.arg, 30)}", case.without(case.arg)
 
 
@@ -41,7 +41,7 @@ def fix_value_and_link(case: Case) -> Iterator[FixCandidate]:
     value = node.args[case.arg]
     yield f"Keep {short_value_text(value)}", case.set(case.arg, value)
     args = {name: v for name, v in node.args.items() if name != case.arg}
-    yield f"Keep the link to {node.inputs[case.arg].node}", case.change(args=args)
+    yield f"Keep the connection to {node.inputs[case.arg].node}", case.change(args=args)
 
 
 @remedy("value")
@@ -66,7 +66,7 @@ def fix_value(case: Case) -> Iterator[FixCandidate]:
         yield f"Reset to {short_value_text(suggested)}", case.set(case.arg, suggested)
         return
     usual = arg.default if arg.start is None else arg.start
-    label = f"Reset to {short_value_text(usual)}" if usual is not None else f"Leave {case.arg} out"
+    label = f"Reset to {short_value_text(usual)}" if usual is not None else f"Remove {case.arg}"
     yield label, case.reset()
 
 
@@ -149,7 +149,7 @@ def _number(item: Value) -> float | int | None:
 def fix_conflict(case: Case) -> Iterator[FixCandidate]:
     """Remove one of the two."""
     for name in (case.arg, case.about):
-        yield f"Leave {name} out", case.without(name)
+        yield f"Remove {name}", case.without(name)
 
 
 @remedy("apart")
@@ -162,7 +162,7 @@ def fix_incomplete_group(case: Case) -> Iterator[FixCandidate]:
         yield label, case.set(case.about, same)
     groups = (group for group in case.spec.together if case.about in group)
     group = next((group for group in groups if case.arg in group), (case.arg,))
-    yield f"Leave {case.arg} out", case.without(*group)
+    yield f"Remove {case.arg}", case.without(*group)
 
 
 @remedy("missing_arg")
@@ -225,13 +225,13 @@ def fix_seed(case: Case) -> Iterator[FixCandidate]:
         yield "Remove the seed", case.change(seed=None)
         return
     free = free_seed(case.graph)
-    yield f"Give it {free}", case.change(seed=free)
+    yield f"Set it to {free}", case.change(seed=free)
 
 
 @remedy("fixed_arg")
 def unlink_fixed_arg(case: Case) -> Iterator[FixCandidate]:
     """Replace the link by a value."""
-    yield "Cut the link", case.reset()
+    yield "Disconnect it", case.reset()
 
 
 @remedy("covered", "sides")

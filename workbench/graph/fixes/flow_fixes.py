@@ -44,7 +44,7 @@ def fix_missing_source(case: Case) -> Iterator[FixCandidate]:
             yield f"Connect {port}", case.edit(feed_input, port, node.id, case.arg)
     yield from _nearest(case)
     if case.arg in spec.args:
-        yield "Remove the link", case.reset()
+        yield "Disconnect it", case.reset()
     else:
         yield "Remove the edge", case.without(case.arg)
 
@@ -63,7 +63,10 @@ def fix_unknown_input(case: Case) -> Iterator[FixCandidate]:
     cut = replace(case, typed=case.typed.of(case.graph.replace_node(node.without({case.arg}))))
     for free in case.spec.inputs:
         if free.name not in node.inputs and kind_fits(free.kind, kind):
-            yield f"Feed {free.name} instead", cut.edit(feed_input, port, node.id, free.name)
+            yield (
+                f"Connect it to {free.name} instead",
+                cut.edit(feed_input, port, node.id, free.name),
+            )
     yield "Remove the edge", case.without(case.arg)
 
 
@@ -125,9 +128,9 @@ def fix_arg_dtype(case: Case) -> Iterator[FixCandidate]:
     spec = case.catalog[drawn.op]
     arg = spec.args.get("dtype")
     if is_generator(spec) and arg is not None and value_fault(arg, wanted) is None:
-        yield f"Let {drawn.id} draw {wanted}", case.edit(set_arg, drawn.id, "dtype", wanted)
+        yield f"Set {drawn.id} to sample {wanted}", case.edit(set_arg, drawn.id, "dtype", wanted)
     yield from _cast(case)
-    yield "Remove the link", case.reset()
+    yield "Disconnect it", case.reset()
 
 
 @remedy("dtype")
@@ -175,7 +178,7 @@ def fix_layout(case: Case) -> Iterator[FixCandidate]:
         yield f"Insert a transpose to {wanted}", case.insert("transpose", args={"perm": perm})
     feed = feed_of(case.spec, case.arg)
     if feed is not None:
-        yield f"Feed it from a new {feed.op}", case.edit(feed_from_new, node.id, case.arg)
+        yield f"Connect a new {feed.op}", case.edit(feed_from_new, node.id, case.arg)
     yield case.removal()
 
 
@@ -203,7 +206,7 @@ def fix_channels(case: Case) -> Iterator[FixCandidate]:
 @remedy("device")
 def fix_device(case: Case) -> Iterator[FixCandidate]:
     """The device of its input, or a supported device."""
-    yield "Let it follow its input", case.change(device=None)
+    yield "Use the device of its input", case.change(device=None)
     for side in case.spec.devices:
         words = {"cpu": "on the CPU", "gpu": "on the GPU", "mixed": "mixed"}[side]
         yield f"Run it {words}", case.change(device=side)

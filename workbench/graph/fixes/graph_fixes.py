@@ -119,7 +119,7 @@ def fix_no_outputs(case: Case) -> Iterator[FixCandidate]:
     if ports:
         kind = case.typed.kind(ports[0])
         name = free_id(case.graph, {"image": "images", "label": "labels"}.get(kind, "values"))
-        yield f"Give out {ports[0]}", lambda: set_output(case.graph, name, ports[0])
+        yield f"Output {ports[0]}", lambda: set_output(case.graph, name, ports[0])
 
 
 def _last_ports(typed: TypedGraph) -> list[Port]:
@@ -247,7 +247,7 @@ def fix_unknown_op(case: Case) -> Iterator[FixCandidate]:
 @remedy("unequal")
 def fix_unequal(case: Case) -> Iterator[FixCandidate]:
     """Resize on each image edge to one size."""
-    yield "Resize both images to one size", case.edit(_with_one_size, case.node_id)
+    yield "Resize both images to the same size", case.edit(_with_one_size, case.node_id)
 
 
 def _with_one_size(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
@@ -355,7 +355,7 @@ def fix_probabilities(case: Case) -> Iterator[FixCandidate]:
     if draw is None:
         return
     count = kind.random_args(block, {}).get("population")
-    label = f"Let {draw.id} select from {count} numbers"
+    label = f"Set {draw.id} to select from {count} numbers"
     if kind.weighted:
         count = len(block.bodies)
         given = draw.args.get("p")
@@ -363,7 +363,10 @@ def fix_probabilities(case: Case) -> Iterator[FixCandidate]:
             more = [1 / len(given)] * (count - len(given))
             weights: list[Any] = [*given, *more]
             yield label, partial(set_weights, case.graph, block.id, weights[:count])
-        yield f"{label}, equally often", partial(set_weights, case.graph, block.id, [1] * count)
+        yield (
+            f"{label}, with equal probability",
+            partial(set_weights, case.graph, block.id, [1] * count),
+        )
     else:
         yield label, partial(fit_generator, case.graph, block.id)
 

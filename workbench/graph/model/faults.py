@@ -107,7 +107,7 @@ class Faults(tuple[Fault, ...]):
         """
         counts = Counter(fault.node or "the graph" for fault in self)
         most = dict(counts.most_common(_MOST_SHOWN))
-        return plot_counts(most, "faults", f"{len(self)} faults of {len(counts)} nodes")
+        return plot_counts(most, "faults", f"{len(self)} faults in {len(counts)} nodes")
 
     def __repr__(self) -> str:
         more = len(self) - _MOST_SHOWN

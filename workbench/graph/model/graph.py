@@ -114,7 +114,7 @@ def fixed(kind: type[T]) -> type[T]:
     def refuse(self: T, name: str, value: object = None) -> NoReturn:
         settings = [each.name for each in fields(Settings)]
         if kind is Settings and name not in settings:
-            hint = did_you_mean(name, settings, f"There are {', '.join(settings)}.")
+            hint = did_you_mean(name, settings, f"Known: {', '.join(settings)}.")
             raise UnknownNameError(f"There is no setting {name!r}. {hint}")
         use = f"graph.with_settings({name}=...)" if name in settings else ""
         use = use or ("graph.named(...)" if name in ("name", "about") else _EDIT)
@@ -371,15 +371,17 @@ class Graph(GraphMethods):
     def __post_init__(self) -> None:
         object.__setattr__(self, "outputs", frozen(self.outputs))
         if not isinstance(self.name, str):
-            raise ArgumentError(f"Graph: name is {format_value(self.name)}. Give a text. {_CREATE}")
+            raise ArgumentError(
+                f"Graph: name is {format_value(self.name)}. Use a string. {_CREATE}"
+            )
         require_kind("Graph: about", self.about, TEXT)
         if not isinstance(self.settings, Settings):
             raise ArgumentError(
-                f"Graph: settings is {format_value(self.settings)}. Give wb.Settings()."
+                f"Graph: settings is {format_value(self.settings)}. Use wb.Settings()."
             )
         nodes = self.nodes
         if not isinstance(nodes, tuple | list) or not all(isinstance(n, Node) for n in nodes):
-            raise ArgumentError(f"Graph: nodes is {format_value(nodes)}. Give a tuple of Nodes.")
+            raise ArgumentError(f"Graph: nodes is {format_value(nodes)}. Use a tuple of Nodes.")
         if any(map(_reads, nodes)):
             nodes = tuple(map(_as_source, nodes))
         nodes = tuple(sorted(nodes, key=lambda node: not isinstance(node, Source)))

@@ -259,7 +259,7 @@ class DecodersOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """Decodes GIF, AVIF, ICO, TGA, QOI and other formats of Pillow (the first of several frames), in Python: 200 to 500 photos/s of 0.2 megapixels, however many threads there are. For formats that DALI decodes use decoders.image."""
+        """Decodes GIF, AVIF, ICO, TGA, QOI and other formats of Pillow (the first of several frames), in Python: 200 to 500 photos/s of 0.2 megapixels, for any number of threads. For formats that DALI decodes use decoders.image."""
 class ExperimentalOperators(Generic[R]):
     @property
     def readers(self) -> ExperimentalReadersOperators[R]: ...
@@ -376,7 +376,7 @@ class MathOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """Value without its sign."""
+        """Absolute value."""
     def acos(
         self,
         *inputs: DataNode | Graph,
@@ -445,7 +445,7 @@ class MathOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """Arcus tangent of the quotient of two values."""
+        """Arc tangent of the quotient of two values."""
     def atanh(
         self,
         *inputs: DataNode | Graph,
@@ -475,7 +475,7 @@ class MathOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """Every bit turned over."""
+        """Every bit inverted."""
     def bitor(
         self,
         *inputs: DataNode | Graph,
@@ -517,7 +517,7 @@ class MathOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """The smallest whole number not below the value."""
+        """The smallest integer not below the value."""
     def clamp(
         self,
         *inputs: DataNode | Graph,
@@ -529,7 +529,7 @@ class MathOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """The value, or the end of a range that it goes beyond."""
+        """The value, limited to a range."""
     def cos(
         self,
         *inputs: DataNode | Graph,
@@ -576,7 +576,7 @@ class MathOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """Value without its sign, as a fraction."""
+        """Absolute value, as a float."""
     def floor(
         self,
         *inputs: DataNode | Graph,
@@ -585,7 +585,7 @@ class MathOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """The largest whole number not above the value."""
+        """The largest integer not above the value."""
     def floordiv(
         self,
         *inputs: DataNode | Graph,
@@ -597,7 +597,7 @@ class MathOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """Quotient; of whole numbers rounded towards zero."""
+        """Quotient; integers are rounded towards zero."""
     def fpow(
         self,
         *inputs: DataNode | Graph,
@@ -609,7 +609,7 @@ class MathOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """Power, as a fraction also of whole numbers."""
+        """Power, a float even for integers."""
     def ge(
         self,
         *inputs: DataNode | Graph,
@@ -760,7 +760,7 @@ class MathOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """The value with the other sign."""
+        """The negated value."""
     def pow(
         self,
         *inputs: DataNode | Graph,
@@ -793,7 +793,7 @@ class MathOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """One by the square root."""
+        """Reciprocal of the square root."""
     def sin(
         self,
         *inputs: DataNode | Graph,
@@ -862,7 +862,7 @@ class MathOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """Quotient, as a fraction also of whole numbers."""
+        """Quotient, a float even for integers."""
 class NoiseOperators(Generic[R]):
     def gaussian(
         self,
@@ -1138,7 +1138,7 @@ class ReadersOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
-        """Read images with masks, as readers.file reads images."""
+        """Read images with masks, like readers.file for images."""
     def mxnet(
         self,
         *inputs: DataNode | Graph,
@@ -1264,7 +1264,7 @@ class ReadersOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
-        """Read TFRecord with boxes, as readers.tfrecord reads images."""
+        """Read TFRecord with boxes, like readers.tfrecord for images."""
     def webdataset(
         self,
         *inputs: DataNode | Graph,
@@ -1325,7 +1325,7 @@ class ReadersOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
-        """Read WebDataset with boxes, as readers.webdataset reads images."""
+        """Read WebDataset with boxes, like readers.webdataset for images."""
     def webdataset_masks(
         self,
         *inputs: DataNode | Graph,
@@ -1352,7 +1352,7 @@ class ReadersOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
-        """Read WebDataset with masks, as readers.webdataset reads images."""
+        """Read WebDataset with masks, like readers.webdataset for images."""
 class ReductionsOperators(Generic[R]):
     def max(
         self,
@@ -1636,7 +1636,7 @@ class Operators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """One of the sub-policies of a policy of your own for each sample, each of them some augmentations with their probabilities and magnitudes."""
+        """One sub-policy of a custom policy for each sample. A sub-policy consists of augmentations with probabilities and magnitudes."""
     def audio_resample(
         self,
         *inputs: DataNode | Graph,
@@ -2508,7 +2508,7 @@ class Operators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """Several augmentations of a suite of 14, drawn for each sample, all of one magnitude (arXiv 1909.13719)."""
+        """Several random augmentations out of 14 for each sample, all with the same magnitude (arXiv 1909.13719)."""
     def random_bbox_crop(
         self,
         *inputs: DataNode | Graph,
@@ -2596,7 +2596,7 @@ class Operators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """Encoded images sent by another program, such as clients of Triton."""
+        """Encoded images sent by another program, such as a Triton client."""
     def reshape(
         self,
         *inputs: DataNode | Graph,
@@ -2846,7 +2846,7 @@ class Operators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """Part of an array, as Python's indexing has it."""
+        """Part of an array, with Python's indexing syntax."""
     def tensor_resize(
         self,
         *inputs: DataNode | Graph,
@@ -2920,7 +2920,7 @@ class Operators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> R:
-        """One augmentation of a suite of 14 for each sample, of any magnitude (arXiv 2103.10158)."""
+        """One random augmentation out of 14 for each sample, with a random magnitude (arXiv 2103.10158)."""
     def warp_affine(
         self,
         *inputs: DataNode | Graph,

@@ -63,14 +63,14 @@ def policy_fault(policy: Value, bins: int = 0) -> tuple[str, str] | None:
         return f"it is {_short(policy)}, not a list of sub-policies", _EXAMPLE
     if not 1 <= len(policy) <= MOST_SUB_POLICIES:
         found = f"it has {len(policy)} sub-policies"
-        return found, f"Give 1 to {MOST_SUB_POLICIES}."
+        return found, f"Use 1 to {MOST_SUB_POLICIES}."
     for place, sub_policy in enumerate(policy, 1):
         if not isinstance(sub_policy, tuple):
             return f"sub-policy {place} is not a list of operations", _EXAMPLE
         if not 1 <= len(sub_policy) <= MOST_OPERATIONS:
             return (
                 f"sub-policy {place} has {len(sub_policy)} operations",
-                f"Give 1 to {MOST_OPERATIONS}; identity changes nothing.",
+                f"Use 1 to {MOST_OPERATIONS}; identity changes nothing.",
             )
         for at, operation in enumerate(sub_policy, 1):
             fault = _operation_fault(operation, bins)
@@ -88,15 +88,15 @@ def _operation_fault(operation: Value, bins: int) -> tuple[str, str] | None:
     name, probability, *magnitude = operation
     if not isinstance(name, str) or name not in NAMED:
         hint = did_you_mean(str(name), NAMED)
-        known = f"{hint} There are: {', '.join(NAMED)}.".lstrip()
+        known = f"{hint} Known: {', '.join(NAMED)}.".lstrip()
         return f"{str(name)[:40]!r} is not an augmentation", known
     share = _number(probability)
     if share is None or not 0 <= share <= 1:
-        return f"the probability of {name} is {_short(probability)}", "Give 0 to 1."
+        return f"the probability of {name} is {_short(probability)}", "Use 0 to 1."
     if not NAMED[name]:
-        found = f"{name} has no magnitude, but {_short(magnitude[0])} is given" if magnitude else ""
-        return (found, "Leave it out.") if magnitude else None
-    most = f"Give a whole number from 0{f' to {bins - 1}' if bins else ''}."
+        found = f"{name} has no magnitude, but it is {_short(magnitude[0])}" if magnitude else ""
+        return (found, "Remove it.") if magnitude else None
+    most = f"Use an integer from 0{f' to {bins - 1}' if bins else ''}."
     if not magnitude:
         return f"the magnitude of {name} is missing", most
     (step,) = magnitude

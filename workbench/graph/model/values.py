@@ -35,16 +35,16 @@ def describe_kind(arg: ArgSpec) -> str:
         return "one of " + ", ".join(map(str, arg.choices or arg.members))
     words = {
         "bool": "true or false",
-        "int": "a whole number",
+        "int": "an integer",
         "float": "a number",
-        "str": "a text",
+        "str": "a string",
         "enum": f"a member of nvidia.dali.types.{arg.enum}",
         "bool_list": "a list of true or false",
-        "int_list": "whole numbers, for example 224, 224",
+        "int_list": "integers, for example 224, 224",
         "float_list": "numbers, for example 0.5, 1.0",
-        "str_list": "a list of texts",
+        "str_list": "a list of strings",
         "enum_list": f"members of nvidia.dali.types.{arg.enum}",
-        "object": "a value from Python, which a graph file cannot hold",
+        "object": "a Python value, which a graph file cannot store",
         "policy": "a list of sub-policies",
     }
     text = words[arg.kind]
@@ -66,12 +66,12 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
     """
     element = arg.kind.removesuffix("_list")
     if element == "object":
-        return f"{arg.name} cannot be stored in a graph", f"Give {describe_kind(arg)}."
+        return f"{arg.name} cannot be stored in a graph", f"Use {describe_kind(arg)}."
     if element == "policy":
         return policy_fault(value)
     items = elements(value)
     if isinstance(value, tuple) and not arg.kind.endswith("_list"):
-        return f"{_show(value)} is a list", f"Give {describe_kind(arg)}."
+        return f"{_show(value)} is a list", f"Use {describe_kind(arg)}."
     if "range" in (arg.name, arg.form) and (len(items) != 2 or _is_descending(items)):
         return f"{_show(value)} is not a range", (
             "Use two numbers, low then high, for example -10, 10."
@@ -81,7 +81,7 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
         if fault:
             known = [*map(str, arg.choices), *arg.members]
             hint = "" if item in arg.refused else did_you_mean(str(item), known)
-            return fault, f"Give {describe_kind(arg)}. {hint}".rstrip()
+            return fault, f"Use {describe_kind(arg)}. {hint}".rstrip()
     if found := _range_fault(arg, items):
         return found
     if arg.form == "index":
@@ -93,7 +93,7 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
             )
     counts = [count for count in (arg.items, arg.volume_items) if count is not None]
     if counts and len(items) not in counts and not one_for_all(arg, value):
-        return f"{_show(value)} has {len(items)} elements", f"Give {count_words(arg, *counts)}."
+        return f"{_show(value)} has {len(items)} elements", f"Use {count_words(arg, *counts)}."
     return None
 
 
@@ -101,17 +101,17 @@ def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | No
     """Numbers of the right type that DALI accepts but that make no sense for the argument."""
     numbers = [item for item in items if isinstance(item, int | float)]
     if arg.form == "flag" and arg.kind == "int" and any(item not in (0, 1) for item in numbers):
-        return f"{_show(items)} is not 0 or 1", "Give 0 or 1."
+        return f"{_show(items)} is not 0 or 1", "Use 0 or 1."
     if arg.name in PROBABILITIES and any(not 0 <= item <= 1 for item in numbers):
-        return f"{_show(items)} is not a probability", "Give a number from 0 to 1."
+        return f"{_show(items)} is not a probability", "Use a number from 0 to 1."
     if arg.name == "std" and any(item <= 0 for item in numbers):
-        return f"{_show(items)} is not a standard deviation", "Give numbers above 0."
+        return f"{_show(items)} is not a standard deviation", "Use numbers above 0."
     if arg.name in SIZES and numbers:
         whole = arg.name in ("size", "crop") and len(numbers) == len(items)
         alone = arg.name in _ALONE and not all(numbers)
         if alone or any(item < 0 for item in numbers) or (whole and not any(numbers)):
             zero = "" if arg.name in _ALONE else _ZERO.get(arg.name, _ZERO["size"])
-            return f"{_show(items)} is not a size", f"Give pixels above 0, for example 224{zero}."
+            return f"{_show(items)} is not a size", f"Use a size above 0, for example 224{zero}."
     return None
 
 
@@ -207,9 +207,9 @@ def is_layout(arg: ArgSpec) -> bool:
 def _noun(element: str) -> str:
     return {
         "bool": "true or false",
-        "int": "a whole number",
+        "int": "an integer",
         "float": "a number",
-        "str": "a text",
+        "str": "a string",
         "enum": "a name",
     }[element]
 

@@ -202,7 +202,7 @@ _NUMBERS = {"UINT8", "INT8", "UINT16", "INT16", "FLOAT"}
 _FIXED = {"data", "mean", "stddev", "scale", "shift"}
 
 
-@rewrite("Normalising by hand in crop_mirror_normalize", tried_last=True)
+@rewrite("Handwritten normalisation into crop_mirror_normalize", tried_last=True)
 def normalize_by_hand(typed: TypedGraph) -> Iterator[Graph]:
     """Separate normalisation operators become one ``crop_mirror_normalize``.
 

@@ -198,7 +198,7 @@ class ImportReport:
             yield f"assumed  {', '.join(said[first : first + _ASSUMED])}"
         if said:
             names = " ".join(f"--arg {name}=..." for name in list(self.assumed)[:_NAMED])
-            yield f"         give others by {names}{' and so on' if len(said) > _NAMED else ''}"
+            yield f"         set others by {names}{' and so on' if len(said) > _NAMED else ''}"
         for note in self.notes:
             yield f"note     {note}"
 

@@ -228,11 +228,11 @@ class _Reader:
 
     def words(self, value: Any, path: str) -> str:
         """A text that a file can represent, because it is written into exported source."""
-        text: str = self.expect(value, str, path, "a text")
+        text: str = self.expect(value, str, path, "a string")
         if not is_text(text):
             self.faults.append(
-                f"{path}: {ascii(text)[:60]} contains half a character (a lone "
-                "surrogate), which files cannot store. Remove it."
+                f"{path}: {ascii(text)[:60]} contains a lone surrogate (half a character), which "
+                "files cannot store. Remove it."
             )
         return text
 
@@ -260,8 +260,8 @@ class _Reader:
         if device not in (None, "cpu", "gpu", "mixed"):
             self.faults.append(f"{path}.device: {_short(device)} is not cpu, gpu or mixed.")
         if seed is not None:
-            seed = self.expect(seed, int, f"{path}.seed", "a whole number")
-        op = self.expect(data.get("op"), str, f"{path}.op", "a text")
+            seed = self.expect(seed, int, f"{path}.seed", "an integer")
+        op = self.expect(data.get("op"), str, f"{path}.op", "a string")
         values = {k: self.value(v, f"{path}.args.{k}") for k, v in args.items()}
         self.structure(op, values, path)
         node = Node(
@@ -303,18 +303,18 @@ class _Reader:
         known = STRUCTURE[op].args if op in STRUCTURE else {}
         for name, value in args.items():
             if name in known and (words := kind_fault(known[name], value)):
-                remedy = f"Give {describe_kind(known[name])}."
+                remedy = f"Use {describe_kind(known[name])}."
                 self.faults.append(f"{path}.args.{name} ({op}): {words}. {remedy}")
 
     def source_kind(self, value: Any, path: str) -> str:
-        kind: str = self.expect(value, str, path, "a text")
+        kind: str = self.expect(value, str, path, "a string")
         if kind and kind not in source_kinds():
             known = ", ".join(source_kinds())
             self.faults.append(f"{path}: {_short(kind)} is not a kind of source. Known: {known}.")
         return kind
 
     def parameter(self, value: Any, path: str) -> str:
-        name: str = self.expect(value, str, path, "a text")
+        name: str = self.expect(value, str, path, "a string")
         if not is_name(name):
             self.faults.append(f"{path}: {_short(name)} is not a Python name.")
         return name
@@ -370,7 +370,7 @@ class _Reader:
         values = {k: v for k, v in data.items() if k in known}
         for key, value in values.items():
             if key not in CHOICES:
-                self.expect(value, int, f"settings.{key}", "a whole number")
+                self.expect(value, int, f"settings.{key}", "an integer")
             elif value not in CHOICES[key]:
                 allowed = " or ".join(CHOICES[key])
                 self.faults.append(f"settings.{key}: {_short(value)} is not {allowed}.")

@@ -83,7 +83,7 @@ def definition_problem(definition: ast.FunctionDef) -> str | None:
         return "is a generator. Return the values instead of yielding them."
     args = definition.args
     if args.kwarg is None and any(default is None for default in args.kw_defaults):
-        return "has a keyword-only argument. Give it a default."
+        return "has a keyword-only argument. Set a default for it."
     return None
 
 
@@ -99,7 +99,7 @@ def _of_itself(definition: ast.FunctionDef) -> Iterator[ast.AST]:
 
 def _no_function(given: Any) -> str:
     kind, name = type(given).__name__, getattr(given, "__name__", "")
-    words = f"{name} is of the type {kind}" if name else f"This is of the type {kind}"
+    words = f"{name} has type {kind}" if name else f"This has type {kind}"
     remedy = "Define a function with def."
     if inspect.ismethod(given):
         remedy = (
@@ -207,8 +207,8 @@ def definition_source(source: str, name: str, imports_inside: bool = True) -> st
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     found = [each for each in tree.body if isinstance(each, kinds) and each.name == name]
     if len(found) != 1:
-        times = "no function" if not found else f"{len(found)} times the function"
-        return GraphEditError(f"the script defines {times} {name} at its top level")
+        times = f"no function {name}" if not found else f"{name} {len(found)} times"
+        return GraphEditError(f"the script defines {times} at its top level")
     if not isinstance(found[0], ast.FunctionDef):
         kind = "a class" if isinstance(found[0], ast.ClassDef) else "an async function"
         return GraphEditError(f"{name} is {kind}, not a plain function. Define one with def")

@@ -31,7 +31,7 @@ _TAKEN = frozenset(
 )
 """Names that an exported script or a stage uses itself."""
 _REMEDY = (
-    "Read it; if you trust it: workbench.trust_graph(graph) or Workbench(..., trust=True) in "
+    "Read it. If you trust it: workbench.trust_graph(graph) or Workbench(..., trust=True) in "
     "Python, --trust in the shell. Or mute the node."
 )
 
@@ -115,10 +115,10 @@ def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
     if layouts is None:
         if graph.scope_of(node.id) and node.op != NUMBA_FUNCTION.name:
             words = "inside a block DALI needs the layouts of its outputs"
-            yield Fault(node.id, "output_layouts", words, "Give it, for example HWC.")
+            yield Fault(node.id, "output_layouts", words, "Set it, for example HWC.")
     elif isinstance(layouts, tuple) and len(layouts) != node.args.get("num_outputs", 1):
         words = f"{len(layouts)} layouts for {node.args.get('num_outputs', 1)} outputs"
-        yield Fault(node.id, "output_layouts", words, "Give one for each output.")
+        yield Fault(node.id, "output_layouts", words, "Set one per output.")
     if node.op == NUMBA_FUNCTION.name:
         yield from _numba_faults(node)
     for other in graph.walk():
@@ -126,7 +126,7 @@ def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
             break
         same_name = other.args.get("function") == node.args.get("function")
         if _runs_code(other) and same_name and other.args.get("source") != node.args.get("source"):
-            words = f"{other.id} has another function of the same name"
+            words = f"{other.id} has a different function with the same name"
             yield Fault(node.id, "function", words, "Rename one of them in Python.")
             break
 
@@ -193,16 +193,16 @@ def _numba_faults(node: Node) -> Iterator[Fault]:
     for kinds, counts in (("in_types", "ins_ndim"), ("out_types", "outs_ndim")):
         if len(_tuple_argument(node, kinds)) != len(_tuple_argument(node, counts)):
             words = f"{counts} has {len(_tuple_argument(node, counts))} numbers"
-            remedy = f"Give as many as {kinds} has: {len(_tuple_argument(node, kinds))}."
+            remedy = f"Use as many as {kinds} has: {len(_tuple_argument(node, kinds))}."
             yield Fault(node.id, counts, words, remedy)
     on_gpu = node.device == "gpu"
     if on_gpu and node.args.get("batch_processing"):
-        words = "on the GPU numba is given one sample at a time"
-        yield Fault(node.id, "batch_processing", words, "Leave it out.")
+        words = "on the GPU numba processes one sample at a time"
+        yield Fault(node.id, "batch_processing", words, "Remove it.")
     for name in ("blocks", "threads_per_block"):
         if on_gpu and len(_tuple_argument(node, name)) != 3:
-            words = f"on the GPU numba must be told {name}"
-            yield Fault(node.id, name, words, "Give three numbers, by x, y and z.")
+            words = f"on the GPU numba requires {name}"
+            yield Fault(node.id, name, words, "Set three numbers: x, y and z.")
 
 
 def _runs_code(node: Node) -> bool:

@@ -56,7 +56,7 @@ def _read(location: str, stamp: int) -> _Document:
     ]
     if lacking:
         raise DataError(
-            f"{location} has no list of {' and of '.join(lacking)}. Give the annotations of a COCO "
+            f"{location} has no list of {' and of '.join(lacking)}. Use the annotations of a COCO "
             "data set (instances_*.json)."
         )
     return _Document(found, not constants)

@@ -65,7 +65,7 @@ class AccessPolicy:
         for name in self.allow_hosts:
             if not _host_name(name) or set("/@[") & set(name):
                 raise WorkbenchError(
-                    f"{name!r} is not a host. Give a name, and a port if the address has one, for "
+                    f"{name!r} is not a host. Use a name, and a port if the address has one, for "
                     "example photos.example.org or photos.example.org:8443."
                 )
         if not (self.token.isascii() and self.token.isprintable()):

@@ -66,7 +66,7 @@ class Connect(CanvasEdit, tag="connect", frozen=True):
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph, source = document.graph, Port(self.source, self.output)
         if not self.source:
-            raise GraphEditError("connect: source is empty. Give an output, such as decode.output.")
+            raise GraphEditError("connect: source is empty. Use an output, such as decode.output.")
         if self.edge:
             graph = cut_edge(graph, self.edge)
         if not self.target:

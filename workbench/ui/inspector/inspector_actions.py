@@ -61,7 +61,7 @@ class SetWeights(InspectorEdit, tag="set_weights", frozen=True):
 
 def _number(value: float | str, allowed: str) -> float:
     if isinstance(value, str):
-        raise GraphEditError(f"{value[:40]!r} is not a number. Give {allowed}.")
+        raise GraphEditError(f"{value[:40]!r} is not a number. Use {allowed}.")
     return value
 
 

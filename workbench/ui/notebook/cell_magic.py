@@ -73,7 +73,7 @@ def _show(line: str, cell: str) -> None:
     except ValueError as error:
         raise ImportFailedError(f"%%dali {line}: {error}.") from None
     if not given.name.isidentifier():
-        raise ImportFailedError(f"--name {given.name!r} is no Python name. Give one such as w.")
+        raise ImportFailedError(f"--name {given.name!r} is not a Python name. Use one such as w.")
     args = dict(pair.partition("=")[::2] for pair in given.arg)
     if args and given.data is not None:
         args = {"data": given.data, **args}
@@ -100,7 +100,7 @@ def _data(given: str | None, found: ImportedGraph) -> Datasets:
     if given is None and not os.path.exists(found.data):
         named = f" {found.data}, which is not there" if found.data else " no folder"
         raise ImportFailedError(
-            f"%%dali: no data is given, and the pipeline names{named}. Give what it is to read: "
+            f"%%dali: no data are set, and the pipeline names{named}. Pass the data to read: "
             "%%dali photos."
         )
     datasets = open_datasets(found.data if given is None else given)

@@ -202,13 +202,13 @@ def compare(
         found = wb.compare(graph, "rotate-jitter", data="photos", samples=2)
     """
     if samples < 1:
-        raise ArgumentError(f"compare: samples is {samples}. Give 1 or more.")
+        raise ArgumentError(f"compare: samples is {samples}. Use 1 or more.")
     one, other = to_graph(first), to_graph(second)
     if data is None and one.datasets and other.datasets:
         require_same_data("compare", one.datasets, other.datasets, "give data=...")
     given = one.datasets or other.datasets if data is None else open_datasets(data)
     if given is None:
-        raise DataError("compare is given no data. Give a folder: data='photos'.")
+        raise DataError("compare received no data. Pass a folder: data='photos'.")
     following = _reading_as(with_seeds_of(other, one), one)
     requests = [
         PreviewRequest(graph, given, batch, samples, _TILE, "augmented")

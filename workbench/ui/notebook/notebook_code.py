@@ -326,7 +326,7 @@ class CodeAccess(KnownAttributes, RunAccess):
         self._live  # noqa: B018
         node_id, _, argument = name.rpartition(".")
         if not node_id:
-            raise GraphEditError(f"{name!r} names no argument. Give node.argument: rotate.angle.")
+            raise GraphEditError(f"{name!r} is not an argument. Use node.argument: rotate.angle.")
         if name not in self._parameters:
             try:
                 getattr(self.graph[node_id], argument)

@@ -128,7 +128,7 @@ def panel_view(workbench: Workbench, part: str, height: int) -> Any:
     """All of a workbench, or one part of it, for a page of Panel."""
     if part != WHOLE and part not in _FOLLOWED:
         raise ArgumentError(
-            f"panel is given the part {part!r}. Give one of: {WHOLE}, {', '.join(_FOLLOWED)}."
+            f"panel received the part {part!r}. Use one of: {WHOLE}, {', '.join(_FOLLOWED)}."
         )
     view = PanelView(workbench)
     if part != WHOLE:

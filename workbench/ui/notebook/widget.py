@@ -194,13 +194,13 @@ class Workbench(CodeAccess, VBox):
         self._height, self._stacked = height, layout == "stacked"
         if isinstance(data, Graph | ImportedGraph):
             if graph is not None:
-                raise ArgumentError("Workbench is given two graphs. Give data, then a graph.")
+                raise ArgumentError("Workbench received two graphs. Pass data, then a graph.")
             data, graph = None, data
         given = to_document(graph)
         if data is None:
             if not given.graph.datasets and graph is not None and parameters(given.graph.sources):
                 raise ArgumentError(
-                    "The graph names no data. Give it: Workbench('photos', graph), or '.' for the "
+                    "The graph has no data. Pass it: Workbench('photos', graph), or '.' for the "
                     f"working folder ({os.getcwd()})."
                 )
             data = given.graph.datasets or "."

@@ -139,7 +139,7 @@ def tuner_for(
     try:
         grid = replace(usual, **cast(Any, {knob: tuple(found) for knob, found in values.items()}))
     except ValueError as error:
-        raise GraphEditError(f"{error} Give rising numbers such as 1, 2, 4.") from None
+        raise GraphEditError(f"{error} Use increasing numbers such as 1, 2, 4.") from None
     limits: dict[str, Any] = {"host_limit": _bytes(given["memory"])}
     if given["search"] == "all":
         return SweepExperiment(graph, data, grid=grid, regime="pipeline", **limits)
@@ -154,7 +154,7 @@ def _values(text: str, knob: str) -> tuple[float, ...] | tuple[int, ...]:
         with suppress(ValueError):
             found.append(float(part) if share else int(part))
             continue
-        raise GraphEditError(f"{knob}: {part[:40]!r} is no number. Give numbers such as 1, 2, 4.")
+        raise GraphEditError(f"{knob}: {part[:40]!r} is not a number. Use numbers such as 1, 2, 4.")
     least, most = (0, 1) if share else (1, 65536)
     if len(found) > MOST_VALUES or not all(least <= value <= most for value in found):
         raise GraphEditError(f"{knob}: give at most {MOST_VALUES} numbers from {least} to {most}.")
@@ -166,7 +166,7 @@ def _mapping(text: str, graph: Graph) -> tuple[bool | None, ...]:
     found = text.replace(",", " ").split()
     for part in found:
         if part not in FILES:
-            raise GraphEditError(f"files: {part[:40]!r} is neither. Give {' or '.join(FILES)}.")
+            raise GraphEditError(f"files: {part[:40]!r} is neither. Use {' or '.join(FILES)}.")
     try:
         return mapping_values(ResolvedGraph(graph, load_catalog()), found)
     except ArgumentError as error:
@@ -180,7 +180,7 @@ def _bytes(text: str) -> int | None:
     with suppress(ValueError):
         if 0 < (value := float(text)) < 1e6:
             return int(value * 2**30)
-    raise GraphEditError(f"memory: {text[:40]!r} is no number of GiB. Give for example 4.")
+    raise GraphEditError(f"memory: {text[:40]!r} is not a number of GiB. Use for example 4.")
 
 
 def limits_of(graph: Graph, machine: Machine) -> SpeedLimits:

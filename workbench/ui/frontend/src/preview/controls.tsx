@@ -195,7 +195,7 @@ function WholeNumber({ link, name, label, pinned, reason, refuse }: WholeNumberP
   }, [value]);
   const take = (typed: number | string | null): void => {
     const fits = Number.isInteger(typed) && Number(typed) >= 0 && Number(typed) <= most;
-    const words = `${typed ?? "Nothing"} is no ${name}. Give a whole number from 0 to ${most}.`;
+    const words = `${typed ?? "Nothing"} is not a valid ${name}. Use an integer from 0 to ${most}.`;
     refuse(name, fits ? "" : words);
     if (fits) link.set(name, Number(typed));
   };
