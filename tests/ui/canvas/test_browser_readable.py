@@ -279,6 +279,30 @@ def test_a_recipe_with_two_views_is_seen_whole(opened: PanelHost) -> None:
     expect(part(page, "canvas").locator("[data-output=labels]")).to_be_in_viewport(ratio=0.99)
 
 
+@pytest.mark.parametrize("height", [620, 440])
+def test_a_small_window_shows_a_recipe_with_two_views_with_its_chains_as_cards(
+    opened: PanelHost, height: int
+) -> None:
+    """As in a cell of a notebook: whole if it is high enough, else with the selected node."""
+    page = opened.page
+    page.set_viewport_size({"width": 848, "height": height})
+    open_recipe(opened, "simclr")
+    canvas = part(page, "canvas")
+    expect(canvas.locator("[data-wb=group]").first).to_contain_text("operators")
+    assert too_small(page) == []
+    selected = canvas.locator("[data-wb=node][aria-current=true]").bounding_box()
+    footer = canvas.locator(".wb-canvas-hint").bounding_box()
+    assert selected
+    assert footer
+    assert selected["y"] + selected["height"] < footer["y"]
+    if height > 600:
+        found = measured(page)
+        assert found["inside"] == found["cards"]
+        last = canvas.locator("[data-output=labels]").bounding_box()
+        assert last
+        assert last["y"] + last["height"] <= footer["y"]
+
+
 @pytest.mark.thorough
 def test_a_long_note_covers_nothing_until_it_is_clicked(opened: PanelHost) -> None:
     open_recipe(opened, "auto-augment")

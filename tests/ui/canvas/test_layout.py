@@ -20,6 +20,7 @@ from workbench.graph.storage.layout import Layout
 from workbench.graph.types.devices import infer_devices
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.canvas.canvas_payloads import edge_entries, node_entries
+from workbench.ui.state.graph_argument import to_document
 
 # Where aligned and distributed boxes stand.
 
@@ -80,7 +81,8 @@ const answer = (graphs) => graphs.map(drawn);
 def views(graph: Graph, *, unfolds: bool) -> dict[str, Any]:
     """What the canvas is given; ``unfolds`` shows each draw as a node of its own."""
     draws = (node.id for node in graph.walk() if node.op.startswith("random."))
-    layout = Layout(unfolded=frozenset(draws if unfolds else ()))
+    collapsed = to_document(graph).layout.collapsed
+    layout = Layout(unfolded=frozenset(draws if unfolds else ()), collapsed=collapsed)
     devices = infer_devices(graph, CATALOG)
     return {
         "nodes": node_entries(TypedGraph(graph, CATALOG), layout, devices, {}, {}, []),
@@ -346,9 +348,9 @@ def test_a_circle_is_drawn_too() -> None:
 # Long chains of like operators, drawn as one card each.
 
 GROUPS = """
-import { findGroups, withGroups } from "./src/canvas/layout/groups";
-const answer = ({ nodes, edges, kept, longer }) => {
-  const groups = findGroups(nodes, edges, kept, longer);
+import { findAllGroups, findGroups, withGroups } from "./src/canvas/layout/groups";
+const answer = ({ nodes, edges, kept, longer, all }) => {
+  const groups = (all ? findAllGroups : findGroups)(nodes, edges, kept, longer);
   return { groups, drawn: withGroups(nodes, edges, groups) };
 };
 """
@@ -395,6 +397,16 @@ def test_no_chain_is_collapsed_that_is_short_selected_branched_or_at_fault() -> 
     for node in given["nodes"]:
         node["fault"] = "wrong" if node["id"] == "hue_2" else ""
     assert run_module(GROUPS, {**given, "kept": []})["groups"] == []
+
+
+def test_every_chain_is_one_card_where_a_graph_is_too_wide() -> None:
+    groups, drawn = grouped(load_recipe("simclr"), "flip_1", all=True)
+    second = ["crop_2", "with_jitter_2", "with_gray_2", "with_blur_2"]
+    second += ["flip_2", "jitter_2", "gray_2", "blur_2"]
+    assert groups["crop_2+"] == ["5 operators", *second]
+    assert groups["jitter_1+"][0] == "3 operators", "the selected node stays visible"
+    ids = [node["id"] for node in drawn["nodes"]]
+    assert ids == ["reader", "decode", "crop_1", "flip_1", "jitter_1+", "crop_2+"]
 
 
 def test_what_was_opened_can_be_collapsed_in_a_short_graph_too() -> None:

@@ -11,7 +11,7 @@ from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.errors import GraphFormatError
 from workbench.graph.model import Graph, is_text
 from workbench.graph.storage.io import dump_json, graph_from_json, graph_to_json, read_graph
-from workbench.graph.storage.layout import Document, load_document
+from workbench.graph.storage.layout import Document, Layout, load_document
 from workbench.graph.storage.recipes import load_recipe, load_recipe_document, load_recipes
 from workbench.preview.requests.share import read_picture, read_shared
 
@@ -20,6 +20,8 @@ BESIDE = {"layout", "draws", "origins", "import_report"}
 START = "rotate-jitter"
 """Recipe that opens by default."""
 
+_MOST_EXPANDED = 20
+"""Nodes of a graph from code whose blocks are drawn expanded."""
 _FILES = (".json", ".png")
 """File name extensions of graph files."""
 
@@ -77,7 +79,9 @@ def to_document(source: GraphLike) -> Document:
         whole = {**graph_to_json(graph), **beside} if "graph" in source else beside
         kept = load_document(dump_json(whole))
         return replace(kept, graph=graph)
-    return Document(graph)
+    blocks = [node.id for node in graph.walk() if node.bodies]
+    many = sum(1 for _ in graph.walk()) > _MOST_EXPANDED
+    return Document(graph, Layout(collapsed=frozenset(blocks if many else ())))
 
 
 def _beside(path: Path) -> Document:

@@ -41,19 +41,21 @@ const PRO = { hideAttribution: true };
 const MULTI = ["Control", "Meta", "Shift"];
 /** With more nodes than these nothing glides to a new place: each frame would cost too much. */
 const GLIDERS = 60;
+/** The same object each time, so that nothing is laid out again. */
+const NO_POSITIONS = {};
 const noop = (): void => undefined;
 
 export function FlowCanvas() {
   const store = useCanvasStore();
   const parts = useCanvasParts(
     ...(["graph_number", "nodes", "edges", "breadcrumb", "positions"] as const),
-    ...(["selected", "picked", "moved", "dragging", "groups"] as const),
+    ...(["selected", "picked", "moved", "dragging", "groups", "crowded"] as const),
   );
   const drawn = useMemo(
     () => withGroups(parts.nodes, parts.edges, parts.groups),
     [parts.nodes, parts.edges, parts.groups],
   );
-  const graph = { ...parts, ...drawn };
+  const graph = { ...parts, ...drawn, ...(parts.crowded && { positions: NO_POSITIONS }) };
   const linking = useCanvasState((state) => state.linking?.fixed);
   const size = useSize(store);
   const layout = useLayoutCache(graph);

@@ -9,6 +9,7 @@ import type { CanvasStore } from "./state/canvasStore";
 import {
   firstView,
   isInSight,
+  isTooWide,
   notesAt,
   revealed,
   usualWidth,
@@ -149,6 +150,8 @@ export function useView(
   const known = useRef({ graph: -1, ids: new Set<string>() });
   /** The boxes of the graph as it was opened. */
   const opened = useRef<LayoutCache["boxes"]>([]);
+  /** The graph whose chains were collapsed because it was too wide. */
+  const crowded = useRef(-1);
   /** The graph that was last seen without a node: its first ones are edits. */
   const blank = useRef(-1);
   useLayoutEffect(() => {
@@ -160,6 +163,14 @@ export function useView(
     known.current = { graph, ids };
     if (!store.link.get("nodes", []).length) blank.current = graph;
     if (another && blank.current !== graph) opened.current = places.boxes;
+    const { clientWidth, clientHeight } = store.dom.box;
+    const measured = size.width === clientWidth && size.height === clientHeight;
+    if (measured && opened.current === places.boxes && crowded.current !== graph) {
+      if (isTooWide(places.bounds, size)) {
+        crowded.current = graph;
+        store.collapseAll();
+      }
+    }
     // Only until the first edit: a pane is not to change under the pointer.
     if (opened.current === places.boxes) adaptPane(store, places);
     if (another || follows.current) fit(!another && whole.current, another || !glides ? 0 : GLIDE);

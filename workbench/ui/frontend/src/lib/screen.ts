@@ -15,6 +15,8 @@ const NARROWEST_PANE = 160;
 const STEP = 16;
 /** The share of a narrow screen's height that the panels keep; each of the others has half of it. */
 const PANELS_SHARE = 0.5;
+/** The share of the canvas where the inspector is below it, as in `screen.css`. */
+const CANVAS_SHARE = 0.57;
 const KEPT = "dali-workbench-panes";
 
 type Pane = "canvas" | "inspector";
@@ -71,9 +73,11 @@ function measure(screen: HTMLElement, panes: HTMLElement): void {
   if (screen.dataset["form"] !== form) screen.dataset["form"] = form;
   const alone = screen.dataset["alone"] !== undefined;
   const panels = form === "narrow" && !alone ? height * PANELS_SHARE : height;
-  const beside = alone || form === "wide" ? height : height / 2;
+  const whole = alone || form === "wide";
+  const canvas = whole ? height : form === "medium" ? CANVAS_SHARE * height : height / 2;
   setLength(screen, "--wb-panes-height", height);
-  setLength(panes, "--wb-beside-height", beside);
+  setLength(panes, "--wb-canvas-height", canvas);
+  setLength(panes, "--wb-beside-height", whole || form === "narrow" ? canvas : height - canvas);
   setLength(panes, "--wb-panels-height", panels);
 }
 

@@ -14,7 +14,9 @@ const CLOSE = 0.5;
 /** Below this there is none for text at all. */
 const TEXTLESS = 0.25;
 /** The least zoom that is chosen unasked: for names, and for buttons on cards to be hit. */
-const LEAST = { names: 0.56, buttons: 0.7 };
+const LEAST = { names: 0.56, buttons: 0.7, small: 0.42 };
+/** Below this, as in a cell of a notebook, a canvas shows all even without pictures. */
+const SMALL = { width: 480, height: 360 };
 const LEAST_OF_ALL = 0.1;
 const USUAL = 0.7;
 const STEP = 0.02;
@@ -101,13 +103,21 @@ export function firstView(seen: Seen, size: Size, all: boolean): View {
   for (const bounds of [seen.bounds, seen.cards]) {
     const pane = paneOf({ ...seen, bounds }, size);
     const full = Math.min(pane.wide, pane.tall);
-    const readable = all ? full >= CLOSE : pane.wide >= least && pane.tall >= Math.max(least, FAR);
+    const small = size.width < SMALL.width && size.height < SMALL.height;
+    const readable = all
+      ? full >= CLOSE
+      : (small && full >= LEAST.small) || (pane.wide >= least && pane.tall >= Math.max(least, FAR));
     if (!readable && !(all && bounds === seen.cards)) continue;
     const zoom = full > 0.98 ? 1 : Math.max(LEAST_OF_ALL, full); // letters are sharp at 1
     return { x: centred(bounds, pane, zoom), y: pane.above - bounds.y * zoom, zoom };
   }
   const cards = { ...seen, bounds: seen.cards };
   return partialView(cards, paneOf(cards, size), least);
+}
+
+/** Whether a small canvas cannot show a graph across with names that can be read. */
+export function isTooWide(bounds: Size, { width }: Size): boolean {
+  return width < SMALL.width && (width - 2 * ROOM.narrow) / bounds.width < FAR;
 }
 
 /** The width that a graph takes where its height decides the zoom. */

@@ -19,6 +19,7 @@ const LONG = 12;
 /** The shortest chain that is collapsed. */
 const LEAST = 3;
 const ROLES = new Set<string>(["geometry", "colour", "arithmetic"]);
+const ENDS = new Set<string>(["read", "decode", "output"]);
 
 /** The chains of like operators in a long graph. None has a fault or one of the nodes `kept`. */
 export function findGroups(
@@ -28,31 +29,62 @@ export function findGroups(
   longer = LONG,
 ): Group[] {
   if (nodes.filter((node) => !node.generator).length <= longer) return [];
+  const like = (node: NodeEntry): boolean => !node.bodies.length && ROLES.has(node.role);
+  const same = (from: NodeEntry, to: NodeEntry): boolean => from.role === to.role;
+  return chainsOf(nodes, edges, kept, like, same).map((members) => {
+    const { role } = nodes.find(({ id }) => id === members[0])!;
+    return { id: `${members[0]!}+`, title: `${members.length} ${role} operators`, members };
+  });
+}
+
+/** All chains, also of different operators and with collapsed blocks and what decides in them. */
+export function findAllGroups(
+  nodes: readonly NodeEntry[],
+  edges: readonly EdgeEntry[],
+  kept: readonly string[],
+): Group[] {
+  const outs = countBy(edges, "source");
+  const deciding = new Map(nodes.filter(({ id, generator }) => generator && outs.get(id) === 1).map((n) => [n.id, n]));
+  const rest = edges.filter(({ source }) => !deciding.has(source));
+  const any = ({ role, expanded }: NodeEntry): boolean => !expanded && !ENDS.has(role);
+  return chainsOf(nodes, rest, kept, any, () => true).map((members) => {
+    const inside = new Set(members);
+    const own = edges.filter(({ source, target }) => deciding.has(source) && inside.has(target));
+    const [first, ...others] = members;
+    const all = [first!, ...own.map(({ source }) => source), ...others];
+    return { id: `${first!}+`, title: `${members.length} operators`, members: all };
+  });
+}
+
+/** Chains of nodes with one input and one output each that a filter accepts, downwards. */
+function chainsOf(
+  nodes: readonly NodeEntry[],
+  edges: readonly EdgeEntry[],
+  kept: readonly string[],
+  accepted: (node: NodeEntry) => boolean,
+  joined: (from: NodeEntry, to: NodeEntry) => boolean,
+): string[][] {
   const [outs, ins] = [countBy(edges, "source"), countBy(edges, "target")];
   const free = new Map(
     nodes
-      .filter(({ role, op, fault, bodies, generator, muted }) => {
-        const plain = op && !fault && !bodies.length && !generator && !muted;
-        return plain && ROLES.has(role);
-      })
+      .filter((node) => node.op && !node.fault && !node.generator && !node.muted && accepted(node))
       .filter(({ id }) => ins.get(id) === 1 && outs.get(id) === 1 && !kept.includes(id))
       .map((node) => [node.id, node]),
   );
   const next = new Map<string, string>();
   for (const { source, target } of edges) {
     const [from, to] = [free.get(source), free.get(target)];
-    if (from && to && from.role === to.role && from.scope === to.scope) next.set(source, target);
+    if (from && to && joined(from, to) && from.scope === to.scope) next.set(source, target);
   }
   const inside = new Set(next.values());
-  const groups: Group[] = [];
-  for (const { id, role } of free.values()) {
+  const chains: string[][] = [];
+  for (const { id } of free.values()) {
     if (inside.has(id)) continue;
     const members = [id];
     for (let at = next.get(id); at; at = next.get(at)) members.push(at);
-    if (members.length < LEAST) continue;
-    groups.push({ id: `${id}+`, title: `${members.length} ${role} operators`, members });
+    if (members.length >= LEAST) chains.push(members);
   }
-  return groups;
+  return chains;
 }
 
 function countBy(edges: readonly EdgeEntry[], end: "source" | "target"): Map<string, number> {

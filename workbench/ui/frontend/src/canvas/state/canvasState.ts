@@ -97,6 +97,8 @@ interface ViewState {
   readonly detail: Sheet<DetailHeader> | null;
   /** The chains that are drawn as one card each. */
   readonly groups: readonly Group[];
+  /** Whether chains are cards and saved positions are ignored, because the canvas is small. */
+  readonly crowded: boolean;
   /** Whether the palette is open. */
   readonly palette: boolean;
   /** Whether the map is asked for; null: where something is out of sight and there is room. */
@@ -121,6 +123,7 @@ const START: State = {
   cards: new Map(),
   detail: null,
   groups: [],
+  crowded: false,
   palette: false,
   map: null,
 };

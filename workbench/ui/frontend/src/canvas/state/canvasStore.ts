@@ -8,7 +8,7 @@ import { NO_LAYOUT, type LayoutCache } from "../layout/layoutCache";
 import { AnnouncedEdit } from "./announcedEdit";
 import { CanvasDom } from "./canvasDom";
 import { CanvasState, FIELDS, NONE, type FieldName, type Fields } from "./canvasState";
-import { findGroups, type Group } from "../layout/groups";
+import { findAllGroups, findGroups, type Group } from "../layout/groups";
 import { paletteWasOpen } from "./paletteVisibility";
 
 export class CanvasStore extends CanvasState {
@@ -59,6 +59,7 @@ export class CanvasStore extends CanvasState {
       groups: opened
         ? findGroups(nodes, edges, fields.selected)
         : without(old.groups, fields.selected, nodes.filter(({ fault }) => fault).map(({ id }) => id)),
+      crowded: old.crowded && !opened && positions === old.positions,
       moved: positions === old.positions ? old.moved : null,
       said: changed && this.announced.isOver(nodes, edges) ? "" : old.said,
     });
@@ -99,6 +100,12 @@ export class CanvasStore extends CanvasState {
   collapseChains(): void {
     const { nodes, edges, selected } = this.get();
     this.set({ groups: findGroups(nodes, edges, selected, 0) });
+  }
+
+  /** Draws every chain as one card: the graph is too wide for the canvas. */
+  collapseAll(): void {
+    const { nodes, edges, selected } = this.get();
+    this.set({ groups: findAllGroups(nodes, edges, selected), crowded: true });
   }
 
   /** Selects nodes; what is drawn as one card is opened, and its first node selected. */
