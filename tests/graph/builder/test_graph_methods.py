@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
@@ -179,6 +180,7 @@ def test_blocks_nest_and_draw_apart(graph: Graph, catalog: Catalog) -> None:
         (lambda g: wb.fn.cat(1, 2), "cat: input 0 is 1"),
         (lambda g: wb.fn.rotate(angle=3), "it is not connected"),
         (lambda g: g.rotate(angle=3, name="images"), "has an output 'images' already"),
+        (lambda g: g.rotate(angle=(-5, 5)), "or wb.random.uniform(range=(-5, 5))"),
         (lambda g: wb.read([]), "The list is empty"),
         (lambda g: wb.read(".", shuffle=True), "has no argument 'shuffle'"),
     ],
@@ -188,6 +190,14 @@ def test_mistakes_raise_where_they_are_made(graph: Graph, make: object, words: s
         make(graph)  # type: ignore[operator]
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_tuple_that_other_libraries_read_as_a_range_is_reported(graph: Graph) -> None:
+    with pytest.warns(UserWarning, match=r"Use wb\.random\.uniform\(range=\(0\.1, 2\)\)"):
+        graph.gaussian_blur(sigma=(0.1, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert graph.gaussian_blur(sigma=[0.1, 2])["gaussian_blur"].sigma == (0.1, 2)
 
 
 def test_an_operator_of_another_device_is_refused(graph: Graph) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
-from workbench.arguments import WHOLE, format_value
+from workbench.arguments import WHOLE, format_value, warn_caller
 from workbench.catalog import load_catalog
 from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import Catalog, OpSpec, Value
@@ -179,6 +179,8 @@ def call_operator(
         fed[key] = _as_node(op, key, given.pop(key), catalog)
     _require_known(spec, given)
     linked = {key: value for key, value in given.items() if isinstance(value, DataNode)}
+    if op == _BLUR:
+        _report_range(given.get("sigma"))
     fixed = {key: plain_value(v) for key, v in given.items() if key not in linked and v is not None}
     graph = onto or _common_graph([value.graph for value in (*fed.values(), *linked.values())])
     if name is not None and (graph.whole.has(name) or name in graph.outputs):
@@ -231,6 +233,18 @@ def _as_node(op: str, place: int | str, value: Any, catalog: Catalog) -> DataNod
         "nodes, such as "
         "graph.images."
     )
+
+
+_BLUR = "gaussian_blur"
+
+
+def _report_range(sigma: object) -> None:
+    """Warn of a tuple that torchvision reads as a range, and DALI as one value for each axis."""
+    if isinstance(sigma, tuple) and len(sigma) == 2 and sigma[0] != sigma[1]:
+        warn_caller(
+            f"{_BLUR}.sigma: {sigma} blurs by {sigma[0]} down and {sigma[1]} across. Use "
+            f"wb.random.uniform(range={sigma}) for a random value, or a list if this is meant."
+        )
 
 
 def _require_known(spec: OpSpec, given: Mapping[str, Any]) -> None:

@@ -71,7 +71,9 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
         return policy_fault(value)
     items = elements(value)
     if isinstance(value, tuple) and not arg.kind.endswith("_list"):
-        return f"{_show(value)} is a list", f"Use {describe_kind(arg)}."
+        numbers = arg.tensor and len(value) == 2 and not _is_descending(value)
+        random = f", or wb.random.uniform(range=({value[0]}, {value[1]}))" if numbers else ""
+        return f"{_show(value)} is a list", f"Use {describe_kind(arg)}{random}."
     if "range" in (arg.name, arg.form) and (len(items) != 2 or _is_descending(items)):
         return f"{_show(value)} is not a range", (
             "Use two numbers, low then high, for example -10, 10."
