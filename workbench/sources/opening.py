@@ -266,7 +266,8 @@ def open_dataset(data: Location) -> Dataset:
             by_folder = unlabelled and source.in_files  # a file of many samples has no class
             return Dataset(kind, items=_labelled_by_folder(items) if by_folder else items)
     items = _labelled_by_folder(items) if unlabelled else items
-    return import_module("workbench.sources.kinds.file_list").listed(items, classes)  # type: ignore[no-any-return]
+    file_list = import_module("workbench.sources.kinds.file_list")
+    return file_list.file_pairs_dataset(items, classes)  # type: ignore[no-any-return]
 
 
 def _remote_kind(place: str) -> str:

@@ -208,7 +208,7 @@ def test_required_arguments_and_seeds() -> None:
     node = graph.nodes[-1]
     args = {name: value for name, value in node.args.items() if name != required[1]}
     fault = only_fault(with_node(graph, node.id, args=args))
-    assert (fault.arg, fault.message) == (required[1], f"{required[0]} needs it")
+    assert (fault.arg, fault.message) == (required[1], f"{required[0]} requires it")
     fault = only_fault(with_node(chain_graph("rotate"), "rotate", seed=3))
     assert (fault.arg, fault.message) == ("seed", "rotate is not random")
 
