@@ -41,7 +41,7 @@ the worker ended, or the call was cancelled      WorkerLostError,     EngineErro
     │   ├── PipelineError            DALI rejected the pipeline; ``node`` is the place, if known
     │   ├── WorkerLostError          the worker ended; ``nodes`` were running
     │   │   ├── WorkerCrashedError   it ended by itself
-    │   │   └── WorkerTimeoutError   it did not answer in time and was ended
+    │   │   └── WorkerTimeoutError   it did not respond in time and was terminated
     │   │       └── WorkerSilentError    it did not respond at all, for example: paused
     │   └── CancelledError           the caller asked to stop
     │       └── EngineClosedError    the engine was closed
@@ -267,7 +267,7 @@ class WorkerCrashedError(WorkerLostError):
 
 
 class WorkerTimeoutError(WorkerLostError):
-    """The worker process did not answer within its time limit and was ended.
+    """The worker process did not respond within its time limit and was terminated.
 
     ::
 
@@ -278,7 +278,7 @@ class WorkerTimeoutError(WorkerLostError):
 
 
 class WorkerSilentError(WorkerTimeoutError):
-    """The worker process did not respond for some time, and was ended."""
+    """The worker process did not respond for some time and was terminated."""
 
 
 class CancelledError(EngineError):

@@ -222,7 +222,7 @@ def test_killed_in_mid_measurement(graph: Graph, photos: Path, pids: set[int]) -
 
     row = only(short(graph, photos).run(kill))
     assert row.imgs_per_s == ()
-    assert "not measured: The worker was ended by SIGKILL" in row.reason
+    assert "not measured: The worker was terminated by SIGKILL" in row.reason
 
 
 @pytest.mark.parametrize("when", ["building", "warming up", "round 2"])

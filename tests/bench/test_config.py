@@ -155,7 +155,7 @@ def test_grids() -> None:
     grid = Grid((1, 2), (16, 32), (1, 2, 4), (0.65, 1.0))
     assert len(grid) == len(list(grid.places())) == 24
     assert Grid.from_json(grid.to_json()) == grid
-    with pytest.raises(ValueError, match="rising list"):
+    with pytest.raises(ValueError, match="increasing list"):
         Grid((2, 1), (16,))
     usual = default_grid(describe_machine(), "mixed")
     assert usual.hw_decoder_load[-1] == 1.0

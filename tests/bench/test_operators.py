@@ -198,7 +198,7 @@ def test_tables_that_a_person_can_read() -> None:
         "turn (rotate)         600    1,000",
         "flip                1,233        -",
         "",
-        "µs an image that the operator adds   DALI, cpu      OpenCV",
+        "µs per image that the operator adds   DALI, cpu      OpenCV",
         "turn (rotate)                          856 ±56   500 ±20 *",
         "flip                                       ~-0           -",
         "",

@@ -188,7 +188,7 @@ def test_what_is_printed_tells_the_files_left_out(count: int, words: str) -> Non
 
 
 def test_flags_of_one_cause_are_one_line() -> None:
-    words = "the machine was loaded: something else kept {} of 2 cores busy"
+    words = "the machine was loaded: other processes kept {} of 2 cores busy"
     names = ("a", "b", "c")
     rows = [
         replace(measured(100.0), label=name, flags=(words.format(cores),))
@@ -371,7 +371,7 @@ def test_what_differs_besides_is_told() -> None:
     second = report(measured(1), fingerprint=Fingerprint("a", 3, 4), context={"graph_sha256": "b"})
     words = " ".join(compare_reports(first, second).warnings)
     assert "1 files, 2 bytes and 3 files, 4 bytes" in words
-    assert "graphs are not the same" in words
+    assert "the graphs differ" in words
 
 
 def test_machines_that_differ_in_cores_or_driver_are_told() -> None:

@@ -288,7 +288,7 @@ def test_without_nvml_it_says_that_it_is_not_known() -> None:
     assert found is not None
     assert found.limit is None
     assert "JPEG engines: not known (NVML does not report it)" in found.words()
-    assert found.words().endswith("The physical limit is not known")
+    assert found.words().endswith("The physical limit is unknown")
 
 
 @pytest.mark.parametrize(("jpeg", "bus", "end"), [(97.0, 10.0, True), (50.0, 99.0, True),

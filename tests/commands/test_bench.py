@@ -103,7 +103,7 @@ def test_operators_have_a_record_of_their_own(photos: Path, tmp_path: Path) -> N
     options += ["--regime", "pipeline", "--name", "here", "--each-operator"]
     result = run("bench", "imagenet-eval", *options)
     assert result.exit_code == 0, result.output
-    assert "µs an image that the operator adds" in result.output
+    assert "µs per image that the operator adds" in result.output
     whole = load_report(record.read_text())
     assert (whole.kind, whole.name) == ("bench", "here")
     alone = load_report((tmp_path / "speed-operators.json").read_text())
@@ -361,7 +361,7 @@ def test_what_an_interrupt_leaves_is_told_and_kept(
         assert "Of the operators alone" in repr(kept)
         return
     assert done.exit_code == 0, done.output
-    assert "interrupted: 1 of 2 measured, which are kept" in done.output
+    assert "interrupted: 1 of 2 measured and stored" in done.output
     assert "100 imgs/s" in done.output
     assert "not measured: interrupted" in done.output
     kept = load_report(record.read_text())

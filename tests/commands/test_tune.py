@@ -98,7 +98,7 @@ def test_a_setting_that_could_not_be_measured_is_told(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The others are measured all the same."""
-    told = "not measured: The worker was ended by SIGKILL."
+    told = "not measured: The worker was terminated by SIGKILL."
     fails = iter([True])
 
     def measure(entries: Sequence[ConfigJobs], *_: Any) -> tuple[Measurement, ...]:

@@ -230,7 +230,7 @@ def test_a_box_outside_the_image_is_bad_in_check_panel_and_warning(
 ) -> None:
     place = written(kind, tmp_path, [[10, 10, 5, 5], box, [60, 10, 20.3, 20]])
     (bad,) = check_folder(place, full=False).bad
-    assert "lies outside the image" in bad.reason
+    assert "is outside the image" in bad.reason
     counted = scan_folder(place)
     assert (counted.at_fault, counted.odd_boxes) == (1, 1)
     facts = data_facts(open_dataset(place))

@@ -79,7 +79,7 @@ def test_a_pipeline_that_was_made_goes_before_functions() -> None:
     )
     assert find_pipeline(found((pipe,), train=train), None, {}).make() is pipe
     message = refusal(found(train=train, pipe=pipe), data="photos")
-    assert "nothing takes data. Name a function: --pipeline train" in message
+    assert "so no function has the argument data. Name a function: --pipeline train" in message
     assert refusal(found(train=train, pipe=pipe), "pipe", data="photos") == message
 
 
@@ -100,7 +100,7 @@ def test_what_was_not_read_is_said() -> None:
     stopped = replace(found(train=train), stopped="train.py:8")
     message = refusal(stopped, "later")
     assert message.startswith("train.py has no later. It has train. It was stopped at train.py:8, ")
-    assert "of what comes after, only functions, classes and imports were read" in message
+    assert "after that, only functions, classes and imports were read" in message
 
 
 def test_several() -> None:
@@ -139,7 +139,7 @@ def test_a_function_that_makes_something_else() -> None:
         return 3
 
     factory = find_pipeline(found(build_pipeline=build_pipeline), None, {})
-    with pytest.raises(ImportFailedError, match="build_pipeline gives a int, not an"):
+    with pytest.raises(ImportFailedError, match="build_pipeline returns a int, not an"):
         factory.make()
 
 

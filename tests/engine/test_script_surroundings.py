@@ -74,7 +74,10 @@ def test_lines_that_fail_and_a_command_line(brought: Any) -> None:
     assert sizes(found) in ([(40,)], [40])
     notes = "\n".join(found.report.notes)
     assert "train.py:7 failed (KeyError: 'NO_SUCH_VARIABLE')" in notes
-    assert "train.py:8 failed (PermissionError: a script that is imported writes nothing" in notes
+    assert (
+        "train.py:8 failed (PermissionError: a script cannot write files while it is imported"
+        in notes
+    )
     assert "stopped at train.py:18" in notes
     assert sizes(brought(text, size=64)) in ([(64,)], [64])
     assert not list(Path().glob("written*"))
@@ -146,7 +149,7 @@ def test_a_notebook_with_shell_lines(brought: Any) -> None:
     ]
     text = json.dumps({"cells": [{"cell_type": "code", "source": cell} for cell in cells]})
     found = brought(text, file="train.ipynb")
-    assert "train.ipynb cell 2 cannot be read, and was left out" in str(found.report)
+    assert "train.ipynb cell 2 cannot be read, and was skipped" in str(found.report)
     with pytest.raises(ImportFailedError, match="Code under __main__ is not run"):
         brought(json.dumps({"cells": []}), file="none.ipynb")
 

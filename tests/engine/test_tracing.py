@@ -225,7 +225,9 @@ def test_a_graph_that_dali_cannot_make() -> None:
         def define_graph(self) -> Any:
             raise RuntimeError("no more")
 
-    with pytest.raises(ImportFailedError, match="make the pipeline's graph: RuntimeError: no more"):
+    with pytest.raises(
+        ImportFailedError, match="build the pipeline's graph: RuntimeError: no more"
+    ):
         trace_pipeline(Broken(4, 2, None))
 
 
@@ -301,7 +303,7 @@ def test_a_serialised_pipeline_takes_no_arguments(tmp_path: Path) -> None:
 def test_source_of_fifty_megabytes_is_refused_unread(tmp_path: Path) -> None:
     for name in ("train.py", "look.ipynb"):
         (tmp_path / name).write_bytes(b"x = 1\n" * (50 * 2**20 // 6))
-        with pytest.raises(ImportFailedError, match="16,777,216 are the limit"):
+        with pytest.raises(ImportFailedError, match="the limit is 16,777,216"):
             from_file(tmp_path / name)
 
 
@@ -351,7 +353,7 @@ def test_a_pipeline_that_gives_a_stand_in(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(head + text)
     with pytest.raises(
         ImportFailedError,
-        match=r"no_such_package\.rotated.* not known .* Install no_such_package",
+        match=r"no_such_package\.rotated.* unknown.* Install no_such_package",
     ):
         from_file(tmp_path / "train.py")
 

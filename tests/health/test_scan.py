@@ -184,7 +184,7 @@ def test_odd_boxes_are_not_counted_as_images_of_another_size(tmp_path: Path) -> 
     assert facts.first_odd_box.startswith("1.png, the box [50, 5, 20, 10]")
     sentences = fault_text(facts, open_dataset(path))
     assert "1 of 4 checked images differs in size from the annotations" in sentences
-    assert "2 of 4 checked images have a box over the edge or without area" in sentences
+    assert "2 of 4 checked images have a box beyond the edge or without area" in sentences
 
 
 @pytest.mark.parametrize("ending", ["csv", "txt"])

@@ -298,7 +298,7 @@ def test_a_graph_without_a_place_is_not_measured_beside_itself(
     found = optimise(start().with_settings(batch_size=4, num_threads=1), str(photos))
     assert seen == [[ORIGINAL]], "one short look"
     assert (found.proposals, found.control, found.interrupted) == ((), None, False)
-    assert found.lines()[-1] == "  no rewrite was left to measure"
+    assert found.lines()[-1] == "  no rewrite remained to be measured"
     assert found.to_frame().empty
 
 

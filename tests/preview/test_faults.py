@@ -127,7 +127,7 @@ def test_sigstop(hurt: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(hurt, "call_limit", 2.0)
     error = in_a_change(hurt, folder, lambda pid: None)
     assert isinstance(error, WorkerTimeoutError)
-    assert "No answer within 2 s" in str(error)
+    assert "No response within 2 s" in str(error)
     assert "The next change starts a new one; fewer tiles take less time" in str(error)
     monkeypatch.undo()
     assert_the_next_change_works(hurt, folder)

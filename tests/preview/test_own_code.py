@@ -199,27 +199,27 @@ FAILURES = {
     divides: "divides: line 7 of divides, return np.mean(image) / by + [][by], raised IndexError: "
     "list index out of range",
     leaves: "leaves: line 2 of leaves, raise SystemExit(3), raised SystemExit: 3",
-    gives_text: "gives_text: its function returned str 'a text'; wanted is a NumPy array",
-    gives_nothing: "gives_nothing: its function returned None (is there a return missing?); "
-    "wanted is a NumPy array",
+    gives_text: "gives_text: its function returned str 'a text'; expected is a NumPy array",
+    gives_nothing: "gives_nothing: its function returned None (is a return statement missing?); "
+    "expected is a NumPy array",
     gives_list: "gives_list: its function returned a list of 2, first an array of uint8 "
-    "(64, 64, 3); wanted is a NumPy array",
-    gives_one: "gives_one: its function returned an array of uint8 (64, 64, 3); wanted is a tuple "
-    "of 2, each a NumPy array",
+    "(64, 64, 3); expected is a NumPy array",
+    gives_one: "gives_one: its function returned an array of uint8 (64, 64, 3); expected is a "
+    "tuple of 2, each a NumPy array",
     gives_two: "gives_two: its function returned a tuple of 2, first an array of uint8 "
-    "(64, 64, 3); wanted is a NumPy array",
+    "(64, 64, 3); expected is a NumPy array",
     gives_complex: "gives_complex: its function returned an array of complex64 (64, 64, 3), a type "
-    "that DALI does not have; wanted is one of bool, int8 to int64, uint8 to uint64, float16 to "
+    "that DALI does not have; expected is one of bool, int8 to int64, uint8 to uint64, float16 to "
     "float64",
     gives_foreign_order: "gives_foreign_order: its function returned an array of >f4",
     gives_objects: "gives_objects: its function returned an array of object (1,), a type",
-    gives_grey: "gives_grey: its function returned an array of uint8 (64, 64); wanted is one of 3 "
-    "dimensions, as its layout HWC says",
-    gives_stack: "gives_stack: its function returned an array of uint8 (4, 64, 64, 3); wanted is a "
-    "list of NumPy arrays, one for each sample",
+    gives_grey: "gives_grey: its function returned an array of uint8 (64, 64); expected is one of "
+    "3 dimensions, as in its layout HWC",
+    gives_stack: "gives_stack: its function returned an array of uint8 (4, 64, 64, 3); expected is "
+    "a list of NumPy arrays, one for each sample",
     gives_unequal: "gives_unequal: its function returned an array of uint8 (64, 64, 3) for one "
-    "sample and an array of float32 (64, 64, 3) for another; wanted is the same type and number of "
-    "dimensions for all",
+    "sample and an array of float32 (64, 64, 3) for another; expected is the same type and number "
+    "of dimensions for all",
     writes: "writes: its function wrote into an input array, which other operators "
     "read. Change a copy instead: image = image.copy()",
 }
@@ -239,7 +239,7 @@ def test_verify_tells_it_in_the_same_words(engine: Engine, photos: Path) -> None
     graph = sized()
     graph = gives_grey.after(graph, resize_of(graph))
     report = Verifier(graph, str(photos), 1, engine=engine).run()
-    words = "The exported script fails at what the preview fails at: "
+    words = "The exported script fails like the preview: "
     assert report.failure.startswith(words + FAILURES[gives_grey])
 
 
@@ -371,5 +371,5 @@ def test_cupy_is_named_where_it_is_missing(engine: Engine, photos: Path) -> None
     if find_spec("cupy") is not None:
         pytest.skip("cupy is installed")
     request = PreviewRequest(behind_resize(darker), open_datasets(photos), tiles=2)
-    with pytest.raises(wb.PipelineError, match=r"darker: it needs cupy.*cupy-cuda12x"):
+    with pytest.raises(wb.PipelineError, match=r"darker: it requires cupy.*cupy-cuda12x"):
         preview_batch(engine, request)

@@ -260,9 +260,12 @@ def test_the_node_that_fails_is_named(photos: Path, engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (signal.SIGSEGV, "was ended by SIGSEGV (segmentation fault). Every file can be decoded"),
-        (signal.SIGKILL, "was ended by SIGKILL: out of memory, or killed from outside."),
-        (signal.SIGBUS, "was ended by SIGBUS (bus error). Probably a file of the folder was"),
+        (
+            signal.SIGSEGV,
+            "was terminated by SIGSEGV (segmentation fault). Every file can be decoded",
+        ),
+        (signal.SIGKILL, "was terminated by SIGKILL: out of memory, or killed from outside."),
+        (signal.SIGBUS, "was terminated by SIGBUS (bus error). Probably a file of the folder was"),
     ],
 )
 def test_a_script_that_a_signal_ends(

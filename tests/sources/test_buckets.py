@@ -82,7 +82,7 @@ def test_a_bucket_gives_the_pixels_of_the_same_folder(
         ("denied", ["AccessDenied", "Check AWS_ACCESS_KEY_ID"]),
         ("missing", ["NoSuchBucket", "Check the bucket's name"]),
         ("empty", ["There is no image in class folders below s3://empty/photos"]),
-        ("silent", ["does not answer as it should", "AWS_ENDPOINT_URL"]),
+        ("silent", ["did not respond as expected", "AWS_ENDPOINT_URL"]),
     ],
 )
 def test_a_bucket_that_gives_nothing_is_told_with_the_remedy(

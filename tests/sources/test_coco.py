@@ -303,7 +303,7 @@ def test_annotations_of_no_listed_image_are_named_and_left_out(
     require_dataset(open_dataset(path))
     checked = check_folder(str(path), full=False)
     (bad,) = checked.bad
-    assert "3 are of images that the file does not list, the first of 77" in bad.reason
+    assert "3 belong to images that the file does not list, the first of 77" in bad.reason
     assert (checked.count, checked.counts["of no sample"]) == (6, 1), "the entries are no file"
     facts = scan_folder(str(path))
     assert (facts.count, facts.at_fault, facts.formats) == (6, 0, {"JPEG": 6})

@@ -339,7 +339,7 @@ def test_every_target_imports_what_finding_the_data_needs(
     target: str, written: tuple[Graph, Path]
 ) -> None:
     graph, _ = written
-    if target in ("paddle", "jax") and "images" in graph.outputs:  # COCO's labels are no array
+    if target in ("paddle", "jax") and "images" in graph.outputs:  # COCO's labels are not an array
         graph = replace(graph, outputs={"images": graph.outputs["images"]})
     text = export(graph, target, load_catalog()).main.text
     for module in load_source(graph.sources[0].kind).imports:

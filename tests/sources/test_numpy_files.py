@@ -297,7 +297,7 @@ def test_numbers_for_other_channels_than_there_are_say_so(tmp_path: Path, engine
     assert refused.value.node == "normalize"
     report = Benchmark(graph, str(tmp_path), ["cpu"], measurement_config=SHORT).run()
     (measured,) = report.measurements
-    assert "normalize: its mean or std has another length" in measured.reason
+    assert "normalize: the length of its mean or std is not" in measured.reason
     normalize = graph.node("normalize")
     fitting = replace(normalize, args={**normalize.args, "mean": (1.0, 2.0), "std": (3.0,)})
     nodes = tuple(fitting if node is normalize else node for node in graph.nodes)

@@ -133,7 +133,7 @@ def test_bad_annotations_in_an_archive_are_named_counted_and_left_out(
         "its box 1 is not four numbers": notes(bbox=[1, 2]),
         "its class 1 is 'dog'": notes(category_id="dog"),
         "its key points 1 are not three": notes(keypoints=[1, 2]),
-        "its json holds no annotations": b"{",
+        "its json has no annotations": b"{",
         "it has no json": None,
     }
     rows = [notes(), *bad.values(), b"[]", notes()]

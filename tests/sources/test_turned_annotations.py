@@ -348,9 +348,7 @@ def test_sizes_that_an_option_goes_by_are_asked_for(
     path.write_text(json.dumps(found))
     graph = reading(path, option)
     (dataset,) = datasets_as_read(graph, open_datasets(str(path))).values()
-    words = (
-        rf"width of images\[2\] \(000002.jpg\) {said} \(2 of 6 images\), and the reader's {option}"
-    )
+    words = rf"width of images\[2\] \(000002.jpg\) {said} \(2 of 6 images\), but {option}"
     with pytest.raises(DataError, match=words):
         require_dataset(dataset)
     with pytest.raises(DataError, match="Add width and height in pixels, or unset"):

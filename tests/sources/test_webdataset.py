@@ -100,7 +100,7 @@ def test_a_place_in_an_index_at_which_no_file_begins_is_at_fault(tmp_path: Path)
         f"a.tar:{number * 1024 + 512}:{number}.jpg" for number in (0, 1, 5)
     ]
     assert [each.offset for each in found if each.fault] == [2048, 3 * 1024 + 512]
-    assert all("where none of this size begins" in each.fault for each in found[3:])
+    assert all("but no file of this size starts" in each.fault for each in found[3:])
     rest = write_remaining(data, {each.name for each in found if each.fault}, tmp_path / "rest")
     assert [each.name for each in list_samples(open_dataset(rest))] == [
         each.name for each in found if not each.fault
@@ -300,7 +300,7 @@ def test_of_a_component_that_is_there_several_times_the_others_are_named(tmp_pat
     path = archive(tmp_path / "a.tar", "0.jpg", "0.jpg", "0.png", "0.cls")
     found = check_folder(str(path), full=False)
     assert (found.count, len(found.bad)) == (1, 2)
-    assert "DALI reads the first" in found.bad[0].reason
+    assert "DALI reads only the first" in found.bad[0].reason
     first = next(iter(list_samples(open_dataset(path))))
     assert first.offset == tarfile.BLOCKSIZE
 

@@ -87,7 +87,10 @@ def test_other_sizes_are_told_with_both(compared: TransformComparison) -> None:
         ("InvertImg", "not compared: albumentations raised ValueError: not today"),
         ("Equalize", "not compared: the library still draws something in it"),
         ("HueSaturationValue", "not compared: albumentations raised PermissionError: a script"),
-        ("Transpose", "not compared: the worker was ended by SIGKILL: out of memory, or killed"),
+        (
+            "Transpose",
+            "not compared: the worker was terminated by SIGKILL: out of memory, or killed",
+        ),
         ("Solarize", "of albumentations 0.0.1 has no argument threshold: it is of another version"),
         ("Posterize", "albumentations 0.0.1 has no Posterize: it is of another version"),
         ("GaussNoise", "its random values cannot be fixed (random.uniform, noise.gaussian)"),

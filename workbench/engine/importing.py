@@ -188,7 +188,7 @@ def _embedded(
         raise GraphFormatError(f"Other values are passed for {', '.join(sorted(others))}.")
     if source is not None:
         if not all(each.finds_data for each in found.graph.sources):
-            raise GraphFormatError("It reads other data than the given ones.")
+            raise GraphFormatError("It reads other data than those passed.")
         graph = with_datasets(found.graph, dict.fromkeys(reads, open_dataset(source)))
         found = replace(found, document=found.document.with_graph(graph))
     folder = next((str(args[name]) for name in reads if name in args), "")
@@ -299,7 +299,7 @@ def _called(
             f"{path}: the script did not finish within {seconds:g} s, and cannot be interrupted."
         ) from None
     except WorkerLostError as error:
-        why, _, words = str(error).partition("\nIts last words:\n")
+        why, _, words = str(error).partition("\nIts last output:\n")
         ending = why.partition(". ")[0].removeprefix("The worker ")
         said = f"\nIt printed last:\n{words}" if words else ""
         raise ImportFailedError(

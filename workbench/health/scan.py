@@ -76,7 +76,7 @@ class FolderFacts:
     first_other_size: str = ""
     """The name of the first one, and both sizes."""
     odd_boxes: int = 0
-    """Images among ``SAMPLE`` with a box over the edge or without width or height."""
+    """Images among ``SAMPLE`` with a box beyond the edge or without width or height."""
     first_odd_box: str = ""
     """The name of the first one, and the box."""
     unnamed: int = 0

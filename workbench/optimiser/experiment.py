@@ -307,7 +307,7 @@ class OptimisationExperiment(SpeedExperiment):
             if most < 1:
                 needed = math.ceil(self._deadline.spent + fits[1])
                 raise EngineError(
-                    f"{self.seconds:g} s are too short to measure a rewrite here. Allow "
+                    f"{self.seconds:g} s are too short to measure a rewrite. Allow "
                     f"about {needed} s or more."
                 )
             self._reject_late(most)

@@ -154,7 +154,7 @@ class Optimisation:
         if self.control is not None:
             found.append(f"  {'the same graph again':31}{speedup_text(self.control)}")
         elif not self.interrupted:
-            found.append("  no rewrite was left to measure")
+            found.append("  no rewrite remained to be measured")
         if self.total is not None and self.proposals:
             found.append(f"  {'all together':31}{speedup_text(self.total)}")
         return found
@@ -201,7 +201,7 @@ def optimisation_of(graph: Graph, report: Report) -> Optimisation:
             Interval(*told[key]) if told[key] else None for key in ("control", "total")
         )
     except (AssertionError, KeyError, TypeError, ValueError):
-        raise RecordFormatError("The record holds no proposals of the optimiser.") from None
+        raise RecordFormatError("The record contains no proposals of the optimiser.") from None
     known = load_rewrites()
     proposals = tuple(one for one in proposals if one.name.partition("@")[0] in known)
     interrupted = bool(report.extra.get("interrupted"))

@@ -115,10 +115,10 @@ class Verification:
         if self.failure:
             found.append(self.failure)
         if self._missing:
-            found.append(f"{describe_left_out(self._missing)}; one ends the exported program")
+            found.append(f"{describe_left_out(self._missing)}; the exported program stops at one")
             return [*found, f"of the other files the same: {self.identical} of {self.samples}"]
         if self.left_out:
-            found.append(f"{describe_left_out(self.left_out)}; an export for the data ends at one")
+            found.append(f"{describe_left_out(self.left_out)}; an exported program stops at one")
         return [*found, f"identical: {self.identical} of {self.samples}"]
 
     def to_frame(self) -> Any:
@@ -279,7 +279,7 @@ class Verifier:
         try:
             self._calls.call(run_batch, self.graph, data, self._so_far.batches)
         except PipelineError as error:
-            return f"The exported script fails at what the preview fails at: {error}"
+            return f"The exported script fails like the preview: {error}"
         return ""
 
     def _go_on(self) -> None:

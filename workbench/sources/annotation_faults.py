@@ -9,7 +9,7 @@ from typing import Any
 _FAR = 1e6
 """Pixels: an outline mask beyond this needs too much memory."""
 _NUMBERS = {int, float}
-WITHOUT_AREA, OVER_EDGE = "has no", "over the edge"
+WITHOUT_AREA, OVER_EDGE = "has no", "beyond the edge"
 """Words that identify the two kinds of ``box_remark``."""
 
 
@@ -17,7 +17,7 @@ def box_fault(box: Any, width: float | None, height: float | None, *, corners: b
     """Describe what is wrong with a box in an image of this size; empty if nothing is.
 
     The box is left, top, width and height, or with ``corners`` left, top, right and bottom, in the
-    units of ``width`` and ``height``. A box may extend over the edge, which is common in COCO; it
+    units of ``width`` and ``height``. A box may extend beyond the edge, which is common in COCO; it
     is clipped when drawn.
     """
     if not isinstance(box, list | tuple) or len(box) != 4:
@@ -30,7 +30,7 @@ def box_fault(box: Any, width: float | None, height: float | None, *, corners: b
     if right < left or bottom < top:
         return "has a negative size"
     over = (width is not None and left >= width) or (height is not None and top >= height)
-    return "lies outside the image" if over or right < 0 or bottom < 0 else ""
+    return "is outside the image" if over or right < 0 or bottom < 0 else ""
 
 
 def box_remark(
@@ -43,7 +43,7 @@ def box_remark(
 ) -> str:
     """Describe what is unusual about a box that ``box_fault`` accepts; empty if nothing is.
 
-    A box over the edge must be clipped to the image, and one without area is not an object.
+    A box beyond the edge must be clipped to the image, and one without area is not an object.
     ``smallest`` is the width and height below which the reader drops a box.
     """
     left, top, right, bottom = box
@@ -97,7 +97,7 @@ def _runs_fault(found: dict[str, Any], sides: Sequence[int]) -> str:
     if sides and size != [sides[1], sides[0]]:
         height, width = size
         shown = "×".join(map(str, sides))
-        return f"has run lengths for an image of {width}×{height}, and the image is {shown}"
+        return f"has run lengths for an image of {width}×{height}, but the image is {shown}"
     if isinstance(counts, str):
         counts = _runs_of(counts)
     if not isinstance(counts, list) or not set(map(type, counts)) <= {int}:

@@ -141,7 +141,7 @@ def describe_unread(data: str, suffixes: tuple[str, ...], noun: str = "image") -
     with_files = set(kinds.get("read", []))
     for number, name in enumerate(classes):
         if name not in with_files:
-            yield f"The class folder {name}/ has no {noun}; its class number {number} is kept."
+            yield f"The class folder {name}/ has no {noun}; its class number {number} stays."
 
 
 def _entries(data: str, classes: list[str]) -> Iterator[tuple[str, str, bool]]:

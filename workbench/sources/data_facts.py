@@ -28,7 +28,7 @@ class DataFacts:
 
     ``labels`` are the class numbers in file or folder order, at most 20,000; empty if samples have
     no single class. ``names`` are the names of key points and classes. ``outside`` counts the
-    samples with a box over the edge of the image, ``without_area`` those with a box of zero width
+    samples with a box beyond the edge of the image, ``without_area`` those with a box of zero width
     or height; ``first_outside`` and ``first_without_area`` describe the first such box.
     """
 

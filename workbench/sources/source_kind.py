@@ -48,7 +48,7 @@ class Sample(NamedTuple):
     mask_place: Sequence[int] = ()
     """Offset and size in bytes of the mask in its file; empty if it is the whole file."""
     remark: str = ""
-    """Unusual annotations: a box over the edge, or without width or height."""
+    """Unusual annotations: a box beyond the edge, or without width or height."""
     counted: bool = True
     """False for a faulty placeholder of entries that belong to no sample."""
 

@@ -147,7 +147,7 @@ def test_windows_of_two_sides_are_height_and_width() -> None:
         (torchvision("RandomAffine", 5, translate=0.1), "do not fit"),
         (torchvision("Resize", NamedValue("args.size")), "args.size is .* --arg"),
         (albumentations("Normalize", normalization="image"), "standard"),
-        (TransformCall("imported_source.GaussianBlur"), "of your own"),
+        (TransformCall("imported_source.GaussianBlur"), "your own code"),
     ],
     ids=lambda each: each.short_name if isinstance(each, TransformCall) else each,
 )

@@ -30,13 +30,13 @@ def test_a_stopped_worker_counts_as_hung(hurt: Engine, worker: tuple[int, Path])
         os.kill(worker[0], signal.SIGSTOP)
 
     started = time.monotonic()
-    with pytest.raises(WorkerTimeoutError, match=r"No answer within 0\.3 s while it ran rotate"):
+    with pytest.raises(WorkerTimeoutError, match=r"No response within 0\.3 s while it ran rotate"):
         hurt.call(tasks.run_nodes_and_hang, limit=0.3, on_report=stop)
     assert time.monotonic() - started < 0.3 + PROMPTLY
 
 
 def test_a_call_that_hangs_is_ended(hurt: Engine, worker: tuple[int, Path]) -> None:
-    with pytest.raises(WorkerTimeoutError, match=r"within 0\.2 s: the worker was ended"):
+    with pytest.raises(WorkerTimeoutError, match=r"within 0\.2 s: the worker was terminated"):
         hurt.call(tasks.hang, limit=0.2)
 
 
@@ -175,7 +175,7 @@ def test_close_while_the_worker_starts_leaves_none() -> None:
 
 
 def test_a_worker_is_ended_by_a_report(hurt: Engine, worker: tuple[int, Path]) -> None:
-    with pytest.raises(CancelledError, match="the worker was ended"):
+    with pytest.raises(CancelledError, match="the worker was terminated"):
         hurt.call(tasks.hang, on_report=lambda _: hurt.end_worker())
 
 

@@ -182,7 +182,7 @@ def test_arrays(dtype: str, shape: tuple[int, ...]) -> None:
     "sent", [("|O", (1,), b"12345678"), ("<f4", (2,), b"1234"), ("<f4", (-1,), b"")]
 )
 def test_arrays_that_are_none(sent: tuple[Any, ...]) -> None:
-    with pytest.raises(ValueError, match="are no array"):
+    with pytest.raises(ValueError, match="are not an array"):
         codec_of(NDArray[Any]).decode(msgspec.msgpack.encode(sent))
 
 
@@ -234,7 +234,7 @@ def test_a_tasks_codecs() -> None:
         found = codec.decode(codec.encode(arguments))
         assert found[0] == graph
         assert len(found) == len(arguments)
-    with pytest.raises(TypeError, match="takes 3 arguments, not 4"):
+    with pytest.raises(TypeError, match="has 3 arguments, not 4"):
         arguments_codec(job, 4)
     assert result_codec(job).decode(result_codec(job).encode(None)) is None
 
@@ -407,7 +407,7 @@ def test_an_error_of_another_module_comes_as_its_base() -> None:
 @pytest.mark.parametrize("name", ["SystemExit", "Sequence", "annotations", "", "__name__"])
 def test_other_names_make_nothing(name: str) -> None:
     _, data = encode_error(CancelledError("x"))
-    with pytest.raises(ValueError, match="is no error of the workbench"):
+    with pytest.raises(ValueError, match="is not an error of the workbench"):
         decode_error(name, memoryview(data))
 
 

@@ -118,7 +118,7 @@ def test_what_cannot_be_sent(engine: Engine) -> None:
         engine.call(lambda worker: worker)
     with pytest.raises(EngineError, match=r"tasks:echo cannot be called .* A function cannot be"):
         engine.call(tasks.echo, until)
-    with pytest.raises(EngineError, match="takes 1 arguments, not 2"):
+    with pytest.raises(EngineError, match="has 1 arguments, not 2"):
         engine.call(tasks.echo, 1, 2)
     assert engine.call(tasks.echo, 2) == 2
 
@@ -128,8 +128,12 @@ def test_what_cannot_be_sent(engine: Engine) -> None:
     one_in(
         2,
         [
-            (tasks.abort, (), r"was ended by SIGABRT \(aborted\)\. The graph"),
-            (tasks.end_by, (signal.SIGSEGV,), r"was ended by SIGSEGV \(segmentation fault\)\. The"),
+            (tasks.abort, (), r"was terminated by SIGABRT \(aborted\)\. The graph"),
+            (
+                tasks.end_by,
+                (signal.SIGSEGV,),
+                r"was terminated by SIGSEGV \(segmentation fault\)\. The",
+            ),
             (tasks.leave, (3,), "ended with exit code 3"),
             (tasks.leave, (0,), "ended with exit code 0"),
             (tasks.leave_politely, (4,), "ended with exit code 4"),
@@ -179,9 +183,9 @@ def test_a_crash_names_the_files_that_were_decoded(
 def test_a_worker_that_answers_with_something_else(
     data: bytes, hurt: Engine, worker: tuple[int, Path]
 ) -> None:
-    with pytest.raises(WorkerCrashedError, match=r"worker wrote what is no answer \(") as caught:
+    with pytest.raises(WorkerCrashedError, match=r"worker wrote an invalid response \(") as caught:
         hurt.call(tasks.garble, data)
-    assert str(caught.value).endswith("Its last words:\n\\x1b[31mred")
+    assert str(caught.value).endswith("Its last output:\n\\x1b[31mred")
 
 
 def test_a_file_that_is_cut_short_while_it_is_read(
@@ -192,7 +196,7 @@ def test_a_file_that_is_cut_short_while_it_is_read(
     with pytest.raises(WorkerCrashedError) as caught:
         hurt.call(tasks.read_while_it_is_cut_short, str(path))
     text = str(caught.value)
-    assert text.startswith("The worker was ended by SIGBUS (bus error) while it ran reader. ")
+    assert text.startswith("The worker was terminated by SIGBUS (bus error) while it ran reader. ")
     assert "Probably a file of the folder was changed or truncated while it was read" in text
     assert "move it into the folder, then try again. The graph is unchanged" in text
 

@@ -135,7 +135,7 @@ def test_a_long_task_gives_signs_of_life(engine: Engine, monkeypatch: pytest.Mon
     engine._on_silence = lambda silent: pytest.fail("it is not silent")
     engine.call(tasks.echo, 1)
     monkeypatch.setattr(heartbeat, "SILENCE_SHOWN", 2.5)
-    with pytest.raises(WorkerTimeoutError, match="No answer within 4 s") as raised:
+    with pytest.raises(WorkerTimeoutError, match="No response within 4 s") as raised:
         engine.call(tasks.hang, limit=4)
     assert not isinstance(raised.value, WorkerSilentError)
 
@@ -266,10 +266,10 @@ def test_the_worker_tidies_up_when_it_is_idle() -> None:
         (None, "closed its connection"),
         (0, "ended with exit code 0"),
         (3, "ended with exit code 3"),
-        (-signal.SIGSEGV, "was ended by SIGSEGV (segmentation fault)"),
-        (-signal.SIGBUS, "was ended by SIGBUS (bus error)"),
-        (-signal.SIGKILL, "was ended by SIGKILL: out of memory, or killed from outside"),
-        (-signal.SIGRTMIN - 2, f"was ended by signal {signal.SIGRTMIN + 2}"),
+        (-signal.SIGSEGV, "was terminated by SIGSEGV (segmentation fault)"),
+        (-signal.SIGBUS, "was terminated by SIGBUS (bus error)"),
+        (-signal.SIGKILL, "was terminated by SIGKILL: out of memory, or killed from outside"),
+        (-signal.SIGRTMIN - 2, f"was terminated by signal {signal.SIGRTMIN + 2}"),
     ],
 )
 def test_in_words(code: int | None, words: str) -> None:
@@ -278,7 +278,7 @@ def test_in_words(code: int | None, words: str) -> None:
 
 @pytest.mark.parametrize("word", ["MemoryError", "std::bad_alloc", "can't start new thread"])
 def test_want_of_memory_is_told_by_its_name(word: str) -> None:
-    assert describe_exit(1, word) == "ended with exit code 1 for want of memory"
+    assert describe_exit(1, word) == "ended with exit code 1 because memory was exhausted"
     assert exit_remedy(1, word).endswith("try again.")
 
 

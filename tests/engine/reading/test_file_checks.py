@@ -199,7 +199,7 @@ class TestFolders:
         folder = tmp_path / "locked"
         shutil.copytree(photos / "cat", folder)
         folder.chmod(0)
-        with pytest.raises(DataError, match="may not be read"):
+        with pytest.raises(DataError, match="cannot be read"):
             run(runner, graph_of(2), folder)
 
     def test_gone_while_in_use(self, photos: Path, tmp_path: Path, runner: Runner) -> None:
@@ -295,7 +295,7 @@ def test_a_file_that_ends_its_process_is_blamed_and_no_other(
         "endless.jpg": "crashes the decoder",
     }
     assert "SIGSEGV" in found[3].reason
-    assert "No answer within" in found[9].reason
+    assert "No response within" in found[9].reason
 
 
 @pytest.mark.parametrize("full", one_in(2, [True, False]))

@@ -193,8 +193,8 @@ def test_an_image_of_another_size_than_annotated_is_told_when_it_is_read(
     assert not cursor.left_out
     cursor.batch(1)
     assert cursor.left_out == (
-        "1 of 6 images read are of another size than their annotations; the first, 000004.jpg: "
-        f"its annotations are for {2 * wide}×{2 * high}, and it is {wide}×{high}"
+        "1 of 6 images read differ in size from their annotations; the first, 000004.jpg: "
+        f"its annotations are for {2 * wide}×{2 * high}, but it is {wide}×{high}"
     )
     assert not cursor.unreadable
 
@@ -206,7 +206,7 @@ def test_a_box_over_the_edge_is_not_an_image_of_another_size(photos: Path, tmp_p
     path.write_text(json.dumps(found))
     cursor = cursor_over(path, shuffle=False)
     cursor.batch(0)
-    assert "have a box over the edge or without area; the first, " in cursor.left_out
+    assert "have a box beyond the edge or without area; the first, " in cursor.left_out
     assert "of another size" not in cursor.left_out
 
 

@@ -113,7 +113,7 @@ def test_all_gpus_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-elsewhere")
     found = describe_machine()
     assert (found.gpu, found.gpus) == ("", 0)
-    assert "'GPU-elsewhere', which names none of the GPUs here" in found.no_gpu
+    assert "'GPU-elsewhere', which contains none of the GPUs" in found.no_gpu
 
 
 def test_a_gpu_that_is_not_there_tells_nothing() -> None:

@@ -176,9 +176,9 @@ def test_a_measurement_waits_for_a_preview_at_work_and_comes_before_others() -> 
     busy = Member(1, 4000 * MIB, rested=None)
     made = budget([busy])
     preview = Start(made, fresh())
-    until(lambda: preview.told == ["waits for memory"], 30)
+    until(lambda: preview.told == ["waiting for memory"], 30)
     measuring = Start(made, fresh(measures=True))
-    until(lambda: measuring.told == ["waits for the memory that previews take just now"], 30)
+    until(lambda: measuring.told == ["waiting for memory that previews use"], 30)
     busy.resting_since = time.monotonic()
     assert measuring.started.wait(30)
     assert measuring.told[1:] == [""]
@@ -192,7 +192,7 @@ def test_a_preview_waits_for_a_measurement_and_says_so() -> None:
     measuring = Member(1, 4000 * MIB, rested=None, measures=True)
     made = budget([measuring])
     preview = Start(made, fresh())
-    until(lambda: preview.told == ["waits: a measurement takes the memory"], 30)
+    until(lambda: preview.told == ["waiting for memory that a measurement uses"], 30)
     another = Start(made, fresh(measures=True))
     assert another.started.wait(30), "one measurement does not wait for its own workers"
     another.end.set()

@@ -385,9 +385,9 @@ def test_no_message_and_a_long_one() -> None:
 
 def test_what_dali_finds_itself() -> None:
     nothing = "Python function returned 0 outputs and 1 were expected."
-    assert "is there a return missing" in (function_failure(nothing, "", "") or "")
+    assert "is a return statement missing" in (function_failure(nothing, "", "") or "")
     unequal = "Output DLPack tensor list should have consistent data type."
-    assert "differs in type from sample to sample" in (function_failure(unequal, "", "") or "")
+    assert "differ in type between samples" in (function_failure(unequal, "", "") or "")
     assert function_failure("Rotate: no such angle", "", "") is None
 
 
@@ -397,7 +397,7 @@ def test_what_dali_finds_itself() -> None:
 def test_it_is_named_with_how_to_get_it() -> None:
     words = missing_package_words(ModuleNotFoundError("no", name="cupy.cuda"))
     assert words == (
-        "it needs cupy, which is not installed. Install it (pip install cupy-cuda12x), or mute "
+        "it requires cupy, which is not installed. Install it (pip install cupy-cuda12x), or mute "
         "the node."
     )
     assert missing_package_words(ImportError("circular")) is None
@@ -405,7 +405,7 @@ def test_it_is_named_with_how_to_get_it() -> None:
 
 def test_a_source_that_imports_it_says_so() -> None:
     source = Code("import no_such_package_at_all\n", {"kernel": range(1, 2)})
-    with pytest.raises(PipelineError, match="it needs no_such_package_at_all") as told:
+    with pytest.raises(PipelineError, match="it requires no_such_package_at_all") as told:
         CompiledSource(source)
     assert told.value.node == "kernel"
 

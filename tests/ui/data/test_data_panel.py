@@ -291,7 +291,7 @@ def test_images_of_another_size_than_annotated_are_told_at_once(
         "000002.jpg, its annotations are for "
     )
     screen.wait(lambda s: s["preview", "picture"], "a picture")
-    assert "2 of 4 images read are of another size than their annotations" in screen.header["note"]
+    assert "2 of 4 images read differ in size from their annotations" in screen.header["note"]
 
 
 def test_an_image_with_an_odd_box_is_not_said_to_be_unusable(

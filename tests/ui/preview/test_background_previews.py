@@ -205,13 +205,13 @@ def test_values_that_could_not_be_had_say_why(
     until(screen, ("preview", "closeup"), lambda h: h["index"] == 1)
 
     def ended(*arguments: Any) -> Any:
-        raise WorkerLostError("The worker was ended by SIGKILL.")
+        raise WorkerLostError("The worker was terminated by SIGKILL.")
 
     with monkeypatch.context() as patch:
         patch.setattr("workbench.ui.preview.background_previews.preview_pixels", ended)
         model.act("preview", {"do": "probe_pixel", "x": 3, "y": 4})
         header, _ = until(screen, ("preview", "values"), lambda h: h["index"] == 1)
-        assert header["error"] == "The worker was ended by SIGKILL."
+        assert header["error"] == "The worker was terminated by SIGKILL."
     model.act("preview", {"do": "probe_pixel", "x": 3, "y": 4})  # asked for again
     header, data = until(screen, ("preview", "values"), lambda h: not h["error"])
     assert len(data) == 224 * 224 * 3
@@ -360,8 +360,8 @@ def test_a_picture_or_why_there_is_none() -> None:
 
 
 def test_why_there_are_no_values() -> None:
-    header, data = unpack(no_values_bytes(LOOK, (4, 5), "The worker was ended."))
-    assert (header["error"], header["region"], data) == ("The worker was ended.", [0, 0], b"")
+    header, data = unpack(no_values_bytes(LOOK, (4, 5), "The worker was terminated."))
+    assert (header["error"], header["region"], data) == ("The worker was terminated.", [0, 0], b"")
     assert (header["index"], header["of"], header["x"], header["y"]) == (2, "images", 4, 5)
 
 

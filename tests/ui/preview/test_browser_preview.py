@@ -310,7 +310,7 @@ def test_a_worker_that_ends_or_hangs_in_a_change(host: Host, photos: Path, by: i
     else:
         expect(status).to_have_text("the worker does not answer")
     stale = preview(page).locator("[data-wb=stale]")
-    words = "SIGKILL" if by == signal.SIGKILL else r"No sign of life for \d+ s"
+    words = "SIGKILL" if by == signal.SIGKILL else r"No heartbeat for \d+ s"
     expect(stale).to_contain_text(re.compile(words), timeout=PATIENCE)
     expect(preview(page)).to_have_attribute("data-stale", "true")
     assert await_mean(page) == before

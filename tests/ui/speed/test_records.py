@@ -63,7 +63,7 @@ def test_stages_say_why_one_was_not_measured() -> None:
 
 def test_the_line_says_on_what() -> None:
     loaded = replace(
-        measured(100.0), flags=("the machine was loaded: something else kept 1.5 of 2 cores busy",)
+        measured(100.0), flags=("the machine was loaded: other processes kept 1.5 of 2 cores busy",)
     )
     record = report(
         loaded,

@@ -29,7 +29,7 @@ from workbench.errors import ArgumentError
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Data
 
-NOT_REPEATED = "interrupted: measured once, and not beside the others"
+NOT_REPEATED = "interrupted: measured once, not interleaved with the others"
 SAME = 0.03
 """Relative difference up to which rates count as equal."""
 _HOST_SHARE = 0.8

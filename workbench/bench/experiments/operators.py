@@ -145,7 +145,7 @@ class OperatorExperiment(ComparedExperiment):
                     continue
                 config = one.config
                 if is_factory(config.program):
-                    one.reason = "not measured: it does its own work, not that of one operator"
+                    one.reason = "not measured: it does more than one operator"
                 usual = config.threads if config.program == "DALI" else machine.cores
                 threads = self.workers.get((config.program, config.device), usual)
                 one.config = replace(config, threads=threads)

@@ -99,7 +99,7 @@ def sample_files(data: Datasets) -> list[str]:
 # tuple of outputs (arrays, tensors or lists) with one entry per image. When the iterable ends, the
 # function is called again.
 
-OWN_WORK = "not compared: the peer is a function of your own, which decides what it does"
+OWN_WORK = "not compared: the peer is your own function"
 _NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _AHEAD = 2
 """Prefetched batches per worker: the default ``prefetch_factor`` of PyTorch's DataLoader."""

@@ -197,7 +197,7 @@ def _require_usable(peer: Peer, devices: Sequence[DecodeDevice], data: Datasets)
     if peer.missing:
         raise EngineError(f"{peer.missing} is not installed")
     if not data:
-        raise EngineError(f"{peer.name} reads a folder, but the graph names its files itself")
+        raise EngineError(f"{peer.name} reads a folder, but the graph sets its own files")
 
 
 def different_words(found: PixelDifference) -> str:

@@ -187,7 +187,7 @@ class SpeedExperiment(ABC):
     def _prepare_data(self) -> tuple[Fingerprint, CacheState]:
         """Which files are read, and their state in the page cache."""
         if not self._reads_data:
-            unknown = CacheState(self._cache, "the graph names its files itself")
+            unknown = CacheState(self._cache, "the graph sets its own files")
             return Fingerprint(OWN_FILES), unknown
         self._leave_out(full=False)
         found = fingerprint(self.data, self.check_cancelled)

@@ -283,7 +283,7 @@ def bottleneck_advice(
     graph: Graph,
     machine: Machine,
 ) -> str:
-    """Describe the bottleneck and its remedies in a few sentences.
+    """Describe the bottleneck and how to remove it in a few sentences.
 
     ``share`` is its fraction of a batch's time, ``without`` the milliseconds of a batch without it.
     """
@@ -320,7 +320,7 @@ def bottleneck_advice(
             remedies.append(more)
     else:
         remedies += ["a larger batch", "smaller images before it"]
-    return f"{text}. Remedies: {'; '.join(remedies)}."
+    return f"{text}. Options: {'; '.join(remedies)}."
 
 
 def function_nodes(graph: Graph) -> list[Node]:

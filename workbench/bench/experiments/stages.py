@@ -1,4 +1,4 @@
-"""Where the time goes: the cost of each stage, the bottleneck, and its remedies.
+"""Where the time goes: the cost of each stage, the bottleneck, and how to remove it.
 
 Two measurements. *Prefixes*: the exported source cut after each stage, each measured like any
 configuration; the cost of a stage is the time it adds to a batch. *Alone*: each operator alone on
@@ -179,10 +179,12 @@ class StageCostExperiment(SpeedExperiment):
         rows = self._measure_in_time(entries)
         few = any(len(row.rounds) < FEWEST_ROUNDS and row.reason in ("", _TIME_UP) for row in rows)
         if self._seconds is not None and few and self._alone_ms:
-            stages = self._alone_report("The time was up before every stage was measured.", rows)
+            stages = self._alone_report(
+                "The time limit was reached before every stage was measured.", rows
+            )
         else:
             stages = make_stage_report(steps, rows, self._alone_ms, graph, self.prepared.machine)
-        self.progress(0.97, "the files one by one")
+        self.progress(0.97, "each file separately")
         files, reason = self._files(resolved)
         stages = replace(stages, files=files, files_reason=reason)
         return Outcome(rows, {"stages": asdict(stages)})
@@ -260,12 +262,12 @@ class StageCostExperiment(SpeedExperiment):
         """The decoding time of each file, or why it was not measured."""
         graph = resolved.graph
         if graph.settings.device != "cpu":
-            return None, "not timed: engines decode a batch as a whole"
+            return None, "not timed: the JPEG engines decode whole batches"
         if not all(decodes(resolved.spec(node)) for node in decoder_nodes(resolved)):
-            return None, "not timed: the source decodes what it reads"
+            return None, "not timed: the source decodes its files itself"
         left = self._deadline.left()
         if left < _LEAST_FOR_FILES:
-            return None, "not timed: the time was up"
+            return None, "not timed: the time limit was reached"
         try:
             with self.progress.engine(self.stop) as engine:
                 found = engine.call(time_files, graph, self.data, left - _START, limit=ALONE_LIMIT)

@@ -148,20 +148,22 @@ def long_seconds(settings: int, device: DecodeDevice) -> float:
 
 
 UNCOMPARED = (
-    "the time was up: measured once, not interleaved with the others; choose Precise or a higher "
-    "time limit"
+    "the time limit was reached: measured once, not interleaved with the others; choose Precise "
+    "or a higher time limit"
 )
-NOT_FOR_LONG = "the time was up before it could run for long: choose Precise or a higher time limit"
+NOT_FOR_LONG = (
+    "the time limit was reached before it could run for long: choose Precise or a higher time limit"
+)
 """Flags of a choice for which the time ended early."""
 _SEARCH_SHARE, _TURNS_SHARE = 0.7, 0.9
 """Fractions of the progress bar at which the search and the interleaved rounds end."""
 _LONG_RUNS = 2
 
 
-NOTHING_MORE = "the JPEG engines or the bus are busy all the time: no setting can bring more"
+NOTHING_MORE = "the JPEG engines or the bus are always busy: no setting can be faster"
 
 
-TIME_UP = "the time was up: a longer search may find more"
+TIME_UP = "the time limit was reached: a longer search may find more"
 
 
 Measure = Callable[[Config, MeasurementConfig, Progress, float, KeptWorker], Measurement]
@@ -369,7 +371,7 @@ class Resource:
     def words(self) -> str:
         """``JPEG engines 91 %``."""
         if self.busy is None:
-            return f"{self.name}: not known ({self.why_unknown})"
+            return f"{self.name}: unknown ({self.why_unknown})"
         return f"{self.name} {self.busy:.0%}"
 
 
@@ -409,7 +411,7 @@ class Headroom:
         used = "; ".join(each.words() for each in self.resources)
         found = self.fullest
         if found is None or self.limit is None:
-            return f"used: {used}. The physical limit is not known"
+            return f"used: {used}. The physical limit is unknown"
         reached = self.rate / self.limit
         return (
             f"used: {used}. The limit of the {found.name} is "

@@ -162,9 +162,7 @@ def make_cache(data: Datasets, wanted: Cache, check_cancelled: Callable[[], None
     ``check_cancelled`` may raise.
     """
     if wanted == "as found":
-        return CacheState(
-            wanted, "nothing was done about it", resident_share(data, check_cancelled)
-        )
+        return CacheState(wanted, "unchanged", resident_share(data, check_cancelled))
     if wanted == "cold":
         return _evict_from_page_cache(data, check_cancelled)
     deadline = time.monotonic() + _WARM_SECONDS

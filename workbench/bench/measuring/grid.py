@@ -49,7 +49,9 @@ class Grid:
             values = self.values(knob)
             known = [value for value in values if isinstance(value, int | float)]
             if not values or known != sorted(set(known)):
-                raise ValueError(f"{knob}: {values} is not a rising list of one or more values.")
+                raise ValueError(
+                    f"{knob}: {values} is not an increasing list of one or more values."
+                )
 
     def values(self, knob: str) -> Sequence[Value]:
         """The values of a knob."""

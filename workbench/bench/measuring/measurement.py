@@ -14,7 +14,7 @@ from workbench.bench.measuring.workload import TimedRound
 from workbench.graph.model import DecodeDevice
 
 CONFIRMED = "confirmed"
-BY_ITSELF = "measured by itself, in the search for workers, not in turns"
+BY_ITSELF = "measured alone, in the search for workers, not interleaved"
 """Prefix of a flag: no rounds were interleaved with these for comparison."""
 LOADED = 0.1
 """The machine counts as loaded if other processes use more than this fraction of it."""
@@ -178,12 +178,12 @@ class Measurement:
             found.append("unstable: no two successive warm-up rounds agreed within 5 %")
         if self.others is not None and self.others > LOADED * cores:
             found.append(
-                f"the machine was loaded: something else kept {self.others:.1f} of {cores} cores "
+                f"the machine was loaded: other processes kept {self.others:.1f} of {cores} cores "
                 "busy"
             )
         loaded = decodes and self.device == "mixed" and self.config.hw_decoder_load
         if loaded and self.jpeg_busy in (None, 0):
-            what = "idle" if self.jpeg_busy == 0 else "not seen by the driver"
+            what = "idle" if self.jpeg_busy == 0 else "not reported by the driver"
             found.append(f"{LOAD} may have had no effect: the GPU's JPEG engines were {what}")
         return tuple(found)
 

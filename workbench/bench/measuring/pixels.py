@@ -127,7 +127,7 @@ def compare_decoders(
         return {"reason": NOT_COMPARED}
     except EngineError as error:
         return {"reason": f"not measured: {error}"}
-    return asdict(found) if found else {"reason": "the two decoders gave different shapes"}
+    return asdict(found) if found else {"reason": "the two decoders returned different shapes"}
 
 
 @task

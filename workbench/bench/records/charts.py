@@ -326,7 +326,7 @@ def stage_chart(report: Report) -> StackChart:
     if found.critical is not None:
         notes.append(found.critical.words(found.total))
     if nothing := [stage.title for stage in found.stages if (stage.adds or 0.0) < 0]:
-        notes.append(f"measured as less than nothing: {', '.join(nothing)}")
+        notes.append(f"negative cost: {', '.join(nothing)}")
     if found.remainder is not None and found.remainder > 0:  # alone they may take longer
         notes.append(f"alone leaves {found.remainder:+.1f} ms")
     if found.ceiling is not None:

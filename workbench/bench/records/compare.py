@@ -107,7 +107,7 @@ def _warnings(first: Report, second: Report) -> list[str]:
     if first.graph != second.graph:
         found.append(f"the graphs differ: {first.graph} and {second.graph}")
     elif len({r.context.get("graph_sha256") for r in (first, second)} - {None}) > 1:
-        found.append(f"both are called {first.graph}, but their graphs are not the same")
+        found.append(f"both are called {first.graph}, but the graphs differ")
     facts = [(r.files, r.size) for r in (first, second)]
     if facts[0] != facts[1]:
         words = [f"{files} files, {size} bytes" for files, size in facts]

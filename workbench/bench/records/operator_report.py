@@ -12,12 +12,13 @@ from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.stats import Interval, median_interval
 
 RATES = "imgs/s"
-COSTS = "µs an image that the operator adds"
+COSTS = "µs per image that the operator adds"
 HOW = (
-    "Told from decoding alone for operators that give images a size, from nothing (decoding and a "
-    "resize to 256 x 256) for others, in turns; ± the farther end of the interval, ~ of one round."
+    "Compared with decoding alone for operators that set the image size, else with decoding and "
+    "a resize to 256 x 256, in interleaved rounds; ± is the wider half of the interval, ~ a "
+    "single round."
 )
-OTHER_PIXELS = "* not the same augmentation as DALI's: its pixels are too far away"
+OTHER_PIXELS = "* not the same augmentation as DALI's: its pixels differ too much"
 _OTHER = " *"
 _GAP = 3
 """Spaces between columns."""

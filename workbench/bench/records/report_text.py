@@ -82,7 +82,7 @@ def interrupted_words(report: Report) -> str:
     if not report.extra.get("interrupted"):
         return ""
     count = sum(bool(row.rounds) for row in report.measurements)
-    return f"interrupted: {count} of {len(report.measurements)} measured, which are kept"
+    return f"interrupted: {count} of {len(report.measurements)} measured and stored"
 
 
 def report_text(report: Report) -> str:

@@ -71,7 +71,7 @@ class FileTimes:
 
     def words(self) -> str:
         """One sentence, to be followed by the files."""
-        text = f"{self.files:,} files decoded one by one: median {self.median:.2f} ms"
+        text = f"{self.files:,} files decoded separately: median {self.median:.2f} ms"
         if not self.slow:
             return f"{text}, none takes {SLOW:g} times that"
         share = self.slow / self.files
@@ -235,7 +235,7 @@ class FunctionCost:
         rates = f"{rate_words(self.rate, self.frames)} with it, "
         rates += f"{rate_figure(self.without, self.frames)} without"
         if (self.low or 0.0) <= 0:
-            return f"{name}: no cost that could be told from nothing ({spread}); {rates}"
+            return f"{name}: no significant cost ({spread}); {rates}"
         return f"{name} takes {self.adds / total:.0%} of a batch's time ({spread}): {rates}"
 
 
@@ -258,7 +258,7 @@ class CriticalPath:
         text = f"critical path: {' → '.join(self.stages)}, {self.milliseconds:.1f} ms of work for "
         text += f"a batch of {total:.1f} ms"
         beside = ", ".join(f"{name} ({ms:.1f} ms)" for name, ms in self.beside.items())
-        return f"{text}; beside it {beside}" if beside else text
+        return f"{text}; in parallel {beside}" if beside else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +291,7 @@ class StageReport:
         if self.files is None:
             return (*found, *([f"slowest files: {self.files_reason}"] * bool(self.files_reason)))
         slowest = (
-            f"{one.milliseconds:.1f} ms: {one.file}, a batch that holds it takes "
+            f"{one.milliseconds:.1f} ms: {one.file}, a batch that contains it takes "
             f"{one.adds:.1f} ms longer"
             for one in self.files.slowest
         )

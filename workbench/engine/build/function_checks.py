@@ -78,7 +78,7 @@ class FunctionChecks:
 def describe(value: Any) -> str:
     """Describe a value in a few words."""
     if value is None:
-        return "None (is there a return missing?)"
+        return "None (is a return statement missing?)"
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype} {value.shape}"
     kind = type(value).__name__
@@ -98,24 +98,24 @@ def _check(returned: Any, count: int, layouts: list[str], whole: bool) -> None:
     wanted = one if count == 1 else f"a tuple of {count}, each {one}"
     outputs = returned if count > 1 else (returned,)
     if not isinstance(outputs, tuple) or len(outputs) != count:
-        raise FunctionMisuseError(f"returned {describe(returned)}; wanted is {wanted}")
+        raise FunctionMisuseError(f"returned {describe(returned)}; expected is {wanted}")
     for place, output in enumerate(outputs):
         if not isinstance(output, list if whole else np.ndarray):
-            raise FunctionMisuseError(f"returned {describe(returned)}; wanted is {wanted}")
+            raise FunctionMisuseError(f"returned {describe(returned)}; expected is {wanted}")
         arrays: list[Any] = list(output) if whole else [output]
         for array in arrays:
             if not isinstance(array, np.ndarray):
-                raise FunctionMisuseError(f"returned {describe(returned)}; wanted is {wanted}")
+                raise FunctionMisuseError(f"returned {describe(returned)}; expected is {wanted}")
             if not _is_known(array.dtype):
                 raise FunctionMisuseError(
-                    f"returned {describe(array)}, a type that DALI does not have; wanted is one of "
-                    "bool, int8 to int64, uint8 to uint64, float16 to float64"
+                    f"returned {describe(array)}, a type that DALI does not have; expected is "
+                    "one of bool, int8 to int64, uint8 to uint64, float16 to float64"
                 )
             layout = layouts[place] if place < len(layouts) else ""
             if layout and array.ndim != len(layout):
                 raise FunctionMisuseError(
-                    f"returned {describe(array)}; wanted is one of {len(layout)} dimensions, as "
-                    f"its layout {layout} says"
+                    f"returned {describe(array)}; expected is one of {len(layout)} dimensions, as "
+                    f"in its layout {layout}"
                 )
         _same_type(arrays)
 
@@ -128,6 +128,6 @@ def _same_type(arrays: list[Any]) -> None:
     for array in arrays[1:]:
         if (array.dtype, array.ndim) != (arrays[0].dtype, arrays[0].ndim):
             raise FunctionMisuseError(
-                f"returned {describe(arrays[0])} for one sample and {describe(array)} for another; "
-                "wanted is the same type and number of dimensions for all"
+                f"returned {describe(arrays[0])} for one sample and {describe(array)} for "
+                "another; expected is the same type and number of dimensions for all"
             )

@@ -275,7 +275,7 @@ def _explaining_bad_files(data: Datasets) -> Iterator[None]:
             bad = next((s for s in list_samples(each) if s.fault), None) if each.in_memory else None
             if bad is not None:
                 raise DataError(
-                    f"Sample {bad.name} of the {each} cannot be used: {bad.fault}. Mend or remove "
+                    f"Sample {bad.name} of the {each} cannot be used: {bad.fault}. Fix or remove "
                     "it; wb.check_folder(data) lists all."
                 ) from None
         places = [each for each in data.values() if each.location and not each.in_memory]

@@ -161,8 +161,8 @@ def plain_reason(error: Exception) -> str:
         )
     if _PER_CHANNEL in text:
         return (
-            "its mean or std has another length than the number of channels of its "
-            "input. Use one number per channel, or one for all"
+            "the length of its mean or std is not the number of channels of its input. Use one "
+            "number per channel, or one for all"
         )
     if outside := _OUTSIDE.search(text):
         return (
@@ -173,7 +173,7 @@ def plain_reason(error: Exception) -> str:
     if unequal := _UNEQUAL_SHAPES.search(text):
         return (
             f"its operands have the shapes {unequal[1]} and {unequal[2]} in one sample. Resize "
-            "both to one size before it"
+            "both to the same size before it"
         )
     if not text and condition is not None:  # an assertion without a message
         return f"DALI asserts that {condition[1]}"
@@ -221,23 +221,23 @@ def function_failure(message: str, filename: str, text: str) -> str | None:
             where = f"line {int(number) - first + 1} of {function}"
             return f"{where}, {quoted}, raised {error}"
     if (given := _NOT_AN_ARRAY.match(error)) is not None:
-        return f"its function returned {given[1]}; wanted is a NumPy array"
+        return f"its function returned {given[1]}; expected is a NumPy array"
     if _MISUSED.match(error):
         return f"its function {_MISUSED.sub('', error)}"
     if _OURS.match(error):
         return _OURS.sub("", error)
-    return f"what its function returned was refused: {error}"
+    return f"DALI rejected the values that its function returned: {error}"
 
 
 def _return_count_error(message: str) -> str | None:
     if (counts := _NOTHING.search(message)) is not None:
-        given = "nothing (is there a return missing?)" if counts[1] == "0" else counts[1]
-        return f"its function returned {given}; wanted are {counts[2]} arrays"
+        given = "nothing (is a return statement missing?)" if counts[1] == "0" else counts[1]
+        return f"its function returned {given}; expected are {counts[2]} arrays"
     if _UNEQUAL in message or _DIMENSIONS in message:
         what = "type" if _UNEQUAL in message else "number of dimensions"
         return (
-            f"what its function returned differs in {what} from sample to sample; wanted is the "
-            "same for all"
+            f"the arrays that its function returned differ in {what} between samples; they must "
+            "be equal"
         )
     return None
 
@@ -263,4 +263,4 @@ def missing_package_words(error: BaseException) -> str | None:
         return None
     package = error.name.partition(".")[0]
     how = _INSTALL.get(package, f"pip install {package}")
-    return f"it needs {package}, which is not installed. Install it ({how}), or mute the node."
+    return f"it requires {package}, which is not installed. Install it ({how}), or mute the node."

@@ -98,19 +98,19 @@ def _image_findings(image: ImageFile.ImageFile, file: Sample) -> Iterator[Findin
         yield Finding("cut short", f"ends early: the end of the {kind} is missing")
     ending = file.nbytes is not None or file.name.lower().endswith(_ENDINGS.get(kind, ("",)))
     if not ending:
-        yield Finding("wrong ending", f"{kind}, named as another kind of file")
+        yield Finding("wrong ending", f"{kind}, but the file has another extension")
     mode = image.mode
     if mode.startswith(("I", "F")) or "16" in str(image.tile and image.tile[0].args):
         yield Finding("16 bit", f"more than 8 bits a channel (Pillow's mode {mode})")
     if mode.startswith("P"):
-        yield Finding("palette", "colours from a palette")
+        yield Finding("palette", "palette colours")
     if mode.endswith("A") or "transparency" in image.info:
         yield Finding("alpha", "an alpha channel")
     if mode in ("CMYK", "YCCK"):
-        yield Finding("CMYK", "CMYK, as printers take it")
+        yield Finding("CMYK", "CMYK colours")
     turned = orientation(image)
     if turned not in (None, 0, 1):
-        yield Finding("EXIF turned", f"to be rotated before display (EXIF orientation {turned})")
+        yield Finding("EXIF turned", f"has the EXIF orientation {turned}")
     if kind != "MPO" and getattr(image, "is_animated", False):
         yield Finding("animated", "several images; the first is decoded")
     if wrong := misread_reason(image):

@@ -77,7 +77,7 @@ class CallHandle:
         if self.cancelled:
             raise CancelledError("Cancelled.")
         if self._interrupted:
-            raise CancelledError("Given up for a newer request.")
+            raise CancelledError("Cancelled by a newer request.")
 
     @contextmanager
     def running(self, begin: Callable[[], None], interrupt: Callable[[], None]) -> Iterator[None]:

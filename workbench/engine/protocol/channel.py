@@ -115,10 +115,10 @@ class Channel:
         """Checked at once, because invalid data may be shorter than a header."""
         start = bytes(self._frame[: min(self._filled, len(_MAGIC))])
         if not _MAGIC.startswith(start):
-            raise ChannelError(f"a frame that begins with {start!r}")
+            raise ChannelError(f"a frame that starts with {start!r}")
         if self._filled > len(_MAGIC) and self._frame[len(_MAGIC)] != VERSION:
             raise VersionError(
-                f"The worker speaks version {self._frame[len(_MAGIC)]} of the protocol, this "
+                f"The worker uses version {self._frame[len(_MAGIC)]} of the protocol, this "
                 f"process version {VERSION}. Install the same version of dali-workbench on both "
                 "sides, then restart both."
             )

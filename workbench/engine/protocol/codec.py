@@ -68,7 +68,7 @@ def arguments_codec(function: Callable[..., Any], count: int) -> Codec:
     hints = get_type_hints(function)
     found = [hint for name, hint in hints.items() if name != "return"][1 : count + 1]
     if len(found) < count:
-        raise TypeError(f"{name_of(function)} takes {len(found)} arguments, not {count}")
+        raise TypeError(f"{name_of(function)} has {len(found)} arguments, not {count}")
     return codec_of(GenericAlias(tuple, tuple(found)))
 
 
@@ -151,7 +151,7 @@ def _argument_value(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_argument_value(item) for item in value)
     if type(value) not in _SCALARS:
-        raise ValueError(f"{value!r} is no value of an argument")
+        raise ValueError(f"{value!r} is not a valid argument value")
     return value
 
 
@@ -209,7 +209,7 @@ def _pack_array(array: Any) -> tuple[str, tuple[int, ...], bytes]:
 def _unpack_array(plain: tuple[str, tuple[int, ...], bytes]) -> Any:
     dtype, shape, data = np.dtype(plain[0]), plain[1], plain[2]
     if dtype.hasobject or len(data) != math.prod(shape) * dtype.itemsize:
-        raise ValueError(f"{len(data)} bytes are no array of {dtype} {shape}")
+        raise ValueError(f"{len(data)} bytes are not an array of {dtype} {shape}")
     return np.frombuffer(data, dtype).reshape(shape).copy()
 
 
@@ -240,7 +240,7 @@ def _pack_any(value: Any) -> Any:
         return Ext(_ARRAY, _encoder.encode(_pack_array(value)))
     raise TypeError(
         f"A {type(value).__qualname__} cannot be sent to or from the worker. Use numbers, "
-        "texts, bytes, paths, arrays, and lists, tuples and dicts of these."
+        "strings, bytes, paths, arrays, and lists, tuples and dicts of these."
     )
 
 
@@ -253,7 +253,7 @@ def _from_ext(code: int, data: memoryview) -> Any:
         return bytes(data).decode("utf-8", "surrogatepass")
     if code == _ARRAY:
         return _unpack_array(_array_decoder.decode(data))
-    raise ValueError(f"{code} is no extension that is known here")
+    raise ValueError(f"{code} is an unknown extension")
 
 
 def _escaped(value: Any) -> Any:

@@ -39,11 +39,11 @@ def raise_oom_score(pid: int | str = "self") -> None:
 
 
 def describe_exit(code: int | None, words: str = "") -> str:
-    """Describe an exit code of ``subprocess``: ``was ended by SIGSEGV (segmentation fault)``.
+    """Describe an exit code of ``subprocess``: ``was terminated by SIGSEGV (segmentation fault)``.
 
     None means that the process still runs. ``words`` is its last output.
     """
-    return f"{_describe_code(code)}{' for want of memory' * reports_out_of_memory(words)}"
+    return f"{_describe_code(code)}{' because memory was exhausted' * reports_out_of_memory(words)}"
 
 
 def _describe_code(code: int | None) -> str:
@@ -52,13 +52,15 @@ def _describe_code(code: int | None) -> str:
     if code >= 0:
         return f"ended with exit code {code}"
     if -code == signal.SIGKILL:
-        return f"was ended by SIGKILL{_KILLED}"
+        return f"was terminated by SIGKILL{_KILLED}"
     try:
         name = signal.Signals(-code).name
     except ValueError:  # a real-time signal
-        return f"was ended by signal {-code}"
+        return f"was terminated by signal {-code}"
     meaning = signal.strsignal(-code)
-    return f"was ended by {name} ({meaning.lower()})" if meaning else f"was ended by {name}"
+    return (
+        f"was terminated by {name} ({meaning.lower()})" if meaning else f"was terminated by {name}"
+    )
 
 
 def exit_remedy(code: int | None, words: str = "") -> str:
@@ -69,7 +71,7 @@ def exit_remedy(code: int | None, words: str = "") -> str:
     if reports_out_of_memory(words):
         return f" {memory_remedy()}"
     if code in _FOR_WANT_OF_MEMORY and (limit := memory_limit_words()):
-        return f" Perhaps for want of memory. {limit}"
+        return f" Memory may be exhausted. {limit}"
     return next((words for number, words in _REMEDIES.items() if code == -number), "")
 
 

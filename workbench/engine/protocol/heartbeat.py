@@ -98,7 +98,7 @@ class SuspensionMonitor:
     def describe(self) -> str:
         """Duration of the silence, and its reason if known."""
         why = ": its process is stopped (SIGSTOP)" if self.stopped else ""
-        return f"No sign of life for {self.seconds:.0f} s{why}"
+        return f"No heartbeat for {self.seconds:.0f} s{why}"
 
     def _is_silent(self) -> bool:
         return self.stopped
@@ -115,7 +115,7 @@ def warn_of_silence(silent: bool) -> None:
     """Log a warning: in a shell, on standard error."""
     if silent:
         logging.getLogger("workbench").warning(
-            "The worker does not answer; if it stays silent it is ended."
+            "The worker does not respond, and will be terminated."
         )
 
 

@@ -100,7 +100,7 @@ def decode_error(name: str, data: memoryview) -> WorkbenchError:
     """The error with a name. Raises ValueError if ``workbench.errors`` has none."""
     kind = _error_class(name)
     if kind is None:
-        raise ValueError(f"{name} is no error of the workbench")
+        raise ValueError(f"{name} is not an error of the workbench")
     return kind(*_codec(name).decode(data))
 
 

@@ -16,7 +16,7 @@ from workbench.errors import CancelledError
 
 Progress = Callable[[float, str], None]
 """Called with the completed fraction, 0 to 1, and a description of the current step."""
-NO_ANSWER = "the worker does not answer"
+NO_ANSWER = "the worker does not respond"
 
 
 class WorkerProgress:

@@ -113,7 +113,7 @@ class WorkerProcess:
             return ""
         lines = [line for line in text.splitlines() if line.strip() and "libcuda" not in line]
         last = [printable(line.expandtabs())[:_LONGEST_LINE] for line in dict.fromkeys(lines)][-8:]
-        return "\nIts last words:\n" + "\n".join(last) if last else ""
+        return "\nIts last output:\n" + "\n".join(last) if last else ""
 
     def kill(self) -> None:
         """End it on purpose; waiting callers are notified. Thread-safe."""
@@ -148,7 +148,7 @@ _CRASHES = (-signal.SIGSEGV, -signal.SIGFPE, -signal.SIGABRT, -signal.SIGILL, -s
 def worker_lost(process: WorkerProcess, garbled: Exception | None = None) -> EngineError:
     """Error for a worker that is gone, or sent an invalid answer. Waits for its end."""
     if process.ended and not process.ended_because:
-        return CancelledError("Cancelled: the worker was ended.")
+        return CancelledError("Cancelled: the worker was terminated.")
     if process.ended_because:
         return WorkerCrashedError(
             f"The worker{_where(process)} {process.ended_because} The graph is unchanged; "
@@ -159,7 +159,7 @@ def worker_lost(process: WorkerProcess, garbled: Exception | None = None) -> Eng
     code = None if garbled else process.wait(5.0)
     words = process.last_words()
     crashed = "" if code not in _CRASHES or reports_out_of_memory(words) else _files(process)
-    how = f"wrote what is no answer ({garbled})" if garbled else describe_exit(code, words)
+    how = f"wrote an invalid response ({garbled})" if garbled else describe_exit(code, words)
     return WorkerCrashedError(
         f"The worker {how}{_where(process)}.{exit_remedy(code, words)}{crashed} The graph "
         f"is unchanged; the next change starts a new worker.{words}",
@@ -171,7 +171,7 @@ def worker_lost(process: WorkerProcess, garbled: Exception | None = None) -> Eng
 def worker_silent(process: WorkerProcess, silence: SuspensionMonitor) -> WorkerSilentError:
     """Error for a worker without heartbeats."""
     return WorkerSilentError(
-        f"{silence.describe()}{_where(process)}: the worker was ended. The graph is "
+        f"{silence.describe()}{_where(process)}: the worker was terminated. The graph is "
         "unchanged; the next change starts a new one.",
         process.running,
     )
@@ -180,7 +180,7 @@ def worker_silent(process: WorkerProcess, silence: SuspensionMonitor) -> WorkerS
 def worker_too_late(process: WorkerProcess, limit: float) -> WorkerTimeoutError:
     """Error for a worker that exceeds the timeout of its call."""
     return WorkerTimeoutError(
-        f"No answer within {limit:g} s{_where(process)}: the worker was ended. The next "
+        f"No response within {limit:g} s{_where(process)}: the worker was terminated. The next "
         "change starts a new one; fewer tiles take less time.",
         process.running,
     )
@@ -200,8 +200,8 @@ def _files(process: WorkerProcess) -> str:
     if len(files) == 1:
         return f" It decoded {listed}: remove that file."
     return (
-        f" It decoded {listed}. `workbench check DATA --full` decodes each file by itself and "
-        "names the one at fault."
+        f" It decoded {listed}. `workbench check DATA --full` decodes each file separately and "
+        "names the faulty one."
     )
 
 

@@ -65,7 +65,7 @@ def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile
     if not head:
         return Finding("empty", "the file is empty")
     if len(head) >= _ZEROS and not any(head):
-        return Finding("zeros", "nothing but zeros where an image begins")
+        return Finding("zeros", "only zeros at the start of the image")
     if head[4:12] == b"ftypheic" or (head[4:12] == b"ftypavif" and not with_pillow):
         return _not_for_dali(head[8:12].decode().upper())
     for signature, finding in _SIGNATURES:
@@ -133,7 +133,7 @@ def misread_reason(image: ImageFile.ImageFile) -> str:
     if deep and tags.get(284) == 2:
         return "a planar TIFF of more than 8 bits, whose channels DALI mixes up"
     if deep and tags.get(262) == 0:
-        return "a TIFF of more than 8 bits whose 0 is white, which DALI does not invert"
+        return "a TIFF of more than 8 bits in which 0 is white, which DALI does not invert"
     if tags.get(277) == 2:
         return "a TIFF of 2 channels, to which DALI adds a third of random values (not with GRAY)"
     return ""
@@ -151,7 +151,7 @@ def crash_reason(data: bytes) -> str:
     fallback = tags.get(284) == 2 or tags.get(262) not in (1, 2, 3)
     if tags.get(274, 1) < 5 or not fallback:
         return ""
-    return "a turned TIFF on which DALI crashes with adjust_orientation=False: set it to True"
+    return "a rotated TIFF, which crashes DALI with adjust_orientation=False: set it to True"
 
 
 _FILTERING = threading.RLock()
@@ -243,7 +243,7 @@ def targets_fit(file: Sample, image: Image.Image) -> Iterator[Finding]:
         wanted = "×".join(map(str, file.sides))
         turned = (orientation(image) or 0) > LAST_UPRIGHT and tuple(file.sides) == sides[::-1]
         how = " after EXIF rotates it: set adjust_orientation to False" if turned else ""
-        yield Finding("annotated size", f"its annotations are for {wanted}, and it is {shown}{how}")
+        yield Finding("annotated size", f"its annotations are for {wanted}, but it is {shown}{how}")
     if file.remark:
         yield Finding("box", file.remark)
     if file.mask:
@@ -251,7 +251,7 @@ def targets_fit(file: Sample, image: Image.Image) -> Iterator[Finding]:
             with file.open_mask() as opened, Image.open(opened) as mask:
                 if (found := upright_size(mask)) != sides:
                     size = "×".join(map(str, found))
-                    yield Finding("other size", f"its mask is {size}, and it is {shown}")
+                    yield Finding("other size", f"its mask is {size}, but it is {shown}")
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
             yield Finding("unreadable", "its mask cannot be opened")
 

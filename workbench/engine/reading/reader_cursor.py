@@ -325,7 +325,7 @@ class ReaderCursor:
             began, first = time.monotonic(), at.next_batch
             while at.next_batch <= index:
                 seconds = time.monotonic() - began
-                way = "the reader reaches it through all batches before it"
+                way = "the reader must read all batches before it"
                 require_near(asked, index, at.next_batch, first, seconds, way)
                 outputs = at.pipeline.run()
                 if at.next_batch > index - _KEPT_BATCHES:
@@ -404,8 +404,8 @@ class ReaderCursor:
         """What it skips or silently misreads, as text; or empty."""
         told = [self._left_out, self._remark]
         for misfits, fault in (
-            (self._other_size, "are of another size than their annotations"),
-            (self._odd_boxes, "have a box over the edge or without area"),
+            (self._other_size, "differ in size from their annotations"),
+            (self._odd_boxes, "have a box beyond the edge or without area"),
         ):
             for name, words in islice(misfits.items(), 1):
                 told.append(

@@ -163,7 +163,7 @@ def shared_words(gpu: Gpu) -> str:
     busy = max(use.gpu or 0, use.jpeg or 0)
     words = [f"it was {busy} % busy"] * (busy >= _IDLE)
     if used and total and used > total / 10:
-        words.append(f"{used / 2**30:.0f} of its {total / 2**30:.0f} GiB were taken")
+        words.append(f"{used / 2**30:.0f} of its {total / 2**30:.0f} GiB were in use")
     if not words:
         return ""
     return (

@@ -93,13 +93,13 @@ def _no_gpu() -> str:
         if pynvml.nvmlDeviceGetCount() == 0:
             return "the NVIDIA driver finds no GPU"
     except pynvml.NVMLError as error:
-        return f"the NVIDIA driver answers: {error}"
+        return f"the NVIDIA driver reports: {error}"
     finally:
         pynvml.nvmlShutdown()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
         return "CUDA sees none of the GPUs that the NVIDIA driver finds"
-    return f"CUDA_VISIBLE_DEVICES is {visible!r}, which names none of the GPUs here"
+    return f"CUDA_VISIBLE_DEVICES is {visible!r}, which contains none of the GPUs of this machine"
 
 
 def _cpu_name() -> str:

@@ -212,10 +212,10 @@ class MemoryBudget:
             if not self._crowded:
                 return ""
             if member.measures:
-                return "waits for the memory that previews take just now"
+                return "waiting for memory that previews use"
             if any(each.measures for each in self._alive()):
-                return "waits: a measurement takes the memory"
-        return "waits for memory"
+                return "waiting for memory that a measurement uses"
+        return "waiting for memory"
 
     def _previews_at_work(self) -> bool:
         return any(
@@ -312,9 +312,9 @@ class MemoryBudget:
             return
         largest = max(busy, key=lambda member: self._taken.get(member, 0))
         largest.end_for_memory(
-            f"was ended: it took {self._taken.get(largest, 0) / 2**30:.1f} GiB, and all workers "
-            f"together {host / 2**30:.1f} of the {self.host / 2**30:.1f} GiB that they may take. "
-            "Fewer tiles, or smaller images, take less."
+            f"was terminated: it used {self._taken.get(largest, 0) / 2**30:.1f} GiB, and all "
+            f"workers together {host / 2**30:.1f} of the {self.host / 2**30:.1f} GiB that they may "
+            "take. Fewer tiles, or smaller images, take less."
         )
 
 

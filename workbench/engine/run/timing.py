@@ -41,7 +41,7 @@ def time_node(runner: Runner, result: Result, node: Node, threads: int | None = 
     ``result`` must have the outputs that feed it.
     """
     if isinstance(node, Source):
-        return NodeTime(None, "it reads ahead in a thread of its own")
+        return NodeTime(None, "it reads ahead in its own thread")
     stage = runner.stage(result.plan, [node], result.batches, threads)
     try:
         if not stage.built:

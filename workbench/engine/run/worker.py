@@ -97,7 +97,7 @@ class Worker:
         """Raise CancelledError if the caller interrupted this call."""
         while (received := self.channel.receive(0)) is not None:
             if received[0].number == self.number:
-                raise CancelledError("Given up for a newer request.")
+                raise CancelledError("Cancelled by a newer request.")
 
     def report_running(self, nodes: Sequence[str], files: Sequence[str] = ()) -> None:
         """Report the nodes about to run and the files they decode: a crash names them.
@@ -160,7 +160,7 @@ def _as_workbench_error(worker: Worker, error: Exception) -> WorkbenchError:
     if is_out_of_memory(error):
         return EngineError(out_of_memory(worker.running))
     if isinstance(error, OSError) and (refusal := describe_refusal(error)):
-        return EngineError(f"The worker could not go on: {refusal}")
+        return EngineError(f"The worker could not continue: {refusal}")
     if isinstance(error, OSError) and LABEL_FAULT in str(error):
         return DataError(str(error))
     detail = "".join(traceback.format_exception(error, limit=-3))

@@ -113,8 +113,8 @@ def _supported_arguments(spec: OpSpec, given: dict[str, Any]) -> tuple[dict[str,
         if name == "seed":
             if value is not None:
                 lost.append(
-                    f"seed={value} makes its draws depend on each other, and is left out: DALI "
-                    "hands it other seeds, and its draws differ"
+                    f"seed={value} correlates its random values, and is omitted: DALI assigns "
+                    "other seeds, so random values differ"
                 )
             continue
         arg = spec.args.get(name)
@@ -122,9 +122,9 @@ def _supported_arguments(spec: OpSpec, given: dict[str, Any]) -> tuple[dict[str,
         if held is not None:
             args[name] = held
         elif value is not None:
-            lost.append(f"a graph cannot hold its {name}={value!r}, which is left out")
+            lost.append(f"a graph does not support its {name}={value!r}, which is omitted")
         elif name == "fill_value":
-            lost.append("a graph cannot hold fill_value=None: it fills with 128 here")
+            lost.append("a graph does not support fill_value=None: it fills with 128 here")
     return args, lost
 
 
@@ -159,7 +159,7 @@ def _policy_arguments(policy: Any, shaped: bool) -> tuple[dict[str, Value], list
     if limits is not None:
         args["max_translate_rel" if shaped else "max_translate_abs"] = limits
     unknown = [name for name in policy.augmentations if name not in NAMED]
-    lost = [f"it has no augmentation {name}: identity stands in its place" for name in unknown]
+    lost = [f"it has no augmentation {name}: identity replaces it" for name in unknown]
     fault = None if unknown else policy_fault(written, bins)
     if fault is not None:
         lost.append(f"of its policy {fault[0]}, which is corrected here")
@@ -171,7 +171,7 @@ def _policy_arguments(policy: Any, shaped: bool) -> tuple[dict[str, Value], list
         others = [name for name, each in given if name in made and not _same(made[name], each)]
         found.append((others, magnitudes))
     others, magnitudes = min(found, key=lambda each: len(each[0]))
-    lost += [f"it has DALI's own range for {name}, another than this one's" for name in others]
+    lost += [f"it uses DALI's own range for {name}, which differs from this one" for name in others]
     return {**args, **magnitudes}, lost
 
 

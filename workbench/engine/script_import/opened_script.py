@@ -46,7 +46,7 @@ _ASYNC_NAME = re.compile(r"\basync\b(?!\s+(?:def|for|with)\b)")
 LARGEST_SCRIPT = 16 * 2**20
 """Maximum size of a script or notebook in bytes."""
 _NO_TEXT = "it is not UTF-8 text"
-_SHORTER = "Clear a notebook's outputs, or put the pipeline into a file of its own."
+_SHORTER = "Clear a notebook's outputs, or move the pipeline to its own file."
 _ONE_PROCESS = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
 """Environment variables that launchers set, for a single process."""
 
@@ -121,8 +121,8 @@ class OpenedScript:
         if not self.stopped:
             return ""
         return (
-            f" It was stopped at {self.stopped}, where it runs a pipeline: of what comes after, "
-            "only functions, classes and imports were read. Put under __main__ what runs it."
+            f" It was stopped at {self.stopped}, where it runs a pipeline: after that, only "
+            "functions, classes and imports were read. Move the code that runs it under __main__."
         )
 
     def hint(self, error: BaseException) -> str:
@@ -132,14 +132,14 @@ class OpenedScript:
             setting = re.split(r"[(\[]", error.name)[0]
             return f". Install {top}" if top in modules else f". Pass it: --arg {setting}=..."
         if isinstance(error, TypeError) and StandIn.__name__ in str(error):
-            return f". A value in this line is not known here: {'; '.join(self.lines.told())}"
+            return f". A value in this line is unknown: {'; '.join(self.lines.told())}"
         if is_memory_refusal(error):
             return f": memory is exhausted. {memory_remedy()}"
         if self.stopped and isinstance(error, NameError):
             return f".{self.unread_part_note()}"
         said = ", ".join(f"{name}={python_source(value)}" for name, value in self.assumed.items())
         give = " ".join(f"--arg {name}=..." for name in self.assumed)
-        return f". Not given, and assumed: {said}. To change them: {give}" if said else ""
+        return f". Assumed values: {said}. To change them: {give}" if said else ""
 
 
 @contextmanager
@@ -177,7 +177,7 @@ def read_source_cells(path: str) -> list[SourceCell]:
     try:
         if (size := Path(path).stat().st_size) > LARGEST_SCRIPT:
             raise ImportFailedError(
-                f"{path} has {size:,} bytes; {LARGEST_SCRIPT:,} are the limit. {_SHORTER}"
+                f"{path} has {size:,} bytes; the limit is {LARGEST_SCRIPT:,}. {_SHORTER}"
             )
         data = Path(path).read_bytes()
         coding = (
@@ -263,7 +263,7 @@ def parsed_cells(cells: list[SourceCell], lines: ScriptRun) -> dict[str, ast.Mod
             if len(cells) == 1:
                 raise _unreadable(error, cell.file) from None
             lines.failures.append(error)
-            lines.notes.append(f"{Path(cell.file).name} cannot be read, and was left out: {error}")
+            lines.notes.append(f"{Path(cell.file).name} cannot be read, and was skipped: {error}")
     return trees
 
 
@@ -278,7 +278,9 @@ def _tree(cell: SourceCell) -> ast.Module:
 def _unreadable(error: Exception, file: str) -> ImportFailedError:
     line = getattr(error, "lineno", None) or 0
     words = error.msg if isinstance(error, SyntaxError) else str(error)
-    older = ". It is of Python 2: 2to3 -w rewrites it" if "Missing parentheses" in words else ""
+    older = (
+        ". It is Python 2 code: convert it with 2to3 -w" if "Missing parentheses" in words else ""
+    )
     quoted = one_printable_line(linecache.getline(file, line))
     return ImportFailedError(
         f"{source_location(file, line)}: {type(error).__name__}: {words}{older}\n    {quoted}"

@@ -101,8 +101,8 @@ def find_pipeline(
         return _factory(name, maker, script, arguments)
     raise ImportFailedError(
         f"{script.file} has no pipeline: no function with @pipeline_def, no nvidia.dali.Pipeline "
-        f"and none derived from it, no {BUILDER}. Code under __main__ is not run. If a "
-        "function makes one, name it: --pipeline NAME."
+        f"and none derived from it, no {BUILDER}. Code under __main__ is not run. If a function "
+        "creates one, name it: --pipeline NAME."
     )
 
 
@@ -118,9 +118,9 @@ def _factory(
     if is_pipeline(value):
         if unused := [one for one in arguments if one not in script.taken]:
             raise ImportFailedError(
-                f"{file} makes its pipeline itself: nothing takes {', '.join(unused)}. "
-                "Name a function: "
-                f"--pipeline {'|'.join(pipeline_factories(script.module)) or 'NAME'}."
+                f"{file} creates its pipeline itself, so no function has the argument "
+                f"{', '.join(unused)}. Name a function: --pipeline "
+                f"{'|'.join(pipeline_factories(script.module)) or 'NAME'}."
             )
         return FoundPipeline(lambda: value)
     if not callable(value):
@@ -170,14 +170,13 @@ def _factory(
             different = _different(inside)
             if len(different) > 1:
                 choice.append(
-                    f"{name} makes {len(different)} different pipelines, of which the "
-                    "first is read. To read another, name its function or class: "
-                    "--pipeline NAME"
+                    f"{name} creates {len(different)} different pipelines; the first is read. To "
+                    "read another, name its function or class: --pipeline NAME"
                 )
             pipe = inside[0] if inside else pipe
         if not is_pipeline(pipe):
             raise ImportFailedError(
-                f"{file}: {name} gives a {type(pipe).__name__}, not an nvidia.dali.Pipeline."
+                f"{file}: {name} returns a {type(pipe).__name__}, not an nvidia.dali.Pipeline."
             )
         return pipe
 

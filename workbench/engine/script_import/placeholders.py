@@ -24,7 +24,7 @@ class StandInError(Exception):
     """The value of a stand-in is required."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is not known here, and its value is needed")
+        super().__init__(f"{name} is unknown, but its value is needed")
         self.name = name
 
 

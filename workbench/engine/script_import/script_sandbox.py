@@ -30,7 +30,7 @@ from workbench.errors import ImportFailedError
 MEMORY = 8 * 2**30
 """Memory limit in bytes; at most half of the machine's."""
 _OUTPUT = 4 * 2**20
-"""Maximum bytes of its output kept on disk."""
+"""Maximum bytes of its output stored on disk."""
 _LAST_LINES, _LONGEST_LINE = 8, 200
 _WRITTEN: Mapping[str, tuple[tuple[int, int], ...]] = {
     "open": ((0, -1),),
@@ -121,7 +121,7 @@ class ScriptSandbox:
                 path = os.path.join(f"/proc/self/fd/{below}", path)
             path = os.path.realpath(path)
             if not f"{path}/".startswith(self._written):
-                raise PermissionError(f"a script that is imported writes nothing, and not {path}")
+                raise PermissionError(f"a script cannot write files while it is imported: {path}")
 
     def _watch(self) -> None:
         deadline = monotonic() + self._seconds
@@ -186,7 +186,7 @@ class ScriptSandbox:
         except Exception:
             text = type(error).__name__
         if isinstance(error, SystemExit) and error.code == 2:  # as argparse does
-            text += ". It gets no command line: put under __main__ what reads or needs one"
+            text += ". It has no command line: move the code that needs one under __main__"
         frames = [
             (frame.f_code.co_filename, number)
             for frame, number in traceback.walk_tb(error.__traceback__)
@@ -238,4 +238,6 @@ def _children() -> Iterator[int]:
 def _refuse_forks(event: str, _: tuple[object, ...]) -> None:
     """An audit hook: a forked worker would answer in its place."""
     if event in ("os.fork", "os.forkpty"):
-        raise PermissionError("a script that is imported cannot fork. Put that under __main__")
+        raise PermissionError(
+            "a script cannot fork while it is imported. Move that code under __main__"
+        )

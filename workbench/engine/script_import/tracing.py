@@ -41,8 +41,7 @@ _DERIVED = frozenset({"py_callback_pickler"})
 _LONGEST_VALUE = 80
 _NUMBERS = re.compile(r"-?\d+")
 _NO_OUTPUTS = (
-    "The pipeline has no outputs. Return them from the function that makes it, or name "
-    "them in set_outputs."
+    "The pipeline has no outputs. Return them from its function, or name them in set_outputs."
 )
 
 
@@ -86,7 +85,7 @@ def _graph(pipe: Any) -> tuple[list[Any], list[Any]]:
         raise ImportFailedError(_NO_OUTPUTS) from None
     except Exception as error:
         raise ImportFailedError(
-            f"DALI cannot make the pipeline's graph: {type(error).__name__}: {error}"
+            f"DALI cannot build the pipeline's graph: {type(error).__name__}: {error}"
         ) from error
     return twin._ops, twin._graph_outputs
 
@@ -94,7 +93,7 @@ def _graph(pipe: Any) -> tuple[list[Any], list[Any]]:
 def _no_pipeline(value: Any) -> str:
     kind = type(value).__name__
     if getattr(value, "_is_pipeline_def", False):
-        return f"{value.__name__} is a function that makes a pipeline. Pass its result."
+        return f"{value.__name__} is a function that returns a pipeline. Pass its result."
     if kind == "_PipelineDebug":
         return "A pipeline in debug mode has no graph. Create it without debug=True."
     return f"{kind} is not an nvidia.dali.Pipeline."

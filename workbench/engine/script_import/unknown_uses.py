@@ -114,13 +114,13 @@ class UnknownUses:
             elif use.kind == "truth":
                 by_place.setdefault(use.place, {})[use.name] = None
             elif use.kind == "type":
-                why = f"{use.name} is not known here, and the script tests what it is"
+                why = f"{use.name} is unknown, and the script checks its type"
                 losses[Loss(why, use.place)] = None
             elif use.name not in in_arguments:
-                why = f"{use.name} is not known here, and the script makes a text of it"
+                why = f"{use.name} is unknown, and the script converts it to a string"
                 losses[Loss(why, use.place)] = None
         for place, names in by_place.items():
-            losses[Loss(f"{', '.join(names)} is not known here and counts as false", place)] = None
+            losses[Loss(f"{', '.join(names)} is unknown and treated as false", place)] = None
         for each in skipped:
             if used := reached.names(each.stale):
                 why = f"{each.error}: it may change {', '.join(used)}, which is used here"
@@ -280,9 +280,9 @@ def _with_unknown_text(op: TracedOp, names: Sequence[str]) -> TracedOp:
         for name, value in op.args.items()
         if _contains_placeholder(value, names)
     )
-    why = f"{said} is made of {', '.join(names)}, which is not known here"
+    why = f"{said} is computed from {', '.join(names)}, which is unknown"
     if "readers__" in op.schema:
-        why += ": name the data when you run the graph"
+        why += ": pass the data when you run the graph"
     return replace(op, changed="; ".join(filter(None, (op.changed, why))))
 
 

@@ -67,12 +67,12 @@ class UniformNumber:
 
     def _use(self) -> None:
         if self._used[0]:
-            raise UnreadableError("a draw is used twice")
+            raise UnreadableError("a random value is used twice")
         self._used[0] = True
 
     def _scaled(self, factor: Any, shift: Any) -> UniformNumber:
         if not isinstance(factor, int | float) or not isinstance(shift, int | float):
-            raise UnreadableError("a draw is combined with another value")
+            raise UnreadableError("a random value is combined with another value")
         ends = sorted((self._low * factor + shift, self._high * factor + shift))
         whole = self._whole and factor in (1, -1) and shift % 1 == 0
         made = UniformNumber(self._path, ends[0], ends[1], whole)
@@ -81,7 +81,7 @@ class UniformNumber:
 
     def _below(self, limit: Any, including: bool) -> bool:
         if not isinstance(limit, int | float):
-            raise UnreadableError("a draw is compared with what is no number")
+            raise UnreadableError("a random value is compared with something that is not a number")
         if self._whole:
             values = range(int(self._low), int(self._high) + 1)
             return self._decided(
@@ -109,7 +109,9 @@ class UniformNumber:
 
     def __eq__(self, other: object) -> bool:
         if not self._whole or not isinstance(other, int):
-            raise UnreadableError("a draw is compared with what is no whole number")
+            raise UnreadableError(
+                "a random value is compared with something that is not an integer"
+            )
         inside = self._low <= other <= self._high
         return self._decided(inside / (self._high - self._low + 1))
 
@@ -186,7 +188,7 @@ class _Reader:
             return self._called(_Path(taken))
         except _ForkError as fork:
             if len(taken) >= _MOST_CHOICES:
-                raise UnreadableError("too much is decided by draws") from None
+                raise UnreadableError("too many branches depend on random values") from None
             p = fork.p
         yes, no = (self.steps((*taken, way)) for way in (True, False))
         same = 0
@@ -202,7 +204,7 @@ class _Reader:
             with self._recorded(path):
                 made = self.transform(picture)
             if self.owner.answered:
-                raise UnreadableError(f"{', '.join(self.owner.answered)} is asked for")
+                raise UnreadableError(f"{', '.join(self.owner.answered)} is queried")
             return list(self._steps_of(made, picture))[::-1]
         except Exception as error:
             raise UnreadableError(str(error)) from None
@@ -214,14 +216,14 @@ class _Reader:
         """The operations on an image, last first."""
         while made is not picture:
             if not isinstance(made, RecordedCall) or not made.pictured:
-                raise UnreadableError("something else than the picture is given back")
+                raise UnreadableError("it returns something other than the image")
             before, *others = made._args
             if getattr(before, "pictured", False) is not True:
-                raise UnreadableError("the picture is not the first argument")
+                raise UnreadableError("the image is not the first argument")
             step = RecordedCall(self.owner, made._name, tuple(others), made._kwargs)
             step.__dict__["_place"] = made._place
             if step.pictured:
-                raise UnreadableError("several pictures are combined")
+                raise UnreadableError("several images are combined")
             if made._name == "own.applied":  # another transformation, called
                 (step,) = others
             elif made._name == "own.enhance":  # of PIL.ImageEnhance, which holds the image
@@ -271,7 +273,7 @@ def _single_random_value(make: Callable[..., Any], path: _Path) -> Callable[...,
         try:
             return make(path, *args, **kwargs)
         except TypeError:
-            raise UnreadableError("it draws several values") from None
+            raise UnreadableError("it samples several values") from None
 
     return drawn
 

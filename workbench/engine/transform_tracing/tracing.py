@@ -118,7 +118,7 @@ def _losses(
         yield loss.place, loss.why
     for call in calls:
         for place, what in call._changes if call._place in places else ():
-            yield place, f"{what} changes {call} after its call: this is left out"
+            yield place, f"{what} changes {call} after its call: this is ignored"
     if asked := ", ".join(name for name in lines.stand_ins.answered if name not in uses.names()):
         yield "", f"unknown, treated as false or empty: {asked}. Pass values with --arg NAME=VALUE"
 
@@ -137,7 +137,7 @@ def _calls_outside(trees: Mapping[str, ast.Module], traced: Any) -> Iterator[tup
             places = [source_location(file, line) for line in lines]
             if _changes_images(full) and recorded.isdisjoint(places):
                 called = ast.unparse(node.func)
-                yield places[0], f"{called} is called outside the composition: it is left out"
+                yield places[0], f"{called} is called outside the composition: it is ignored"
 
 
 def _changes_images(name: str) -> bool:
@@ -269,7 +269,7 @@ class _Search:
             return {"": maker}
         if not callable(maker):
             raise ImportFailedError(
-                f"{self.script.file}: it is {type(maker).__name__}, and makes no composition."
+                f"{self.script.file}: it is {type(maker).__name__}, not a composition."
             )
         stand_ins = self.script.lines.stand_ins
         called = call_arguments(maker, self.arguments, stand_ins, self.script.cells)
@@ -340,7 +340,7 @@ class _Search:
             known = ", ".join(LIBRARIES)
             return ImportFailedError(
                 f"{file} has no pipeline of DALI, and no composition of {known}. Code "
-                f"under __main__ is not run. If a function makes one, name it: {file}:NAME."
+                f"under __main__ is not run. If a function creates one, name it: {file}:NAME."
             )
         return ImportFailedError(
             f"{file} has {len(names)} compositions: {', '.join(names)}. Name one: "

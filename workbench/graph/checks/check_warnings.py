@@ -480,7 +480,7 @@ def _random_functions(graph: Graph) -> Iterator[Fault]:
             yield Fault(node.id, "source", words, REMEDY, "random")
 
 
-# Warnings about boxes: over the edge, without an area, in a layout that no operator reads.
+# Warnings about boxes: beyond the edge, without an area, in a layout that no operator reads.
 
 _LAYOUTS = {"xywh": "xyWH", "ltrb": "xyXY"}
 
@@ -524,7 +524,7 @@ def box_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault
 def _over_edge(
     graph: Graph, node: Node, port: Port, facts: Mapping[str, DataFacts]
 ) -> Iterator[Fault]:
-    """Boxes over the edge in the data from which the boxes of a node come."""
+    """Boxes beyond the edge in the data from which the boxes of a node come."""
     feeding = ancestors(graph, [port if graph.has(port.node) else Port(node.id, "boxes")])
     for source in graph.sources:
         found = facts_of(source, facts)

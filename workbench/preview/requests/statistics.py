@@ -220,9 +220,8 @@ def _normalisation_hint(channels: Sequence[ChannelStatistics], enough: bool) -> 
             continue  # a channel added by padding
         if abs(channel.mean) > far or not narrow <= channel.deviation <= wide:
             return (
-                f"Channel {number} has mean {channel.mean:.3g} and deviation "
-                f"{channel.deviation:.3g}; about 0 and 1 are usual after normalising. "
-                "Check mean and std: for pixels of 0 to 255 they are about 120 and 60, "
-                "not 0.48 and 0.23."
+                f"Channel {number} has mean {channel.mean:.3g} and standard deviation "
+                f"{channel.deviation:.3g}; about 0 and 1 are usual after normalising. Check mean "
+                "and std: for pixels of 0 to 255 they are about 120 and 60, not 0.48 and 0.23."
             )
     return ""

@@ -56,8 +56,8 @@ def _read(location: str, stamp: int) -> _Document:
     ]
     if lacking:
         raise DataError(
-            f"{location} has no list of {' and of '.join(lacking)}. Use the annotations of a COCO "
-            "data set (instances_*.json)."
+            f"{location} has no list of {' and of '.join(lacking)}. Use COCO annotations "
+            "(instances_*.json)."
         )
     return _Document(found, not constants)
 
@@ -110,7 +110,7 @@ def _faults(location: str, stamp: int, outlines: frozenset[str]) -> Mapping[Any,
 
 
 def box_remarks(dataset: Dataset) -> Mapping[Any, str]:
-    """By image id: the first box over the edge of the image, or without width or height."""
+    """By image id: the first box beyond the edge of the image, or without width or height."""
     return _remarks(dataset.location, _stamp(dataset))
 
 
@@ -190,7 +190,7 @@ def require_entries(dataset: Dataset, found: dict[str, Any]) -> None:
     for part in () if finite else found.keys() - {"annotations"}:
         if not _is_finite(found[part]):
             raise DataError(
-                f"{dataset}: {part} has a NaN or infinite number, at which DALI stops. "
+                f"{dataset}: {part} has a NaN or infinite number, for which DALI stops. "
                 "Use a finite number or null."
             )
     unnamed = [
@@ -222,7 +222,7 @@ def without_image(found: dict[str, Any]) -> Sample | None:
     if not lost:
         return None
     first = "of none" if lost[0] is None else f"of {lost[0]}"
-    fault = f"{len(lost):,} are of images that the file does not list, the first {first}"
+    fault = f"{len(lost):,} belong to images that the file does not list, the first {first}"
     return Sample("", "annotations", 0, fault=fault, counted=False)
 
 
@@ -241,9 +241,9 @@ def require_sizes(dataset: Dataset, found: dict[str, Any]) -> None:
         said = f"is {image[side]}" if side in image else "is missing"
         count = len({number for number, _ in lacking})
         raise DataError(
-            f"{dataset}: {side} of images[{number}] ({image.get('file_name')}) {said} "
-            f"({count:,} of {len(found['images']):,} images), and the reader's "
-            f"{asking[0]} needs it. Add width and height in pixels, or unset {asking[0]}."
+            f"{dataset}: {side} of images[{number}] ({image.get('file_name')}) {said} ({count:,} "
+            f"of {len(found['images']):,} images), but {asking[0]} of the reader requires it. Add "
+            f"width and height in pixels, or unset {asking[0]}."
         )
 
 

@@ -145,7 +145,7 @@ def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
             return ()
         return tuple(FILE_LIST._look_through(dataset))
     except PermissionError:
-        raise DataError(f"The list {path} may not be read. Check its permissions.") from None
+        raise DataError(f"The list {path} cannot be read. Check its permissions.") from None
     except ValueError as error:
         form = "path,label" if dataset.location.lower().endswith(".csv") else "path label"
         raise DataError(f"{error}. Write {form} in each row.") from None

@@ -149,7 +149,7 @@ class Folder(SourceKind):
                 )
             )
         if not os.access(path, os.R_OK | os.X_OK):
-            raise DataError(f"The folder {path} may not be read. Check its permissions.")
+            raise DataError(f"The folder {path} cannot be read. Check its permissions.")
 
     def class_names(self, dataset: Dataset) -> list[str]:
         if self._is_list(dataset):
@@ -277,7 +277,7 @@ def _names(path: Path) -> Iterator[str]:
 class PillowImages(Folder):
     """A folder of images that Pillow decodes."""
 
-    about = "folder of images, GIF and AVIF too"
+    about = "folder of images, including GIF and AVIF"
     find = staticmethod(find_images)
     helpers = (FIND_CLASS_FILES, f"{IMAGES_SOURCE}{_OTHERS_SOURCE}")
     precedence = 1

@@ -144,7 +144,7 @@ def _refusal(path: str, stamp: int, cpu: bool, gpu: bool) -> str:
     try:
         container, codec = codec_of(path)
     except OSError as error:
-        return f"not to be read ({error.strerror})"
+        return f"not readable ({error.strerror})"
     if (cpu and (container, codec) in DECODABLE) or (gpu and container and codec in ON_GPU):
         return ""
     if not container:

@@ -200,10 +200,9 @@ class VideoFrames(SourceKind):
                 names = [os.path.relpath(path, dataset.location) for path in (first, others[0])]
                 return (
                     f"{dataset}: the frames of a video differ in size: {names[0]} is "
-                    f"{_shown(size)} (width×height), {names[1]} "
-                    f"{_shown(sizes[others[0]])}; {len(others):,} of {len(frames):,} "
-                    "frames differ from the first. Resize them, or put the frames of "
-                    "each size into a folder of their own."
+                    f"{_shown(size)} (width×height), {names[1]} {_shown(sizes[others[0]])}; "
+                    f"{len(others):,} of {len(frames):,} frames differ from the first. Resize "
+                    "them, or move the frames of each size to a separate folder."
                 )
         return ""
 

@@ -41,7 +41,7 @@ def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
     )
     odd_boxes = (
         f"{facts.odd_boxes:,} of {looked_at:,} checked images "
-        f"{'have' if facts.odd_boxes > 1 else 'has'} a box over the edge or without area; the "
+        f"{'have' if facts.odd_boxes > 1 else 'has'} a box beyond the edge or without area; the "
         f"first: {printable(facts.first_odd_box)}. Check files lists all."
     )
     texts = {at_fault: facts.first_fault, other_size: facts.other_size, odd_boxes: facts.odd_boxes}

@@ -145,7 +145,7 @@ class S3(Bucket):
             "environment, and that they may list the bucket and read its objects"
         ),
         ("curlCode", "Unable to connect", "SlowDown", "InternalError", "ServiceUnavailable"): (
-            "The endpoint does not answer as it should: try again, or check the network, and "
+            "The endpoint did not respond as expected: try again, or check the network, and "
             "AWS_ENDPOINT_URL in the environment"
         ),
     }
@@ -189,14 +189,14 @@ class Gs(Bucket):
     copy = "gcloud storage rsync -r {} photos"
     variables = "DALI_GCS_ENDPOINT_URL"
     remedies: ClassVar[Mapping[tuple[str, ...], str]] = {
-        ("NOT_FOUND", "object not found"): "Check the names of the bucket and of what is in it",
+        ("NOT_FOUND", "object not found"): "Check the names of the bucket and the object",
         ("PERMISSION_DENIED", "UNAUTHENTICATED"): (
             "Check the application default credentials (`gcloud auth application-default login`, "
             "or GOOGLE_APPLICATION_CREDENTIALS in the environment), and that they may list the "
             "bucket and get its objects"
         ),
         ("DEADLINE_EXCEEDED", "UNAVAILABLE", "CURL error"): (
-            "The endpoint does not answer as it should: try again, or check the network, and "
+            "The endpoint did not respond as expected: try again, or check the network, and "
             "DALI_GCS_ENDPOINT_URL in the environment"
         ),
         ("GCS object",): (

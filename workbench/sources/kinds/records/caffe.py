@@ -180,9 +180,9 @@ class Lmdb(SourceKind):
         size, free = os.path.getsize(path), shutil.disk_usage(place).free
         if size > free:
             raise DataError(
-                f"{dataset}: {len(names):,} samples cannot be used, and the copy without "
-                f"them needs {size:,} bytes, of which {place} has {free:,}. Free space "
-                "there, or create the LMDB again."
+                f"{dataset}: {len(names):,} samples cannot be used. The copy without them needs "
+                f"{size:,} bytes, but {place} has {free:,}. Free space there, or create the LMDB "
+                "again."
             )
         holder = os.path.basename(os.path.abspath(dataset.location))
         values = (each for each in _list_values(dataset.location) if isinstance(each, _Value))

@@ -90,7 +90,7 @@ def _index(path: str) -> str:
         return index_of(path, scan_record_file)
     except (OSError, ValueError) as error:
         raise DataError(
-            f"{path}: its index cannot be made: {error}. Create the file again, or exclude it."
+            f"{path}: its index cannot be created: {error}. Create the file again, or exclude it."
         ) from None
 
 
@@ -98,8 +98,8 @@ def _index(path: str) -> str:
 def _sorted_offsets(path: str, index: str, *stamps: int) -> Sequence[int]:
     """Compute ``_offsets``, 8 bytes each. ``stamps`` are modification times."""
     remedy = (
-        f"Create it again (`rec2idx {path} {index}`), or remove it: then the workbench "
-        "makes a temporary one."
+        f"Create it again (`rec2idx {path} {index}`), or remove it: then the workbench creates a "
+        "temporary one."
     )
     try:
         with open(path, "rb") as file:

@@ -271,7 +271,7 @@ def _chosen(paths: list[str]) -> tuple[str, str]:
             ) from None
         found = ", ".join(f"{name} ({kind})" for name, (kind, *_) in sorted(features.items()))
         raise DataError(
-            f"{path}: no feature of its first record holds an image (found: "
+            f"{path}: no feature of its first record contains an image (found: "
             f"{found or 'none'}). Store the encoded image (JPEG, PNG, ...) as a bytes "
             "feature."
         )
@@ -293,11 +293,11 @@ def _require_index(path: str) -> None:
     try:
         index = index_place(path)
     except OSError as error:
-        raise DataError(f"{path}: its index cannot be made: {error}.") from None
+        raise DataError(f"{path}: its index cannot be created: {error}.") from None
     beside = os.path.isfile(index) and os.stat(index).st_mtime_ns
     remedy = (
-        f"Create it again (`tfrecord2idx {path} {index}`), or remove it: then the "
-        "workbench makes a temporary one."
+        f"Create it again (`tfrecord2idx {path} {index}`), or remove it: then the workbench "
+        "creates a temporary one."
     )
     try:
         is_other = beside and _is_of_another(path, index, os.stat(path).st_mtime_ns, beside)

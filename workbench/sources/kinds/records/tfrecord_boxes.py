@@ -144,7 +144,7 @@ def _boxes_fault(record: bytes, features: Features, sides: list[str], label: str
 
 
 def _boxes_remark(record: bytes, features: Features, sides: list[str]) -> str:
-    """The first box that is over the edge or has no area; empty if there is none."""
+    """The first box that is beyond the edge or has no area; empty if there is none."""
     lists = [numbers_of(record, features[side]) for side in sides]
     for number, box in enumerate(zip(*lists, strict=True)):
         if remark := box_remark(box, 1, 1, corners=True):

@@ -169,7 +169,7 @@ def _samples(
             for component, other in group[1]:
                 if kept is None and f".{component}" in IMAGES and other is not image:
                     name = f"{holder}:{other.offset_data}:{other.name}"
-                    fault = f"another image of the sample {group[0]}, of which DALI reads the first"
+                    fault = f"another image of the sample {group[0]}; DALI reads only the first"
                     at, size = other.offset_data, other.size
                     yield Sample(path, name, 0, at, size, fault, counted=False)
 
@@ -213,7 +213,9 @@ class WebDataset(IndexedFiles):
             kept = NamedFiles(index) if are_indexed else None
             yield from _samples(path, holder, labelled, kept)
             for at in kept.left() if kept else ():
-                fault = f"its index names a file at byte {at:,}, where none of this size begins"
+                fault = (
+                    f"its index has a file at byte {at:,}, but no file of this size starts there"
+                )
                 yield Sample(path, f"{holder}:{at}:damaged", 0, at, 0, fault)
 
     def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:

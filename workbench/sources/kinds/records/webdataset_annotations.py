@@ -36,7 +36,7 @@ _LOOKED_AT = 1000
 """Number of samples searched for class names."""
 _TRIED = 8
 """Number of leading samples, one of which must have annotations."""
-_NO_ANNOTATIONS = "holds no annotations"
+_NO_ANNOTATIONS = "has no annotations"
 
 
 def find_with_json(data: Any) -> dict[str, Any]:
