@@ -115,7 +115,7 @@ def test_an_unknown_text_names_its_node_and_is_no_folder(tmp_path: Path) -> None
     found = imported(script(root="f'{lib.root}/train'"), tmp_path)
     (entry,) = found.report.changed
     assert entry.node == "Reader"
-    assert "is made of not_installed_here.root" in entry.why
+    assert "is computed from not_installed_here.root" in entry.why
     assert not found.data
 
 

@@ -107,7 +107,7 @@ def test_what_dali_ends_at_is_left_out_by_name(
             (
                 "annotations",
                 "image_id",
-                {"annotations": "1 are of images that the file does not list"},
+                {"annotations": "1 belong to images that the file does not list"},
             ),
             ("annotations", "category_id", {"000002.jpg": "its annotation 2 has no category_id"}),
             ("annotations", "bbox", {"000002.jpg": "is not four numbers"}),
@@ -303,11 +303,11 @@ def test_annotations_of_no_listed_image_are_named_and_left_out(
     require_dataset(open_dataset(path))
     checked = check_folder(str(path), full=False)
     (bad,) = checked.bad
-    assert "3 belong to images that the file does not list, the first of 77" in bad.reason
+    assert "3 belong to images that the file does not list, the first to 77" in bad.reason
     assert (checked.count, checked.counts["of no sample"]) == (6, 1), "the entries are no file"
     facts = scan_folder(str(path))
     assert (facts.count, facts.at_fault, facts.formats) == (6, 0, {"JPEG": 6})
-    assert facts.first_fault.startswith("annotations, 3 are of images")
+    assert facts.first_fault.startswith("annotations, 3 belong to images")
     rest = json.loads(Path(checked.write_good(str(tmp_path / "good"))).read_text())
     assert (len(rest["images"]), len(rest["annotations"])) == (6, len(found["annotations"]) - 3)
     verified = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()

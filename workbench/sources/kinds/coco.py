@@ -221,7 +221,7 @@ def without_image(found: dict[str, Any]) -> Sample | None:
     lost = [one.get("image_id") for one in found["annotations"] if one.get("image_id") not in known]
     if not lost:
         return None
-    first = "of none" if lost[0] is None else f"of {lost[0]}"
+    first = "to none" if lost[0] is None else f"to {lost[0]}"
     fault = f"{len(lost):,} belong to images that the file does not list, the first {first}"
     return Sample("", "annotations", 0, fault=fault, counted=False)
 
