@@ -426,9 +426,37 @@ def test_the_search_opens_where_one_asks(opened: Host) -> None:
     x, y = point(canvas.locator("[data-port='rotate:out:output']"))
     drag(page, (x, y), (left + 30, y + 15))
     expect(search).to_be_focused()
-    expect(canvas.locator(".wb-search-head small")).to_have_text("on rotate.output")
+    expect(canvas.locator(".wb-search-head small")).to_have_text("from rotate.output")
     expect(canvas.locator("[data-op='readers.file']")).to_have_count(0)
     page.keyboard.press("Escape")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("by", ["toolbar", "menu", "key", "search"])
+def test_a_branch_starts_at_the_selected_node(opened: Host, by: str) -> None:
+    page, canvas = opened.page, part(opened.page, "canvas")
+    fed = opened.python("model.graph.node('color').inputs['data']")
+    node(page, "rotate").click(button="right" if by == "menu" else "left")
+    if by == "toolbar":
+        canvas.locator("[data-wb=branch]").click()
+    elif by == "menu":
+        canvas.locator("[data-wb=context]").filter(has_text="Branch from here").click()
+    elif by == "key":
+        page.keyboard.press("y")
+    else:
+        page.keyboard.press("Control+k")
+        page.keyboard.type("branch")
+        first = canvas.locator("[role=option]").first
+        expect(first).to_have_attribute("data-op", "command:branch")
+        first.click()
+    expect(canvas.locator(".wb-search-head")).to_contain_text("from rotate.output")
+    page.keyboard.type("gaussian_blur")
+    expect(canvas.locator("[role=option]").first).to_have_attribute("data-op", "gaussian_blur")
+    page.keyboard.press("Enter")
+    inspected(page, "gaussian_blur")
+    source = await_python(opened, "model.graph.node('gaussian_blur').inputs['data']", bool)
+    assert source.node == "rotate"
+    assert opened.python("model.graph.node('color').inputs['data']") == fed
 
 
 @pytest.mark.thorough

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Menu } from "../../lib/popover";
 import {
   addElif,
+  branch,
   chooseChain,
   chooseOneOf,
   chooseSomeOf,
@@ -179,6 +180,7 @@ function ofNode(store: CanvasStore, id: string): { label: string; entries: Entry
       run: () => collapse(store, node, node.expanded),
     },
     { label: "Add an operator behind", keys: "/", run: () => search(store) },
+    node.outputs.length > 0 && { label: "Branch from here", keys: "y", run: () => branch(store) },
     { label: all ? "Unmute" : "Mute", keys: "m", run: () => mute(store) },
     node.movable && { label: "Move up", keys: "Alt ↑", run: () => move(store, -1) },
     node.movable && { label: "Move down", keys: "Alt ↓", run: () => move(store, 1) },
@@ -237,7 +239,7 @@ function ofPort(
     label: `${node}.${output}`,
     entries: [
       {
-        label: "Add an operator that it feeds",
+        label: "Branch from here",
         run: () => store.set({ popup: { kind: "search", place: { do: "branch", node, output }, at } }),
       },
       {

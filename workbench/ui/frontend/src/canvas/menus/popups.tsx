@@ -104,7 +104,7 @@ function Search({ popup }: { popup: Of<"search"> }) {
   );
   return (
     <SearchableList
-      title={everything ? "Search" : "Add an operator"}
+      title={everything ? "Search" : isBranch(place) ? "Branch" : "Add an operator"}
       placeholder={everything ? "Find anything" : "Find an operator"}
       where={wherePlaced(store, place)}
       items={items}
@@ -121,6 +121,8 @@ function Search({ popup }: { popup: Of<"search"> }) {
     />
   );
 }
+
+const isBranch = (place: Place): boolean => place.do === "branch" && place.node !== "";
 
 /** The place, or that of the inspected node where an undo has just taken the node away. */
 function usePresentPlace(place: Place): Place {

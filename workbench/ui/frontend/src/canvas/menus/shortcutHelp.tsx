@@ -12,6 +12,7 @@ const KEYS: [string, string][] = [
   ["d", "what it gives: picture, values, histogram, time"],
   ["Page ↑ ↓", "the sample before, the next one"],
   ["Ctrl ← → ↑ ↓", "put it elsewhere on the canvas"],
+  ["y", "branch: add an operator that it feeds too"],
   ["c", "connect its output"],
   ["e", "its edges: add on one, cut one"],
   ["u", "show or fold a random draw"],

@@ -3,7 +3,7 @@
 import { memo } from "preact/compat";
 import { NodeToolbar, Panel, useStore } from "@xyflow/react";
 import { useCanvasStore, useCanvasState } from "../state/context";
-import { duplicate, frame, mute, remove } from "../state/actions";
+import { branch, duplicate, frame, mute, remove } from "../state/actions";
 import { chooseAlignment } from "../state/alignment";
 import { isOutput } from "../layout/geometry";
 import { Icon } from "../../lib/icons";
@@ -35,6 +35,7 @@ export const Toolbar = memo(function Toolbar({ places }: { places: LayoutCache }
     [muted ? "Unmute" : "Mute", "mute", "mute", () => mute(store)],
     ["Duplicate", "duplicate", "copy", () => duplicate(store)],
   ];
+  const single: Action[] = [["Branch from here", "branch", "split", () => branch(store)]];
   const several: Action[] = [
     ["Align", "align", "alignLeft", () => chooseAlignment(store)],
     ["Frame", "frame-selected", "frame", () => frame(store)],
@@ -42,6 +43,7 @@ export const Toolbar = memo(function Toolbar({ places }: { places: LayoutCache }
   const actions: Action[] = [
     ...(count > 1 ? several : []),
     ...(selected.length ? nodes : []),
+    ...(id && store.node(id)?.outputs.length ? single : []),
     ["Remove", "remove", "close", () => remove(store)],
   ];
   const what = id ?? `${count} selected`;

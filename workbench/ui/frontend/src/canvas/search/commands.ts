@@ -6,6 +6,7 @@ import { align, ALIGNMENTS } from "../state/alignment";
 import { showPalette } from "../state/paletteVisibility";
 import {
   addElif,
+  branch,
   chooseChain,
   chooseOneOf,
   chooseSomeOf,
@@ -144,6 +145,16 @@ const COMMANDS: readonly Run[] = [
     note: "All operators by category, to drag from",
     synonyms: ["operators", "categories", "browse", "catalogue", "toolbox"],
     run: (store) => showPalette(store),
+  },
+  {
+    id: "branch",
+    name: "Branch from here",
+    keys: "Y",
+    note: "Add an operator that the selected node feeds too",
+    synonyms: ["fork", "split", "parallel", "second view", "tee"],
+    firstFor: ["branch", "fork"],
+    selected: 1,
+    run: branch,
   },
   {
     id: "duplicate",

@@ -1,6 +1,7 @@
 // Where the search adds what is chosen: asked about before, and carried out.
 
 import type { NodeEntry } from "../../payloads";
+import { imageOf } from "../state/actions";
 import type { Place } from "../state/canvasState";
 import type { CanvasStore } from "../state/canvasStore";
 import { fixOf, PREFIXES, type Item } from "./searchItems";
@@ -23,12 +24,6 @@ export function askCompatibleOps(
   const output = place.do === "add" ? imageOf(store, place.after) : place.output;
   store.link.ask("compatible_ops", { node, output, edge: "", ...about });
   return node ? `${node}.${output}` : "";
-}
-
-/** The output behind which an operator is added: the picture's, where there is one. */
-function imageOf(store: CanvasStore, id: string): string {
-  const outputs = store.node(id)?.outputs ?? [];
-  return (outputs.find(({ kind }) => kind === "image") ?? outputs[0])?.name ?? "";
 }
 
 /** Adds the operator or template of an item; Python refuses what would be a fault. */
@@ -70,7 +65,7 @@ export function otherOf(store: CanvasStore, place: Place): string {
 export function wherePlaced(store: CanvasStore, place: Place): string {
   if (!store.get().nodes.length) return "into an empty graph";
   if (place.do === "add") return place.after ? `after ${place.after}` : "at the end";
-  if (place.do === "branch") return place.node ? `on ${place.node}.${place.output}` : "on its own";
+  if (place.do === "branch") return place.node ? `from ${place.node}.${place.output}` : "on its own";
   const edge = store.edge(place.edge);
   return edge ? `between ${edge.source} and ${edge.target || `output ${edge.input}`}` : "";
 }

@@ -33,6 +33,20 @@ export function inspectedOperator(store: CanvasStore): string {
   return node && !node.generator ? node.id : "";
 }
 
+/** The output behind which an operator is added: the picture's, where there is one. */
+export function imageOf(store: CanvasStore, id: string): string {
+  const outputs = store.node(id)?.outputs ?? [];
+  return (outputs.find(({ kind }) => kind === "image") ?? outputs[0])?.name ?? "";
+}
+
+/** Opens the search for the first operator of a new branch of the inspected node. */
+export function branch(store: CanvasStore): void {
+  const output = imageOf(store, store.inspected);
+  if (!output) return store.say("Select the node to branch from");
+  const place: Place = { do: "branch", node: store.inspected, output };
+  store.set({ popup: { kind: "search", place } });
+}
+
 export function remove(store: CanvasStore): void {
   const { selected, picked } = store.get();
   if (!selected.length && !picked.size) return;
