@@ -9,7 +9,16 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.ui.canvas_page import inspected, node
-from tests.ui.hosts import PATIENCE, PanelHost, await_picture, open_page, part, point, small
+from tests.ui.hosts import (
+    PATIENCE,
+    PanelHost,
+    await_cards,
+    await_picture,
+    open_page,
+    part,
+    point,
+    small,
+)
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, dump_graph, load_recipes
 from workbench.graph.edits.edit import insert_node
@@ -217,6 +226,29 @@ def test_what_an_edit_adds_is_in_sight(opened: PanelHost, moved: int) -> None:
         ), (message, edges, added)
         assert too_small(page) == []
         known = set(there)
+
+
+@pytest.mark.thorough
+def test_an_edge_that_is_cut_moves_nothing_and_dims_only_what_it_fed(opened: PanelHost) -> None:
+    page = opened.page
+    await_cards(page, 5)
+    before = places(page)
+    opened.sessions[-1].model.act("canvas", {"do": "disconnect", "edges": ["color:data"]})
+    dimmed = part(page, "canvas").locator(".react-flow__node:has([data-wb=look][data-stale])")
+    expect(dimmed).to_have_count(2)
+    ids = dimmed.evaluate_all("(nodes) => nodes.map((node) => node.dataset.id)")
+    assert ids == ["color", "flip"]
+    after = places(page)
+    corners = [
+        {name: (at["left"], at["top"]) for name, at in each.items()} for each in (before, after)
+    ]
+    assert corners[0] == corners[1]
+    part(page, "canvas").locator(".wb-canvas-box").focus()
+    page.keyboard.press("l")  # a new layout
+    page.wait_for_function(
+        "([card, left]) => card.getBoundingClientRect().left !== left",
+        arg=[node(page, "flip").element_handle(), before["flip"]["left"]],
+    )
 
 
 def test_another_graph_is_fitted_also_after_one_has_panned(opened: PanelHost) -> None:

@@ -194,6 +194,9 @@ class Canvas(Fields):
     """Whether it is on the screen: only then pictures are made."""
     stale: str = ""
     """Why the pictures are not of the present graph."""
+    unchanged: list[str] = []
+    """Nodes whose pictures are those of the present graph nevertheless; empty while none is stale.
+    """
     detail_of: Both[str] = ""
     """Id of the node that is looked at; empty: none."""
     detail: Picture = b""

@@ -50,6 +50,7 @@ from workbench.ui.state.closeup import (
     region_around,
     values_bytes,
 )
+from workbench.ui.state.identity_memo import IdentityMemo
 from workbench.ui.state.view_state import ViewState
 
 DETAIL_SIZE = 224
@@ -75,6 +76,9 @@ class BackgroundPreviews:
         """Sample that ``_closeup`` shows."""
         self._probed_at: tuple[int, int] | None = None
         self._cards_fault = ""
+        self._cards_of: tuple[Graph, tuple[int, ...]] | None = None
+        """The graph and the sample of ``_cards``."""
+        self._memo = IdentityMemo()
         self._failed: Graph | None = None
         """Graph with nodes not connected to an output, one of which failed."""
         self._chosen_of = 0
@@ -85,7 +89,10 @@ class BackgroundPreviews:
 
     def fields(self, state: ViewState, stale: str) -> dict[str, dict[str, Any]]:
         """Fields computed here, by component; ``stale`` is the preview's."""
-        measuring = self._background.asked("statistics") is not None
+        faded = stale or self._cards_fault or ("computing" if state.slow else "")
+        known, sample = self._cards_of or (None, ())
+        same = faded and known is not None and sample == _sample_of(state)
+        graph, measuring = state.checked.graph, self._background.asked("statistics") is not None
         return {
             "preview": {
                 "statistics": self._statistics if state.show_statistics else [],
@@ -97,7 +104,8 @@ class BackgroundPreviews:
             },
             "canvas": {
                 "pictures": self._cards,
-                "stale": stale or self._cards_fault or ("computing" if state.slow else ""),
+                "stale": faded,
+                "unchanged": self._memo(unchanged_nodes, known, graph) if same and known else [],
                 "detail": self._detail if state.detail_of else b"",
             },
             "inspector": {
@@ -147,6 +155,7 @@ class BackgroundPreviews:
         key = small, sample, state.show_targets
         cards = partial(preview_card_pictures, index=sample, targets=state.show_targets)
         run = partial(cards, request=small, between=False)
+        cards_of = state.checked.graph, _sample_of(state)
 
         def first(outcome: Any) -> None:
             """Annotations of intermediate images take longer, for at most the shown samples."""
@@ -156,6 +165,8 @@ class BackgroundPreviews:
                 self._show_cards(state, plain, sample)
                 return
             self._carded(outcome)
+            if isinstance(outcome, CardPictures):
+                self._cards_of = cards_of
             more = with_step_followers(base.graph, self._catalog) if state.show_targets else None
             lie_between = more and any(not base.graph.whole.has(node.id) for node in more.nodes)
             if lie_between and self._background.asked("cards") == key:
@@ -213,6 +224,7 @@ class BackgroundPreviews:
         self._close()
         self._clear_statistics()
         self._cards, self._cards_fault, self._detail, self._chosen_of = b"", "", b"", 0
+        self._cards_of = None
         self._branch_shares.follow(state, None)
         self._effect.clear()
         self._policy.clear()
@@ -322,6 +334,31 @@ def _region(
             if side == NARROW_REGION:
                 raise
     raise AssertionError
+
+
+def _sample_of(state: ViewState) -> tuple[int, ...]:
+    return state.batch, state.repeat, state.sample
+
+
+def unchanged_nodes(before: Graph, graph: Graph) -> list[str]:
+    """Nodes that compute the same in both graphs, as does all that feeds them.
+
+    Nodes in a block that has changed, or is fed by what has, are not among them.
+    """
+    if before.settings != graph.settings:
+        return []
+    feeds: dict[str, list[str]] = {}
+    for node in graph.nodes:
+        for port in node.inputs.values():
+            feeds.setdefault(port.node, []).append(node.id)
+    waiting = [n.id for n in graph.nodes if not before.has(n.id) or before.node(n.id) != n]
+    changed: set[str] = set()
+    while waiting:
+        if (one := waiting.pop()) not in changed:
+            changed.add(one)
+            waiting += feeds.get(one, ())
+    kept = [node for node in graph.nodes if node.id not in changed]
+    return [node.id for node in replace(graph, nodes=tuple(kept), outputs={}).walk()]
 
 
 # One sample at all nodes: payloads for the cards of the canvas and the detail view.

@@ -1134,6 +1134,7 @@ export interface CanvasFields {
   show_targets: boolean;
   in_view: boolean;
   stale: string;
+  unchanged: string[];
   detail_of: string;
   detail: Bytes;
 }

@@ -9,7 +9,7 @@ import { isPage } from "../lib/fullPage";
 import { useCanvasParts, useCanvasState, useCanvasStore } from "./state/context";
 import { ContextMenu } from "./menus/contextMenu";
 import { DeviceLine } from "./layout/deviceLine";
-import { note } from "./state/actions";
+import { arrange as layOut, note } from "./state/actions";
 import { EmptyState } from "./emptyState";
 import { legibility } from "./layout/firstView";
 import { Flow, type BoxFlow, type LineFlow } from "./state/flowElements";
@@ -49,7 +49,7 @@ export function FlowCanvas() {
   const store = useCanvasStore();
   const parts = useCanvasParts(
     ...(["graph_number", "nodes", "edges", "breadcrumb", "positions"] as const),
-    ...(["selected", "picked", "moved", "dragging", "groups", "crowded"] as const),
+    ...(["selected", "picked", "moved", "dragging", "arranged", "groups", "crowded"] as const),
   );
   const drawn = useMemo(
     () => withGroups(parts.nodes, parts.edges, parts.groups),
@@ -77,7 +77,7 @@ export function FlowCanvas() {
   }, [holder, reveal, current]);
   const showAll = useCallback(() => fit(), [fit]);
   const arrange = useCallback(() => {
-    store.link.ask("arrange", {});
+    layOut(store);
     fit();
   }, [store, fit]);
   const pointerHandlers = useMemo(() => new PointerHandlers(store, stay), [store, stay]);

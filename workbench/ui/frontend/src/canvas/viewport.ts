@@ -147,6 +147,8 @@ export function useView(
     },
     [flow, stay],
   );
+  /** The layout and the size of the canvas that the view was fitted to. */
+  const fitted = useRef<readonly [spots: object, size: object]>([{}, {}]);
   const known = useRef({ graph: -1, ids: new Set<string>() });
   /** The boxes of the graph as it was opened. */
   const opened = useRef<LayoutCache["boxes"]>([]);
@@ -173,8 +175,11 @@ export function useView(
     }
     // Only until the first edit: a pane is not to change under the pointer.
     if (opened.current === places.boxes) adaptPane(store, places);
-    if (another || follows.current) fit(!another && whole.current, another || !glides ? 0 : GLIDE);
-    else if (fresh.length) reveal(...fresh, store.current);
+    // Where edges were cut, everything stays where it is.
+    const moved = fitted.current[0] !== places.spots || fitted.current[1] !== size;
+    fitted.current = [places.spots, size];
+    if (another || (follows.current && moved)) fit(!another && whole.current, another || !glides ? 0 : GLIDE);
+    else if (!follows.current && fresh.length) reveal(...fresh, store.current);
   }, [graph, places.bounds, places.boxes, size, fit, reveal, glides]);
   return { fit, reveal, follows, stay, zoom };
 }

@@ -40,6 +40,9 @@ export interface LayoutCache {
   corners: ReadonlyMap<string, Point>;
 }
 
+type Frames = ReturnType<typeof layOutFrames>;
+type Found = { spots: ReadonlyMap<string, Point>; lanes: ReadonlyMap<string, number> };
+
 const NO_LANES: ReadonlyMap<string, number> = new Map();
 
 /** The layout of an empty canvas. */
@@ -65,17 +68,51 @@ interface Placed {
   positions: Record<string, number[]>;
   moved: ReadonlyMap<string, Point> | null;
   dragging: boolean;
+  /** How often a new layout was requested. */
+  arranged: number;
+}
+
+/** Pixels that a card may grow, by a line about a fault, without covering the next one. */
+const GROWTH = 24;
+
+/** Whether edges were cut and nothing else: then everything stays where it is. */
+function isCut(before: Placed | null, { nodes, edges, positions, arranged }: Placed): boolean {
+  if (before?.positions !== positions || before.arranged !== arranged) return false;
+  if (edges.length >= before.edges.length || nodes.length !== before.nodes.length) return false;
+  const known = new Map(before.edges.map((edge) => [edge.id, edge]));
+  return (
+    nodes.every((node, at) => {
+      const old = before.nodes[at]!;
+      const [now, then] = [sizeOf(node), sizeOf(old)];
+      const grown = Math.abs(now.height - then.height);
+      const same = node.id === old.id && node.scope === old.scope && node.expanded === old.expanded;
+      return same && now.width === then.width && grown <= GROWTH;
+    }) &&
+    edges.every(({ id, source, output }) => {
+      const old = known.get(id);
+      return old?.source === source && old.output === output;
+    })
+  );
 }
 
 /** The layout of a state; the same object while nothing stands elsewhere. */
 export function useLayoutCache(state: Placed): LayoutCache {
-  const { nodes, edges, positions, moved, dragging } = state;
+  const { nodes, edges, positions, moved, dragging, arranged } = state;
   const shape = useMemo(() => shapeOf(nodes, edges), [nodes, edges]);
-  const frames = useMemo(() => layOutFrames(nodes, edges, positions), [shape, positions]);
+  const before = useRef<{ state: Placed; frames: Frames; found: Found } | null>(null);
+  const kept = useMemo(
+    () => (isCut(before.current?.state ?? null, state) ? before.current : null),
+    [shape, positions, arranged],
+  );
+  const frames = useMemo(
+    () => kept?.frames ?? layOutFrames(nodes, edges, positions),
+    [shape, positions, kept, arranged],
+  );
   const scopes = useMemo(() => scopesOf(nodes, edges), [shape]);
   const { inner } = frames;
   const entries = useMemo(() => sized(nodes, frames.places), [nodes, frames]);
-  const { spots, lanes } = useMemo(() => {
+  const placed = useMemo((): Found => {
+    if (kept) return kept.found;
     const own = entries.filter(({ id }) => !inner.has(id));
     const ownIds = new Set(own.map(({ id }) => id));
     const between = edges.filter(({ source }) => ownIds.has(source));
@@ -89,7 +126,9 @@ export function useLayoutCache(state: Placed): LayoutCache {
       if (frame) all.set(edge, frame.x + lane.x);
     }
     return { spots: withInner(found.spots, inner), lanes: all as ReadonlyMap<string, number> };
-  }, [shape, positions, frames]);
+  }, [shape, positions, frames, kept]);
+  before.current = { state, frames, found: placed };
+  const { spots, lanes } = placed;
   const last = useRef<ReadonlyMap<string, Point>>(spots);
   const settled = useMemo(() => {
     if (dragging) return last.current;

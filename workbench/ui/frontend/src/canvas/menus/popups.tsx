@@ -8,7 +8,7 @@ import type { Place, Popup } from "../state/canvasState";
 import { align, ALIGNMENTS, selectedBoxes } from "../state/alignment";
 import { SearchableList } from "../search/searchableList";
 import { PREFIXES, snippetItems, type Item } from "../search/searchItems";
-import { connectTo, inspectedOperator } from "../state/actions";
+import { arrange, connectTo, inspectedOperator } from "../state/actions";
 import { askCompatibleOps, wherePlaced } from "../search/operatorSearch";
 import { chooseFound, insertedName, searchItems, SOURCES } from "../search/search";
 
@@ -253,7 +253,7 @@ function Align({ popup }: { popup: Of<"align"> }) {
         close(true);
         const row = ALIGNMENTS.find(({ how }) => how === item.id);
         if (row) align(store, row.how);
-        else store.link.ask("arrange", {});
+        else arrange(store);
       }}
       close={close}
     />

@@ -34,7 +34,7 @@ export function NodePicture({ node, faint = false }: { node: NodeEntry; faint?: 
   const canvas = useRef<HTMLCanvasElement>(null);
   const card = useCanvasState(({ cards }) => cards.get(node.id));
   const sheet = useCanvasState((state) => state.sheet);
-  const stale = useCanvasState((state) => state.stale !== "");
+  const stale = useCanvasState(({ stale, unchanged }) => stale !== "" && !unchanged.includes(node.id));
   const open = useCanvasState((state) => state.detail_of === node.id);
   const pictured = card?.box.length === 4;
   useLayoutEffect(() => {

@@ -6,6 +6,7 @@ import { align, ALIGNMENTS } from "../state/alignment";
 import { showPalette } from "../state/paletteVisibility";
 import {
   addElif,
+  arrange,
   branch,
   chooseChain,
   chooseOneOf,
@@ -111,7 +112,7 @@ const COMMANDS: readonly Run[] = [
     keys: "L",
     note: "Lay the graph out anew",
     synonyms: ["auto layout", "automatic layout", "tidy", "layout"],
-    run: (store) => void store.link.ask("arrange", {}),
+    run: arrange,
   },
   ...ALIGNMENTS.map(({ how, label, least }) => ({
     id: `align-${how}`,

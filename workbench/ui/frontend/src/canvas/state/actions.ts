@@ -56,6 +56,12 @@ export function remove(store: CanvasStore): void {
   store.set({ picked: NONE }); // what is selected then, Python says
 }
 
+/** Has everything laid out automatically. */
+export function arrange(store: CanvasStore): void {
+  store.link.ask("arrange", {});
+  store.set({ arranged: store.get().arranged + 1 });
+}
+
 /** Asks for the name under which the selected nodes are kept. */
 export function saveSnippet(store: CanvasStore): void {
   const nodes = store.get().selected.filter((id) => store.node(id)?.op);

@@ -68,6 +68,8 @@ export const FIELDS = {
   sample: 0,
   /** Why the cards' pictures are not of the present graph; empty if they are. */
   stale: "",
+  /** The nodes whose pictures are those of the present graph nevertheless. */
+  unchanged: [],
   /** The node whose details are open; empty if none are. */
   detail_of: "",
 } satisfies Partial<CanvasFields>;
@@ -83,6 +85,8 @@ interface ViewState {
   /** Where nodes are while they are dragged, and until Python has their places. */
   readonly moved: ReadonlyMap<string, Point> | null;
   readonly dragging: boolean;
+  /** How often a new layout was requested. */
+  readonly arranged: number;
   readonly linking: Linking | null;
   readonly popup: Popup | null;
   readonly renaming: string;
@@ -114,6 +118,7 @@ const START: State = {
   picked: NONE,
   moved: null,
   dragging: false,
+  arranged: 0,
   linking: null,
   popup: null,
   renaming: "",
