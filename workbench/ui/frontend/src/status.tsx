@@ -79,7 +79,12 @@ function Speeds({ speeds }: { speeds: readonly LastSpeed[] }) {
 
 function Speed({ device, rate, frames, when, settings, unstable }: LastSpeed) {
   return (
-    <span class="wb-status-speed" data-device={device} data-unstable={unstable || undefined}>
+    <span
+      class="wb-status-speed"
+      data-device={device}
+      data-unstable={unstable || undefined}
+      data-tip={[`${DEVICES[device]} ${rateFigure(rate, frames)} ${rateUnit(frames)}`, settings].join("\n\n")}
+    >
       {`${DEVICES[device]} `}
       <b>{rateFigure(rate, frames)}</b>
       {` ${rateUnit(frames)}${unstable ? ", unstable" : ""}`}

@@ -39,7 +39,7 @@ export function Title({ name, rename }: Props) {
         ref={button}
         type="button"
         data-wb="title"
-        data-tip="Rename"
+        data-tip={`${given}\n\nRename`}
         aria-label={`${given}, rename`}
         hidden={editing}
         onClick={() => edit(true)}
