@@ -276,8 +276,7 @@ def test_the_report_of_an_import_is_read_kept_and_removed(panel: PanelHost, phot
     for each in ("title", "folder", "import-report", "export"):
         found = bar(page).locator(f"[data-wb={each}]")
         expect(found).to_be_in_viewport(ratio=1)
-        size = found.bounding_box()
-        assert size and size["width"] > 70, f"{each} is cut"
+        assert found.evaluate("(chip) => chip.offsetWidth") > 70, f"{each} is cut"
     chip.click()
     expect(rows).to_have_text(
         ["changed · train.py:3resize: <i>linear</i>", "left out · train.py:4Elastic: no operator"]

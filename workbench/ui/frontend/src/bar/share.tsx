@@ -58,7 +58,7 @@ export function Share({ picture, ask, graph, stem, data, linked }: Props) {
       label="Share the graph"
       align="end"
       opening={opening}
-      button={{ class: "wb-link", "data-wb": "share", children: "Share a picture or a link" }}
+      button={{ class: "wb-link wb-bar-share-open", "data-wb": "share", children: "Share a picture or a link" }}
     >
       <div class="wb-bar-share">
         <img
