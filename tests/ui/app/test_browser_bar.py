@@ -160,7 +160,7 @@ def test_what_comes_in_is_opened_or_refused_with_the_reason(
         bar(page).locator("[data-wb=open-now]").click()
 
     paste("import os")
-    expect(message(page)).to_contain_text("no code is run here")
+    expect(message(page)).to_contain_text("A web page must not run code")
     expect(bar(page).locator("[data-wb=command]")).to_have_text(
         "workbench import pipeline.py -o pipeline.json"
     )
