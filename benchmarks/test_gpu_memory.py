@@ -42,7 +42,7 @@ def test_four_previews_keep_to_the_gpus_budget(photos: Path) -> None:
             for number, engine in enumerate(engines):
                 shown = preview_batch(engine, request(photos, turn * PREVIEWS + number))
                 assert all(not tile.sample.error for tile in shown.tiles)
-                budget.look()
+                budget.enforce()
                 most.append((gpu.memory_used() or 0) - before)
                 alive.append(sum(each.pid is not None for each in engines))
     finally:

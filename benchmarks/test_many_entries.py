@@ -56,7 +56,7 @@ read = lambda node: replace(node, kind=kind, op=load_source(kind).op)
 nodes = tuple(read(node) if isinstance(node, Source) else node for node in graph.nodes)
 preview = render(worker, PreviewRequest(replace(graph, nodes=nodes), data, tiles=16))
 assert preview.image
-panel.seen(data, "")
+panel.count_if_changed(data, "")
 shown, used = time.perf_counter() - start, private_mb() - before
 panel.scan()
 for scan in [each for each in threading.enumerate() if each.name == "workbench-scan"]:

@@ -73,7 +73,7 @@ def test_sixty_sessions_on_one_machine(photos: Path, tmp_path: Path, table: Tabl
     )
     try:
         await_server(f"{url}favicon.ico", lambda: server.poll() is None)
-        with WorkerMemory(server.pid).watched() as memory:
+        with WorkerMemory(server.pid).watched_paths() as memory:
             pages, first, later, cold, refused = asyncio.run(work(url))
         server_mb = private_bytes(server.pid) / 2**20
     finally:

@@ -60,7 +60,7 @@ def test_many_edits(photos: Path, table: Table, request: pytest.FixtureRequest) 
     print(f"{len(found.used)} of {len(USABLE)} operators shown; not: {found.unused()}")
     for text, count in found.refused.most_common(12):
         print(f"{count:5} {text}")
-    for text in found.lost:
+    for text in found.changes_result:
         print(f"lost: {text}")
     print("memory with nothing kept, MB:", [r >> 20 for r in found.released])
     assert found.compared > edits / 50 / 2

@@ -446,14 +446,14 @@ def _report_bad_files(data: Datasets, graph: Graph) -> bool:
         for note in describe_not_read(dataset):
             click.echo(f"note: {printable(note)}", err=True)
     usable = UsableData(data)
-    usable.leave_out(full=False)
-    for bad in usable.left_out:
+    usable.exclude_bad(full=False)
+    for bad in usable.excluded:
         click.echo(f"bad: {printable(bad.file)}: {printable(bad.reason)}", err=True)
     whole = any(node.args.get("dtype") in ("INT16", "INT32") for node in graph.walk())
     for file, found in usable.misread.items():
         if found.kind != "float sound" or whole:
             click.echo(f"note: {printable(file)}: {printable(found.reason)}", err=True)
-    if usable.left_out:
+    if usable.excluded:
         first = next(iter(data.values()))
         place = shlex.quote(str(first))
         good = "good.txt" if load_source(first.kind).lists_files else "good"
@@ -462,7 +462,7 @@ def _report_bad_files(data: Datasets, graph: Graph) -> bool:
             f"`workbench check {place} --full --good {good}` writes.",
             err=True,
         )
-    return bool(usable.left_out)
+    return bool(usable.excluded)
 
 
 @main.command()

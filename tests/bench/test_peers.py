@@ -326,7 +326,7 @@ def test_the_crash_of_a_library_is_no_reason_to_decode_every_file(
     )
     run = Benchmark(load_recipe("imagenet-train"), str(photos), ("cpu",))
     found: list[bool] = []
-    monkeypatch.setattr(run, "_leave_out", lambda full: found.append(full))
+    monkeypatch.setattr(run, "_exclude_bad", lambda full: found.append(full))
     run.measure([ConfigJobs(Config(), (), decodes=decodes)], run.progress)
     assert found == looked
 

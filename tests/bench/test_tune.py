@@ -259,12 +259,12 @@ def test_full_engines_and_the_time_are_enough(monkeypatch: pytest.MonkeyPatch) -
 
     probes = Probes(measure, 16, time)
     monkeypatch.setattr(time, "is_up_for_probes", lambda: True)
-    assert probes.enough() == "", "one probe at least"
+    assert probes.stop_reason() == "", "one probe at least"
     probes.probe(Config("mixed"), nobody)
-    assert probes.enough() == TIME_UP
+    assert probes.stop_reason() == TIME_UP
     row = replace(row, jpeg_busy=98.0)
     probes.probe(Config("mixed"), nobody)
-    assert probes.enough() == NOTHING_MORE
+    assert probes.stop_reason() == NOTHING_MORE
     probes.close()
 
 
@@ -276,7 +276,7 @@ def test_the_fullest_resource_is_the_limit() -> None:
     found = headroom_of(row, cores=16)  # 1.5 cores are busy in the fakes
     assert found is not None
     assert [each.name for each in found.resources] == [CORES, ENGINES, BUS]
-    assert found.fullest == found.resources[1]
+    assert found.most_used == found.resources[1]
     assert found.limit == pytest.approx(40_000, rel=0.001)
     assert not found.exhausted
     assert "cores 9%; JPEG engines 75%; bus 30%" in found.words()
@@ -321,18 +321,22 @@ def test_what_is_left_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     deadline = Deadline(60.0)
     clock[0] += 20
-    assert (deadline.spent, deadline.left(), deadline.left(0.5)) == (20.0, 40.0, 10.0)
-    assert deadline.within(PROBE_CONFIG, 4).limit == 10.0
-    assert deadline.within(PROBE_CONFIG, share=0.5, most=3.0).limit == 3.0
+    assert (deadline.elapsed, deadline.seconds_left(), deadline.seconds_left(0.5)) == (
+        20.0,
+        40.0,
+        10.0,
+    )
+    assert deadline.config_within(PROBE_CONFIG, 4).limit == 10.0
+    assert deadline.config_within(PROBE_CONFIG, share=0.5, most=3.0).limit == 3.0
     clock[0] += 50
-    assert deadline.left() == -10.0
-    assert deadline.within(PROBE_CONFIG).limit == 0.0, "what a figure needs at least"
+    assert deadline.seconds_left() == -10.0
+    assert deadline.config_within(PROBE_CONFIG).limit == 0.0, "what a figure needs at least"
 
 
 def test_without_a_time_there_is_no_limit() -> None:
     deadline = Deadline()
-    assert deadline.left(0.1) == math.inf
-    assert deadline.within(PROBE_CONFIG, 3) is PROBE_CONFIG
+    assert deadline.seconds_left(0.1) == math.inf
+    assert deadline.config_within(PROBE_CONFIG, 3) is PROBE_CONFIG
 
 
 def test_seconds_too_few_are_refused() -> None:
@@ -377,11 +381,11 @@ def test_without_a_time_there_is_time_for_all(clock: list[float]) -> None:
     time = TuningTime(None)
     time.count_probe(row(OWN), 10.0)
     clock[0] = 1e6
-    assert not time.is_up_for_probes()
-    assert time.for_probe(PROBE_CONFIG) is PROBE_CONFIG
-    assert time.turns([FAST, OTHER], OWN) == InterleavedSettings((FAST, OTHER), 1.0)
-    assert time.for_turns(QUICK_CONFIG, 3, 1.0) is QUICK_CONFIG
-    how = time.for_long(30.0)
+    assert not time.has_no_time_for_probes()
+    assert time.probe_config(PROBE_CONFIG) is PROBE_CONFIG
+    assert time.settings_to_compare([FAST, OTHER], OWN) == InterleavedSettings((FAST, OTHER), 1.0)
+    assert time.interleaved_config(QUICK_CONFIG, 3, 1.0) is QUICK_CONFIG
+    how = time.long_run_config(30.0)
     assert how is not None
     assert how.round_seconds == 30.0
 
@@ -390,12 +394,12 @@ def test_probes_end_at_their_share_or_where_a_comparison_would_find_no_room(
     clock: list[float],
 ) -> None:
     time = TuningTime(100.0)
-    assert time.for_probe(PROBE_CONFIG).limit == pytest.approx(11.25), "a quarter of 45 s"
+    assert time.probe_config(PROBE_CONFIG).limit == pytest.approx(11.25), "a quarter of 45 s"
     time.count_probe(row(OWN), 10.0)  # 2 s until the first round
     time.count_probe(row(FAST), 9.0)
     for now, over in ((35.9, False), (36.1, True)):
         clock[0] = now
-        assert time.is_up_for_probes() == over, "9 s before 45 s"
+        assert time.has_no_time_for_probes() == over, "9 s before 45 s"
 
 
 def test_probes_leave_room_to_compare_the_fastest_with_the_graphs_own(clock: list[float]) -> None:
@@ -407,7 +411,7 @@ def test_probes_leave_room_to_compare_the_fastest_with_the_graphs_own(clock: lis
     assert 9.0 < room < 45.0, "before the search ends anyway"
     for now, over in ((room - 9.1, False), (room - 8.9, True), (room + 0.1, False)):
         clock[0] = now
-        assert time.is_up_for_probes() == over, "none is left to leave: so all of the time is"
+        assert time.has_no_time_for_probes() == over, "none is left to leave: so all of the time is"
 
 
 def test_the_second_probe_may_take_twice_as_long_as_the_first_without_its_start(
@@ -417,7 +421,9 @@ def test_the_second_probe_may_take_twice_as_long_as_the_first_without_its_start(
     time.count_probe(row(OWN), 10.0)
     for now, over in ((83.9, False), (84.1, True)):
         clock[0] = now
-        assert time.is_up_for_probes() == over, "the first two have all of the time: 16 s of it"
+        assert time.has_no_time_for_probes() == over, (
+            "the first two have all of the time: 16 s of it"
+        )
 
 
 def test_where_the_time_is_short_fewer_are_compared_and_none_runs_for_long(
@@ -429,18 +435,18 @@ def test_where_the_time_is_short_fewer_are_compared_and_none_runs_for_long(
     expected = {70.0: ((FAST, OTHER), 0.8), 75.0: ((FAST,), 0.8), 90.0: ((FAST,), 1.0), 99.0: None}
     for now, turns in expected.items():
         clock[0] = now
-        assert time.turns([FAST, OTHER], OWN) == turns
+        assert time.settings_to_compare([FAST, OTHER], OWN) == turns
     clock[0] = 80.0
-    how = time.for_turns(QUICK_CONFIG, 2, 1.0)
+    how = time.interleaved_config(QUICK_CONFIG, 2, 1.0)
     assert (how.rounds, how.budget, how.limit) == (3, 3.0, 10.0)
-    long = time.for_long(60.0)
+    long = time.long_run_config(60.0)
     assert long is not None
     assert (long.round_seconds, long.round_batches) == (15.0, 1)
     clock[0] = 90.0
-    assert (long := time.for_long(60.0)) is not None
+    assert (long := time.long_run_config(60.0)) is not None
     assert long.round_seconds == pytest.approx(7.0), "10 s without a start and what leads in"
     clock[0] = 92.0
-    assert time.for_long(60.0) is None
+    assert time.long_run_config(60.0) is None
 
 
 def test_the_choice_of_a_large_grid_runs_longer_up_to_a_minute_on_a_gpu() -> None:

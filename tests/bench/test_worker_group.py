@@ -222,8 +222,8 @@ def test_the_next_job_of_a_worker_begins_without_the_memory_of_the_last() -> Non
     try:
         most = large.start(lambda share: None).host_bytes
         first = large.pids
-        kept.keep(large)
-        small = kept.take((LargeJob(1),), lambda silent: None, lambda words: None)
+        kept.store(large)
+        small = kept.reuse((LargeJob(1),), lambda silent: None, lambda words: None)
         assert small is large
         least = small.start(lambda share: None).host_bytes
         assert small.pids == first

@@ -235,8 +235,8 @@ def test_arrays_that_cannot_be_read_are_named_counted_and_left_out(tmp_path: Pat
         with pytest.raises(AssertionError, match=words):
             raise AssertionError(bad[f"bad_{name}.npy"])
     usable = UsableData(open_datasets(str(folder)))
-    assert usable.leave_out(full=True)
-    assert len(usable.left_out) == len(BAD)
+    assert usable.exclude_bad(full=True)
+    assert len(usable.excluded) == len(BAD)
     kept = open_dataset(usable.datasets["data"].location)
     assert kept.kind == "numpy_files"
     assert len(list(list_samples(kept))) == 8

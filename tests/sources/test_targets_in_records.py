@@ -291,5 +291,5 @@ def test_a_bad_box_of_plainly_given_data_is_told_wherever_it_is(
     assert report.exact, report.lines()
     assert [one.file for one in report.left_out] == [name]
     experiment = Benchmark(graph, str(path))
-    experiment.usable.leave_out(full=False)
-    assert [one.file for one in experiment.usable.left_out] == [name]
+    experiment.usable.exclude_bad(full=False)
+    assert [one.file for one in experiment.usable.excluded] == [name]

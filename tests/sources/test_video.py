@@ -408,7 +408,7 @@ def test_matroska_names_matrix_and_range(
 
 
 def _remark(dataset: Dataset, device: str) -> str:
-    return video.Video().remark(dataset, device)
+    return video.Video().decoding_remark(dataset, device)
 
 
 def _atom(name: bytes, content: bytes) -> bytes:

@@ -205,8 +205,8 @@ def test_what_stands_behind_a_change_of_form_gets_that_form() -> None:
     resize, normalize = pinned_transforms(whole)
     assert [each.short_name for each in resize.before] == []
     assert [each.short_name for each in normalize.before] == ["ToTensor"]
-    assert normalize.alone.args == ((tv("ToTensor"), normalize.call),)
-    assert normalize.without.args == ((tv("ToTensor"),),)
+    assert normalize.composition.args == ((tv("ToTensor"), normalize.call),)
+    assert normalize.conversions_alone.args == ((tv("ToTensor"),),)
 
 
 @pytest.mark.parametrize("given", ALL_FIXED, ids=lambda each: f"{each.name}")

@@ -164,14 +164,14 @@ class MeasureOptions:
     record: str | None
     picture: str | None
 
-    def keep(self, report: Report) -> None:
+    def write(self, report: Report) -> None:
         """Write the record and its chart, if requested. Raises SaveError."""
         write_record(report, self.record, self.picture)
 
     def finish(self, report: Report) -> None:
         """Print how far an interrupted run got, write the record, and ``require_measured``."""
         print_interrupted(report)
-        self.keep(report)
+        self.write(report)
         require_measured(report)
 
 

@@ -163,7 +163,7 @@ def tune(
     if "interrupted" in report.extra:
         tried = len({row.config for row in report.measurements})
         click.echo(f"interrupted: the results of {tried} of {len(grid)} settings are saved")
-    options.keep(report)
+    options.write(report)
     best = best_measurement(report)
     own = as_it_is_words(report, run.base) if best.config == run.base else ""
     click.echo(
@@ -261,7 +261,7 @@ def optimise(
     for line in found.lines():
         click.echo(line)
     print_quality_flags(report.measurements)
-    options.keep(report)
+    options.write(report)
     if not (output or script or applied):
         return
     faster = found.apply(*applied)

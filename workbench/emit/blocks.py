@@ -31,7 +31,7 @@ def block_lines(emitter: Emitter, node: Node) -> Lines:
     """
     if node.op not in _WRITERS:
         raise GraphError(f"{node.op} has bodies, but no function writes them.")
-    made = emitter.written_before(node)
+    made = emitter.lines_before(node)
     start = len(made.text)
     _WRITERS[node.op](emitter, node, made)
     made.nodes[node.id] = range(start, len(made.text))
@@ -78,8 +78,8 @@ def _write_some_of(emitter: Emitter, node: Node, made: Lines) -> None:
 
     A random number is mapped to the bodies that run by a lookup table.
     """
-    made.add(emitter.passed_on(node))
-    if SOME_OF.runs_in_turns(node):
+    made.add(emitter.assignments_between_bodies(node))
+    if SOME_OF.runs_in_loop(node):
         made.add(emitter.in_loop(SOME_OF.count(node), lambda turn: _option_of(emitter, node, turn)))
         return
     for number, name in enumerate(_names(emitter, node)):
@@ -128,7 +128,7 @@ def _free_variable(emitter: Emitter, wanted: str) -> str:
 
 def _write_repeat(emitter: Emitter, node: Node, made: Lines) -> None:
     """``for turn in range(times):``, or up to the maximum with ``if times > turn:`` inside."""
-    made.add(emitter.passed_on(node))
+    made.add(emitter.assignments_between_bodies(node))
     made.add(
         emitter.in_loop(
             REPEAT.repetitions(node), lambda turn: _iteration_lines(emitter, node, turn)

@@ -141,7 +141,9 @@ class Emitter:
         }
         self._constants = Constants({**data, **(known or {})})
         if lift:
-            self._constants.add_values(self.every_node(), catalog, self.value_text, self.lifts)
+            self._constants.add_values(
+                self.every_node(), catalog, self.value_text, self.becomes_constant
+            )
         self._constants.add_policies(self.every_node())
         names = [*self.constants, *parameters(ordered), *taken]
         names += function_names(self.every_node())
@@ -208,7 +210,7 @@ class Emitter:
         """The nodes, including nested ones."""
         return self._every_node
 
-    def lifts(self, text: str, arg: ArgSpec) -> bool:
+    def becomes_constant(self, text: str, arg: ArgSpec) -> bool:
         """Whether a list becomes a constant."""
         return is_named(text, arg)
 
@@ -230,7 +232,7 @@ class Emitter:
         inside = [inner for inner, outer in self.in_place.items() if outer == node.id]
         return Lines(made.text, made.nodes | dict.fromkeys(inside, made.nodes[node.id]))
 
-    def written_before(self, block: Node) -> Lines:
+    def lines_before(self, block: Node) -> Lines:
         """The generators inside a block, written before the outermost block."""
         made = Lines()
         if not self.scope:
@@ -257,7 +259,7 @@ class Emitter:
             return [line]
         return [f"{outside}{target} = [", *lines[1:]]
 
-    def passed_on(self, block: Node) -> Lines:
+    def assignments_between_bodies(self, block: Node) -> Lines:
         """Assign the values that consecutive bodies change to their variables."""
         given = outputs_of(block, self.catalog[block.op])
         ends = {

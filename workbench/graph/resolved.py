@@ -57,7 +57,7 @@ class ResolvedGraph(TypedGraph):
     @cached_property
     def running(self) -> Self:
         """The running part of the graph: without muted and loose nodes. It may have faults."""
-        return self.of(active_graph(self.graph, self.catalog))
+        return self.for_graph(active_graph(self.graph, self.catalog))
 
     @cached_property
     def stopping_faults(self) -> tuple[Fault, ...]:
@@ -84,7 +84,7 @@ class ResolvedGraph(TypedGraph):
         if self.graph.settings.device == device:
             return self
         settings = replace(self.graph.settings, device=device)
-        return self.of(replace(self.graph, settings=settings))
+        return self.for_graph(replace(self.graph, settings=settings))
 
     def on_data(self, facts: Mapping[str, DataFacts]) -> Self:
         """The same with these properties of the data; devices and types are not inferred again."""
@@ -97,7 +97,7 @@ class ResolvedGraph(TypedGraph):
 
         Raises GraphFaultsError if it cannot run.
         """
-        return self.of(graph).sound()
+        return self.for_graph(graph).sound()
 
     def sound(self) -> Self:
         """The running part of the graph. Raises GraphFaultsError if it cannot run."""

@@ -204,7 +204,7 @@ def scan_folder(
         passed_over=dict(
             Counter(
                 name.rpartition(".")[2].upper()
-                for name in load_source(dataset.kind).passed_over(dataset)
+                for name in load_source(dataset.kind).pillow_only(dataset)
             ).most_common()
         ),
     )

@@ -182,14 +182,14 @@ class OptimisationExperiment(SpeedExperiment):
         names = self._useful(self.prepared.machine)
         rows: tuple[Measurement, ...] = ()
         while True:
-            self._steps = self._near_enough(names)
+            self._steps = self._within_pixel_limit(names)
             if not self._steps:  # nothing to compare: do not measure the graph against itself
                 rows = rows[:2] or (self._probed or self._probe(base))[:1]
                 break
-            began = self._deadline.spent
-            rows = self._in_turns(base)
-            took = self._deadline.spent - began
-            slow = [one for one in self._judged(rows, self._steps) if one.rejected]
+            began = self._deadline.elapsed
+            rows = self._measure_interleaved(base)
+            took = self._deadline.elapsed - began
+            slow = [one for one in self._proposals(rows, self._steps) if one.rejected]
             if not slow:
                 break
             self._rejected |= {one.name: one for one in slow}
@@ -198,10 +198,10 @@ class OptimisationExperiment(SpeedExperiment):
             if behind == [one.name for one in slow]:  # the others were measured without them
                 self._steps, rows = self._steps[: -len(slow)], rows[: -len(slow)]
                 break
-            if self._deadline.left() < took:
+            if self._deadline.seconds_left() < took:
                 self._cut = True
                 break
-        optimise = self._told(self._judged(rows, self._steps), rows)
+        optimise = self._to_record(self._proposals(rows, self._steps), rows)
         return Outcome(rows, {"optimise": optimise, "interrupted": self._cut})
 
     def _useful(self, machine: Machine) -> list[str]:
@@ -221,7 +221,7 @@ class OptimisationExperiment(SpeedExperiment):
         if all(row.rounds for row in rows[:2]):  # without the baseline there are no speed-ups
             self._known = rows, self._steps
             if len(rows) > 1:
-                told = self._told(self._judged(rows, self._steps), rows)
+                told = self._to_record(self._proposals(rows, self._steps), rows)
                 self.publish_rows(rows, optimise=told)
                 return
         self._publish_compared(self._steps, rows)
@@ -230,7 +230,7 @@ class OptimisationExperiment(SpeedExperiment):
         self, steps: Sequence[CandidateRewrite], rows: Sequence[Measurement] = ()
     ) -> None:
         """Set ``partial_report`` to one row per step. No step is measured yet."""
-        self.publish_rows(rows, optimise=self._told(self._compared_steps(steps), ()))
+        self.publish_rows(rows, optimise=self._to_record(self._compared_steps(steps), ()))
 
     def _compared_steps(self, steps: Sequence[CandidateRewrite]) -> list[Proposal]:
         """The steps with their comparison results; none is measured yet."""
@@ -241,10 +241,10 @@ class OptimisationExperiment(SpeedExperiment):
         rows, steps = self._known
         if not rows:
             return None
-        optimise = self._told(self._judged(rows, steps), rows)
+        optimise = self._to_record(self._proposals(rows, steps), rows)
         return self.report(rows, optimise=optimise, interrupted=True)
 
-    def _near_enough(self, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
+    def _within_pixel_limit(self, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
         """The steps whose pixels meet the limit of their class."""
         with self.progress.engine(self.stop) as engine:
             while True:
@@ -266,7 +266,7 @@ class OptimisationExperiment(SpeedExperiment):
     def _late_to_compare(self, step: CandidateRewrite) -> str:
         """Reason if no time is left to compare a step other than the first; else empty."""
         known = graph_hash(step.graph) in self._compared or not self._compared
-        if known or self._deadline.left(_COMPARE_UNTIL) >= self._compare_seconds:
+        if known or self._deadline.seconds_left(_COMPARE_UNTIL) >= self._compare_seconds:
             return ""
         self._cut = True
         return LATE.format("compared")
@@ -275,12 +275,12 @@ class OptimisationExperiment(SpeedExperiment):
         """Why a step's pixels do not meet its class; empty if they do."""
         key = graph_hash(step.graph)
         if key not in self._compared:
-            began = self._deadline.spent
+            began = self._deadline.elapsed
             try:
                 self._compared[key] = engine.call(
                     compare_outputs, self.graph, step.graph, self.data, BATCHES
                 )
-                self._compare_seconds = self._deadline.spent - began
+                self._compare_seconds = self._deadline.elapsed - began
             except CancelledError:
                 raise
             except EngineError as error:
@@ -294,7 +294,7 @@ class OptimisationExperiment(SpeedExperiment):
             return f"{found.psnr:.1f} dB on these data, below {LEAST_PSNR:g} dB"
         return ""
 
-    def _in_turns(self, base: ConfigJobs) -> tuple[Measurement, ...]:
+    def _measure_interleaved(self, base: ConfigJobs) -> tuple[Measurement, ...]:
         """Measure the graph twice and the steps, without trailing steps that exceed the time limit.
 
         Raises EngineError if there is no time for the first step.
@@ -303,15 +303,15 @@ class OptimisationExperiment(SpeedExperiment):
         if self._probed:
             row, start = self._probed
             fits = [minimum_seconds([row] * (2 + count), start) for count in range(most + 1)]
-            most = sum(needed <= self._deadline.left() for needed in fits) - 1
+            most = sum(needed <= self._deadline.seconds_left() for needed in fits) - 1
             if most < 1:
-                needed = math.ceil(self._deadline.spent + fits[1])
+                needed = math.ceil(self._deadline.elapsed + fits[1])
                 raise EngineError(
                     f"{self.seconds:g} s are too short to measure a rewrite. Allow "
                     f"about {needed} s or more."
                 )
             self._reject_late(most)
-            how = self._deadline.within(how, 2 + most)
+            how = self._deadline.config_within(how, 2 + most)
         steps = [self.entry(base.config, step.name, step.graph) for step in self._steps]
         return self.measure(
             [base, replace(base, label=CONTROL), *steps],
@@ -333,13 +333,13 @@ class OptimisationExperiment(SpeedExperiment):
         Raises EngineError if it cannot be measured.
         """
         usual = PROBE_CONFIG if base.config.device == "cpu" else GPU_PROBE_CONFIG
-        how, began = self._deadline.within(usual, share=_PROBE_UNTIL), self._deadline.spent
+        how, began = self._deadline.config_within(usual, share=_PROBE_UNTIL), self._deadline.elapsed
         (row,) = self.measure([base], self.progress.part(0.0, 0.01), how)
         if row.reason:
             raise EngineError(row.reason)
-        return row, start_seconds(row, self._deadline.spent - began)
+        return row, start_seconds(row, self._deadline.elapsed - began)
 
-    def _judged(
+    def _proposals(
         self, rows: Sequence[Measurement], steps: Sequence[CandidateRewrite]
     ) -> tuple[Proposal, ...]:
         """The steps with their speed-ups, or the reason for rejecting them."""
@@ -370,7 +370,7 @@ class OptimisationExperiment(SpeedExperiment):
             worth = one.gain.median
             for later, other in enumerate(kept[place + 1 :], place + 1):
                 if other.gain is not None and not other.rejected:
-                    relied = self._relied_on(tuple(names[: later + 1]))
+                    relied = self._required_rewrites(tuple(names[: later + 1]))
                     worth *= other.gain.median if one.name in relied else 1.0
             if worth > 1 + noise:
                 kept[place] = replace(one, rejected="")
@@ -389,7 +389,7 @@ class OptimisationExperiment(SpeedExperiment):
             difference=self._compared.get(graph_hash(step.graph), Difference()),
         )
 
-    def _relied_on(self, names: tuple[str, ...]) -> frozenset[str]:
+    def _required_rewrites(self, names: tuple[str, ...]) -> frozenset[str]:
         if names not in self._relied:
             self._relied[names] = required_rewrites(self.resolved, names)
         return self._relied[names]
@@ -399,7 +399,7 @@ class OptimisationExperiment(SpeedExperiment):
             self._needed[names] = needs_of(self.resolved, names)
         return self._needed[names]
 
-    def _told(self, judged: Sequence[Proposal], rows: Sequence[Measurement]) -> dict[str, Any]:
+    def _to_record(self, judged: Sequence[Proposal], rows: Sequence[Measurement]) -> dict[str, Any]:
         """The rewrites as stored in a record."""
         kept = {one.name: one for one in judged if not one.rejected}
         rejected = self._rejected | {one.name: one for one in judged if one.rejected}

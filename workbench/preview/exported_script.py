@@ -194,7 +194,7 @@ class ExportedScript:
                         "was terminated. Check your own functions for an endless loop."
                     ) from None
                 continue
-            stopped.heard()
+            stopped.on_data()
             if found not in answers:
                 raise self._failed()
             return found

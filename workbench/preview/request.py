@@ -262,7 +262,7 @@ def run_steps(
     resolved = running_part(worker, request)
     if not targets or not between:
         return replace(_run(worker, request, resolved), targets=targets)
-    with_targets = resolved.of(with_step_followers(request.graph, resolved.catalog))
+    with_targets = resolved.for_graph(with_step_followers(request.graph, resolved.catalog))
     more = tuple(node for node in with_targets.graph.nodes if not resolved.graph.has(node.id))
     for count in range(1, len(more)):  # one by one: a preview may be waiting
         worker.check_interrupt()

@@ -212,7 +212,7 @@ class Verifier:
             progress.on_silence,
         )
         progress(0.0, "looking for bad files")
-        usable.leave_out(full=False, stop=self._cancelled.is_set)
+        usable.exclude_bad(full=False, stop=self._cancelled.is_set)
         try:
             try:
                 report = self._compare(usable.datasets)
@@ -220,7 +220,7 @@ class Verifier:
                 if not is_file_fault(str(error)):
                     raise
                 progress(0.0, "looking for the file that cannot be decoded")
-                if not usable.leave_out(full=True, stop=self._cancelled.is_set):
+                if not usable.exclude_bad(full=True, stop=self._cancelled.is_set):
                     raise
                 report = self._compare(usable.datasets)
         except ScriptError as error:
@@ -231,7 +231,7 @@ class Verifier:
             if self._own:
                 self._engine.close()
         progress(1.0, "done")
-        return replace(report, left_out=usable.left_out)
+        return replace(report, left_out=usable.excluded)
 
     def _compare(self, data: Datasets) -> Verification:
         """One comparison from the start. Raises ScriptError; ``_so_far`` then has the results."""

@@ -84,7 +84,7 @@ def write_remaining(dataset: Dataset, names: Collection[str], place: Path) -> Pa
     The result is a list of files (``place`` ends in ``.txt``) or a folder that links to the
     original data; only LMDB is copied. Raises DataError if the kind cannot exclude samples.
     """
-    return load_source(dataset.kind).leave_out(dataset, names, place)
+    return load_source(dataset.kind).write_without(dataset, names, place)
 
 
 def require_dataset(dataset: Dataset, device: str = "") -> None:
@@ -142,7 +142,7 @@ def class_names(dataset: Dataset) -> list[str]:
 def describe_not_read(dataset: Dataset) -> list[str]:
     """Sentences about files and folders that are not read and about empty class folders."""
     try:
-        return list(load_source(dataset.kind).not_read(dataset))
+        return list(load_source(dataset.kind).unread_notes(dataset))
     except OSError as error:
         return [f"{error.filename} cannot be listed: {error.strerror}."]
 

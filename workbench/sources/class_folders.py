@@ -209,7 +209,7 @@ class ClassFiles(SourceKind):
             return class_folders(dataset.location)
         return sorted({str(label) for _, label in dataset.items})
 
-    def watched(self, dataset: Dataset) -> Iterator[str]:
+    def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         """The folder and its class folders, or the listed files."""
         if not dataset.location:
             yield from (path for path, _ in dataset.items)
@@ -218,12 +218,12 @@ class ClassFiles(SourceKind):
         for name in class_folders(dataset.location):
             yield os.path.join(dataset.location, name)
 
-    def not_read(self, dataset: Dataset) -> Iterator[str]:
+    def unread_notes(self, dataset: Dataset) -> Iterator[str]:
         if os.path.isdir(dataset.location):
             yield from describe_unread(dataset.location, self.suffixes, self.noun)
 
-    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+    def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         if self.lists_files:
-            return super().leave_out(dataset, names, place)
+            return super().write_without(dataset, names, place)
         place.mkdir()
         return self.write_list(dataset, names, place / f"{self.noun}s")

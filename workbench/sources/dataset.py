@@ -118,7 +118,7 @@ def load_source(kind: str) -> SourceKind:
     """
     kind, _, argument = kind.partition(":")
     if argument:
-        return load_source(kind).given(argument)
+        return load_source(kind).with_argument(argument)
     if kind not in _kinds():
         hint = did_you_mean(kind, source_kinds(), f"There are {', '.join(source_kinds())}.")
         raise DataError(f"There is no source kind {kind!r}. {hint}")

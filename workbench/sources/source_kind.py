@@ -213,7 +213,7 @@ class SourceKind:
     is_listed: bool = True
     """Whether ``list_samples`` lists them; if not, nothing is counted, checked or excluded."""
     in_files: bool = True
-    """Whether each sample is a file of its own; if not, ``holder`` names the file."""
+    """Whether each sample is a file of its own; if not, ``container_of`` names the file."""
     in_memory: bool = False
     """Whether a process serves its samples from memory, so that no path locates them."""
     targets: Literal["", "boxes", "masks"] = ""
@@ -278,7 +278,7 @@ class SourceKind:
         """
         return ""
 
-    def gives_sequences(self, dataset: Dataset | None) -> bool:
+    def samples_are_sequences(self, dataset: Dataset | None) -> bool:
         """Whether samples are sequences of images; for None, whether most datasets' are."""
         return self.has_sequences
 
@@ -286,18 +286,18 @@ class SourceKind:
         """The folder that names are relative to."""
         return folder_of(dataset)
 
-    def holder(self, name: str) -> str:
+    def container_of(self, name: str) -> str:
         """The file, relative to the root, that contains the named sample."""
         return name
 
-    def told(self, dataset: Dataset, places: Sequence[int]) -> list[Sample]:
+    def samples_at(self, dataset: Dataset, places: Sequence[int]) -> list[Sample]:
         """Name and fault of the samples at some indices of an in-memory dataset.
 
         DALI reports no names; ``samples`` in the pipeline's ``reader_meta`` lists those of a batch.
         """
         raise NotImplementedError
 
-    def watched(self, dataset: Dataset) -> Iterator[str]:
+    def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         """Paths of which at least one changes when files are added or removed."""
         return iter([dataset.location] if dataset.location else [])
 
@@ -354,7 +354,7 @@ class SourceKind:
         """Why its reader cannot decode a dataset on ``cpu`` or ``mixed``, or empty."""
         return ""
 
-    def remark(self, dataset: Dataset, device: str) -> str:
+    def decoding_remark(self, dataset: Dataset, device: str) -> str:
         """What its reader decodes incorrectly on ``cpu`` or ``mixed``, or empty."""
         return ""
 
@@ -366,18 +366,18 @@ class SourceKind:
         """Describe invalid numbers in such a file that its reader accepts, or empty."""
         return ""
 
-    def passed_over(self, dataset: Dataset) -> Iterator[str]:
+    def pillow_only(self, dataset: Dataset) -> Iterator[str]:
         """Names of images that its reader skips and ``pillow_images`` reads."""
         return iter(())
 
-    def not_read(self, dataset: Dataset) -> Iterator[str]:
+    def unread_notes(self, dataset: Dataset) -> Iterator[str]:
         """Sentences about files and folders that are not read and about empty class folders.
 
         Raises OSError.
         """
         return iter(())
 
-    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+    def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         """Write a dataset without the named samples to ``place`` and return its path.
 
         It links to the original data; only LMDB is copied. Raises DataError if the reader cannot
@@ -400,7 +400,7 @@ class SourceKind:
         )
         return path
 
-    def given(self, argument_name: str) -> SourceKind:
+    def with_argument(self, argument_name: str) -> SourceKind:
         """A variant of the kind whose program passes the data to an argument of DALI's reader."""
         kind = copy(self)
         kind.argument_name, kind.imports = argument_name, ()

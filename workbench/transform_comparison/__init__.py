@@ -136,7 +136,7 @@ def _compared(
 ) -> ComparedTransform:
     """Compare one transform, or report why it is not compared."""
     start = decoded_images(dataset.kind)
-    made = import_transforms(step.alone, kind=dataset.kind)
+    made = import_transforms(step.composition, kind=dataset.kind)
     graph = made.graph.with_settings(batch_size=samples)
     issues = made.report.entries
     compared = ComparedTransform(
@@ -144,7 +144,7 @@ def _compared(
         step.text,
         step.call.place,
         step.within,
-        nodes_of(graph, start, _ops(import_transforms(step.without).graph)),
+        nodes_of(graph, start, _ops(import_transforms(step.conversions_alone).graph)),
         notes=(*step.notes, *(each.why for each in issues if each.kind == "changed")),
     )
     refused = [each.why.removeprefix("omitted: ") for each in issues if each.kind == "refused"]

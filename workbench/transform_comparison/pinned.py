@@ -50,12 +50,12 @@ class PinnedTransform:
         return _text(replace(self.call, kwargs=shown))
 
     @property
-    def alone(self) -> TransformCall:
+    def composition(self) -> TransformCall:
         """A composition of this transform alone."""
         return self._composed((*self.before, self.call))
 
     @property
-    def without(self) -> TransformCall:
+    def conversions_alone(self) -> TransformCall:
         """The same composition without the transform: the conversions alone."""
         return self._composed(self.before)
 

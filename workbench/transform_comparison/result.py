@@ -152,7 +152,7 @@ class TransformComparison:
     def lines(self) -> list[str]:
         """The report as text."""
         found = [self._summary, *self._faults]
-        for each in self._told:
+        for each in self._unexplained:
             nodes = f" as {', '.join(each.nodes)}" if each.nodes else ""
             nodes = nodes if each.state == "compared" else f", {each.state}"
             place = f" ({each.place})" if each.place else ""
@@ -185,7 +185,7 @@ class TransformComparison:
         return found
 
     @property
-    def _told(self) -> list[ComparedTransform]:
+    def _unexplained(self) -> list[ComparedTransform]:
         """The transforms that ``_faults`` does not explain."""
         return [each for each in self.transforms if each.why not in self.missing.values()]
 
@@ -208,11 +208,11 @@ class TransformComparison:
             f"<tr><td><code>{escape(each.text[:_MOST_LETTERS])}</code><br>{escape(each.place)}</td>"
             f"<td>{escape(', '.join(each.nodes)[:_MOST_LETTERS])}</td>"
             f"<td>{_words(each)}</td><td>{pictures.get(each.text, '')}</td></tr>"
-            for each in self._told[:_MOST_ROWS]
+            for each in self._unexplained[:_MOST_ROWS]
         )
         lines = [self._summary, *self._faults]
         summary = "<br>".join(escape(line[: 2 * _MOST_LETTERS]) for line in lines)
-        more = len(self._told) - _MOST_ROWS
+        more = len(self._unexplained) - _MOST_ROWS
         rest = f"<p>and {more} more</p>" if more > 0 else ""
         return f"<p>{summary}</p><table>{head}{rows}</table>{rest}"
 

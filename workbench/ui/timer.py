@@ -31,8 +31,8 @@ class Alarm(Generic[T]):
         """Next wake-up time of the thread; infinity while nothing is watched."""
         self._closed = self._runs = self._rests = False
 
-    def watch(self, what: T, seconds: float) -> None:
-        """Ring after ``seconds`` unless ``clear`` or another ``watch`` comes first."""
+    def start(self, what: T, seconds: float) -> None:
+        """Ring after ``seconds`` unless ``clear`` or another ``start`` comes first."""
         with self._condition:
             late = time.monotonic() + seconds
             self._watched = late, what
@@ -47,8 +47,8 @@ class Alarm(Generic[T]):
         with self._condition:
             self._watched = None
 
-    def rest(self) -> None:
-        """End the thread if nothing is watched; the next ``watch`` starts another."""
+    def end_if_idle(self) -> None:
+        """End the thread if nothing is watched; the next ``start`` starts another."""
         with self._condition:
             self._rests = True
             self._condition.notify()

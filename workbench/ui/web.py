@@ -258,7 +258,7 @@ class Session(PageParts):
         )
         self._apply()
         pn.state.onload(self.on_load)
-        self.listen(self.model.take, self.model.heartbeat.watch, self.model.receive)
+        self.listen(self.model.handle_outbox, self.model.heartbeat.watch, self.model.receive)
 
     def fill(self, page: pn.Template) -> None:
         """Add the components to the page."""
@@ -292,13 +292,13 @@ def create_app(
     page may open and save files; None: the folders of a local user. Raises GraphFormatError for an
     invalid graph.
     """
-    if limit is not None and not limit.take():
-        return limit.full_page()
+    if limit is not None and not limit.acquire():
+        return limit.limit_page()
     try:
         session = Session(data, graph, roots or default_roots(_places(data), loopback=True))
     except BaseException:
         if limit is not None:
-            limit.give_back()
+            limit.release()
         raise
 
     def end(context: object) -> None:
@@ -306,7 +306,7 @@ def create_app(
             session.model.close(leave_measurement=True)
         finally:
             if limit is not None:
-                limit.give_back()
+                limit.release()
 
     pn.state.on_session_destroyed(end)
     page = pn.Template(_PAGE)

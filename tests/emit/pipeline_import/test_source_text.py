@@ -93,8 +93,8 @@ def test_seeds_as_they_are_written() -> None:
 
 
 def test_the_reader_of_our_own_scripts() -> None:
-    assert KNOWN.found_by(READER) == ("find_files", "data")
-    assert KNOWN.found_by(FLIP) is None
+    assert KNOWN.data_function(READER) == ("find_files", "data")
+    assert KNOWN.data_function(FLIP) is None
 
 
 def test_what_is_returned() -> None:

@@ -73,7 +73,7 @@ def test_silence_shows_and_ends(clock: Clock) -> None:
     assert told == []
     wait(watch, clock, 1)
     assert told == [True]
-    watch.heard()
+    watch.on_data()
     assert told == [True, False]
     assert not wait(watch, clock, heartbeat.SILENCE_LIMIT - 1)
     assert wait(watch, clock, 2)

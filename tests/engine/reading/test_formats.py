@@ -248,9 +248,9 @@ def test_those_that_are_passed_over_are_counted(tmp_path: Path) -> None:
     folder = write(tmp_path / "data", files)
     assert open_dataset(folder).kind == "folder"
     facts = scan_folder(folder)
-    assert (facts.count, facts.passed_over["GIF"], facts.passed_over["AVIF"]) == (1, 2, 2)
+    assert (facts.count, facts.pillow_only["GIF"], facts.pillow_only["AVIF"]) == (1, 2, 2)
     assert scan_folder(f"pillow_images:{folder}").count == len(files)
-    assert scan_folder(f"pillow_images:{folder}").passed_over == {}
+    assert scan_folder(f"pillow_images:{folder}").pillow_only == {}
     named = open_dataset(f"pillow_images:{folder}")
     assert open_dataset(named.text) == named
     assert open_dataset(folder).text == str(folder)

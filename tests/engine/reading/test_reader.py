@@ -156,8 +156,8 @@ def test_a_record_that_would_end_the_process_is_left_out_before(
     cursor = cursor_over(path, shuffle=False)
     read = [array.tobytes() for index in (0, 1) for array in cursor.batch(index).arrays[0]]
     assert read == [row["image/encoded"] for row in rows[:5] + rows[6:7]]
-    assert cursor.left_out.startswith("1 of its samples cannot be read; the first, a.tfrecord")
-    assert "is int64, not bytes as in the first record" in cursor.left_out
+    assert cursor.skipped_text.startswith("1 of its samples cannot be read; the first, a.tfrecord")
+    assert "is int64, not bytes as in the first record" in cursor.skipped_text
 
 
 @pytest.mark.parametrize("change", ["missing", "outside"])
@@ -176,7 +176,7 @@ def test_what_is_at_fault_in_annotations_is_told(change: str, photos: Path, tmp_
     assert first.files[1] == ("000002.jpg" if missing else "000001.jpg")
     said = "1 of its samples cannot be read" if missing else "1 of its first 8 samples are faulty"
     why = "No such file or directory" if missing else "the box [9000, 10, 20, 20] of its annotation"
-    assert cursor.left_out.startswith(f"{said}; the first, 000001.jpg: {why}")
+    assert cursor.skipped_text.startswith(f"{said}; the first, 000001.jpg: {why}")
 
 
 def test_an_image_of_another_size_than_annotated_is_told_when_it_is_read(
@@ -190,9 +190,9 @@ def test_an_image_of_another_size_than_annotated_is_told_when_it_is_read(
     path.write_text(json.dumps(found))
     cursor = cursor_over(path, shuffle=False)
     cursor.batch(0)
-    assert not cursor.left_out
+    assert not cursor.skipped_text
     cursor.batch(1)
-    assert cursor.left_out == (
+    assert cursor.skipped_text == (
         "1 of 6 images read differ in size from their annotations; the first, 000004.jpg: "
         f"its annotations are for {2 * wide}×{2 * high}, but it is {wide}×{high}"
     )
@@ -206,8 +206,8 @@ def test_a_box_over_the_edge_is_not_an_image_of_another_size(photos: Path, tmp_p
     path.write_text(json.dumps(found))
     cursor = cursor_over(path, shuffle=False)
     cursor.batch(0)
-    assert "have a box beyond the edge or without area; the first, " in cursor.left_out
-    assert "of another size" not in cursor.left_out
+    assert "have a box beyond the edge or without area; the first, " in cursor.skipped_text
+    assert "of another size" not in cursor.skipped_text
 
 
 def test_a_list_may_have_both_a_malformed_row_and_a_missing_file(
@@ -221,7 +221,7 @@ def test_a_list_may_have_both_a_malformed_row_and_a_missing_file(
     assert cursor.batch(0).files == ("0.jpg", "no", "missing.jpg")
     assert cursor.batch(1).files == ("1.jpg", "0.jpg", "no")
     assert [*cursor.unreadable] == ["no", "missing.jpg"]
-    assert "list.txt:5: row 5 is ['nothing'], without a path or a label" in cursor.left_out
+    assert "list.txt:5: row 5 is ['nothing'], without a path or a label" in cursor.skipped_text
 
 
 @pytest.fixture(scope="module")

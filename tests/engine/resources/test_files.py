@@ -186,7 +186,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def watcher(folder: Path) -> DatasetWatcher:
     watcher = DatasetWatcher(Dataset("folder", str(folder)))
-    assert not watcher.look([])
+    assert not watcher.has_changed([])
     assert not watcher.remember({"a/1.jpg": 7, "b/3.jpg": 7})
     return watcher
 
@@ -197,7 +197,7 @@ FILES = ["a/1.jpg", "a/2.jpg", "b/3.jpg"]
 def test_nothing_changed(watcher: DatasetWatcher) -> None:
     version = watcher.version
     for _ in range(3):
-        assert not watcher.look(FILES)
+        assert not watcher.has_changed(FILES)
     assert watcher.version == version
 
 
@@ -219,16 +219,16 @@ def test_a_file_that_was_read(change: str, watcher: DatasetWatcher, folder: Path
         case "replace":
             (folder / "new").write_text("b/3.jpg")
             os.replace(folder / "new", path)
-    assert watcher.look(FILES)
+    assert watcher.has_changed(FILES)
     assert watcher.version != version
-    assert not watcher.look(FILES), "once"
+    assert not watcher.has_changed(FILES), "once"
 
 
 def test_a_file_of_another_batch_is_not_looked_at(watcher: DatasetWatcher, folder: Path) -> None:
     path = folder / "b/3.jpg"
     path.write_text("changed in place")
-    assert not watcher.look(["a/1.jpg"])
-    assert watcher.look(["b/3.jpg"])
+    assert not watcher.has_changed(["a/1.jpg"])
+    assert watcher.has_changed(["b/3.jpg"])
 
 
 @pytest.mark.parametrize("change", ["new file", "file gone", "new class", "class gone", "all gone"])
@@ -244,8 +244,8 @@ def test_the_folder(change: str, watcher: DatasetWatcher, folder: Path) -> None:
             (folder / "b").rename(folder.parent / "elsewhere")
         case "all gone":
             folder.rename(folder.parent / "gone")
-    assert watcher.look(["a/1.jpg"])
-    assert not watcher.look(["a/1.jpg"])
+    assert watcher.has_changed(["a/1.jpg"])
+    assert not watcher.has_changed(["a/1.jpg"])
 
 
 def test_a_file_that_changes_while_it_is_read(watcher: DatasetWatcher) -> None:
@@ -274,13 +274,13 @@ def test_a_slow_folder_is_looked_at_rarely(
 
     monkeypatch.setattr(module, "_stamp", slow)
     start = clock[0]
-    assert not watcher.look(FILES)
+    assert not watcher.has_changed(FILES)
     took = clock[0] - start
     (folder / "a/0.jpg").write_text("")
     clock[0] += 50 * took
-    assert not watcher.look(FILES), "it rests"
+    assert not watcher.has_changed(FILES), "it rests"
     clock[0] += 50 * took
-    assert watcher.look(FILES)
+    assert watcher.has_changed(FILES)
 
 
 def test_a_list_of_files(tmp_path: Path) -> None:
@@ -288,8 +288,8 @@ def test_a_list_of_files(tmp_path: Path) -> None:
     (tmp_path / "1.jpg").write_text("photo")
     listed.write_text("1.jpg 0\n")
     watcher = DatasetWatcher(Dataset("file_list", str(listed)))
-    assert not watcher.look([])
+    assert not watcher.has_changed([])
     assert not watcher.remember({"1.jpg": 5})
-    assert not watcher.look(["1.jpg"])
+    assert not watcher.has_changed(["1.jpg"])
     listed.write_text("1.jpg 0\n1.jpg 1\n")
-    assert watcher.look(["1.jpg"])
+    assert watcher.has_changed(["1.jpg"])

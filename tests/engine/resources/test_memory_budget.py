@@ -76,8 +76,8 @@ def budget(
 def test_what_rests_gives_back_once_where_memory_is_tight() -> None:
     members = [Member(pid, 1100 * MIB) for pid in (1, 2, 3)]
     made = budget(members)
-    made.look()
-    made.look()
+    made.enforce()
+    made.enforce()
     assert [member.gave_back for member in members] == [1, 1, 1]
     assert all(member.pid for member in members)
 
@@ -85,25 +85,25 @@ def test_what_rests_gives_back_once_where_memory_is_tight() -> None:
 def test_the_longest_rested_end_first() -> None:
     old, new, busy = Member(1, 2000 * MIB, rested=9), Member(2, 2000 * MIB), Member(3, 1500 * MIB)
     busy.resting_since = None
-    budget([new, old, busy]).look()
+    budget([new, old, busy]).enforce()
     assert (old.pid, new.pid, busy.pid) == (None, 2, 3)
 
 
 def test_the_gpu_counts_likewise() -> None:
     old, new = Member(1, gpu=3000 * MIB, rested=9), Member(2, gpu=3000 * MIB)
-    budget([old, new], gpu=4096 * MIB).look()
+    budget([old, new], gpu=4096 * MIB).enforce()
     assert (old.pid, new.pid) == (None, 2)
 
 
 def test_after_a_while_a_resting_worker_ends() -> None:
     old, new = Member(1, rested=11), Member(2, rested=9)
-    budget([old, new], resting_limit=10).look()
+    budget([old, new], resting_limit=10).enforce()
     assert (old.pid, new.pid) == (None, 2)
 
 
 def test_where_none_rests_the_largest_ends_with_the_reason() -> None:
     small, large = Member(1, 1000 * MIB, rested=None), Member(2, 5000 * MIB, rested=None)
-    budget([small, large]).look()
+    budget([small, large]).enforce()
     assert small.pid == 1
     assert "it took 4.9 GiB, and all workers together 5.9 of the 4.0 GiB" in large.ended
 
@@ -145,7 +145,7 @@ def test_what_measures_counts_and_is_left_alone() -> None:
     made = budget([measuring, resting, busy], resting_limit=10)
     assert made.used()[0] == 5200 * MIB
     assert made.share() == (LEAST_KEPT, 0)
-    made.look()
+    made.enforce()
     assert (measuring.pid, measuring.gave_back, measuring.ended) == (1, 0, "")
     assert resting.pid is None
     assert "all workers together 5.0 of the 4.0 GiB" in busy.ended
@@ -213,7 +213,7 @@ def test_a_worker_that_was_ended_while_it_rested_starts_again(room: MemoryBudget
         pid = engine.pid
         assert engine.resting_since is not None
         room.resting_limit = 0
-        room.look()
+        room.enforce()
         assert engine.pid is None
         assert engine.call(tasks.echo, 2) == 2
         assert engine.pid != pid
@@ -222,7 +222,7 @@ def test_a_worker_that_was_ended_while_it_rested_starts_again(room: MemoryBudget
 def test_what_a_task_keeps_is_given_back(room: MemoryBudget) -> None:
     with Engine(memory=room) as engine:
         engine.call(tasks.count_calls)
-        assert engine.give_back()
+        assert engine.drop_caches()
         assert engine.call(tasks.kept) == []
 
 
@@ -242,7 +242,7 @@ def test_a_call_that_takes_too_much_says_so(room: MemoryBudget) -> None:
         thread.start()
         assert running.wait(30)
         room.host = MIB
-        room.look()
+        room.enforce()
         thread.join(30)
         assert "all workers together" in str(failed[0])
         room.host = 4096 * MIB
@@ -258,7 +258,7 @@ def test_a_worker_that_measures_counts_with_what_it_started(room: MemoryBudget) 
         engine.call(tasks.start_a_process, 100 * MIB)
         assert room.used()[0] > alone + 90 * MIB
         room.resting_limit = 0
-        room.look()
+        room.enforce()
         assert engine.pid is not None
 
 

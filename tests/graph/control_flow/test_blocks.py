@@ -146,10 +146,10 @@ def test_places_of_a_body_are_its_own() -> None:
     layout = Layout({"resize": (1.0, 2.0), ":images": (3.0, 4.0)})
     body = graph.at_scope("branch.then")
     there = {"rotate": (5.0, 6.0), ":images": (7.0, 8.0), "branch.then": (9.0, 0.0)}
-    both = layout.placed(body, there)
-    assert both.shown(body) == there
-    assert both.shown(graph) == layout.positions
-    assert both.within(graph) == both
+    both = layout.with_positions(body, there)
+    assert both.positions_in_body(body) == there
+    assert both.positions_in_body(graph) == layout.positions
+    assert both.without_missing(graph) == both
     assert both.renamed("branch", "sometimes").positions["sometimes.then:images"] == (7.0, 8.0)
     document = Document(graph, both, origins={"rotate": "a.py:1"})
     assert document.with_graph(body).layout == both

@@ -336,6 +336,6 @@ def test_a_body_has_the_types_of_the_whole_graph() -> None:
 def test_another_graph_is_inferred_anew() -> None:
     typed = TypedGraph(load_recipe("rotate-jitter"), CATALOG)
     mixed = replace(typed.graph, settings=replace(typed.graph.settings, device="mixed"))
-    assert typed.of(typed.graph) is typed
+    assert typed.for_graph(typed.graph) is typed
     assert {*typed.devices.values()} == {"cpu"}
-    assert "mixed" in typed.of(mixed).devices.values()
+    assert "mixed" in typed.for_graph(mixed).devices.values()

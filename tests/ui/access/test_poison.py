@@ -163,7 +163,7 @@ def test_the_state_of_a_widget_is_data(component: str, field: str, page: Ready) 
     model, screen = page
     for value in (*HOSTILE_TEXTS[:8], *HOSTILE_VALUES):
         model.receive(component, field, value)
-        model.take(component, [{"n": value, "do": value}, value])
+        model.handle_outbox(component, [{"n": value, "do": value}, value])
         assert "bug" not in screen["bar", "message"], (value, screen["bar", "message"])
     assert model.graph.nodes
 
@@ -172,5 +172,5 @@ def test_a_damaged_outbox_is_passed_over(page: Ready, tmp_path: Path) -> None:
     model, _ = page
     before = model.graph
     for outbox in (None, "PWN()", 3, {"n": 1}, [[]], [None], [{"n": "1", "do": "undo"}]):
-        model.take("bar", outbox)
+        model.handle_outbox("bar", outbox)
     assert model.graph == before

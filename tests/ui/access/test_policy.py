@@ -98,13 +98,13 @@ def test_a_link_elsewhere_may_lead_here_and_nothing_else_may() -> None:
 
 def test_the_token_is_known_from_the_address_or_a_header() -> None:
     policy = AccessPolicy(token="of-sixteen-letters")
-    assert policy.knows_token(request(uri="/?token=of-sixteen-letters"))
-    assert policy.knows_token(request(Authorization="token of-sixteen-letters"))
-    assert policy.knows_token(request(Authorization="Bearer of-sixteen-letters"))
+    assert policy.has_valid_token(request(uri="/?token=of-sixteen-letters"))
+    assert policy.has_valid_token(request(Authorization="token of-sixteen-letters"))
+    assert policy.has_valid_token(request(Authorization="Bearer of-sixteen-letters"))
     for wrong in ("", "of-sixteen-letter", "of-sixteen-letters2", "\xe9", "OF-SIXTEEN-LETTERS"):
-        assert not policy.knows_token(request(Authorization=f"token {wrong}"))
-        assert not policy.knows_token(request(uri=f"/?token={wrong}"))
-    assert not policy.knows_token(request(Authorization="Basic of-sixteen-letters"))
+        assert not policy.has_valid_token(request(Authorization=f"token {wrong}"))
+        assert not policy.has_valid_token(request(uri=f"/?token={wrong}"))
+    assert not policy.has_valid_token(request(Authorization="Basic of-sixteen-letters"))
     assert not AccessPolicy(token="").knows_token(request(Authorization="token "))
 
 

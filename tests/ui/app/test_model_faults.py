@@ -72,7 +72,7 @@ def test_a_node_on_a_gpu_that_is_not_there_is_named_with_a_way_back(make: Make) 
     model.receive("inspector", "effect_open", True)
     assert screen["inspector", "effect_stale"]
     assert "runs on the GPU" in screen["inspector", "effect_blocked"]
-    assert model.background.asked("effect") is None
+    assert model.background.requested_key("effect") is None
     fix = {"node": "rotate", "arg": "device", "fix": "Run everything on the CPU"}
     model.act("bar", {"do": "fix", **fix})
     screen.wait(lambda s: s["preview", "stale"] == "", "a present picture")
@@ -184,7 +184,7 @@ def test_closing_ends_the_worker_for_good(ready: Ready, tmp_path: Path) -> None:
 
 def test_resting_is_no_fault_and_the_next_change_wakes_it(ready: Ready) -> None:
     model, screen = ready
-    model.rest()
+    model.release_worker()
     assert model.engine.pid is None
     picture = screen.picture
     model.receive("preview", "batch", 1)

@@ -148,9 +148,9 @@ PATIENCE = 180.0
 
 def test_places_are_taken_and_given_back() -> None:
     limit = SessionLimit(2)
-    assert [limit.take(), limit.take(), limit.take()] == [True, True, False]
-    limit.give_back()
-    assert limit.take()
+    assert [limit.acquire(), limit.acquire(), limit.acquire()] == [True, True, False]
+    limit.release()
+    assert limit.acquire()
 
 
 def test_a_place_is_given_back_where_the_end_of_a_session_fails(
@@ -163,10 +163,10 @@ def test_a_place_is_given_back_where_the_end_of_a_session_fails(
     monkeypatch.setattr(type(pn.state), "on_session_destroyed", lambda _, end: ends.append(end))
     limit = SessionLimit(1)
     create_app(limit=limit, roots=Roots(()))
-    assert not limit.take()
+    assert not limit.acquire()
     with pytest.raises(ValueError, match="broken"):
         ends[0](None)
-    assert limit.take()
+    assert limit.acquire()
 
 
 @dataclass(frozen=True)
@@ -358,11 +358,11 @@ def test_a_field_that_has_no_value_yet_is_published_also_as_none() -> None:
 def test_what_the_browser_has_set_itself_is_not_echoed_but_put_right() -> None:
     present: dict[str, dict[str, Any]] = {"preview": {"seed": 7}}
     fields, told = publisher(present)
-    fields.hold("preview", "seed", 7)
+    fields.record_browser_value("preview", "seed", 7)
     fields.refresh()
     assert told == []
-    fields.hold("preview", "seed", "seven")
-    assert fields.held("preview", "seed") == "seven"
+    fields.record_browser_value("preview", "seed", "seven")
+    assert fields.browser_value("preview", "seed") == "seven"
     fields.refresh()
     assert told == [("preview", "seed", 7)]
 

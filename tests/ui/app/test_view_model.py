@@ -115,7 +115,7 @@ def test_the_fields_of_an_edited_value_follow_its_picture_or_come_soon(
     monkeypatch.setattr(field_publisher, "PICTURE_FIRST", 60.0)
     with model.lock:
         screen.published.clear()
-        model.take("inspector", [turn | {"n": 1, "value": 7}])
+        model.handle_outbox("inspector", [turn | {"n": 1, "value": 7}])
         assert model.graph.node("rotate").args["angle"] == 7
         assert screen.published == [("inspector", "ack")]
     screen.wait_other_picture(before)
@@ -123,11 +123,13 @@ def test_the_fields_of_an_edited_value_follow_its_picture_or_come_soon(
     assert screen.published[:2] == [("inspector", "ack"), ("preview", "picture")]
 
     monkeypatch.setattr(field_publisher, "PICTURE_FIRST", 0.01)
-    monkeypatch.setattr(model.previewer, "ask", lambda request: None)  # no picture comes
-    model.take("inspector", [turn | {"n": 2, "value": 8}])
+    monkeypatch.setattr(model.previewer, "request", lambda request: None)  # no picture comes
+    model.handle_outbox("inspector", [turn | {"n": 2, "value": 8}])
     screen.wait(lambda s: s.published.count(("inspector", "node")) == 2, "without a picture")
     with model.lock:
-        model.take("canvas", [{"n": 3, "view": "a", "do": "add", "op": "flip", "after": ""}])
+        model.handle_outbox(
+            "canvas", [{"n": 3, "view": "a", "do": "add", "op": "flip", "after": ""}]
+        )
         assert "flip" in [node["op"] for node in screen["canvas", "nodes"]], "at once"
 
 
@@ -206,16 +208,18 @@ def test_a_wrong_message_is_told_and_changes_nothing(
 def test_an_outbox_is_carried_out_once(ready: Ready) -> None:
     model, screen = ready
     add = {"n": 1001, "view": "a", "do": "add", "op": "rotate", "after": ""}
-    model.take("canvas", [add])
+    model.handle_outbox("canvas", [add])
     assert screen["canvas", "ack"] == 1001
-    model.take("canvas", [add, {**add, "n": 1002, "op": "flip"}])
+    model.handle_outbox("canvas", [add, {**add, "n": 1002, "op": "flip"}])
     assert [node["op"] for node in screen["canvas", "nodes"]].count("rotate") == 2
     assert [node["op"] for node in screen["canvas", "nodes"]].count("flip") == 2
-    model.take("canvas", [{**add, "n": 5, "view": "b"}])  # another page, with lower numbers
+    model.handle_outbox(
+        "canvas", [{**add, "n": 5, "view": "b"}]
+    )  # another page, with lower numbers
     assert [node["op"] for node in screen["canvas", "nodes"]].count("rotate") == 3
     assert screen["canvas", "ack"] == 1002
     for junk in (None, "x", [1], [{"do": "add"}], [{"n": "x"}]):
-        model.take("canvas", junk)
+        model.handle_outbox("canvas", junk)
 
 
 def test_adding_selects_and_removing_selects_the_one_before(ready: Ready) -> None:
@@ -415,7 +419,7 @@ def test_a_document_that_cannot_be_shown_is_replaced_by_the_last_one(
     assert not screen["bar", "can_undo"]
     edit(model, "set", node="rotate", arg="angle", value=5, group="")
     assert model.graph.node("rotate").args["angle"] == 5
-    model.take("bar", [{"n": 7, "do": "open", "text": dump_graph(ODD)}])
+    model.handle_outbox("bar", [{"n": 7, "do": "open", "text": dump_graph(ODD)}])
     assert screen["bar", "ack"] == 7
     assert model.graph.node("rotate").args["angle"] == 5
 
@@ -435,10 +439,10 @@ def test_so_is_one_whose_fields_waited_for_a_picture(
 
     monkeypatch.setattr(view_model, "graph_fields", failing)
     turn = {"view": "a", "do": "set", "node": "rotate", "arg": "angle"}
-    model.take("inspector", [turn | {"n": 1, "value": 13}])
+    model.handle_outbox("inspector", [turn | {"n": 1, "value": 13}])
     screen.wait(lambda s: "ZeroDivisionError" in s["bar", "message"], "the bug")
     assert model.graph.node("rotate").args["angle"] == 6
-    model.take("inspector", [turn | {"n": 2, "value": 7}])
+    model.handle_outbox("inspector", [turn | {"n": 2, "value": 7}])
     screen.wait(lambda s: s["bar", "message"] == "", "an answer to the next edit")
     assert model.graph.node("rotate").args["angle"] == 7
 

@@ -111,9 +111,9 @@ def open_recipe(panel: PanelHost, name: str) -> None:
 
 def show(panel: PanelHost, graph: Graph) -> None:
     """Open another graph in the page that is there."""
-    before = panel.python("model.history.opens")
+    before = panel.python("model.history.graph_number")
     panel.sessions[-1].model.act("bar", {"do": "open", "text": dump_graph(graph)})
-    assert panel.python("model.history.opens") == before + 1
+    assert panel.python("model.history.graph_number") == before + 1
     count = panel.python("len(model.shown('canvas', 'nodes'))")
     expect(part(panel.page, "canvas")).to_have_attribute("data-nodes", str(count))
 

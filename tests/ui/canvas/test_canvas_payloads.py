@@ -233,7 +233,7 @@ def test_what_cannot_be_read_costs_no_graph() -> None:
     for damage in ('"frames": 3', '"frames": {"a": {"title": 1, "nodes": []}}', '"notes": [1]'):
         broken = text.replace('"frames": {', f'{damage}, "lost": {{')
         assert load_document(broken).graph == DOCUMENT.graph
-    inside = replace(FRAMED, layout=FRAMED.layout.noted(Note("a", (0.0, 0.0), "gone.then")))
+    inside = replace(FRAMED, layout=FRAMED.layout.with_note(Note("a", (0.0, 0.0), "gone.then")))
     assert load_document(dump_document(inside)) == FRAMED
 
 

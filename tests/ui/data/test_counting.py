@@ -99,13 +99,13 @@ def test_pictures_are_provisional_until_the_index_is_there(
     monkeypatch.setattr(_record_index, "_TOLD_EACH", 1)
     shards = write(read_photos(photos), tmp_path / "shards")
     allowed = threading.Event()
-    hear = SampleCount._hear
+    hear = SampleCount._on_count
 
     def held_back(count: SampleCount, number: int) -> None:
         assert allowed.wait(60)
         hear(count, number)
 
-    monkeypatch.setattr(SampleCount, "_hear", held_back)
+    monkeypatch.setattr(SampleCount, "_on_count", held_back)
     try:
         _, screen = make(shards, small())
         screen.wait_ready()
@@ -179,14 +179,14 @@ def test_the_count_is_stopped_and_gone_on_with_in_the_panel(
     make: Make, told_of_each: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = threading.Event()
-    hear = SampleCount._hear
+    hear = SampleCount._on_count
 
     def slowly(count: SampleCount, number: int) -> None:
         hear(count, number)
         if number == 5:
             assert seen.wait(60)
 
-    monkeypatch.setattr(SampleCount, "_hear", slowly)
+    monkeypatch.setattr(SampleCount, "_on_count", slowly)
     model, screen = make(graph=small())
     try:
         screen.wait(lambda s: s["data", "summary"]["count"] == 5, "five")
@@ -208,7 +208,7 @@ def test_the_count_is_stopped_and_gone_on_with_in_the_panel(
 @pytest.fixture
 def no_preview(monkeypatch: pytest.MonkeyPatch) -> None:
     """The previewer gets no request, so no preview is made."""
-    monkeypatch.setattr("workbench.ui.jobs.previewer.Previewer.ask", lambda self, request: None)
+    monkeypatch.setattr("workbench.ui.jobs.previewer.Previewer.request", lambda self, request: None)
 
 
 def texts(screen: Screen) -> list[str]:

@@ -397,8 +397,8 @@ def test_what_a_link_leads_out_of_the_roots_to_is_neither_checked_nor_measured(
     assert model.speed.run is not None
     usable = model.speed.run.experiment.usable
     model.speed.cancel()
-    usable.leave_out(full=False)
-    assert {"cat/secret.jpg", "cat/coin.jpg"} <= {one.file for one in usable.left_out}
+    usable.exclude_bad(full=False)
+    assert {"cat/secret.jpg", "cat/coin.jpg"} <= {one.file for one in usable.excluded}
 
 
 def test_data_that_the_graph_cannot_read_are_a_fault_not_the_old_pictures(

@@ -239,8 +239,8 @@ def test_a_burst_of_keys_does_not_queue_behind_a_busy_host(panel: Any, photos: P
     argument(page, "angle").get_by_role("slider").focus()
     taken: list[Any] = []
     model = panel.sessions[-1].model
-    do = model._do  # the page holds `take` already
-    model._do = lambda component, edit: (taken.append(edit), do(component, edit))
+    do = model._dispatch  # the page holds `take` already
+    model._dispatch = lambda component, edit: (taken.append(edit), do(component, edit))
     keys = 60
     with model.lock:  # the host is busy with something else
         for _ in range(keys):
@@ -260,13 +260,13 @@ def test_what_follows_a_drag_elsewhere_comes_after_its_last_value(panel: Any, ph
     slider = argument(page, "angle").get_by_role("slider")
     taken: list[Any] = []
     model = panel.sessions[-1].model
-    do = model._do
+    do = model._dispatch
 
     def note(component: str, edit: dict[str, Any]) -> None:
         taken.append(edit.get("value", edit["do"]))
         do(component, edit)
 
-    model._do = note
+    model._dispatch = note
     with model.lock:  # the host is busy: no step of the drag is answered
         drag(page, point(slider), point(slider, 0.9))
         last = float(slider.input_value())

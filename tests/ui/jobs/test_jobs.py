@@ -50,7 +50,7 @@ class Asker:
         self.changes += 1
 
     def ask(self, name: str, key: object) -> None:
-        self.results.ask(name, key, lambda caller: None, self.came.append)
+        self.results.request(name, key, lambda caller: None, self.came.append)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_the_same_is_asked_for_once(asker: Asker) -> None:
     for key in ((1,), (1,), (2,)):
         asker.ask("cards", key)
     assert len(asker.queue.jobs) == 2
-    assert asker.results.asked("cards") == (2,)
+    assert asker.results.requested_key("cards") == (2,)
     asker.queue.jobs[1].done("two")
     assert (asker.came, asker.changes) == (["two"], 1)
     asker.ask("cards", (2,))
@@ -75,7 +75,7 @@ def test_what_an_older_request_gave(asker: Asker, name: str, shown: list[str]) -
     asker.ask(name, (2,))
     asker.queue.jobs[0].done("older")
     assert asker.came == shown
-    assert asker.results.asked(name) == (2,)
+    assert asker.results.requested_key(name) == (2,)
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,13 @@ def test_what_failed_may_be_asked_for_again(asker: Asker, name: str, retried: bo
     asker.ask(name, (1,))
     asker.queue.jobs[0].done(GraphError("no"))
     assert [str(each) for each in asker.came] == ["no"]
-    assert (asker.results.asked(name) is None) == retried
+    assert (asker.results.requested_key(name) is None) == retried
 
 
 def test_what_was_cancelled_or_forgotten_is_not_taken(asker: Asker) -> None:
     asker.ask("effect", (1,))
     asker.queue.jobs[0].done(CancelledError("given up"))
-    assert (asker.came, asker.results.asked("effect")) == ([], None)
+    assert (asker.came, asker.results.requested_key("effect")) == ([], None)
     asker.ask("effect", (1,))
     asker.results.forget("effect", "cards")
     asker.queue.jobs[1].done("late")
@@ -165,28 +165,28 @@ def alarm(bell: Bell) -> Iterator[Alarm[str]]:
 
 def test_it_rings_for_what_is_late_and_once(alarm: Alarm[str], bell: Bell) -> None:
     for what in ("first", "second"):
-        alarm.watch(what, 0.001)
+        alarm.start(what, 0.001)
         assert bell.rung.acquire(timeout=PATIENCE)
     assert bell.late == ["first", "second"]
 
 
 def test_it_is_silent_of_what_was_done(alarm: Alarm[str], bell: Bell) -> None:
-    alarm.watch("done", 60.0)
+    alarm.start("done", 60.0)
     alarm.clear()
-    alarm.watch("replaced", 60.0)
-    alarm.watch("late", 0.001)  # sooner than the thread would have looked
+    alarm.start("replaced", 60.0)
+    alarm.start("late", 0.001)  # sooner than the thread would have looked
     assert bell.rung.acquire(timeout=PATIENCE)
     assert bell.late == ["late"]
 
 
 def test_a_drag_does_not_wake_it(alarm: Alarm[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    alarm.watch("first", 60.0)
+    alarm.start("first", 60.0)
     while alarm._wakes in (0.0, float("inf")):
         os.sched_yield()
     woken: list[object] = []
     monkeypatch.setattr(alarm._condition, "notify", lambda: woken.append(None))
     for key in range(100):
         alarm.clear()
-        alarm.watch(str(key), 61.0)
+        alarm.start(str(key), 61.0)
     monkeypatch.undo()
     assert woken == []

@@ -354,7 +354,7 @@ def test_what_can_stand_for_a_graph(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["json", "png"])
 def test_a_file_keeps_what_is_beside_the_graph(ending: str, tmp_path: Path) -> None:
-    layout = Layout().noted(Note("as in the paper", (40.0, 300.0)))
+    layout = Layout().with_note(Note("as in the paper", (40.0, 300.0)))
     document = Document(load_recipe("simclr"), layout)
     file = tmp_path / f"graph.{ending}"
     if ending == "png":

@@ -60,7 +60,7 @@ def test_nothing_is_computed_that_nobody_looks_at(ready: Ready) -> None:
     screen.wait(lambda s: s.header["batch"] == 1, "the next batch")
     assert screen["canvas", "pictures"] == screen["preview", "closeup"] == b""
     assert screen["preview", "statistics"] == []
-    assert not any(map(model.background.asked, KINDS))
+    assert not any(map(model.background.requested_key, KINDS))
 
 
 def test_cards_show_the_chosen_sample_live(ready: Ready) -> None:

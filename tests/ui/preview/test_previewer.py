@@ -142,10 +142,10 @@ def start(fake: Any) -> Iterator[Start]:
 def test_the_newest_request_replaces_the_one_that_waits(fake: Any, start: Start) -> None:
     done = Outcomes()
     previewer = start(done)
-    previewer.ask(request(0))
+    previewer.request(request(0))
     assert fake.entered.acquire(timeout=30)
     for batch in (1, 2, 3):
-        previewer.ask(request(batch))
+        previewer.request(request(batch))
     fake.open.release()
     fake.open.release()
     done.wait(2)
@@ -158,11 +158,11 @@ def test_a_burst_shows_a_picture_for_every_rendering_that_its_time_allows(
     keys, keys_a_rendering = 60, 3
     done = Outcomes()
     previewer = start(done)
-    previewer.ask(request(0))
+    previewer.request(request(0))
     for key in range(1, keys):
         if key % keys_a_rendering == 1:
             assert fake.entered.acquire(timeout=30)
-        previewer.ask(request(key))
+        previewer.request(request(key))
         if key % keys_a_rendering == 0:
             fake.open.release()
             done.wait()
@@ -175,11 +175,11 @@ def test_a_burst_shows_a_picture_for_every_rendering_that_its_time_allows(
 def test_what_waits_can_be_dropped_and_errors_are_handed_on(fake: Any, start: Start) -> None:
     done, slow = Outcomes(), threading.Event()
     previewer = start(done, slow.set)
-    previewer.ask(request(0))
+    previewer.request(request(0))
     assert fake.entered.acquire(timeout=30)
     assert previewer.running == request(0)
-    previewer.ask(request(1))
-    previewer.ask(None)
+    previewer.request(request(1))
+    previewer.request(None)
     grow_slow(previewer)
     assert slow.is_set()
     fake.error = PipelineError("refused", "rotate")
@@ -198,16 +198,16 @@ def test_a_slow_one_gives_way_but_not_two_in_a_row(fake: Any, start: Start) -> N
         finished.release()
 
     previewer = start(on_done)
-    previewer.ask(request(0))
+    previewer.request(request(0))
     assert fake.entered.acquire(timeout=30)
-    previewer.ask(request(1))
+    previewer.request(request(1))
     assert fake.given_up == []
     grow_slow(previewer)
     assert finished.acquire(timeout=30)
     assert fake.entered.acquire(timeout=30)
-    previewer.ask(request(2))
+    previewer.request(request(2))
     grow_slow(previewer)
-    previewer.ask(request(3))
+    previewer.request(request(3))
     assert fake.given_up == ["interrupt"]
     fake.open.release()
     fake.open.release()
@@ -220,9 +220,9 @@ def test_one_that_does_not_give_way_loses_its_worker(fake: Any, start: Start) ->
     done = Outcomes()
     fake.deaf = True
     previewer = start(done)
-    previewer.ask(request(0))
+    previewer.request(request(0))
     assert fake.entered.acquire(timeout=30)
-    previewer.ask(request(1))
+    previewer.request(request(1))
     grow_slow(previewer)
     assert fake.given_up == ["interrupt"]
     end_grace(previewer)
@@ -233,9 +233,9 @@ def test_one_that_does_not_give_way_loses_its_worker(fake: Any, start: Start) ->
 def test_a_worker_that_starts_has_its_time(fake: Any, start: Start) -> None:
     fake.deaf, fake.pid = True, 4711
     previewer = start(Outcomes())
-    previewer.ask(request(0))
+    previewer.request(request(0))
     assert fake.entered.acquire(timeout=30)
-    previewer.ask(request(1))
+    previewer.request(request(1))
     grow_slow(previewer)
     end_grace(previewer)
     assert fake.told.acquire(timeout=30)
@@ -272,9 +272,9 @@ def test_asides_wait_for_pictures_and_live_ones_take_turns(fake: Any, start: Sta
 
     previewer = start(on_done)
     held.set()
-    previewer.ask(request(0))
+    previewer.request(request(0))
     assert fake.entered.acquire(timeout=30)
-    previewer.ask(request(1))
+    previewer.request(request(1))
     for _ in range(2):
         fake.open.release()
     for _ in range(4):
@@ -290,7 +290,7 @@ def test_a_job_that_gave_way_runs_again(fake: Any, start: Start) -> None:
     )
     previewer.submit_background(job)
     assert fake.entered.acquire(timeout=30)
-    previewer.ask(request(0))
+    previewer.request(request(0))
     for _ in range(2):
         assert fake.entered.acquire(timeout=30)
         fake.open.release()
@@ -319,9 +319,9 @@ def test_two_requests_do_not_end_a_third_callers_call(
     thread.start()
     assert running.wait(30)
     previewer = Previewer(engine, done, slow.set)
-    previewer.ask(request(0))
+    previewer.request(request(0))
     assert slow.wait(30)
-    previewer.ask(request(1))
+    previewer.request(request(1))
     done.wait()
     assert isinstance(done.found[0], CancelledError), "the first request gives way to the second"
     assert thread.is_alive(), "the third caller's call goes on"

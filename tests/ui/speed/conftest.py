@@ -49,12 +49,12 @@ class Bed:
         with self._condition:
             parsed = parse_action("speed", ACTIONS["speed"], {"do": action, **parameters})
             assert isinstance(parsed, SpeedAction)
-            self.speed.do(lambda: parsed.act(self.speed, self.graph, self.data))
+            self.speed.apply(lambda: parsed.act(self.speed, self.graph, self.data))
 
     def edited(self, action: GraphFromRecord, graph: Graph | None = None) -> Graph:
         """The graph that an action makes of this one, or of another."""
         edited, said = action.edited(self.speed, graph or self.graph)
-        self.speed.say(said)
+        self.speed.show_message(said)
         return edited
 
     def wait(self, holds: Callable[[Bed], object], what: str) -> None:

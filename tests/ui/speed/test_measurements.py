@@ -34,12 +34,12 @@ def other(fake: Fake, photos: Path, tmp_path: Path) -> Iterator[Bed]:
 
 def leave(bed: Bed) -> None:
     with bed._condition:
-        bed.speed.leave()
+        bed.speed.detach()
 
 
 def own(bed: Bed, owner: str = OWNER) -> None:
     with bed._condition:
-        bed.speed.own(owner)
+        bed.speed.adopt_session(owner)
 
 
 def hold(bed: Bed, fake: Fake) -> None:
@@ -99,7 +99,7 @@ def test_what_has_ended_meanwhile_is_found(bed: Bed, other: Bed, fake: Fake) -> 
         bed.do("measure", what="compare")
         run = bed.speed.run
         assert run is not None
-        bed.speed.leave()
+        bed.speed.detach()
     run._thread.join(30)
     assert run.outcome is not None
     assert len(list((bed.speed.store.folder or Path()).glob("*.json"))) == 2, (

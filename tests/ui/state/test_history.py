@@ -141,23 +141,23 @@ def test_what_was_opened_and_the_line_of_all_documents() -> None:
     history = History(named("a"))
     assert history.opened is history.document
     history.push(named("b"))
-    assert (history.opened.graph.name, history.opens) == ("a", 0)
+    assert (history.opened.graph.name, history.graph_number) == ("a", 0)
     history.open(Document(named("c")))
-    assert (history.opened.graph.name, history.opens) == ("c", 1)
-    history.exchange(history.document.with_graph(named("c reads other data")))
+    assert (history.opened.graph.name, history.graph_number) == ("c", 1)
+    history.replace_present(history.document.with_graph(named("c reads other data")))
     history.push(named("d"))
     assert history.opened.graph.name == "c reads other data"
     names = ["a", "b", "c reads other data", "d"]
     assert [each.graph.name for each in history.line] == names
     history.undo()
     history.undo()
-    assert (history.opened.graph.name, history.opens) == ("a", 0)
+    assert (history.opened.graph.name, history.graph_number) == ("a", 0)
     assert [each.graph.name for each in history.line] == names
     history.redo()
-    assert (history.opened.graph.name, history.opens) == ("c reads other data", 1)
+    assert (history.opened.graph.name, history.graph_number) == ("c reads other data", 1)
     history.undo()
     history.open(Document(named("e")))
-    assert history.opens == 2
+    assert history.graph_number == 2
 
 
 def test_a_step_may_be_named_by_what_made_it() -> None:
@@ -171,11 +171,11 @@ def test_a_step_may_be_named_by_what_made_it() -> None:
 def test_what_other_data_make_of_a_graph_hides_no_label() -> None:
     history = History(named("a"))
     history.push(replace(named("a"), settings=Settings(seed=1)))
-    history.exchange(history.document.with_graph(named("a, of other data")))
+    history.replace_present(history.document.with_graph(named("a, of other data")))
     assert history.undo_label == "seed to 1"
     history.undo()
     assert history.redo_label == "seed to 1"
-    history.exchange(history.document.with_graph(named("a, of other data")))
+    history.replace_present(history.document.with_graph(named("a, of other data")))
     assert history.labels(10) == ["seed to 1"]
     history.redo()
     assert history.undo_label == "seed to 1"

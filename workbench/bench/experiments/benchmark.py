@@ -210,7 +210,7 @@ class Benchmark(ComparedExperiment):
         """The measurement config for interleaving, limited to the programs' remaining time."""
         if not able or math.isinf(self._seconds):
             return self.measurement_config
-        return replace(self.measurement_config, limit=fmean(one.left for one in able))
+        return replace(self.measurement_config, limit=fmean(one.seconds_left for one in able))
 
 
 def _as_tuple(given: Any) -> tuple[Any, ...]:

@@ -73,7 +73,7 @@ class ComparedProgram:
     """The results of its interleaved rounds."""
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds left for its interleaved rounds."""
         return self.seconds - self.spent
 
@@ -98,12 +98,12 @@ class ComparedProgram:
             told = ", ".join(f"{count}: {rate or 0:,.0f}" for count, rate in self.rates.items())
             entry = replace(entry, notes=(*entry.notes, f"workers tried, imgs/s: {told}"))
         notes = (*entry.notes, *self.notes)
-        return replace(entry, notes=notes, seconds=self.left, label=self.label)
+        return replace(entry, notes=notes, seconds=self.seconds_left, label=self.label)
 
     @property
     def has_time(self) -> bool:
         """Whether enough time is left for interleaved rounds."""
-        return self.best is None or self.left >= minimum_seconds([self.best], self.start)
+        return self.best is None or self.seconds_left >= minimum_seconds([self.best], self.start)
 
     def row(self, why: str = GIVE_MORE) -> Measurement:
         """Its row in the record. ``why`` explains if its best probe is the only result."""
@@ -132,7 +132,7 @@ class Control(ComparedProgram):
         if found is None:
             return None
         config = replace(found.config, program=self.config.program)
-        return replace(found, config=config, notes=(), seconds=self.left)
+        return replace(found, config=config, notes=(), seconds=self.seconds_left)
 
     def row(self, why: str = GIVE_MORE) -> Measurement:
         """Its row; if the other program cannot be measured, with the same reason."""
@@ -149,7 +149,7 @@ class ComparedExperiment(SpeedExperiment):
     _in_turns: Sequence[ComparedProgram] = ()
     """Programs being measured interleaved."""
 
-    def besides(self, rows: Sequence[Measurement]) -> dict[str, Any]:
+    def extra_results(self, rows: Sequence[Measurement]) -> dict[str, Any]:
         """Additional results of the record."""
         return {}
 
@@ -170,12 +170,12 @@ class ComparedExperiment(SpeedExperiment):
         for one, row in zip(self._in_turns, rows, strict=True):
             one.measured = row
         known = [one.row("so far") for one in self._compared]
-        self.publish_rows(known, **self.besides(known))
+        self.publish_rows(known, **self.extra_results(known))
 
     def interrupted_report(self) -> Report | None:
         """The rows measured before an interrupt; None if there are none."""
         rows = interrupted_rows([one.row(INTERRUPTED) for one in self._compared])
-        return self.report_so_far(rows, **self.besides(rows))
+        return self.report_so_far(rows, **self.extra_results(rows))
 
 
 def search_workers(
@@ -199,14 +199,14 @@ def search_workers(
 
     def rate(workers: int) -> float:
         nonlocal last
-        has_room = most >= _LEAST_SEARCH and deadline.left(_SEARCH) > last
+        has_room = most >= _LEAST_SEARCH and deadline.seconds_left(_SEARCH) > last
         if workers not in tried and (not tried or has_room):
             began = time.monotonic()
             part = progress.part(
                 1 - 0.5 ** len(tried), 1 - 0.5 ** (len(tried) + 1),
                 f"{config.program}, {config.device}: {workers} {whose}",
             )  # fmt: skip
-            left = deadline.left(_SEARCH) if tried else deadline.left()
+            left = deadline.seconds_left(_SEARCH) if tried else deadline.seconds_left()
             entry = replace(jobs(workers), seconds=left)
             best = (compared.best.median if compared.best else None) or 0.0
             row = experiment.measure([entry], part, how, best, kept)[0]
@@ -222,7 +222,7 @@ def search_workers(
             compared.reason = _shortened(first)
             return
         if compared.check is not None:
-            compared.notes = compared.check(partial(kept.call, deadline.left()))
+            compared.notes = compared.check(partial(kept.call, deadline.seconds_left()))
         best = cores
         for factor in (2.0, 0.5):
             while 1 <= (there := int(best * factor)) <= _CROWDED * cores:
@@ -237,7 +237,7 @@ def search_workers(
         compared.reason = refusal(error)
     finally:
         kept.close()
-        compared.spent = deadline.spent
+        compared.spent = deadline.elapsed
 
 
 def refusal(error: EngineError) -> str:

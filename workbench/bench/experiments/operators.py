@@ -117,7 +117,7 @@ class OperatorExperiment(ComparedExperiment):
             self._check(some, part)
             self.measure_programs([one.compared for one in some], part)
         rows = [one.row() for one in self._compared]
-        return Outcome(rows, self.besides(rows))
+        return Outcome(rows, self.extra_results(rows))
 
     def longest(self) -> float | None:
         """Maximum duration of ``run`` in seconds once the data are read; None without a limit."""
@@ -174,7 +174,7 @@ class OperatorExperiment(ComparedExperiment):
                 except EngineError as error:
                     one.compared.reason = refusal(error)
 
-    def besides(self, rows: Sequence[Measurement]) -> dict[str, Any]:
+    def extra_results(self, rows: Sequence[Measurement]) -> dict[str, Any]:
         """The cost of each operator, and each peer's pixel difference from DALI."""
         known = {(one.node, *one.whose): row for one, row in zip(self._alone, rows, strict=True)}
         costs = []

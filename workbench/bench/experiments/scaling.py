@@ -49,10 +49,10 @@ class ThreadScalingExperiment(InterleavedExperiment):
     ) -> None:
         """``counts`` defaults to powers of two up to the machine's cores."""
         super().__init__(graph, data, **options)
-        self.counts = tuple(counts) or self.usual_counts()
+        self.counts = tuple(counts) or self.default_counts()
         self.base = config_of(graph, device)
 
-    def usual_counts(self) -> tuple[int, ...]:
+    def default_counts(self) -> tuple[int, ...]:
         """Default counts."""
         cores = usable_cores()
         powers = [2**power for power in range(12) if 2**power < cores]
@@ -70,7 +70,7 @@ class PipelineScalingExperiment(ThreadScalingExperiment):
 
     kind = "pipelines"
 
-    def usual_counts(self) -> tuple[int, ...]:
+    def default_counts(self) -> tuple[int, ...]:
         """Default: all counts up to the maximum."""
         least, most = SETTINGS["pipelines"]
         return tuple(range(least, most + 1))

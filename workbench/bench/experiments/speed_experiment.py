@@ -189,7 +189,7 @@ class SpeedExperiment(ABC):
         if not self._reads_data:
             unknown = CacheState(self._cache, "the graph sets its own files")
             return Fingerprint(OWN_FILES), unknown
-        self._leave_out(full=False)
+        self._exclude_bad(full=False)
         found = fingerprint(self.data, self.check_cancelled)
         return found, make_cache(self.data, self._cache, self.check_cancelled)
 
@@ -231,7 +231,7 @@ class SpeedExperiment(ABC):
 
     def script_job(self, graph: Graph, config: Config) -> ScriptJob:
         """The exported script of a graph in a configuration, on this experiment's data."""
-        source = script_of(with_config(self.resolved.of(graph), config).sound())
+        source = script_of(with_config(self.resolved.for_graph(graph), config).sound())
         return ScriptJob(source, self.data, config.device, config.prefetch)
 
     def entry(self, config: Config, label: str = "", graph: Graph | None = None) -> ConfigJobs:
@@ -283,7 +283,7 @@ class SpeedExperiment(ABC):
         by_dali = [row for row, one in zip(rows, entries, strict=True) if one.decodes]
         if not self._decoded_all and any(is_file_fault(row.reason) for row in by_dali):
             on_progress(0.0, "looking for the file that cannot be decoded")
-            if self._leave_out(full=True):
+            if self._exclude_bad(full=True):
                 rows = once()
         return rows
 
@@ -310,10 +310,10 @@ class SpeedExperiment(ABC):
             **fields,
         )
 
-    def _leave_out(self, full: bool) -> bool:
+    def _exclude_bad(self, full: bool) -> bool:
         """Exclude bad files; returns whether there are more than before."""
         self._decoded_all |= full
-        more = self._reads_data and self.usable.leave_out(full, self.stop.is_set)
+        more = self._reads_data and self.usable.exclude_bad(full, self.stop.is_set)
         self.data = self.usable.datasets
         return more
 
@@ -334,7 +334,7 @@ class SpeedExperiment(ABC):
         if self.prepared.cache.state == "cold" and files:
             rows = [_not_cold(row, files) for row in rows]
         extra["left_out"] = [
-            {"file": printable(one.file), "reason": one.reason} for one in self.usable.left_out
+            {"file": printable(one.file), "reason": one.reason} for one in self.usable.excluded
         ]
         return self._record(
             rows,

@@ -154,7 +154,7 @@ class StageCostExperiment(SpeedExperiment):
                 config,
                 (self.script_job(part, config),),
                 f"up to {node.id}",
-                decodes=bool(decoder_nodes(resolved.of(part))),
+                decodes=bool(decoder_nodes(resolved.for_graph(part))),
             )
             for node, part in cut[:-1]  # the last is the total
         ]
@@ -222,7 +222,7 @@ class StageCostExperiment(SpeedExperiment):
     def _measure_in_time(self, entries: Sequence[ConfigJobs]) -> Sequence[Measurement]:
         """Measure entries; once the time is up, what they have by then."""
         progress = self.progress.part(0.05, 0.97)
-        how = self._deadline.within(self.measurement_config, len(entries), _ROWS_UNTIL)
+        how = self._deadline.config_within(self.measurement_config, len(entries), _ROWS_UNTIL)
         if self._seconds is None:
             return self.measure(entries, progress, how)
         is_up = threading.Event()
@@ -231,7 +231,7 @@ class StageCostExperiment(SpeedExperiment):
             is_up.set()
             self.stop.set()
 
-        timer = threading.Timer(max(0.0, self._deadline.left(_STOPPED_AT)), end)
+        timer = threading.Timer(max(0.0, self._deadline.seconds_left(_STOPPED_AT)), end)
         timer.daemon = True
         timer.start()
         try:
@@ -248,7 +248,7 @@ class StageCostExperiment(SpeedExperiment):
     def _alone(self, graph: Graph, nodes: Sequence[str]) -> dict[str, float]:
         try:
             with self.progress.engine(self.stop) as engine:
-                limit = min(ALONE_LIMIT, self._deadline.left(_ALONE_UNTIL))
+                limit = min(ALONE_LIMIT, self._deadline.seconds_left(_ALONE_UNTIL))
                 found: dict[str, float] = engine.call(
                     time_alone, graph, self.data, nodes, limit=limit
                 )
@@ -265,7 +265,7 @@ class StageCostExperiment(SpeedExperiment):
             return None, "not timed: the JPEG engines decode whole batches"
         if not all(decodes(resolved.spec(node)) for node in decoder_nodes(resolved)):
             return None, "not timed: the source decodes its files itself"
-        left = self._deadline.left()
+        left = self._deadline.seconds_left()
         if left < _LEAST_FOR_FILES:
             return None, "not timed: the time limit was reached"
         try:

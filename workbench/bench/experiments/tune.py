@@ -62,21 +62,21 @@ class TuningTime:
         self._probe_seconds: list[float] = []
 
     @property
-    def spent(self) -> float:
+    def elapsed(self) -> float:
         """Seconds since the start."""
-        return self._deadline.spent
+        return self._deadline.elapsed
 
-    def for_probe(self, how: MeasurementConfig) -> MeasurementConfig:
+    def probe_config(self, how: MeasurementConfig) -> MeasurementConfig:
         """``how``, limited for one more probe."""
         most = _PROBE_WITHIN * (self._deadline.seconds or 0.0)
-        return self._deadline.within(how, share=_SEARCH_UNTIL, most=most)
+        return self._deadline.config_within(how, share=_SEARCH_UNTIL, most=most)
 
     def count_probe(self, row: Measurement, seconds: float) -> None:
         """Record a probe and its duration. The first one is the graph's own setting."""
         self._probed.append(row)
         self._probe_seconds.append(seconds)
 
-    def is_up_for_probes(self) -> bool:
+    def has_no_time_for_probes(self) -> bool:
         """Whether another probe as long as the longest would end too late."""
         return self._left_for_probes() < self._next_probe_seconds()
 
@@ -86,10 +86,10 @@ class TuningTime:
         The first two probes may use all of the time, and so may any probe once that is impossible.
         """
         pair = max(self._probed, key=lambda row: row.rate), self._probed[0]
-        room = self._deadline.left() - minimum_seconds(pair, self._start)
+        room = self._deadline.seconds_left() - minimum_seconds(pair, self._start)
         if len(self._probed) < 2 or room < 0:
-            return self._deadline.left()
-        return min(self._deadline.left(_SEARCH_UNTIL), room)
+            return self._deadline.seconds_left()
+        return min(self._deadline.seconds_left(_SEARCH_UNTIL), room)
 
     def _next_probe_seconds(self) -> float:
         """Estimated duration of the next probe: the longest, except the first (worker start).
@@ -104,7 +104,9 @@ class TuningTime:
         """Seconds from the start of a worker to its first round."""
         return start_seconds(self._probed[0], self._probe_seconds[0])
 
-    def turns(self, best: Sequence[Config], own: Config) -> InterleavedSettings | None:
+    def settings_to_compare(
+        self, best: Sequence[Config], own: Config
+    ) -> InterleavedSettings | None:
         """The best settings that there is time to compare with the graph's own.
 
         A single one, for all of the remaining time, if there is no time for a long run; None if
@@ -116,25 +118,27 @@ class TuningTime:
         for count, until in ((len(best), _TURNS_UNTIL), (1, _TURNS_UNTIL), (1, 1.0)):
             configs = dict.fromkeys([*best[:count], own])
             rows = [known[config] for config in configs if config in known]
-            if not rows or minimum_seconds(rows, self._start) <= self._deadline.left(until):
+            if not rows or minimum_seconds(rows, self._start) <= self._deadline.seconds_left(until):
                 return InterleavedSettings(tuple(best[:count]), until)
         return None
 
-    def for_turns(self, how: MeasurementConfig, count: int, until: float) -> MeasurementConfig:
+    def interleaved_config(
+        self, how: MeasurementConfig, count: int, until: float
+    ) -> MeasurementConfig:
         """Measurement config for ``count`` interleaved settings that must finish by ``until``."""
         seconds = self._deadline.seconds
         if seconds is None:
             return how
         budget = min(how.budget, _TURN_WITHIN * seconds)
         how = replace(how, rounds=min(how.rounds, _FEWEST_ROUNDS), budget=budget)
-        return self._deadline.within(how, count, until)
+        return self._deadline.config_within(how, count, until)
 
-    def for_long(self, usual: float) -> MeasurementConfig | None:
+    def long_run_config(self, usual: float) -> MeasurementConfig | None:
         """One round of ``usual`` seconds or of the remaining time; None if that is too short."""
         given, seconds = self._deadline.seconds, usual
         if given is not None:
             most = max(_LEAST_LONG, min(usual, _LONG_WITHIN * given))
-            seconds = min(most, self._deadline.left() - self._start - _LEAD_SECONDS)
+            seconds = min(most, self._deadline.seconds_left() - self._start - _LEAD_SECONDS)
         if seconds < _LEAST_LONG:
             return None
         how = long_config(seconds)
@@ -197,17 +201,17 @@ class Probes:
     def _try(self, config: Config, progress: Progress) -> Measurement:
         best = max((row.rate for row in self.rows), default=0.0)
         usual = PROBE_CONFIG if config.device == "cpu" else GPU_PROBE_CONFIG
-        how, began = self._time.for_probe(usual), self._time.spent
+        how, began = self._time.probe_config(usual), self._time.elapsed
         row = self._measure(config, how, progress, best, self._kept)
-        self._time.count_probe(row, self._time.spent - began)
+        self._time.count_probe(row, self._time.elapsed - began)
         return row
 
-    def enough(self) -> str:
+    def stop_reason(self) -> str:
         """Why to stop probing, or empty: a resource is exhausted, or the time is over."""
         heads = (headroom_of(row, self._cores) for row in self.rows)
         if any(head is not None and head.exhausted for head in heads):
             return NOTHING_MORE
-        self._time_up = self._time_up or bool(self.rows and self._time.is_up_for_probes())
+        self._time_up = self._time_up or bool(self.rows and self._time.has_no_time_for_probes())
         return TIME_UP if self._time_up else ""
 
     def close(self) -> None:
@@ -237,21 +241,21 @@ class TuningExperiment(GridExperiment):
         setting fails.
         """
         time, cores = self._time, self.prepared.machine.cores
-        began = time.spent
+        began = time.elapsed
         with closing(Probes(self.measure_one, cores, time)) as probes:
             best, probed = self._search(probes)
-        searched, stopped = time.spent - began, probes.enough()
+        searched, stopped = time.elapsed - began, probes.stop_reason()
         self.publish(probes.rows, None)
         chosen: list[Measurement] = []
-        if turns := time.turns(best, self.base):
-            rows = self._in_turns(turns, time)
+        if turns := time.settings_to_compare(best, self.base):
+            rows = self._measure_interleaved(turns, time)
             if not rows[0].rounds:
                 raise _nothing_measured([*probes.rows, *rows])
             self.publish([*(row for row in rows if row.rounds), *probes.rows], None)
             if self._long_config(time) is None:
                 rows[0] = _with_flag(rows[0], NOT_FOR_LONG)
             else:
-                chosen = self._for_long(rows, time)
+                chosen = self._measure_long(rows, time)
         else:
             rows = [_uncompared(probes.rows)]
         head = headroom_of(chosen[0], cores) if chosen else None
@@ -259,7 +263,7 @@ class TuningExperiment(GridExperiment):
             "probes": probed,
             "grid": len(self.grid),
             "search_seconds": searched,
-            "seconds": time.spent,
+            "seconds": time.elapsed,
             "headroom": head.words() if head else "",
             "stopped": stopped,
         }
@@ -279,7 +283,7 @@ class TuningExperiment(GridExperiment):
         search = TunerSearch(
             self.grid,
             lambda place: probe(self.grid.config(place, self.base)),
-            exhausted=lambda: bool(probes.enough()),
+            exhausted=lambda: bool(probes.stop_reason()),
         )
         if self.seconds:
             probe(self.base)
@@ -297,17 +301,19 @@ class TuningExperiment(GridExperiment):
         progress(0.0, words)
         return probes.probe(config, progress)
 
-    def _in_turns(self, turns: InterleavedSettings, time: TuningTime) -> list[Measurement]:
+    def _measure_interleaved(
+        self, turns: InterleavedSettings, time: TuningTime
+    ) -> list[Measurement]:
         """Measure the best settings and the graph's own: fastest first, failed ones last."""
         labels = {f"candidate {number}": config for number, config in enumerate(turns.configs, 1)}
         if self.base not in turns.configs:
             labels["as it is"] = self.base
         entries = [self.limited_entry(config, label) for label, config in labels.items()]
-        how = time.for_turns(self.measurement_config, len(entries), turns.until)
+        how = time.interleaved_config(self.measurement_config, len(entries), turns.until)
         rows = self.measure(entries, self.progress.part(_SEARCH_SHARE, _TURNS_SHARE), how)
         return sorted(rows, key=lambda row: row.rate, reverse=True)
 
-    def _for_long(self, rows: Sequence[Measurement], time: TuningTime) -> list[Measurement]:
+    def _measure_long(self, rows: Sequence[Measurement], time: TuningTime) -> list[Measurement]:
         """Run the fastest setting without a pause, and return the rows best first.
 
         If it is slower than its probe, the next one is run too, if the time allows it.
@@ -325,7 +331,7 @@ class TuningExperiment(GridExperiment):
         return done
 
     def _long_config(self, time: TuningTime) -> MeasurementConfig | None:
-        return time.for_long(long_seconds(len(self.grid), self.base.device))
+        return time.long_run_config(long_seconds(len(self.grid), self.base.device))
 
 
 def _with_flag(row: Measurement, flag: str) -> Measurement:
@@ -384,7 +390,7 @@ class Headroom:
     frames: int = 0
 
     @property
-    def fullest(self) -> Resource | None:
+    def most_used(self) -> Resource | None:
         """The resource that is exhausted first, if one is used enough to tell."""
         known = [each for each in self.resources if each.busy is not None and each.busy >= _TOLD]
         return max(known, key=lambda each: each.busy or 0.0, default=None)
@@ -392,7 +398,7 @@ class Headroom:
     @property
     def limit(self) -> float | None:
         """imgs/s at full utilisation of the fullest resource."""
-        found = self.fullest
+        found = self.most_used
         return None if found is None or not found.busy else self.rate / min(found.busy, 1.0)
 
     @property
@@ -409,7 +415,7 @@ class Headroom:
     def words(self) -> str:
         """Utilisation of each, the limit, and the fraction of it that is reached."""
         used = "; ".join(each.words() for each in self.resources)
-        found = self.fullest
+        found = self.most_used
         if found is None or self.limit is None:
             return f"used: {used}. The physical limit is unknown"
         reached = self.rate / self.limit

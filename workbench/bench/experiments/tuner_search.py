@@ -100,7 +100,7 @@ class TunerSearch:
         at = self._climb(at)
         chance = random.Random(0)
         vain = 0
-        while self._left() > 0 and len(self.found) < len(self.grid):
+        while self._probes_left() > 0 and len(self.found) < len(self.grid):
             before = len(self.found)
             better = self._pairs(at)
             if better != at:
@@ -136,7 +136,7 @@ class TunerSearch:
         """The same place with minimum memory, from which the search climbs to what fits."""
         return tuple(0 if knob in _MEMORY else index for knob, index in zip(KNOBS, at, strict=True))
 
-    def _left(self) -> int:
+    def _probes_left(self) -> int:
         return 0 if self._exhausted() else self.most_probes - self.probes
 
     def _rate(self, place: Place) -> float:
@@ -144,7 +144,7 @@ class TunerSearch:
         if place not in self.found and self._too_large(place):
             self.found[place] = None
         if place not in self.found:
-            if self._left() <= 0:
+            if self._probes_left() <= 0:
                 return 0.0
             self.probes += 1
             self.found[place] = self._probe(place)
@@ -161,7 +161,7 @@ class TunerSearch:
     def _climb(self, at: Place) -> Place:
         """Change one knob at a time until none helps."""
         self._rate(at)
-        while self._left() > 0:
+        while self._probes_left() > 0:
             before = at
             for knob in _ORDER:
                 at = self._line(at, KNOBS.index(knob))

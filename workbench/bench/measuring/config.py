@@ -109,7 +109,7 @@ def with_config(resolved: ResolvedGraph, config: Config) -> ResolvedGraph:
         )
     if config.dont_use_mmap is not None:
         nodes = tuple(_mapping(resolved, node, not config.dont_use_mmap) for node in nodes)
-    made = resolved.of(replace(resolved.graph, settings=settings, nodes=nodes))
+    made = resolved.for_graph(replace(resolved.graph, settings=settings, nodes=nodes))
     return decoding_only(made) if config.regime == "decode" else made
 
 
@@ -159,7 +159,7 @@ def nodes_after_decoders(resolved: ResolvedGraph) -> set[str]:
 def decoding_only(resolved: ResolvedGraph) -> ResolvedGraph:
     """The graph cut after its decoders."""
     outputs = {n.id: Port(n.id, resolved.spec(n).outputs[0].name) for n in decoder_nodes(resolved)}
-    return resolved.of(replace(resolved.graph, outputs=outputs))
+    return resolved.for_graph(replace(resolved.graph, outputs=outputs))
 
 
 def sharded(graph: Graph, shard: int, shards: int) -> Graph:

@@ -35,15 +35,15 @@ class Deadline:
     began: float = field(default_factory=lambda: time.monotonic())
 
     @property
-    def spent(self) -> float:
+    def elapsed(self) -> float:
         """Seconds since the start."""
         return time.monotonic() - self.began
 
-    def left(self, share: float = 1.0) -> float:
+    def seconds_left(self, share: float = 1.0) -> float:
         """Seconds until this fraction of the time is over, or negative; infinite without limit."""
-        return math.inf if self.seconds is None else share * self.seconds - self.spent
+        return math.inf if self.seconds is None else share * self.seconds - self.elapsed
 
-    def within(
+    def config_within(
         self, how: MeasurementConfig, count: int = 1, share: float = 1.0, most: float = math.inf
     ) -> MeasurementConfig:
         """``how`` for interleaved configurations that share the time until ``share`` of it is over.
@@ -52,7 +52,7 @@ class Deadline:
         """
         if self.seconds is None:
             return how
-        return replace(how, limit=max(0.0, min(most, self.left(share) / count)))
+        return replace(how, limit=max(0.0, min(most, self.seconds_left(share) / count)))
 
 
 def require_seconds(where: str, seconds: float | None) -> None:

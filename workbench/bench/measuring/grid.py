@@ -105,7 +105,7 @@ def grid_for(resolved: ResolvedGraph, machine: Machine, device: DecodeDevice) ->
     if unmapped or not any(takes_dont_use_mmap(resolved, node) for node in graph.nodes):
         grid = replace(grid, dont_use_mmap=(unmapped,))
     wanted = replace(graph.settings, device=device, pipelines=2, executor="static")
-    other = resolved.of(replace(graph, settings=wanted))
+    other = resolved.for_graph(replace(graph, settings=wanted))
     if any(pipeline_faults(other)):
         grid = replace(grid, pipelines=(1,))
     if any(executor_faults(other)):

@@ -161,7 +161,7 @@ class InterleavedRun:
         self._report(f"{entry.name}: building")
         told = self._progress.on_silence, self._progress.on_wait
         began = time.monotonic()
-        group = self._kept.take(entry.jobs, *told) if self._kept else None
+        group = self._kept.reuse(entry.jobs, *told) if self._kept else None
         group = candidate.group = group or WorkerGroup(
             entry.jobs, self._stop, entry.environments, entry.cores, *told
         )
@@ -266,7 +266,7 @@ class InterleavedRun:
     def _dismiss(self, candidate: ConfigMeasurement) -> None:
         group, candidate.group = candidate.group, None
         if group is not None and self._kept and not (candidate.reason or candidate.is_over):
-            self._kept.keep(group)
+            self._kept.store(group)
         elif group is not None:
             group.close()
 

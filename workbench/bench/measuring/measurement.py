@@ -109,7 +109,7 @@ class Measurement:
         return self.label.startswith("probe")
 
     @property
-    def is_in_turns(self) -> bool:
+    def is_interleaved(self) -> bool:
         """Whether its rounds are comparable with others; those of a comparison's probe are not."""
         return not any(flag.startswith(BY_ITSELF) for flag in self.flags)
 
@@ -161,7 +161,7 @@ class Measurement:
         return sum(one.cpu_seconds for one in self.rounds) / seconds if seconds else None
 
     @property
-    def others(self) -> float | None:
+    def other_busy_cores(self) -> float | None:
         """Number of cores that other processes kept busy meanwhile, or None."""
         known = [one.others for one in self.rounds if one.others is not None]
         return sum(known) / len(known) if known else None
@@ -176,9 +176,9 @@ class Measurement:
             found.append("unstable: the rounds differ by more than 10 %")
         if not self.settled:
             found.append("unstable: no two successive warm-up rounds agreed within 5 %")
-        if self.others is not None and self.others > LOADED * cores:
+        if self.other_busy_cores is not None and self.other_busy_cores > LOADED * cores:
             found.append(
-                f"the machine was loaded: other processes kept {self.others:.1f} of {cores} cores "
+                f"the machine was loaded: other processes kept {self.other_busy_cores:.1f} of {cores} cores "
                 "busy"
             )
         loaded = decodes and self.device == "mixed" and self.config.hw_decoder_load

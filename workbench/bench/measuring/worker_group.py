@@ -171,7 +171,7 @@ class WorkerGroup:
         gpus = [gpu for _, gpu in found if gpu is not None]
         return sum(host for host, _ in found), sum(gpus) if gpus else None
 
-    def take_over(
+    def replace_jobs(
         self,
         jobs: Sequence[Job],
         on_silence: Callable[[bool], None],
@@ -207,7 +207,7 @@ class KeptWorker:
         self.reused = False
         "Whether the last measurement ran in a reused worker."
 
-    def take(
+    def reuse(
         self,
         jobs: Sequence[Job],
         on_silence: Callable[[bool], None],
@@ -217,10 +217,10 @@ class KeptWorker:
         group, self._group = self._group, None
         self.reused = group is not None
         if group is not None:
-            group.take_over(jobs, on_silence, on_wait)
+            group.replace_jobs(jobs, on_silence, on_wait)
         return group
 
-    def keep(self, group: WorkerGroup) -> None:
+    def store(self, group: WorkerGroup) -> None:
         """Keep a worker for the next measurement."""
         self.close()
         self._group = group

@@ -134,7 +134,7 @@ class Report:
         """
         found = []
         rows = self.measurements if self.kind == "bench" else ()
-        measured = [row for row in rows if row.rounds and row.is_in_turns]
+        measured = [row for row in rows if row.rounds and row.is_interleaved]
         for ours in measured:
             for theirs in measured:
                 a, b = ours.config, theirs.config
@@ -224,7 +224,7 @@ def result_to_json(row: Measurement) -> dict[str, Any]:
                 "latency_ms": asdict(row.latency) if row.latency else None,
                 "first_batch_s": row.first_batch,
                 "cpu_cores": row.cpu_cores,
-                "other_cores": row.others,
+                "other_cores": row.other_busy_cores,
                 "memory": encode_missing(
                     {"host_bytes": row.host_bytes, "gpu_bytes": row.gpu_bytes}
                 ),

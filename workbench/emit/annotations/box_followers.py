@@ -39,7 +39,7 @@ class BoxWriter(FollowerWriter):
             self._move_boxes(boxes)
             text, unit, order = boxes, "absolute", "ltrb"
         else:
-            self._give_all()
+            self._write_all()
             if order == "cxcywh" and any(step.rule.flips for step in self.tail):
                 text, order = self.applied("cxcywh_to_ltrb", text), "ltrb"
         wanted, wanted_order = self._format
@@ -54,7 +54,7 @@ class BoxWriter(FollowerWriter):
         if order != wanted_order:
             text = self.applied(f"{order}_to_{wanted_order}", text)
         self.add(boxes, text)
-        self.add(self.given("boxes"), boxes)
+        self.add(self.output_variable("boxes"), boxes)
 
     @property
     def relative(self) -> bool:
@@ -86,13 +86,13 @@ class BoxWriter(FollowerWriter):
             corners = self.name("corners")
             self._start(corners)
             clip, mix = partial(self._clip, corners), partial(self._mix, corners)
-            self.carry(steps, corners, "corners", clip, mix)
+            self.transform(steps, corners, "corners", clip, mix)
             self.call(boxes, self.helper("boxes_around"), corners)
         loses = any(step.rule.cuts or step.mix for step in steps)
         if loses or "corners" in self.node.inputs:
-            self._leave_out(boxes)
+            self._drop_hidden(boxes)
         else:
-            self._give_all()
+            self._write_all()
 
     def _in_pixels(self) -> str:
         """The input boxes in pixels, left, top, right, bottom."""
@@ -104,7 +104,7 @@ class BoxWriter(FollowerWriter):
             text = f"{text} * {self._sides(self.path.start)}"
         return text
 
-    def _leave_out(self, boxes: str) -> None:
+    def _drop_hidden(self, boxes: str) -> None:
         """Drop boxes that are hardly visible, with their labels and places."""
         numbers = self._labels
         if self._numbered:
@@ -124,39 +124,41 @@ class BoxWriter(FollowerWriter):
             places = self.name("places") if self._labels else kept
             if self._labels:
                 self.add(places, f"{kept} // {_LABELS}")
-            self._give_places(places)
+            self._write_places(places)
             if self._labels:
-                self.add(self.given("labels"), f"{kept} - {_LABELS} * {places}")
+                self.add(self.output_variable("labels"), f"{kept} - {_LABELS} * {places}")
         else:
-            self.add(self.given("labels"), kept)
+            self.add(self.output_variable("labels"), kept)
 
     @property
     def _numbered(self) -> bool:
         """Whether the indices of the remaining boxes are needed."""
         return bool(self.node.args.get("places")) or "polygons" in self.node.inputs
 
-    def _give_places(self, places: str) -> None:
+    def _write_places(self, places: str) -> None:
         if "polygons" in self.node.inputs:
             arguments = (self.fed("polygons"), places)
-            self.call(self.given("polygons"), self.helper("renumbered_polygons"), *arguments)
+            self.call(
+                self.output_variable("polygons"), self.helper("renumbered_polygons"), *arguments
+            )
         if self.node.args.get("places"):
-            self.add(self.given("places"), places)
+            self.add(self.output_variable("places"), places)
 
-    def _give_all(self) -> None:
+    def _write_all(self) -> None:
         """Labels, polygons and places if all boxes remain."""
         if "labels" in self.node.inputs:
-            self.add(self.given("labels"), self._labels)
+            self.add(self.output_variable("labels"), self._labels)
         if "polygons" in self.node.inputs:
-            self.add(self.given("polygons"), self.fed("polygons"))
+            self.add(self.output_variable("polygons"), self.fed("polygons"))
         if self.node.args.get("places"):
-            self.call(self.given("places"), self.helper("box_numbers"), self.fed("boxes"))
+            self.call(self.output_variable("places"), self.helper("box_numbers"), self.fed("boxes"))
 
-    def carried(self) -> None:
+    def write_carried(self) -> None:
         """Corners of the boxes on the last image."""
         corners = self.variable("corners", "corners")
         self._start(corners)
-        self.carry(self.path.steps, corners, "corners", partial(self._clip, corners))
-        self.add(self.given("corners"), corners)
+        self.transform(self.path.steps, corners, "corners", partial(self._clip, corners))
+        self.add(self.output_variable("corners"), corners)
 
     def _start(self, corners: str) -> None:
         if "corners" in self.node.inputs:

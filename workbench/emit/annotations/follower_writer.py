@@ -66,7 +66,7 @@ class FollowerWriter:
         return False
 
     @property
-    def through(self) -> str:
+    def moving_operators_text(self) -> str:
         """The operators that move the image: `` through rotate, crop and mirror``."""
         moves: list[str] = []
         for step in self.path.steps:
@@ -82,7 +82,7 @@ class FollowerWriter:
         """Write the follower's outputs."""
         raise NotImplementedError
 
-    def carried(self) -> None:
+    def write_carried(self) -> None:
         """Write the values that enter a block or leave its body."""
         raise NotImplementedError
 
@@ -99,7 +99,7 @@ class FollowerWriter:
 
         It is the output's own, unless another input is read from a variable with this name.
         """
-        given = self.given(output)
+        given = self.output_variable(output)
         others = {self.emitter.names[p] for name, p in self.node.inputs.items() if name != fed}
         return self.name(output) if given in others else given
 
@@ -134,7 +134,7 @@ class FollowerWriter:
             lost |= step.rule.cuts
         return found
 
-    def carry(
+    def transform(
         self,
         steps: Sequence[GeometryStep],
         places: str,
@@ -339,7 +339,7 @@ class FollowerWriter:
         """Whether data are on the CPU."""
         return device_of(self.emitter.devices, port) == "cpu"
 
-    def given(self, output: str) -> str:
+    def output_variable(self, output: str) -> str:
         """The variable of one of its outputs."""
         return self.emitter.names[Port(self.node.id, output)]
 
@@ -352,6 +352,8 @@ def _last_relative_steps(path: GeometryPath, in_shares: bool) -> tuple[GeometryS
     for at in range(len(path.steps)):
         tail = path.steps[at:]
         rounds = any(step.rule.rounds for step in tail)
-        if replace(path, steps=tail).in_shares and not (rounds and (at or not in_shares)):
+        if replace(path, steps=tail).keeps_relative_positions and not (
+            rounds and (at or not in_shares)
+        ):
             return tail
     return ()

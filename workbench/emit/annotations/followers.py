@@ -31,14 +31,14 @@ def follower_lines(emitter: Emitter, node: Node) -> Lines:
         if len(writer.text) > 1:
             writer.text[:0] = _comment(writer, kind)
     else:
-        writer.carried()
+        writer.write_carried()
     return Lines.of(node.id, writer.text)
 
 
 def _comment(writer: FollowerWriter, kind: str) -> list[str]:
     """Describe the follower: ``# Boxes follow the image through rotate and crop``."""
     indent = f"{writer.emitter.indent}# "
-    told = writer.told or f"{kind.capitalize()} follow the image{writer.through}"
+    told = writer.told or f"{kind.capitalize()} follow the image{writer.moving_operators_text}"
     return wrap(told, LINE, initial_indent=indent, subsequent_indent=indent)
 
 
@@ -77,7 +77,7 @@ class LabelWriter(FollowerWriter):
                 share = self.emitter.names[step.mix.share]
             order = self.emitter.names[step.mix.order]
             self.call(labels, self.helper("mixed_labels"), labels, order, share)
-        self.add(self.given("labels"), labels)
+        self.add(self.output_variable("labels"), labels)
 
 
 class PointWriter(FollowerWriter):
@@ -108,20 +108,20 @@ class PointWriter(FollowerWriter):
         if in_pixels == relative:
             text = f"{text} * {self._size(self.last)}"
         self.add(points, text)
-        self.add(self.given("points"), points)
-        self.add(self.given("visible"), seen)
+        self.add(self.output_variable("points"), points)
+        self.add(self.output_variable("visible"), seen)
 
     def _size(self, port: Port) -> str:
         """Width and height of an image."""
         return self.factors("size_of", port)
 
-    def carried(self) -> None:
+    def write_carried(self) -> None:
         """Positions (N, 2) in pixels, and which points stayed visible."""
         points, seen = self.variable("at", "at"), self.variable("seen", "seen")
         if not self._move_points(self.path.steps, points, seen):
             self.add(seen, f"{points}[:, 0] == {points}[:, 0]")  # all except NaN
-        self.add(self.given("at"), points)
-        self.add(self.given("seen"), seen)
+        self.add(self.output_variable("at"), points)
+        self.add(self.output_variable("seen"), seen)
 
     def _move_points(self, steps: Sequence[GeometryStep], points: str, seen: str) -> bool:
         """Points in pixels after some steps; returns whether their visibility so far is known."""
@@ -137,7 +137,7 @@ class PointWriter(FollowerWriter):
             self._see(seen, points, bool(known), self._size(port))
             known.append("cut")
 
-        self.carry(steps, points, "points", cut)
+        self.transform(steps, points, "points", cut)
         return bool(known)
 
     def _see(self, seen: str, points: str, known: bool = False, size: str = "") -> None:

@@ -51,15 +51,15 @@ class MaskWriter(FollowerWriter):
         if self.carries_map or self.path.in_one_warp:
             self._warped()
         else:
-            self.carried()
+            self.write_carried()
 
-    def carried(self) -> None:
+    def write_carried(self) -> None:
         """One call per operator; or the map, and the image of the uncropped region."""
         if self.node.op != "carry_map":
             output = "masks" if self.node.op == "follow_masks" else "moved"
             fed = "moved" if "moved" in self.node.inputs else "masks"
             mask = self.variable(output, fed)
-            dtype = self._take(mask, fed)
+            dtype = self._assign_mask(mask, fed)
             called = self._walk(mask, self.path.steps, dtype, self.interpolation, self._fill)
             if called:
                 self.told = f"The same {join_words(called)} for masks."
@@ -67,8 +67,8 @@ class MaskWriter(FollowerWriter):
                     self.told += " Nearest neighbour keeps class numbers."
                 if self._fill:
                     self.told += f" {self._fill}: not in the image."
-            self._give_back(mask, dtype)
-            self.add(self.given(output), mask)
+            self._cast_back(mask, dtype)
+            self.add(self.output_variable(output), mask)
             return
         map_ = self.variable("map", "map")
         self._compose(map_)
@@ -78,20 +78,20 @@ class MaskWriter(FollowerWriter):
         if self.node.args.get("cuts"):
             seen = self.variable("seen", "seen")
             self._show_uncut(seen)
-            self.add(self.given("seen"), seen)
-        self.add(self.given("map"), map_)
+            self.add(self.output_variable("seen"), seen)
+        self.add(self.output_variable("map"), map_)
 
     def _warped(self) -> None:
         mask, port = self.variable("masks", "masks"), self.node.inputs["masks"]
         matrix = self._compose()
-        dtype, size = self._take(mask, "masks"), self.size(self.path.frame)
+        dtype, size = self._assign_mask(mask, "masks"), self.size(self.path.frame)
         self.call(
             mask,
             "fn.warp_affine",
             *(mask, f"matrix={matrix}", f"size={size}[1::-1]", "inverse_map=False"),
             *(f"interp_type=types.{self.interpolation}", f"fill_value={self._fill}"),
         )
-        if "seen" in self.node.inputs or (not self.carries_map and self.path.brings_back):
+        if "seen" in self.node.inputs or (not self.carries_map and self.path.reuses_cropped_region):
             seen = self.name("seen")
             self._show_uncut(seen)
             if not self.on_cpu(port):
@@ -101,8 +101,8 @@ class MaskWriter(FollowerWriter):
                 self.call(mask, "fn.cast_like", filled, mask)
             else:
                 self.add(mask, f"{mask} * {seen}")
-        self._give_back(mask, dtype)
-        self.add(self.given("masks"), mask)
+        self._cast_back(mask, dtype)
+        self.add(self.output_variable("masks"), mask)
 
     def _compose(self, target: str = "") -> str:
         """The variable of the map from the mask to the current image."""
@@ -143,7 +143,7 @@ class MaskWriter(FollowerWriter):
         fill = self.node.args.get("fill", 0)
         return fill if isinstance(fill, int) else 0
 
-    def _take(self, mask: str, fed: str) -> str | None:
+    def _assign_mask(self, mask: str, fed: str) -> str | None:
         """Assign the mask to its variable, with an element type that operators support.
 
         Returns its original type.
@@ -162,7 +162,7 @@ class MaskWriter(FollowerWriter):
             self.add(mask, self.fed(fed))
         return dtype
 
-    def _give_back(self, mask: str, dtype: str | None) -> None:
+    def _cast_back(self, mask: str, dtype: str | None) -> None:
         if dtype in _AS:
             self.call(mask, "fn.cast", mask, f"dtype=types.{dtype}")
 

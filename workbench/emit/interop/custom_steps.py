@@ -58,7 +58,9 @@ def filter_(images: Images, kernel: Any) -> None:
     radius = kernel.kwargs.get("radius") if isinstance(kernel, TransformCall) else None
     if name == "GaussianBlur":
         images.graph = images.graph.gaussian_blur(sigma=random_or_fixed(radius))
-        images.changed("Pillow approximates the Gaussian by three box blurs, DALI does not")
+        images.report_difference(
+            "Pillow approximates the Gaussian by three box blurs, DALI does not"
+        )
     elif name == "BoxBlur":
         pixels.blur_box(images, 2 * int(number(radius)) + 1)
     else:

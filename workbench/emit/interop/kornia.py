@@ -95,12 +95,12 @@ def sequential(
     keys = data_keys if isinstance(data_keys, list | tuple) else [data_keys or "image"]
     others = [str(key) for key in keys if _key(key) not in ("image", "input", "0")]
     if others:
-        images.refused(
+        images.report_omission(
             f"data_keys: {', '.join(others)} omitted: the graph has images and labels only. Use a "
             "source of masks or boxes"
         )
     if extra_args and others:
-        images.refused("extra_args omitted, like the data_keys that they are for")
+        images.report_omission("extra_args omitted, like the data_keys that they are for")
     if random_apply is False or random_apply is None:
         KORNIA.import_all(images, transforms)
         return
@@ -137,14 +137,18 @@ def _sampling(
 ) -> dict[str, Any]:
     found = {"interp_type": interp_type(images, resample), "antialias": bool(antialias)}
     if found["interp_type"] == "INTERP_NN":
-        images.changed("nearest neighbour is relative to pixel centres, not corners")
+        images.report_difference("nearest neighbour is relative to pixel centres, not corners")
         return found
     if found["interp_type"] == "INTERP_CUBIC":
-        images.changed("PyTorch's cubic has the parameter -0.75, DALI's -0.5")
+        images.report_difference("PyTorch's cubic has the parameter -0.75, DALI's -0.5")
     if align_corners is not False:
-        images.changed(f"align_corners={align_corners} is ignored: DALI treats pixels as areas")
+        images.report_difference(
+            f"align_corners={align_corners} is ignored: DALI treats pixels as areas"
+        )
     if antialias:
-        images.changed("antialias: Kornia blurs before it resizes, DALI widens the filter")
+        images.report_difference(
+            "antialias: Kornia blurs before it resizes, DALI widens the filter"
+        )
     return found
 
 
@@ -190,7 +194,9 @@ def resize(
     sampling = _sampling(images, resample, align_corners, antialias=antialias)
     images.graph = images.graph.resize(**sizes, **sampling)
     if isinstance(size, int):
-        images.changed("the other side is rounded, not truncated: it can be one pixel longer")
+        images.report_difference(
+            "the other side is rounded, not truncated: it can be one pixel longer"
+        )
 
 
 @_imports("SmallestMaxSize", "LongestMaxSize")
@@ -223,9 +229,9 @@ def random_affine(
     fill_value: Any = None,
 ) -> None:
     if str(padding_mode).rpartition(".")[2].lower() not in ("zeros", "0"):
-        images.changed(f"filled with 0, not by padding_mode={padding_mode}")
+        images.report_difference(f"filled with 0, not by padding_mode={padding_mode}")
     if fill_value is not None:
-        images.changed(f"filled with 0, not with fill_value={fill_value}")
+        images.report_difference(f"filled with 0, not with fill_value={fill_value}")
     geometry.random_affine(images, range_around(degrees, 0), translate, scale, shear, resample)
 
 
@@ -244,7 +250,7 @@ def color_jiggle(
         images, saturation=range_around(saturation, 1, least=0), hue=range_around(hue, 0)
     )
     if range_around(saturation, 1) != (1.0, 1.0):
-        images.changed("saturation is that of YIQ, not of HSV")
+        images.report_difference("saturation is that of YIQ, not of HSV")
 
 
 _CLIPPED = unused(True, "DALI clips the values to their range")
@@ -264,7 +270,7 @@ def random_contrast(images: Images, contrast: Any = (1.0, 1.0)) -> None:
 
 @_imports("RandomSaturation", compare=sampled(saturation=1))
 def random_saturation(images: Images, saturation: Any = (1.0, 1.0)) -> None:
-    images.changed("saturation is that of YIQ, not of HSV")
+    images.report_difference("saturation is that of YIQ, not of HSV")
     images.graph = images.graph.saturation(
         saturation=uniform(*range_around(saturation, 1, least=0))
     )
@@ -273,7 +279,7 @@ def random_saturation(images: Images, saturation: Any = (1.0, 1.0)) -> None:
 @_imports("RandomHue", compare=sampled(hue=0))
 def random_hue(images: Images, hue: Any = (0.0, 0.0)) -> None:
     low, high = range_around(hue, 0)
-    images.changed("the hue is rotated in YIQ, not in HSV: saturated colours differ")
+    images.report_difference("the hue is rotated in YIQ, not in HSV: saturated colours differ")
     images.graph = images.graph.hue(hue=uniform(360 * low, 360 * high))
 
 
@@ -318,9 +324,11 @@ def random_motion_blur(images: Images, kernel_size: Any, angle: Any, direction: 
         pixels.blur_motion(images, size, opposite(range_around(angle, 0)))  # anticlockwise
 
     images.one_of_values(range(int(low) | 1, int(high) + 1, 2), blur)
-    images.changed("the line is at one of six angles, and the image is mirrored at its border")
+    images.report_difference(
+        "the line is at one of six angles, and the image is mirrored at its border"
+    )
     if range_around(direction, 0) != (0.0, 0.0):
-        images.changed(f"the line has equal weights, without direction={direction}")
+        images.report_difference(f"the line has equal weights, without direction={direction}")
 
 
 @_imports(
@@ -330,9 +338,9 @@ def random_motion_blur(images: Images, kernel_size: Any, angle: Any, direction: 
 def random_solarize(images: Images, thresholds: Any = 0.1, additions: Any = 0.1) -> None:
     low, high = range_around(thresholds, 0.5)
     if low != high:
-        images.changed(f"the threshold is the mean of {low} and {high}, not sampled")
+        images.report_difference(f"the threshold is the mean of {low} and {high}, not sampled")
     if range_around(additions, 0) != (0.0, 0.0):
-        images.changed(f"nothing is added, but additions is {additions}")
+        images.report_difference(f"nothing is added, but additions is {additions}")
     pixels.solarize(images, 255 * (low + high) / 2)
 
 
@@ -344,7 +352,7 @@ def random_posterize(images: Images, bits: Any = 3) -> None:
 
 @_imports("RandomEqualize")
 def random_equalize(images: Images) -> None:
-    images.changed("the histogram is equalized as in OpenCV")
+    images.report_difference("the histogram is equalized as in OpenCV")
     pixels.equalize(images)
 
 
@@ -379,7 +387,7 @@ def pad_to_(
     crop_if_exceeds: bool = True,
 ) -> None:
     if not crop_if_exceeds:
-        images.changed("crop_if_exceeds=False: larger images are cropped to the size")
+        images.report_difference("crop_if_exceeds=False: larger images are cropped to the size")
     images.graph = images.graph.crop(
         crop=size_of(size),
         crop_pos_x=0.0,

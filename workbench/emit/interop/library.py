@@ -42,7 +42,7 @@ class Unused:
     """The first is the default."""
     keyword_only: bool = False
 
-    def lost(self, value: Any) -> bool:
+    def changes_result(self, value: Any) -> bool:
         """True if the value differs from all that change nothing."""
         return not any(_equal(value, each) for each in self.usual)
 
@@ -311,7 +311,7 @@ class Library:
         except TypeError as error:
             raise NoMatchError(f"its arguments are not supported: {error}") from None
         for name, each in importer.unused.items():
-            if name in bound.arguments and each.lost(bound.arguments[name]):
+            if name in bound.arguments and each.changes_result(bound.arguments[name]):
                 losses.append(each.loss(name, bound.arguments[name]))
         bound.apply_defaults()
         for name in importer.appended:
@@ -329,7 +329,7 @@ class Library:
             why = "only the name of a value is known" if unknown else "its arguments do not fit"
             raise NoMatchError(f"{why}: {error}") from None
         for loss in losses:
-            images.changed(loss)
+            images.report_difference(loss)
 
     def _accepted(
         self, call: TransformCall, signature: inspect.Signature
@@ -342,7 +342,7 @@ class Library:
             each = self.not_carried.get(name, _UNKNOWN)
             if name in named or name == "p":
                 accepted[name] = value
-            elif name not in self.without_effect and each.lost(value):
+            elif name not in self.without_effect and each.changes_result(value):
                 losses.append(each.loss(name, value))
         return accepted, losses
 

@@ -70,7 +70,7 @@ def create_transform(
     patchify_flatten: bool = unused(True, _PATCHES),
 ) -> None:
     if use_prefetcher:
-        images.changed("normalised here, not in timm's prefetching loader")
+        images.report_difference("normalised here, not in timm's prefetching loader")
     size = size_of(input_size[-2:] if isinstance(input_size, list | tuple) else input_size)
     interpolation = _one_interpolation(images, interpolation)
     if not is_training or no_aug:
@@ -99,7 +99,7 @@ def create_transform(
     _to_tensor(images, mean, std, normalize)
     if re_prob > 0:
         if re_mode != "const":
-            images.changed(f"erased with the mean, not with noise (re_mode={re_mode})")
+            images.report_difference(f"erased with the mean, not with noise (re_mode={re_mode})")
         for _ in range(int(re_count)):
             images.with_p(
                 number(re_prob),
@@ -128,7 +128,9 @@ def random_resized_crop_and_interpolation(
 def _one_interpolation(images: Images, interpolation: Any) -> Any:
     if interpolation != "random":
         return interpolation
-    images.changed("resized by bilinear interpolation; timm selects bilinear or bicubic at random")
+    images.report_difference(
+        "resized by bilinear interpolation; timm selects bilinear or bicubic at random"
+    )
     return "bilinear"
 
 
@@ -148,13 +150,15 @@ def _automatic(images: Images, text: str) -> None:
     values = {m[1]: m[2] for each in settings if (m := re.fullmatch(r"([a-z]+)(.+)", each))}
     if name == "rand":
         if set(values) - {"m", "n"}:
-            images.changed(f"only magnitude and number of {text} are used")
+            images.report_difference(f"only magnitude and number of {text} are used")
         # timm clips magnitudes to 10; DALI's bins start at 0
         magnitude = min(10, int(float(values.get("m", 9))))
         colour.rand_augment(images, int(values.get("n", 2)), magnitude, 11)
     elif name in ("original", "originalr", "v0", "v0r"):
         colour.auto_augment(images)
         if name != "original":
-            images.changed(f"the policy is that of the paper, not {name}")
+            images.report_difference(f"the policy is that of the paper, not {name}")
     else:
-        images.refused(f"auto_augment={text} is omitted: only rand-... and original are supported")
+        images.report_omission(
+            f"auto_augment={text} is omitted: only rand-... and original are supported"
+        )

@@ -205,8 +205,8 @@ class _StageEmitter(Emitter):
             made.text += [self._tap(port) for port in ports]
         return made
 
-    def written_before(self, block: Node) -> Lines:
-        made = super().written_before(block)
+    def lines_before(self, block: Node) -> Lines:
+        made = super().lines_before(block)
         for node, turns in [] if self.scope else hoisted_with_repetitions(block, self.catalog):
             for port in output_ports(node, self.catalog[node.op]):
                 self.tapped.append(port)

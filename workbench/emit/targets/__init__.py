@@ -176,7 +176,7 @@ class Export:
             self.require_name(target)
             if self.named is not None:
                 files = {name: file.text for name, file in self.named(target.name).files.items()}
-        program = self.beside(target)
+        program = self.program_path(target)
         places = [*self.good.sources(program)] if self.good else []
         if there := next(filter(Path.is_dir, places), None):
             raise SaveError(f"{there} exists already. Remove it, or choose another program name.")
@@ -191,7 +191,7 @@ class Export:
                 f"{error.filename or places[0]} was not written: {error.strerror or error}."
             ) from None
 
-    def beside(self, target: Path) -> Path:
+    def program_path(self, target: Path) -> Path:
         """The program's path for an export written to ``target``; the good data are next to it."""
         return target / next(iter(self.files)) if len(self.files) > 1 else target
 
@@ -322,7 +322,7 @@ def export_resolved(
     found = load_target(target)
     reads = _read_directly(resolved.graph, data) if reads is None else reads
     part = _with_readers(resolved.graph, reads)
-    resolved = _with_adjacent_data(resolved.of(part), beside or {})
+    resolved = _with_adjacent_data(resolved.for_graph(part), beside or {})
     hints = found.skips_bad and not plain
     resolved = replace(resolved, file=file or resolved.file, hints=hints)
     if part.settings.pipelines > 1 and not found.side_by_side:
@@ -425,4 +425,4 @@ def _emitter(name: str, target: Target, with_: str) -> Emit:
     emit = target.training if training and target.training is not None else target.emit
     if not samples:
         return emit
-    return lambda resolved: emit(resolved.of(with_samples(resolved)))
+    return lambda resolved: emit(resolved.for_graph(with_samples(resolved)))

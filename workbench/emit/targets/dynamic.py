@@ -77,9 +77,9 @@ class _Emitter(Emitter):
             value = tuple(value[start : start + columns] for start in starts)
         return super().value_text(value, arg)
 
-    def lifts(self, text: str, arg: ArgSpec) -> bool:
+    def becomes_constant(self, text: str, arg: ArgSpec) -> bool:
         """Matrices too: DALI 2.4 accepts rows as a tensor, but not as a literal in the call."""
-        return arg.form == "matrix" or super().lifts(text, arg)
+        return arg.form == "matrix" or super().becomes_constant(text, arg)
 
     def expression_of(self, spec: OpSpec) -> str:
         """Batches are indexed through ``slice``, because a plain index would select samples."""

@@ -21,7 +21,7 @@ def _module(resolved: ResolvedGraph) -> Module:
     images = outputs_of_kind(resolved.outputs, "image")
     simple = len(images) == len(parameters(graph.nodes)) == graph.settings.pipelines == 1
     fixed = without_random_outputs(resolved)
-    made = validation_graph(resolved.of(fixed)) if simple else None
+    made = validation_graph(resolved.for_graph(fixed)) if simple else None
     validation = None if made is None or made == fixed else resolved.variant(made)
     return torch_module(resolved, "lightning", validation)
 

@@ -62,7 +62,7 @@ def auto_augment_random_values(resolved: ResolvedGraph) -> Mapping[str, UniformC
     called = any(catalog[node.op].module for node in active.walk())
     if called and not stopping_faults(graph, catalog):
         held = tuple((node, registration_order(drawn)) for node, drawn in uniforms.items())
-        source = emit_seed_order(resolved.of(active))
+        source = emit_seed_order(resolved.for_graph(active))
         seeds = _seeds(source, graph.settings.seed, held, catalog.seeded_schemas)
     spare = dict(enumerate(assigned_seeds(graph.settings.seed)))
     return {

@@ -54,11 +54,11 @@ class UsableData:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     @property
-    def left_out(self) -> tuple[CheckedFile, ...]:
+    def excluded(self) -> tuple[CheckedFile, ...]:
         """The bad files, and those that a list cannot contain, each once."""
         return tuple(one for found in self._bad.values() for one in found.values())
 
-    def leave_out(self, full: bool, stop: Callable[[], bool] = lambda: False) -> bool:
+    def exclude_bad(self, full: bool, stop: Callable[[], bool] = lambda: False) -> bool:
         """Check files and exclude bad ones; returns whether there are more than before.
 
         Checks headers (0.1 ms per file) or, if ``full``, decodes all files. Raises DataError if no
@@ -99,7 +99,7 @@ class UsableData:
             if load_source(dataset.kind).lists_files and not fits_list(file):
                 known.setdefault(file.name, CheckedFile(file.name, findings=(LINE_BREAK,)))
         if all(file.name in known for file in list_samples(dataset)):
-            raise DataError(f"No file of {dataset} can be used: {describe_left_out(self.left_out)}")
+            raise DataError(f"No file of {dataset} can be used: {describe_left_out(self.excluded)}")
         self._folder = self._folder or tempfile.TemporaryDirectory(prefix="workbench-good-")
         name = f"good{list(self._bad).index(dataset)}-{len(known)}"
         path = write_remaining(dataset, known, Path(self._folder.name, name))

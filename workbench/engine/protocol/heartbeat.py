@@ -70,7 +70,7 @@ class SuspensionMonitor:
         """Of silence."""
         self.shown = False
 
-    def heard(self) -> None:
+    def on_data(self) -> None:
         """Reset the silence: data arrived."""
         self._looked, self.seconds, self._checked = time.monotonic(), 0.0, 0.0
         self.stopped = False
@@ -87,7 +87,7 @@ class SuspensionMonitor:
             self._checked = self.seconds
             self.stopped = is_stopped(self._pid)
             if not self._is_silent():
-                self.heard()
+                self.on_data()
         if self.seconds < SILENCE_SHOWN or not self._is_silent():
             return False
         if not self.shown:

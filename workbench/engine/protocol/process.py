@@ -164,7 +164,7 @@ class Engine:
             payload = arguments_codec(task, len(arguments)).encode(arguments)
         except (TypeError, ValueError, OverflowError) as error:
             raise EngineError(f"{name} cannot be called with these arguments: {error}") from None
-        with self._taking_turns(handle):
+        with self._exclusive_call(handle):
             process = self._alive(handle) or self._start(handle)
             process.running = process.files = ()
             process.calls += 1
@@ -227,7 +227,7 @@ class Engine:
         try:
             return self._listen(process, handle, number, limit, on_report, silence)
         finally:
-            silence.heard()  # so that no more silence is reported
+            silence.on_data()  # so that no more silence is reported
 
     def _listen(
         self,
@@ -243,7 +243,7 @@ class Engine:
             self._require_wanted(handle)
             received = process.channel.receive(_TICK)
             if received is not None:
-                silence.heard()
+                silence.on_data()
             elif silence.missed():
                 raise worker_silent(process, silence)
             if received is None or isinstance(received[0], Heartbeat):
@@ -262,7 +262,7 @@ class Engine:
             deadline = time.monotonic() + limit
 
     @contextmanager
-    def _taking_turns(self, handle: CallHandle) -> Iterator[None]:
+    def _exclusive_call(self, handle: CallHandle) -> Iterator[None]:
         """Wait until no other call runs, or until this one is cancelled."""
         while True:
             self._require_wanted(handle)
@@ -317,7 +317,7 @@ class Engine:
                     break
                 self._require_wanted(handle)
                 if received is not None:
-                    stopped.heard()
+                    stopped.on_data()
                 elif stopped.missed():  # a running one may take its time to load DALI
                     raise worker_silent(process, stopped)
                 if time.monotonic() > deadline:
@@ -333,7 +333,7 @@ class Engine:
             self._end()
             raise
         finally:
-            stopped.heard()
+            stopped.on_data()
         if not isinstance(received[0], Ready):
             raise self._lost(process, handle, ChannelError(f"{received[0]} at its start"))
         return process
@@ -393,7 +393,7 @@ class Engine:
                     self._end()
                 self._turn.release()
 
-    def rest(self) -> bool:
+    def end_if_idle(self) -> bool:
         """End the worker unless a call runs; the next call starts a new one."""
         if not self._turn.acquire(blocking=False):
             return False
@@ -403,7 +403,7 @@ class Engine:
             self._turn.release()
         return True
 
-    def give_back(self) -> bool:
+    def drop_caches(self) -> bool:
         """Make the worker drop its caches unless a call runs."""
         if not self._turn.acquire(blocking=False):
             return False

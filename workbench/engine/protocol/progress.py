@@ -53,28 +53,28 @@ class WorkerProgress:
     def on_silence(self, silent: bool) -> None:
         """Report that the worker gives no sign of life, or responds again."""
         warn_of_silence(silent)
-        self.tell(self._share, NO_ANSWER if silent else self._text)
+        self.report(self._share, NO_ANSWER if silent else self._text)
 
     def on_wait(self, words: str) -> None:
         """Report that the worker waits for memory; empty text: no longer."""
-        self.tell(self._share, words or self._text)
+        self.report(self._share, words or self._text)
 
-    def tell(self, share: float, words: str) -> None:
+    def report(self, share: float, words: str) -> None:
         """Report this, and remember the current step."""
         self.listener(share, words)
 
 
 class _Part(WorkerProgress):
     def __init__(self, whole: WorkerProgress, begin: float, end: float, text: str) -> None:
-        super().__init__(self._told)
+        super().__init__(self._report_part)
         self._whole, self._begin, self._end, self._fixed = whole, begin, end, text
 
     def __call__(self, share: float, text: str) -> None:
         self._share, self._text = share, self._fixed or text
         self._whole(self._of_whole(share), self._text)
 
-    def _told(self, share: float, words: str) -> None:
-        self._whole.tell(self._of_whole(share), words)
+    def _report_part(self, share: float, words: str) -> None:
+        self._whole.report(self._of_whole(share), words)
 
     def _of_whole(self, share: float) -> float:
         return self._begin + share * (self._end - self._begin)

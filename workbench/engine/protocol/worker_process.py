@@ -105,7 +105,7 @@ class WorkerProcess:
         except subprocess.TimeoutExpired:
             return None
 
-    def last_words(self) -> str:
+    def output_tail(self) -> str:
         """The end of the worker's output, or nothing."""
         try:
             text = self._log.read_text(encoding="utf-8", errors="replace")
@@ -157,7 +157,7 @@ def worker_lost(process: WorkerProcess, garbled: Exception | None = None) -> Eng
             killed=True,
         )
     code = None if garbled else process.wait(5.0)
-    words = process.last_words()
+    words = process.output_tail()
     crashed = "" if code not in _CRASHES or reports_out_of_memory(words) else _files(process)
     how = f"wrote an invalid response ({garbled})" if garbled else describe_exit(code, words)
     return WorkerCrashedError(

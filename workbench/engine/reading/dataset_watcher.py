@@ -49,7 +49,7 @@ class DatasetWatcher:
         self._files.update(stamps)
         return any(stamp and stamp[1] != sizes[file] for file, stamp in stamps.items())
 
-    def look(self, files: Iterable[str]) -> bool:
+    def has_changed(self, files: Iterable[str]) -> bool:
         """Whether the dataset or one of these files differs from the recorded state."""
         start = time.monotonic()
         if start < self._rest_until:
@@ -77,7 +77,7 @@ class DatasetWatcher:
 
 
 def _stamps(dataset: Dataset) -> dict[str, Stamp]:
-    places = islice(load_source(dataset.kind).watched(dataset), _MANY_FOLDERS)
+    places = islice(load_source(dataset.kind).watched_paths(dataset), _MANY_FOLDERS)
     return {place: _stamp(place) for place in places}
 
 

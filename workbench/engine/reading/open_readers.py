@@ -46,13 +46,15 @@ class OpenReaders:
         """A text per dataset that changes whenever the data change."""
         return {name: self._watcher(dataset).version for name, dataset in data.items()}
 
-    def look(self, data: Datasets, files_of: Callable[[str], Sequence[str]]) -> bool:
+    def close_changed(self, data: Datasets, files_of: Callable[[str], Sequence[str]]) -> bool:
         """Whether any of the data changed; readers of changed data are closed.
 
         ``files_of`` returns the files of a dataset that were read.
         """
         watchers = {name: self._watcher(dataset) for name, dataset in data.items()}
-        changed = [name for name, watcher in watchers.items() if watcher.look(files_of(name))]
+        changed = [
+            name for name, watcher in watchers.items() if watcher.has_changed(files_of(name))
+        ]
         of_these = [data[name] for name in changed]
         for key in [key for key in self._cursors if key[0] in of_these]:
             self._cursors.pop(key).close()
@@ -74,7 +76,7 @@ class OpenReaders:
             read = cursor.batch(plan.batch)
             files = [read.files[i] for i in chosen]
             if encoded is None:
-                require_shown(source.id, files, cursor.folder, cursor.holder)
+                require_shown(source.id, files, cursor.folder, cursor.container_of)
                 break
             arrays = read.arrays[encoded]
             sizes = {
@@ -85,7 +87,7 @@ class OpenReaders:
             given = [None if read.files[i] in cursor.unreadable else arrays[i] for i in chosen]
             bad = dict(cursor.unreadable)
             if dataset is None or not dataset.in_memory:
-                bad |= outside_roots(files, cursor.folder, given, cursor.holder)
+                bad |= outside_roots(files, cursor.folder, given, cursor.container_of)
             changed = CHANGED in bad.values()
             if watcher is not None:
                 changed |= watcher.remember(sizes)
@@ -125,10 +127,10 @@ class OpenReaders:
         self._watchers.move_to_end(dataset)
         return watcher
 
-    def left_out(self, data: Datasets) -> str:
+    def skipped_text(self, data: Datasets) -> str:
         """The samples that the readers of these data skip, as text."""
         cursors = (each for (read, _), each in self._cursors.items() if read in data.values())
-        return "; ".join(dict.fromkeys(each.left_out for each in cursors if each.left_out))
+        return "; ".join(dict.fromkeys(each.skipped_text for each in cursors if each.skipped_text))
 
     @property
     def nbytes(self) -> int:

@@ -166,13 +166,13 @@ class ReaderCursor:
         self._left_out = ""
         "Number of unreadable samples, and the first: the others are read."
         kind = None if data is None else load_source(data.kind)
-        self._remark = kind.remark(data, self._device) if kind and data else ""
+        self._remark = kind.decoding_remark(data, self._device) if kind and data else ""
         if kind is not None and kind.checked_first:
             self._read_rest()
 
     def batch(self, index: int) -> ReadBatch:
         """Batch ``index`` from 0. Raises PipelineError or DataError."""
-        self._look_ahead(index)
+        self._check_upcoming(index)
         while True:  # each fix is tried once
             try:
                 return self._advance(index)
@@ -190,7 +190,7 @@ class ReaderCursor:
                 if self._stand_ins is not None or not self._name_files():
                     raise DataError(f"A file's name is not UTF-8: {error}. Rename it.") from None
 
-    def _look_ahead(self, index: int) -> None:
+    def _check_upcoming(self, index: int) -> None:
         """Check the samples of upcoming batches, if that is fast."""
         if self._ahead is None or self._data is None or self._rest is not None:
             return
@@ -291,10 +291,10 @@ class ReaderCursor:
             labels.append(file.label)
         self._stand_ins = folder
         self._position = None
-        self._give({"file_root": self._data.root, "files": files, "labels": labels})
+        self._feed_found({"file_root": self._data.root, "files": files, "labels": labels})
         return bool(self._originals)
 
-    def _give(self, found: dict[str, Any]) -> None:
+    def _feed_found(self, found: dict[str, Any]) -> None:
         """Pass this to the reader instead of what the program would find."""
         find = load_source(self._source.kind).find.__name__
         self._compiled.namespace[find] = lambda data: found
@@ -307,7 +307,7 @@ class ReaderCursor:
         folder = tempfile.TemporaryDirectory(prefix="workbench-index-")
         if (found := kind.find_indexed(self._data, Path(folder.name))) is not None:
             self._index = folder
-            self._give(found)
+            self._feed_found(found)
 
     def _advance(self, index: int) -> ReadBatch:
         at = self._position
@@ -382,7 +382,7 @@ class ReaderCursor:
         else:
             meta = at.pipeline.reader_meta(self._source.id)
             kind = load_source(self._data.kind)
-            samples = kind.told(self._data, meta["samples"](at.next_batch))
+            samples = kind.samples_at(self._data, meta["samples"](at.next_batch))
             self.unreadable.update((each.name, each.fault) for each in samples if each.fault)
             paths = [each.name for each in samples]
         names = tuple(self._originals.get(path, self._name(path)) for path in paths)
@@ -400,7 +400,7 @@ class ReaderCursor:
         )
 
     @property
-    def left_out(self) -> str:
+    def skipped_text(self) -> str:
         """What it skips or silently misreads, as text; or empty."""
         told = [self._left_out, self._remark]
         for misfits, fault in (
@@ -425,10 +425,10 @@ class ReaderCursor:
         return found if isinstance(found, str) else ""
 
     @property
-    def holder(self) -> Callable[[str], str] | None:
+    def container_of(self) -> Callable[[str], str] | None:
         """``SourceKind.holder``; None if each sample is a file of its own."""
         kind = None if self._data is None else load_source(self._data.kind)
-        return None if kind is None or kind.in_files else kind.holder
+        return None if kind is None or kind.in_files else kind.container_of
 
     @property
     def nbytes(self) -> int:

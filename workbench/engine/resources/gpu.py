@@ -90,21 +90,21 @@ class Gpu:
     @property
     def name(self) -> str | None:
         """The driver's name of it, for example ``NVIDIA H200``."""
-        return self._ask(lambda nvml: str(nvml.nvmlDeviceGetName(self._handle)))
+        return self._query(lambda nvml: str(nvml.nvmlDeviceGetName(self._handle)))
 
     @property
     def memory_total(self) -> int | None:
         """Bytes of its memory; for a MIG instance, of its share."""
-        return self._ask(lambda nvml: int(nvml.nvmlDeviceGetMemoryInfo(self._handle).total))
+        return self._query(lambda nvml: int(nvml.nvmlDeviceGetMemoryInfo(self._handle).total))
 
     @property
     def driver(self) -> str | None:
         """Version of the driver."""
-        return self._ask(lambda nvml: str(nvml.nvmlSystemGetDriverVersion()))
+        return self._query(lambda nvml: str(nvml.nvmlSystemGetDriverVersion()))
 
     def memory_used(self) -> int | None:
         """Bytes used on the GPU by all processes."""
-        return self._ask(lambda nvml: int(nvml.nvmlDeviceGetMemoryInfo(self._handle).used))
+        return self._query(lambda nvml: int(nvml.nvmlDeviceGetMemoryInfo(self._handle).used))
 
     def memory_of(self, pid: int) -> int | None:
         """Bytes that one process uses on the GPU."""
@@ -115,14 +115,14 @@ class Gpu:
                     return int(process.usedGpuMemory)
             return None
 
-        return self._ask(ask)
+        return self._query(ask)
 
     def use(self) -> GpuUse:
         """Current utilisation of its units; for a MIG instance, of the whole GPU."""
         return GpuUse(
-            self._ask(lambda nvml: int(nvml.nvmlDeviceGetUtilizationRates(self._board).gpu)),
-            self._ask(lambda nvml: int(nvml.nvmlDeviceGetJpgUtilization(self._board)[0])),
-            self._ask(self._bus_use),
+            self._query(lambda nvml: int(nvml.nvmlDeviceGetUtilizationRates(self._board).gpu)),
+            self._query(lambda nvml: int(nvml.nvmlDeviceGetJpgUtilization(self._board)[0])),
+            self._query(self._bus_use),
         )
 
     def near_cores(self) -> frozenset[int]:
@@ -131,7 +131,7 @@ class Gpu:
         Empty if the driver does not report them.
         """
         words = -(-(os.cpu_count() or 1) // _WORD)
-        masks = self._ask(lambda nvml: list(nvml.nvmlDeviceGetCpuAffinity(self._board, words)))
+        masks = self._query(lambda nvml: list(nvml.nvmlDeviceGetCpuAffinity(self._board, words)))
         return frozenset(
             place * _WORD + bit
             for place, mask in enumerate(masks or ())
@@ -145,7 +145,7 @@ class Gpu:
         most = lane * nvml.nvmlDeviceGetCurrPcieLinkWidth(self._board) / 8 * 1000
         return round(100 * kilobytes / most) if most else None
 
-    def _ask(self, question: Callable[[Any], T | None]) -> T | None:
+    def _query(self, question: Callable[[Any], T | None]) -> T | None:
         if self._nvml is None:
             return None
         try:

@@ -53,11 +53,11 @@ class BudgetMember(Protocol):
     measures: bool
     """Whether it measures: it then only counts, and the methods below are not called."""
 
-    def rest(self) -> bool:
+    def end_if_idle(self) -> bool:
         """End the worker unless a call runs. Returns whether it was ended."""
         ...
 
-    def give_back(self) -> bool:
+    def drop_caches(self) -> bool:
         """Make the worker drop its caches unless a call runs. Returns whether it was told to."""
         ...
 
@@ -80,11 +80,11 @@ class CountedProcess:
         """None once it has ended."""
         return self._process.pid if self._process.poll() is None else None
 
-    def rest(self) -> bool:
+    def end_if_idle(self) -> bool:
         """Never ended."""
         return False
 
-    def give_back(self) -> bool:
+    def drop_caches(self) -> bool:
         """Has no caches."""
         return False
 
@@ -199,7 +199,7 @@ class MemoryBudget:
         with self._lock:
             if self._waiting[0] is not ticket or len(self._starting) >= self._starting_limit:
                 return False
-            room = self._make_room(FRESH_HOST, self._fresh_gpu())
+            room = self._make_room(FRESH_HOST, self._estimated_gpu_bytes())
             self._crowded = not room
             if not room and not (member.measures and not self._previews_at_work()):
                 return False
@@ -227,16 +227,16 @@ class MemoryBudget:
         """Bytes used by measurements at the last check."""
         return sum(self._taken.get(member, 0) for member in self._alive() if member.measures)
 
-    def look(self) -> None:
+    def enforce(self) -> None:
         """Measure, and enforce the budget. Called each second."""
         with self._lock:
             now = time.monotonic()
-            for member in self._resting():
+            for member in self._idle_workers():
                 if now - (member.resting_since or now) > self.resting_limit:
-                    member.rest()
+                    member.end_if_idle()
             host, gpu = self.used()
             if host > self.host * TIGHT or gpu > self.gpu * TIGHT:
-                self._ask_back()
+                self._drop_idle_caches()
             if not self._make_room(0, 0):
                 self._end_largest()
 
@@ -264,16 +264,16 @@ class MemoryBudget:
             known = len(pids) - sum(member in alive for member in self._starting)
             if known > 0 and not any(member.measures for member in alive):
                 self._gpu_each = taken // known
-            return host, taken + self._fresh_gpu() * len(self._starting)
+            return host, taken + self._estimated_gpu_bytes() * len(self._starting)
 
-    def _fresh_gpu(self) -> int:
+    def _estimated_gpu_bytes(self) -> int:
         """Estimated bytes of another worker: the average of the others, if that is higher."""
         return max(FRESH_GPU, self._gpu_each) if self.gpu else 0
 
     def _alive(self) -> list[BudgetMember]:
         return [member for member in self._members if member.pid is not None]
 
-    def _resting(self) -> list[BudgetMember]:
+    def _idle_workers(self) -> list[BudgetMember]:
         """Idle preview workers, longest idle first."""
         found = [
             member
@@ -290,16 +290,16 @@ class MemoryBudget:
         )
 
     def _make_room(self, host: int, gpu: int) -> bool:
-        for member in self._resting():
+        for member in self._idle_workers():
             if self._fits(host, gpu):
                 return True
-            member.rest()
+            member.end_if_idle()
         return self._fits(host, gpu)
 
-    def _ask_back(self) -> None:
-        for member in self._resting():
+    def _drop_idle_caches(self) -> None:
+        for member in self._idle_workers():
             since = member.resting_since or 0.0
-            if self._told.get(member) != since and member.give_back():
+            if self._told.get(member) != since and member.drop_caches():
                 self._told[member] = since
 
     def _end_largest(self) -> None:
@@ -324,7 +324,7 @@ def _watch(budget: weakref.ref[MemoryBudget]) -> None:
         alive = budget()
         if alive is None:
             return
-        alive.look()
+        alive.enforce()
         del alive
 
 

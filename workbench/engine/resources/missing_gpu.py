@@ -46,5 +46,5 @@ def on_cpu(resolved: ResolvedGraph) -> Graph | None:
     for node in resolved.graph.walk():
         if node.device in ("gpu", "mixed"):
             moved = moved.replace_node(replace(moved.node(node.id), device=None))
-    left = resolved.of(moved).devices.values()
+    left = resolved.for_graph(moved).devices.values()
     return None if any(device != "cpu" for device in left) else moved

@@ -50,7 +50,7 @@ class BranchPlaces:
         nodes = [node for node in deciding.nodes if node.id in needed]
         deciding = replace(deciding, nodes=tuple(nodes), outputs={})
         self._made: StageCode = emit_stage(
-            plan.resolved.of(deciding), needed, [], {}, plan.draws, positioned=False
+            plan.resolved.for_graph(deciding), needed, [], {}, plan.draws, positioned=False
         )
         self._settings = deciding.settings
         self._data = {name: plan.data[name].argument for name in parameters(nodes)}

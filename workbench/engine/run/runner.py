@@ -213,7 +213,7 @@ class Runner:
                 for node in plan.draws
                 if plan.graph.outermost(node) in plan.keys
             },
-            self.readers.left_out(datasets),
+            self.readers.skipped_text(datasets),
         )
 
     def _augmented(self, plan: Plan, node: str, came: Mapping[str, Sequence[int]]) -> Turns:
@@ -258,7 +258,11 @@ class Runner:
             return make_plan(resolved, data, batch, count, taps, repeat, versions)
 
         made = plan()
-        return plan() if self.readers.look(data, lambda name: self._files(made, name)) else made
+        return (
+            plan()
+            if self.readers.close_changed(data, lambda name: self._files(made, name))
+            else made
+        )
 
     def _files(self, plan: Plan, name: str) -> list[str]:
         """Files of a dataset that were read for the previous plan."""

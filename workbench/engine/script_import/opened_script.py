@@ -132,7 +132,7 @@ class OpenedScript:
             setting = re.split(r"[(\[]", error.name)[0]
             return f". Install {top}" if top in modules else f". Pass it: --arg {setting}=..."
         if isinstance(error, TypeError) and StandIn.__name__ in str(error):
-            return f". A value in this line is unknown: {'; '.join(self.lines.told())}"
+            return f". A value in this line is unknown: {'; '.join(self.lines.all_notes())}"
         if is_memory_refusal(error):
             return f": memory is exhausted. {memory_remedy()}"
         if self.stopped and isinstance(error, NameError):

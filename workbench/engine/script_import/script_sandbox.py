@@ -164,9 +164,9 @@ class ScriptSandbox:
         else:
             where, source = source_location(*place), one_printable_line(linecache.getline(*place))
         quoted = f"\n    {source}" if source else ""
-        return ImportFailedError(f"{where}: {text}{quoted}{self.last_words()}")
+        return ImportFailedError(f"{where}: {text}{quoted}{self.output_tail()}")
 
-    def last_words(self) -> str:
+    def output_tail(self) -> str:
         """The end of the script's output, or nothing."""
         try:
             with self._log.open("rb") as log:

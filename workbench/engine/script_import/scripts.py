@@ -86,7 +86,7 @@ def trace_source(
         traced,
         name=name,
         about=about,
-        notes=(*notes, *lines.told(), *chosen.notes),
+        notes=(*notes, *lines.all_notes(), *chosen.notes),
         changed=(*map(Loss, (*chosen.choice, *others)), *losses),
         placeholders=(*chosen.placeholders, *made_up, *script.uses.texts()),
         pipelines=chosen.pipelines,

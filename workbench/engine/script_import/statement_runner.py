@@ -138,7 +138,7 @@ class ScriptRun:
         self.skipped.append(SkippedStatement(place, f"failed ({words})", statement, stale))
         self.notes.append(f"{place} failed ({words}): a stand-in replaces its result")
 
-    def told(self) -> list[str]:
+    def all_notes(self) -> list[str]:
         """The notes, and one that names the modules with stand-ins."""
         notes = self.notes[:_MOST_NOTES]
         if len(self.notes) > _MOST_NOTES:

@@ -94,7 +94,7 @@ def trace_transform(
         *_losses(script, calls, set(_call_lines(traced))),
         *_calls_outside(cells, traced),
     )
-    return TracedTransform(call, name, tuple(lines.told()), assumed, losses)
+    return TracedTransform(call, name, tuple(lines.all_notes()), assumed, losses)
 
 
 def _losses(

@@ -84,7 +84,7 @@ def through_blocks(graph: Graph, node: Node, path: GeometryPath | None) -> Graph
         return graph
     state = _STATES[node.op]
     if node.op == "follow_masks" and path.in_one_warp:
-        state = _WARPED_AND_CUT if path.brings_back else _WARPED
+        state = _WARPED_AND_CUT if path.reuses_cropped_region else _WARPED
     carried = _Carried(graph, node, state)
     start = {"moved" if state == ("moved",) else name: node.inputs[name]}
     start = {} if state[0] == "map" else start

@@ -115,7 +115,7 @@ def unmoved_targets(typed: TypedGraph) -> dict[str, str]:
         read_at = {name: origin for name, origin in read_at.items() if origin not in followed}
         others = {n: p for n, p in graph.outputs.items() if p not in followed}
         original = replace(graph, outputs={**others, **read_at})
-        for image, output, target in unfollowed_targets(typed.of(original)):
+        for image, output, target in unfollowed_targets(typed.for_graph(original)):
             if target_kind(typed, target) == "label":
                 continue  # a class has no position on the image
             path = paths[image]

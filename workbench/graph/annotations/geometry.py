@@ -77,7 +77,7 @@ class GeometryPath:
                 yield from path.walk()
 
     @property
-    def in_shares(self) -> bool:
+    def keeps_relative_positions(self) -> bool:
         """Whether the last image contains the whole first image, at most mirrored.
 
         Relative positions are then unchanged or mirrored, up to a quarter of a pixel.
@@ -102,19 +102,19 @@ class GeometryPath:
     def in_one_warp(self) -> bool:
         """Whether masks use a single affine map at the end, to avoid repeated rounding."""
         affine = not any(step.rule.homography or step.mix for step in self.walk())
-        return affine and (self.uncalled or self.resamplings > 1)
+        return affine and (self.lacks_mask_call or self.resamplings > 1)
 
     @property
-    def uncalled(self) -> bool:
+    def lacks_mask_call(self) -> bool:
         """Whether an operator has no call for masks."""
         return any(call.op == "" for step in self.walk() for call in step.rule.calls or ())
 
     @property
-    def brings_back(self) -> bool:
+    def reuses_cropped_region(self) -> bool:
         """Whether a region cropped by one operator is part of a later image again."""
         cut = False
         for step in self.steps:
-            turns = [path.brings_back for path in step.bodies.values()]
+            turns = [path.reuses_cropped_region for path in step.bodies.values()]
             again = step.bodies and step.rule.cuts and step.rule.reveals  # in another iteration
             if any(turns) or again or (cut and step.rule.reveals):
                 return True

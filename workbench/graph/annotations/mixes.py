@@ -133,7 +133,7 @@ def cannot_follow_reason(path: GeometryPath, target: PortKind) -> tuple[str, str
             return step.node.id, _POINTS_MIXED
         if target == "mask" and step.mix.share is not None:
             return step.node.id, _MASK_BLENDED
-        if target == "mask" and path.uncalled:
+        if target == "mask" and path.lacks_mask_call:
             return step.node.id, _MASK_UNCALLED
     return "", ""
 

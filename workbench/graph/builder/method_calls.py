@@ -318,7 +318,7 @@ class _Block:
             raise NotWritableError(f"{node.id} is {node.op}, which no method creates")
         kind = KINDS[node.op]
         control = node.inputs.get(kind.control)
-        made = kind.call(node, self.own_generator(kind, node, control) if control else None)
+        made = kind.call(node, self.created_generator(kind, node, control) if control else None)
         if made is None:
             raise NotWritableError(
                 f"{node.id} is controlled by {control}, not by its own generator"
@@ -330,7 +330,9 @@ class _Block:
         more = [f"{name}={_keyword(name, value)}" for name, value in made.more.items()]
         return method_call(made.method, [*first, *bodies, *more])
 
-    def own_generator(self, kind: BlockKind, block: Node, port: Port) -> Mapping[str, Value] | None:
+    def created_generator(
+        self, kind: BlockKind, block: Node, port: Port
+    ) -> Mapping[str, Value] | None:
         """The arguments of the deciding generator, if the method creates such a one itself."""
         node = self.nodes.get(port.node)
         if node is None or node.op != kind.random_op or node.inputs or self.uses[port] > 1:

@@ -57,7 +57,7 @@ def check_graph(graph: Graph, catalog: Catalog | None = None) -> Faults:
 
 def all_faults(typed: TypedGraph) -> tuple[Fault, ...]:
     """``check_graph`` for a graph whose types and devices may be known already."""
-    return checked_faults(typed.of(without_muted(typed.graph, typed.catalog)), typed.graph)
+    return checked_faults(typed.for_graph(without_muted(typed.graph, typed.catalog)), typed.graph)
 
 
 def stopping_faults(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
@@ -74,7 +74,7 @@ def checked_faults(part: TypedGraph, graph: Graph) -> tuple[Fault, ...]:
     muted = muted_nodes(graph)
     if not faults or not muted:
         return faults
-    before = _faults_of(part.of(set_muted(graph, muted, False)))
+    before = _faults_of(part.for_graph(set_muted(graph, muted, False)))
     return tuple(each if each in before else _muting_fault(each, graph) for each in faults)
 
 

@@ -243,7 +243,7 @@ class SomeOf(BlockKind):
         """Whether the bodies run in any order."""
         return block.args.get("shuffled") is True
 
-    def runs_in_turns(self, block: Node) -> bool:
+    def runs_in_loop(self, block: Node) -> bool:
         """Whether the code is a loop, with one of the bodies in each iteration."""
         return self.is_shuffled(block) and self.count(block) > 1
 
@@ -272,7 +272,7 @@ class SomeOf(BlockKind):
         return max(1, self.count(block)) if self.is_shuffled(block) else 1
 
     def may_skip(self, block: Node) -> bool:
-        return not self.runs_in_turns(block)
+        return not self.runs_in_loop(block)
 
     def summary(self, block: Node) -> str:
         order = ", in random order" if self.is_shuffled(block) else ""

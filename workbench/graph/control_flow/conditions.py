@@ -363,7 +363,7 @@ def _without_unread_inputs(graph: Graph, catalog: Catalog, scope: str) -> Graph:
     while scope:
         body, block = graph.body_at(scope), graph.node(block_of(scope))
         name = scope.rpartition(".")[2]
-        kept = tuple(each for each in body.inputs if Port(scope, each) in body.used)
+        kept = tuple(each for each in body.inputs if Port(scope, each) in body.used_ports)
         spec = catalog[block.op]
         if spec.consecutive:
             kept = tuple(each for each in body.inputs if each in kept or each in body.outputs)

@@ -151,7 +151,9 @@ def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[
     _require_no_source(nodes)
     links: list[tuple[Port, Port, str]] = []
     for node in nodes:
-        used = [port for port in output_ports(node, catalog[node.op]) if port in graph.body.used]
+        used = [
+            port for port in output_ports(node, catalog[node.op]) if port in graph.body.used_ports
+        ]
         before = links[-1][1] if links else None
         if len(used) != 1:
             raise GraphEditError(
@@ -331,7 +333,7 @@ def unwrap_block(
         raise GraphEditError(f"{block} has no body {body!r}. It has: {names}.")
     fed = {Port(node.scope(body), name): port for name, port in node.inputs.items()}
     given = {Port(block, name): fed.get(port, port) for name, port in inner.outputs.items()}
-    for port in graph.body.used:
+    for port in graph.body.used_ports:
         if port.node == block and port not in given:
             raise GraphEditError(f"{node.scope(body)} has no output {port.output}, which is used.")
     at = graph.nodes.index(node)

@@ -200,7 +200,7 @@ def is_movable(node: Node, catalog: Catalog) -> bool:
 
 def without_idle_generators(graph: Graph, catalog: Catalog, gone: Node) -> Graph:
     """Remove the generators that fed ``gone`` and now feed nothing."""
-    feeding = {port.node for port in graph.body.used}
+    feeding = {port.node for port in graph.body.used_ports}
     idle = {
         port.node
         for port in gone.inputs.values()

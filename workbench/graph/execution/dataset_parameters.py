@@ -304,7 +304,7 @@ def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = 
             else node
             for node in nodes
         ]
-    frames = new.gives_sequences(data)
+    frames = new.samples_are_sequences(data)
     if (frames or old.has_sequences) and len(graph.sources) == 1:
         nodes = [_in_order(node, frames=frames) for node in nodes]
     return replace(graph, nodes=tuple(nodes)).rewire(moved)

@@ -40,7 +40,7 @@ def fixes(resolved: ResolvedGraph, fault: Fault) -> tuple[Fix, ...]:
             apart = _working_fixes(duplicate, graph_fixes.fix_duplicate_id, fault)
             if apart:
                 return apart
-            resolved = resolved.of(graph_fixes.with_own_ids(resolved.graph, shared))
+            resolved = resolved.for_graph(graph_fixes.with_own_ids(resolved.graph, shared))
     # Nodes inside a block are fixed in their body.
     graph = resolved.graph
     body = resolved.at_scope(graph.scope_of(fault.node) if graph.has(fault.node) else "")

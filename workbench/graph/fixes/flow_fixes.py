@@ -60,7 +60,9 @@ def fix_unknown_input(case: Case) -> Iterator[FixCandidate]:
     node = case.node
     port = node.inputs[case.arg]
     kind = case.typed.kind(port)
-    cut = replace(case, typed=case.typed.of(case.graph.replace_node(node.without({case.arg}))))
+    cut = replace(
+        case, typed=case.typed.for_graph(case.graph.replace_node(node.without({case.arg})))
+    )
     for free in case.spec.inputs:
         if free.name not in node.inputs and kind_fits(free.kind, kind):
             yield (

@@ -408,5 +408,5 @@ def fix_by_removal(case: Case) -> Iterator[FixCandidate]:
     """Remove the node, or one of the blocks around it, innermost first."""
     node, whole = case.node_id, case.graph.whole
     while whole.has(node):
-        yield replace(case, typed=case.typed.of(whole)).removal(node)
+        yield replace(case, typed=case.typed.for_graph(whole)).removal(node)
         node = block_of(whole.scope_of(node))

@@ -182,7 +182,7 @@ class Body:
         object.__setattr__(self, "outputs", frozen(self.outputs))
 
     @property
-    def used(self) -> KeysView[Port]:
+    def used_ports(self) -> KeysView[Port]:
         """The ports that its nodes and outputs use, each once."""
         taken = (port for node in self.nodes for port in node.inputs.values())
         return dict.fromkeys((*taken, *self.outputs.values())).keys()
@@ -200,7 +200,7 @@ class Body:
         names = names or {}
         ports = {
             port: Port(new, names.get(port.output, port.output))
-            for port in self.used
+            for port in self.used_ports
             if port.node == old
         }
         inputs = tuple(dict.fromkeys(names.get(name, name) for name in self.inputs))
@@ -590,7 +590,7 @@ def edges_of(nodes: Sequence[Node]) -> Iterator[Edge]:
 
 def used_ports(graph: Graph) -> KeysView[Port]:
     """The ports that nodes, outputs and the inside of blocks use, each once."""
-    return dict.fromkeys(port for _, body in graph.bodies() for port in body.used).keys()
+    return dict.fromkeys(port for _, body in graph.bodies() for port in body.used_ports).keys()
 
 
 def _with_node(nodes: tuple[Node, ...], node: Node) -> tuple[Node, ...]:

@@ -202,6 +202,6 @@ def _sound_results(
     """The whole graphs after applying the rewrite at one place, without new faults."""
     for scope, _ in typed.graph.bodies():
         for body in rewrite.sites(typed.at_scope(scope)):
-            after = typed.of(body.whole)
+            after = typed.for_graph(body.whole)
             if all((f.node, f.arg, f.code) in known for f in all_faults(after)):
                 yield after

@@ -49,7 +49,7 @@ def dead_nodes(typed: TypedGraph) -> Iterator[Graph]:
 
 def _read_outputs(graph: Graph, block: Node) -> set[str]:
     """The names of a block's used outputs."""
-    return {port.output for port in graph.body.used if port.node == block.id}
+    return {port.output for port in graph.body.used_ports if port.node == block.id}
 
 
 def _with_outputs(block: Node, names: set[str]) -> Node:

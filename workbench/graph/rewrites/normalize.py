@@ -121,8 +121,8 @@ def crop_out_of_normalize(typed: TypedGraph) -> Iterator[Graph]:
         crop = crop.fed({"data": normalize.inputs["data"]})
         fed = with_given(normalize, {"data": Port(crop.id, "output")}, *CROP_WINDOW)
         split = typed.graph.put(normalize.id, crop, fed)
-        if chooses_pixels(typed.of(split), crop):
-            yield swap_nodes(typed.of(split), colour, crop)
+        if chooses_pixels(typed.for_graph(split), crop):
+            yield swap_nodes(typed.for_graph(split), colour, crop)
 
 
 @rewrite("Flips into crop_mirror_normalize", exact_on=EVERYWHERE)
@@ -172,7 +172,7 @@ def scale_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
         filled = is_given(normalize, "fill_values")
         if mean is not None and std is not None and not linked and image and not filled:
             made = with_given(normalize, {"mean": mean, "std": std})
-            yield bypass(typed.of(typed.graph.replace_node(made)), scale)
+            yield bypass(typed.for_graph(typed.graph.replace_node(made)), scale)
 
 
 def _factor(scale: Node) -> float:

@@ -74,7 +74,7 @@ class Layout:
     notes: Mapping[str, Note] = field(default_factory=dict)
     """By their own ids."""
 
-    def within(self, graph: Graph) -> Layout:
+    def without_missing(self, graph: Graph) -> Layout:
         """Remove everything that the graph does not have."""
         known: set[str] = set()
         for scope, body in graph.whole.bodies():
@@ -122,15 +122,15 @@ class Layout:
         )
         return Layout(positions, unfolded, collapsed, frames, notes)
 
-    def framed(self, frame: Frame, key: str = "") -> Layout:
+    def with_frame(self, frame: Frame, key: str = "") -> Layout:
         """Add a frame, or replace the one with the key."""
         return replace(self, frames={**self.frames, key or free_name("frame", self.frames): frame})
 
-    def noted(self, note: Note, key: str = "") -> Layout:
+    def with_note(self, note: Note, key: str = "") -> Layout:
         """Add a note, or replace the one with the key."""
         return replace(self, notes={**self.notes, key or free_name("note", self.notes): note})
 
-    def shown(self, graph: Graph) -> dict[str, Position]:
+    def positions_in_body(self, graph: Graph) -> dict[str, Position]:
         """The positions in one body, or in the graph itself, where outputs have keys ``:name``."""
         return {
             key[len(graph.scope) :] if ":" in key else key: place
@@ -138,8 +138,8 @@ class Layout:
             if _scope_of(key, graph.whole) == graph.scope
         }
 
-    def drawn(self, graph: Graph) -> dict[str, Position]:
-        """The positions of ``shown``, plus those in the bodies of nested blocks.
+    def visible_positions(self, graph: Graph) -> dict[str, Position]:
+        """The positions of ``positions_in_body``, plus those in the bodies of nested blocks.
 
         Outputs of nested bodies have keys ``block.body:name``.
         """
@@ -148,17 +148,17 @@ class Layout:
         inside = _scopes_inside(graph)
         whole = graph.whole
         nested = {k: at for k, at in self.positions.items() if _scope_of(k, whole) in inside}
-        return {**self.shown(graph), **nested}
+        return {**self.positions_in_body(graph), **nested}
 
     def cleared(self, graph: Graph) -> Layout:
-        """Remove the positions that ``drawn`` returns."""
+        """Remove the positions that ``visible_positions`` returns."""
         whole = graph.whole
         scopes = {graph.scope, *_scopes_inside(graph)}
         left = {k: at for k, at in self.positions.items() if _scope_of(k, whole) not in scopes}
         return replace(self, positions=left)
 
-    def placed(self, graph: Graph, positions: Mapping[str, Position]) -> Layout:
-        """Set positions in one body, or in the graph itself: the inverse of ``shown``."""
+    def with_positions(self, graph: Graph, positions: Mapping[str, Position]) -> Layout:
+        """Set positions in one body or in the graph: the inverse of ``positions_in_body``."""
         whole, scope = graph.whole, graph.scope
         kept = {key: at for key, at in self.positions.items() if _scope_of(key, whole) != scope}
         given = {f"{scope}{key}" if ":" in key else key: at for key, at in positions.items()}
@@ -200,7 +200,9 @@ class Document:
         origins = self.origins
         if not all(map(graph.whole.has, origins)):
             origins = {node: at for node, at in origins.items() if graph.whole.has(node)}
-        return replace(self, graph=graph, layout=self.layout.within(graph), origins=origins)
+        return replace(
+            self, graph=graph, layout=self.layout.without_missing(graph), origins=origins
+        )
 
     def renamed(self, graph: Graph, old: str, new: str) -> Document:
         """The document with a graph in which the node ``old`` is renamed to ``new``."""
@@ -250,7 +252,7 @@ def load_document(text: str) -> Document:
     """
     data = parse_json(text)
     graph = graph_from_json(data)
-    layout = layout_from_json(data.get("layout")).within(graph)
+    layout = layout_from_json(data.get("layout")).without_missing(graph)
     origins = _origins(data.get("origins"), graph)
     report = report_from_json(data.get("import_report"))
     return Document(graph, layout, saved_samples_from_json(data.get("draws")), origins, report)

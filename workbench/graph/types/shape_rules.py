@@ -27,12 +27,12 @@ def _transpose(call: TypedCall, flow: TensorType) -> TensorType:
     if flow.shape is None:
         return flow.unknown()
     count = len(flow.shape)
-    perm = call.whole("perm") if call.given("perm") else tuple(reversed(range(count)))
+    perm = call.integers("perm") if call.is_set("perm") else tuple(reversed(range(count)))
     if perm is None or sorted(-1 if p is None else p for p in perm) != list(range(count)):
         return flow.unknown()
     order = [p for p in perm if p is not None]
     layout = flow.layout
-    if call.given("output_layout"):
+    if call.is_set("output_layout"):
         layout = call.text("output_layout")
     elif call.value("transpose_layout") and flow.layout:
         letters = flow.axes
@@ -41,7 +41,7 @@ def _transpose(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _reduce(call: TypedCall, flow: TensorType) -> TensorType:
-    axes = call.chosen(flow)
+    axes = call.selected_axes(flow)
     if axes is None or flow.shape is None:
         return flow if call.value("keep_dims") else flow.unknown()
     if call.value("keep_dims"):
@@ -60,7 +60,7 @@ def _without(flow: TensorType, axes: tuple[int, ...]) -> TensorType:
 
 
 def _shape(call: TypedCall, flow: TensorType) -> TensorType:
-    layout = call.text("layout") if call.given("layout") else ""
+    layout = call.text("layout") if call.is_set("layout") else ""
     return flow.reshaped(_extents_of(call, "shape"), layout)
 
 
@@ -69,15 +69,15 @@ def _extents_of(call: TypedCall, name: str) -> Extents | None:
 
     A constant without a shape has one dimension, its number of values.
     """
-    if call.spec.name == "constant" and not call.given(name):
-        values = call.whole("fdata") or call.whole("idata")
+    if call.spec.name == "constant" and not call.is_set(name):
+        values = call.integers("fdata") or call.integers("idata")
         return None if values is None else (len(values),)
     if name in call.node.inputs:
         linked = call.fed[name].shape
         if linked is None:
             return None
         return (None,) * (linked[0] or 0) if linked and linked[0] is not None else None
-    values = call.whole(name) if name in call.node.args else ()
+    values = call.integers(name) if name in call.node.args else ()
     return None if values is None else tuple(e if e is None or e >= 0 else None for e in values)
 
 
@@ -97,11 +97,11 @@ def _random_shape(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _one_hot(call: TypedCall, flow: TensorType) -> TensorType:
-    count = (call.whole("num_classes") or (None,))[0]
-    axis = (call.whole("axis") or (None,))[0]
+    count = (call.integers("num_classes") or (None,))[0]
+    axis = (call.integers("axis") or (None,))[0]
     if flow.shape is None or axis is None or flow.shape == (None,):
         return flow.unknown()
-    layout = "" if not call.given("axis_name") else None
+    layout = "" if not call.is_set("axis_name") else None
     if flow.shape in ((), (1,)):  # DALI accepts an array of one element as a scalar
         return flow.reshaped((count,), layout)
     at = len(flow.shape) if axis < 0 else axis
@@ -109,7 +109,7 @@ def _one_hot(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _classes(call: TypedCall, flow: TensorType) -> TensorType:
-    return flow.reshaped((call.whole("num_classes") or (None,))[:1], "")
+    return flow.reshaped((call.integers("num_classes") or (None,))[:1], "")
 
 
 def _join(call: TypedCall, flow: TensorType) -> TensorType:
@@ -134,10 +134,10 @@ def _common(layouts: list[str | None]) -> str | None:
 
 
 def _axis(call: TypedCall, flow: TensorType, count: int) -> int | None:
-    if call.given("axis_name"):
+    if call.is_set("axis_name"):
         name, axes = call.text("axis_name"), flow.axes
         return axes.index(name) if name and axes and name in axes else None
-    axis = (call.whole("axis") or (None,))[0]
+    axis = (call.integers("axis") or (None,))[0]
     if axis is None or not -count <= axis < count:
         return None
     return axis % count
@@ -148,7 +148,7 @@ def _stack(call: TypedCall, flow: TensorType) -> TensorType:
     shape = next((p.shape for p in parts if p.shape is not None), None)
     if shape is None:
         return flow.unknown()
-    axis = (call.whole("axis") or (None,))[0]
+    axis = (call.integers("axis") or (None,))[0]
     if axis is None or not -len(shape) - 1 <= axis <= len(shape):
         return flow.reshaped((None,) * (len(shape) + 1), None)
     at = axis % (len(shape) + 1)
@@ -168,7 +168,7 @@ def _with_letter(layout: str | None, name: str | None, at: int, count: int) -> s
 
 
 def _expand(call: TypedCall, flow: TensorType) -> TensorType:
-    axes = call.whole("axes")
+    axes = call.integers("axes")
     if flow.shape is None or axes is None or None in axes:
         return flow.unknown()
     shape, layout = list(flow.shape), flow.layout
@@ -183,15 +183,15 @@ def _expand(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _squeeze(call: TypedCall, flow: TensorType) -> TensorType:
-    if not (call.given("axes") or call.given("axis_names")):
+    if not (call.is_set("axes") or call.is_set("axis_names")):
         return flow.unknown()
-    axes = call.chosen(flow)
+    axes = call.selected_axes(flow)
     return flow.unknown() if axes is None else _without(flow, axes)
 
 
 def _reshape(call: TypedCall, flow: TensorType) -> TensorType:
     shape = _reshaped(call, flow)
-    if call.given("layout"):
+    if call.is_set("layout"):
         return flow.reshaped(shape, call.text("layout"))
     if shape is None or flow.shape is None:
         return flow.reshaped(shape, None)
@@ -199,22 +199,22 @@ def _reshape(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _reshaped(call: TypedCall, flow: TensorType) -> Extents | None:
-    if call.given("shape_input"):
+    if call.is_set("shape_input"):
         wanted = call.fed["shape_input"].shape
         return (None,) * wanted[0] if wanted and wanted[0] is not None else None
-    if call.given("rel_shape"):
-        factors = call.whole("rel_shape")
+    if call.is_set("rel_shape"):
+        factors = call.integers("rel_shape")
         return None if factors is None else (None,) * len(factors)
-    if call.given("src_dims"):
-        order = call.whole("src_dims")
+    if call.is_set("src_dims"):
+        order = call.integers("src_dims")
         if order is None or flow.shape is None:
             return None
         count = len(flow.shape)
         return tuple(flow.shape[i] if i is not None and 0 <= i < count else 1 for i in order)
-    if call.given("shape"):
+    if call.is_set("shape"):
         wanted = _extents_of(call, "shape")
-        return None if wanted is None else _filled(wanted, flow.shape, call.given("dtype"))
-    if flow.shape and call.given("dtype"):  # other elements in the same bytes
+        return None if wanted is None else _filled(wanted, flow.shape, call.is_set("dtype"))
+    if flow.shape and call.is_set("dtype"):  # other elements in the same bytes
         return (*flow.shape[:-1], None)
     return flow.shape
 
@@ -235,7 +235,7 @@ def _extract(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _reorder(call: TypedCall, flow: TensorType) -> TensorType:
-    order = call.whole("new_order")
+    order = call.integers("new_order")
     return flow.with_extents({0: None if order is None else len(order)})
 
 
@@ -254,10 +254,10 @@ def _affine(call: TypedCall, flow: TensorType) -> TensorType:
         return flow.reshaped(before[0].shape, flow.layout)
     count: int | None = None
     for name, dimensions in _DIMENSIONS.items():
-        if call.given(name):
-            count = dimensions.get(len(call.whole(name) or ()))
+        if call.is_set(name):
+            count = dimensions.get(len(call.integers(name) or ()))
     if "axis" in call.spec.args:
-        count = 3 if call.given("axis") else 2
+        count = 3 if call.is_set("axis") else 2
     return flow.reshaped((count, None if count is None else count + 1), flow.layout)
 
 
@@ -272,13 +272,13 @@ _DIMENSIONS: Mapping[str, Mapping[int, int]] = {
 
 
 def _points(call: TypedCall, flow: TensorType) -> TensorType:
-    if not (call.given("M") or call.given("MT")) or not flow.shape:
+    if not (call.is_set("M") or call.is_set("MT")) or not flow.shape:
         return flow
     columns = flow.shape[-1]
-    name, more = ("MT", 1) if call.given("MT") else ("M", 0)
+    name, more = ("MT", 1) if call.is_set("MT") else ("M", 0)
     linked = call.fed[name].shape if name in call.fed else None
     rows = linked[0] if linked and len(linked) == 2 else None
-    values = call.whole(name)
+    values = call.integers(name)
     if values is not None and columns and len(values) % (columns + more) == 0:
         rows = len(values) // (columns + more) if len(values) > 1 else columns
     return flow.with_extents({len(flow.shape) - 1: rows})
@@ -287,7 +287,7 @@ def _points(call: TypedCall, flow: TensorType) -> TensorType:
 def _corner(call: TypedCall, flow: TensorType) -> TensorType:
     """One number per axis."""
     if "crop_shape" in call.spec.args:
-        values = call.whole("crop_shape")
+        values = call.integers("crop_shape")
         return flow.reshaped((None if values is None else len(values),), "")
     shape = call.first.shape
     return flow.reshaped((None if shape is None else len(shape),), "")
@@ -382,13 +382,15 @@ def _resize(call: TypedCall, flow: TensorType) -> TensorType:
     axes = _spatial(flow)
     extents: dict[str, int | None] = dict.fromkeys(axes)
     mode = call.text("mode") if "mode" in call.spec.args else "default"
-    if mode not in ("default", "stretch") or call.given("max_size"):
+    if mode not in ("default", "stretch") or call.is_set("max_size"):
         return _set(flow, extents)
     single = {"D": "resize_z", "H": "resize_y", "W": "resize_x"}
-    if call.given("size"):
-        wanted = dict(zip(axes, _repeated(call.whole("size"), len(axes)), strict=True))
+    if call.is_set("size"):
+        wanted = dict(zip(axes, _repeated(call.integers("size"), len(axes)), strict=True))
     else:
-        wanted = {a: (call.whole(single[a]) or (None,))[0] for a in axes if call.given(single[a])}
+        wanted = {
+            a: (call.integers(single[a]) or (None,))[0] for a in axes if call.is_set(single[a])
+        }
     return _set(flow, extents | {a: abs(e) if e else None for a, e in wanted.items()})
 
 
@@ -400,12 +402,12 @@ def _repeated(values: Extents | None, count: int) -> Extents:
 
 
 def _resize_axes(call: TypedCall, flow: TensorType) -> TensorType:
-    axes = call.chosen(flow)
+    axes = call.selected_axes(flow)
     if axes is None or flow.shape is None:
         return _forget_extents(flow)
     sizes: Extents = (None,) * len(axes)
-    if call.given("sizes") and call.text("mode") in ("default", "stretch"):
-        sizes = _repeated(call.whole("sizes"), len(axes))
+    if call.is_set("sizes") and call.text("mode") in ("default", "stretch"):
+        sizes = _repeated(call.integers("sizes"), len(axes))
     return flow.with_extents({a: s or None for a, s in zip(axes, sizes, strict=True)})
 
 
@@ -414,13 +416,13 @@ def _forget_extents(flow: TensorType) -> TensorType:
 
 
 def _crop(call: TypedCall, flow: TensorType) -> TensorType:
-    if call.given("crop"):
-        values = call.whole("crop")
+    if call.is_set("crop"):
+        values = call.integers("crop")
         axes = "HW" if values is None or len(values) == 2 else "DHW"
         wanted = dict(zip(axes, _repeated(values, len(axes)), strict=True))
     else:
         single = {"D": "crop_d", "H": "crop_h", "W": "crop_w"}
-        wanted = {a: (call.whole(n) or (None,))[0] for a, n in single.items() if call.given(n)}
+        wanted = {a: (call.integers(n) or (None,))[0] for a, n in single.items() if call.is_set(n)}
     if call.text("out_of_bounds_policy") == "trim_to_shape":
         wanted = dict.fromkeys(wanted)
     return _set(flow, {axis: e if e and e > 0 else None for axis, e in wanted.items()})
@@ -442,8 +444,8 @@ def _relayout(call: TypedCall, flow: TensorType) -> TensorType:
 
 def _canvas(call: TypedCall, flow: TensorType) -> TensorType:
     axes = _spatial(flow)
-    if call.given("size"):
-        return _set(flow, dict(zip(axes, _repeated(call.whole("size"), len(axes)), strict=True)))
+    if call.is_set("size"):
+        return _set(flow, dict(zip(axes, _repeated(call.integers("size"), len(axes)), strict=True)))
     if "keep_size" in call.spec.args and call.value("keep_size") is not True:
         return _set(flow, _rotated_canvas(call, flow, axes))
     return flow
@@ -486,11 +488,15 @@ def _rotated_canvas(call: TypedCall, flow: TensorType, axes: list[str]) -> dict[
 
 
 def _pad(call: TypedCall, flow: TensorType) -> TensorType:
-    axes = call.chosen(flow)
+    axes = call.selected_axes(flow)
     if axes is None or flow.shape is None:
         return _forget_extents(flow)
-    least = _repeated(call.whole("shape"), len(axes)) if call.given("shape") else (0,) * len(axes)
-    steps = _repeated(call.whole("align"), len(axes)) if call.given("align") else (1,) * len(axes)
+    least = (
+        _repeated(call.integers("shape"), len(axes)) if call.is_set("shape") else (0,) * len(axes)
+    )
+    steps = (
+        _repeated(call.integers("align"), len(axes)) if call.is_set("align") else (1,) * len(axes)
+    )
     extents: dict[int, int | None] = {}
     for axis, low, step in zip(axes, least, steps, strict=True):
         extent = flow.shape[axis]
@@ -502,23 +508,23 @@ def _pad(call: TypedCall, flow: TensorType) -> TensorType:
 
 def _slice(call: TypedCall, flow: TensorType) -> TensorType:
     named = ("anchor", "shape_input", "start", "end", "shape", "rel_start", "rel_end", "rel_shape")
-    if not any(map(call.given, named)):
+    if not any(map(call.is_set, named)):
         return flow
-    axes = call.chosen(flow)
+    axes = call.selected_axes(flow)
     if axes is None:
         return _forget_extents(flow)
     sizes: Extents = (None,) * len(axes)
-    if call.given("shape") and call.text("out_of_bounds_policy") != "trim_to_shape":
-        sizes = _repeated(call.whole("shape"), len(axes))
+    if call.is_set("shape") and call.text("out_of_bounds_policy") != "trim_to_shape":
+        sizes = _repeated(call.integers("shape"), len(axes))
     return flow.with_extents(dict(zip(axes, sizes, strict=True)))
 
 
 def _paste(call: TypedCall, flow: TensorType) -> TensorType:
-    return _set(flow, {"H": None, "W": None, "C": (call.whole("n_channels") or (None,))[0]})
+    return _set(flow, {"H": None, "W": None, "C": (call.integers("n_channels") or (None,))[0]})
 
 
 def _paste_many(call: TypedCall, flow: TensorType) -> TensorType:
-    return _set(flow, dict(zip("HW", _repeated(call.whole("output_size"), 2), strict=True)))
+    return _set(flow, dict(zip("HW", _repeated(call.integers("output_size"), 2), strict=True)))
 
 
 def _filter(call: TypedCall, flow: TensorType) -> TensorType:

@@ -127,7 +127,7 @@ class TypedCall:
         """The types of the inputs, in order."""
         return [flow for name, flow in self.fed.items() if name not in self.spec.args]
 
-    def given(self, name: str) -> bool:
+    def is_set(self, name: str) -> bool:
         """Whether an argument or input has a value or a link."""
         return name in self.node.args or name in self.node.inputs
 
@@ -145,7 +145,7 @@ class TypedCall:
         value = self.value(name)
         return value if isinstance(value, str) else None
 
-    def whole(self, name: str) -> Extents | None:
+    def integers(self, name: str) -> Extents | None:
         """The value as a list of integers, None for other elements; None if it is not a list.
 
         A single number is a list of one, as in DALI.
@@ -156,7 +156,7 @@ class TypedCall:
         items = value if isinstance(value, tuple) else (value,)
         return tuple(_integer(item) for item in items)
 
-    def chosen(self, flow: TensorType) -> tuple[int, ...] | None:
+    def selected_axes(self, flow: TensorType) -> tuple[int, ...] | None:
         """Indices of the axes that ``axes`` or ``axis_names`` select; None if unknown.
 
         All axes if neither is set. An explicit value takes precedence over a default.
@@ -166,9 +166,9 @@ class TypedCall:
         count = len(flow.shape)
         names = self.text("axis_names")
         if "axes" in self.node.args or not names:
-            indices = self.whole("axes")
+            indices = self.integers("axes")
             if indices is None:
-                return None if self.given("axes") else tuple(range(count))
+                return None if self.is_set("axes") else tuple(range(count))
             places = tuple(i + count if i is not None and i < 0 else i for i in indices)
         else:
             letters = flow.axes

@@ -27,7 +27,7 @@ class TypedGraph:
     @cached_property
     def whole(self) -> Self:
         """The typed whole graph of a body that was taken out."""
-        return self.of(self.graph.whole)
+        return self.for_graph(self.graph.whole)
 
     @cached_property
     def devices(self) -> Mapping[str, Device]:
@@ -60,13 +60,13 @@ class TypedGraph:
         """The kind of data at a port, at any depth."""
         return port_kind(self.graph, self.catalog, port)
 
-    def of(self, graph: Graph) -> Self:
+    def for_graph(self, graph: Graph) -> Self:
         """The same for another graph; this object if it is the same graph."""
         return self if graph is self.graph else replace(self, graph=graph)
 
     def at_scope(self, scope: str) -> Self:
         """The same for one body, without inferring anything again."""
-        taken = self.of(self.graph.at_scope(scope))
+        taken = self.for_graph(self.graph.at_scope(scope))
         if taken is not self:
             vars(taken)["whole"] = self.whole
         return taken

@@ -51,9 +51,9 @@ def validation_graph(typed: TypedGraph) -> Graph | None:
     if made is None or set(made.outputs) != set(graph.outputs):
         return None
     for node in made.nodes:
-        if "data" in node.inputs and not node.bodies and is_neutral(typed.of(made), node):
+        if "data" in node.inputs and not node.bodies and is_neutral(typed.for_graph(made), node):
             made = remove_nodes(made, catalog, [node.id])
-    while (fused := next(crop_into_normalize.sites(typed.of(made)), None)) is not None:
+    while (fused := next(crop_into_normalize.sites(typed.for_graph(made)), None)) is not None:
         made = fused
     drawing = any(node.seed is not None and not isinstance(node, Source) for node in made.walk())
     return None if drawing or check_graph(made, catalog) else made
@@ -165,7 +165,7 @@ def inference_graph(typed: TypedGraph) -> tuple[Graph, Mapping[str, str], Sequen
         spec = typed.spec(node)
         if isinstance(node, Source) or is_generator(spec):
             continue
-        drawn = _random_inputs(typed.of(graph), node)
+        drawn = _random_inputs(typed.for_graph(graph), node)
         own = spec.seeded or bool(spec.module)
         if node.op == "random_resized_crop":
             args = {name: value for name, value in node.args.items() if name in _OF_A_RESIZE}

@@ -47,10 +47,10 @@ class CachedImages:
 
     def __getitems__(self, indices: Sequence[int]) -> list[tuple[Any, int]]:
         rows = self.rows[np.asarray(indices, np.int64)]
-        self.ask(rows)
+        self.request(rows)
         return [self._read(self.index[row]) for row in rows]
 
-    def ask(self, rows: Any) -> None:
+    def request(self, rows: Any) -> None:
         """Request missing images from the owner. Raises OSError if it cannot provide them."""
         absent = rows[self.index["state"][rows] == ABSENT]
         if not len(absent):

@@ -233,7 +233,7 @@ class UnreadSample(Sample):
     def placed(self) -> Sample:
         """The sample with its location in the file."""
         images = kept.CachedImages(os.path.dirname(self.path))
-        images.ask(np.array([self.offset]))
+        images.request(np.array([self.offset]))
         return _sample(images, self.offset)
 
 

@@ -363,7 +363,7 @@ class Coco(SourceKind):
         if lost := without_image(found):
             yield lost
 
-    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+    def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         """Write annotations of the remaining images next to a link to the image folder."""
         place.mkdir()
         found = annotations_of(dataset)

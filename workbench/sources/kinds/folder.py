@@ -171,7 +171,7 @@ class Folder(SourceKind):
             raise DataError(f"{error.filename} cannot be listed: {error.strerror}.") from None
         yield from (Sample(os.path.join(data, name), name, label) for name, label in found)
 
-    def passed_over(self, dataset: Dataset) -> Iterator[str]:
+    def pillow_only(self, dataset: Dataset) -> Iterator[str]:
         """Names of images, in the folder and its subfolders, that only Pillow opens."""
         places = [dataset.location] if not self._is_list(dataset) else []
         with suppress(OSError):
@@ -182,11 +182,11 @@ class Folder(SourceKind):
                 with os.scandir(place) as entries:
                     yield from (e.name for e in entries if e.name.lower().endswith(OTHERS))
 
-    def not_read(self, dataset: Dataset) -> Iterator[str]:
+    def unread_notes(self, dataset: Dataset) -> Iterator[str]:
         if not self._is_list(dataset):
             yield from describe_unread(dataset.location, IMAGES)
 
-    def watched(self, dataset: Dataset) -> Iterator[str]:
+    def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         """The folder and its subfolders, whose times change when files are added or removed."""
         yield dataset.location
         try:
@@ -311,10 +311,10 @@ class PillowImages(Folder):
             f"with images: {', '.join((*IMAGES, *OTHERS))}."
         )
 
-    def not_read(self, dataset: Dataset) -> Iterator[str]:
+    def unread_notes(self, dataset: Dataset) -> Iterator[str]:
         return describe_unread(dataset.location, (*IMAGES, *OTHERS))
 
-    def passed_over(self, dataset: Dataset) -> Iterator[str]:
+    def pillow_only(self, dataset: Dataset) -> Iterator[str]:
         return iter(())
 
     def directly(self, dataset: Dataset | None) -> str:

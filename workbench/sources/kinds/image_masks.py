@@ -149,7 +149,7 @@ class ImageMasks(SourceKind):
         if not any(mask for _, mask in self._pairs(dataset)):
             raise DataError(self.nothing_found(dataset))
 
-    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+    def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         """Links to the remaining images and their masks."""
         place.mkdir()
         for inner in ("images", "masks"):
@@ -177,7 +177,7 @@ class ImageMasks(SourceKind):
         except (OSError, ValueError):
             raise DataError(f"{path} is not a text file. Write one name per line.") from None
 
-    def watched(self, dataset: Dataset) -> Iterator[str]:
+    def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         yield dataset.location
         yield from (os.path.join(dataset.location, n) for n in pair_folders(dataset.location) if n)
 

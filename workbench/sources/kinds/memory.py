@@ -418,19 +418,19 @@ class Memory(SourceKind):
         path.write_text("def images():\n    return [b'\\xff\\xd8\\xff\\xd9']\n", encoding="utf-8")
         return Path(f"{path}:images")
 
-    def holder(self, name: str) -> str:
+    def container_of(self, name: str) -> str:
         return SAMPLES
 
     def argument(self, dataset: Dataset) -> Any:
         return loader_argument(self.root(dataset))
 
-    def told(self, dataset: Dataset, places: Sequence[int]) -> list[Sample]:
+    def samples_at(self, dataset: Dataset, places: Sequence[int]) -> list[Sample]:
         return samples_at(self.root(dataset), places)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
         return samples_of(self.root(dataset))
 
-    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+    def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         place.mkdir()
         return part_without(self.root(dataset), names, place)
 

@@ -196,7 +196,7 @@ class NumpyFiles(ClassFiles):
         count = sum(np.count_nonzero(~np.isfinite(part)) for part in array)
         return f"{count:,} of its {array.size:,} numbers are NaN or infinite" if count else ""
 
-    def gives_sequences(self, dataset: Dataset | None) -> bool:
+    def samples_are_sequences(self, dataset: Dataset | None) -> bool:
         """Whether the arrays are volumes, judged by the first readable one."""
         return dataset is not None and len(find_arrays(dataset.argument)["axes"]) == 4
 

@@ -295,7 +295,7 @@ class Video(ClassFiles):
         words = f"{loss}: colours are off by up to 22 of 255"
         return Header(remarks=(("other colours", words),) if loss else ())
 
-    def remark(self, dataset: Dataset, device: str) -> str:
+    def decoding_remark(self, dataset: Dataset, device: str) -> str:
         """Describe videos whose colours a device decodes differently; empty if there are none."""
         found = [
             (path, remark)

@@ -168,7 +168,7 @@ class VideoFrames(SourceKind):
         names = class_folders(dataset.location)
         return names if any(class_folders(os.path.join(dataset.location, n)) for n in names) else []
 
-    def watched(self, dataset: Dataset) -> Iterator[str]:
+    def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         yield dataset.location
         for name in class_folders(dataset.location):
             place = os.path.join(dataset.location, name)
@@ -206,7 +206,7 @@ class VideoFrames(SourceKind):
                 )
         return ""
 
-    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+    def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         """Links to the remaining frames; a video is split where a frame is excluded."""
         place.mkdir()
         parts: defaultdict[str, int] = defaultdict(int)

@@ -88,7 +88,7 @@ class AccessContext:
 
     def is_in(self, request: HTTPServerRequest) -> bool:
         """Whether a request carries the token or a valid cookie."""
-        if not self.policy.token or self.policy.knows_token(request):
+        if not self.policy.token or self.policy.has_valid_token(request):
             return True
         found = request.cookies.get(self.cookie.name)
         return found is not None and self.cookie.is_good(found.value)
@@ -130,7 +130,7 @@ def _refusal(access: AccessContext, request: HTTPServerRequest) -> dict[str, Any
     websocket = "upgrade" in request.headers.get("Connection", "").lower()
     # Every browser sends an origin; a client that sends none must send the token itself.
     nameless = websocket and "Origin" not in request.headers
-    if not reason and nameless and not policy.knows_token(request):
+    if not reason and nameless and not policy.has_valid_token(request):
         reason = (
             "A websocket without an Origin header must send the token in an Authorization header."
         )
@@ -150,7 +150,7 @@ def _detour(access: AccessContext, request: HTTPServerRequest) -> dict[str, Any]
     page = f"{access.policy.prefix}/"
     if not access.policy.token or request.path not in (page, page[:-1]):
         return None
-    by_token = access.policy.knows_token(request)
+    by_token = access.policy.has_valid_token(request)
     if by_token and "token" in request.query_arguments:
         return {"access": access, "let_in": True}
     if is_cross_site_navigation(request) or not access.is_in(request):

@@ -124,7 +124,7 @@ class AccessPolicy:
         own = {host, host.removesuffix(_DEFAULT_PORTS.get(found.scheme, "\0")), *self.allow_hosts}
         return found.scheme in _DEFAULT_PORTS and bool(place) and place in own
 
-    def knows_token(self, request: HTTPServerRequest) -> bool:
+    def has_valid_token(self, request: HTTPServerRequest) -> bool:
         """Whether a request carries the token in its URL or as ``Authorization``."""
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         found = [given.strip()] if scheme.lower() in ("token", "bearer") else []

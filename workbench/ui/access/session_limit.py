@@ -39,7 +39,7 @@ class SessionLimit:
         self._lock = threading.Lock()
         self._open = 0
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         """Reserve a session; False if the limit is reached."""
         with self._lock:
             if self._open >= self.most:
@@ -47,12 +47,12 @@ class SessionLimit:
             self._open += 1
             return True
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """Release the session that has ended."""
         with self._lock:
             self._open -= 1
 
-    def full_page(self) -> pn.Template:
+    def limit_page(self) -> pn.Template:
         """Page shown when the limit is reached."""
         page = pn.Template(_FULL_PAGE)
         page.add_variable("app_title", "DALI Workbench: too many open pages")

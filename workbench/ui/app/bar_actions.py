@@ -28,9 +28,9 @@ class HistoryAction(Action, frozen=True):
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> str:
-        before, opened = model.history.document, model.history.opens
+        before, opened = model.history.document, model.history.graph_number
         said = self.move(model)
-        if model.history.opens != opened:  # the message was about the other graph
+        if model.history.graph_number != opened:  # the message was about the other graph
             model.verification.forget()
         follow_step(model.state, before, model.history.document, model.catalog)
         return said
@@ -93,7 +93,7 @@ class Retry(Action, tag="retry", frozen=True):
     def apply(self, model: ViewModel) -> str | None:
         if model.data_panel.error:
             return model.open_data(model.data_panel.datasets)
-        model.ask_again()
+        model.request_picture_again()
         return None
 
 

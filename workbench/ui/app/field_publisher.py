@@ -55,11 +55,11 @@ class FieldPublisher:
         self._due = math.inf
         """Time of the next refresh by the alarm (``time.monotonic``)."""
 
-    def held(self, component: str, field: str, default: Any = None) -> Any:
+    def browser_value(self, component: str, field: str, default: Any = None) -> Any:
         """Value in the browser."""
         return self._held.get((component, field), default)
 
-    def hold(self, component: str, field: str, value: Any) -> None:
+    def record_browser_value(self, component: str, field: str, value: Any) -> None:
         """Store a value that the browser has set itself, valid or not."""
         with self._lock:
             self._held[component, field] = value
@@ -106,7 +106,7 @@ class FieldPublisher:
             due = time.monotonic() + seconds
             if due < self._due:
                 self._due = due
-                self._alarm.watch(None, seconds)
+                self._alarm.start(None, seconds)
 
     def close(self) -> None:
         """End the thread; a pending refresh is dropped."""

@@ -124,7 +124,7 @@ def graph_fields(
     return {
         "bar": {
             "title": graph.name,
-            "graph_number": history.opens,
+            "graph_number": history.graph_number,
             "folder": data_panel.chip,
             "folders": data_panel.folders,
             "recent_folders": state.recent_folders,
@@ -153,7 +153,7 @@ def graph_fields(
             "overwrite": state.overwrite.get("bar", NO_QUESTION),
         },
         "canvas": {
-            "graph_number": history.opens,
+            "graph_number": history.graph_number,
             "nodes": memo(
                 node_entries,
                 typed,
@@ -216,7 +216,7 @@ def graph_fields(
             "shown_branches": list(state.present_shown_branches),
             "shown_augmentations": list(state.present_shown_augmentations),
             "stale": data_panel.error or (_first(faults) if graph.nodes else _EMPTY),
-            "rendering": state.preview is not None and state.pictured != history.opens,
+            "rendering": state.preview is not None and state.pictured != history.graph_number,
             "fault": entries[0] if stops else {},
             "retryable": again,
             "shuffles": memo(shuffles_files, graph),
@@ -242,7 +242,7 @@ def graph_fields(
             "script": state.script,
             "in_view": state.code_in_view,
             "skip_bad": state.skip_bad,
-            "graph_number": history.opens,
+            "graph_number": history.graph_number,
             "message": state.code_message,
             "overwrite": state.overwrite.get("code", NO_QUESTION),
         },
@@ -337,7 +337,7 @@ def _import_entry(report: ImportReport | None, graph: Graph) -> payloads.ImportE
 
 
 def _positions(layout: Layout, shown: Graph) -> dict[str, list[float]]:
-    return {key: list(place) for key, place in layout.drawn(shown).items()}
+    return {key: list(place) for key, place in layout.visible_positions(shown).items()}
 
 
 def _fragment(shown: Graph, layout: Layout, selected: Sequence[str]) -> str:

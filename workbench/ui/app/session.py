@@ -79,7 +79,7 @@ class ModelSession:
         return self._autosave.owner if self._autosave is not None else ""
 
     @property
-    def kept(self) -> KeptState:
+    def saved_state(self) -> KeptState:
         """Whether edits are autosaved."""
         if self._autosave is None:
             reason = "Edits end with this session."
@@ -113,7 +113,7 @@ class ModelSession:
         model, said = self._model, self._model.state.message
         if self._autosave is not None:
             found = self._find_own(self._autosave, tab)
-            model.speed.own(self.owner)
+            model.speed.adopt_session(self.owner)
             if found is not None and apply:
                 said = self._restore(found) or said
             elif found is not None:
@@ -208,7 +208,7 @@ class ModelSession:
         if self._autosave is not None and not self._opened:
             self._autosave.pictured(partial(small_picture, preview))
 
-    def hold(self) -> None:
+    def defer_saving(self) -> None:
         """Store nothing until a page has rendered the graph that was just opened."""
         self._opens += 1
         self._opened = self._opens
@@ -269,7 +269,7 @@ class ModelSession:
             raise GraphEditError("This session no longer exists. Open the list again.")
         return self._open(session)
 
-    def apply_kept(self) -> str:
+    def apply_offered(self) -> str:
         """Show the offered edits; undo returns to the current graph."""
         found = self.withdraw_offer()
         if found is None:
@@ -355,7 +355,7 @@ class ApplyKept(Action, tag="apply_kept", frozen=True):
     """Show the offered edits; undo returns to the current graph."""
 
     def apply(self, model: ViewModel) -> str:
-        return model.sessions.apply_kept()
+        return model.sessions.apply_offered()
 
 
 class OpenSharedData(Action, tag="open_shared_data", frozen=True):

@@ -185,7 +185,7 @@ class ViewModel:
 
     def shown(self, component: str, field: str) -> Any:
         """Value of a field in the browser; None if it has none yet."""
-        return self._publisher.held(component, field)
+        return self._publisher.browser_value(component, field)
 
     def set_graph(self, source: GraphLike, group: str = "", data: Data | None = None) -> None:
         """Show another graph, optionally with other data; undo restores only the graph.
@@ -195,7 +195,7 @@ class ViewModel:
         """
         graph = to_graph(source)
         with self.lock:
-            if data is not None and (refused := self._exchange_data(data)):
+            if data is not None and (refused := self._replace_data(data)):
                 raise DataError(refused)
             document = self.history.document.with_graph(graph)
             if not isinstance(source, Graph):
@@ -225,13 +225,13 @@ class ViewModel:
         A folder that cannot be used does not replace one that can.
         """
         with self.lock:
-            if refused := self._exchange_data(data):
+            if refused := self._replace_data(data):
                 self._refresh()
                 return refused
             self.changed()
             return self.data_panel.error
 
-    def _exchange_data(self, data: Data) -> str:
+    def _replace_data(self, data: Data) -> str:
         """Replace the data. Return why the current data stays open, or empty."""
         opened = self.data_panel.opened(data)
         if opened is self.data_panel:
@@ -275,7 +275,7 @@ class ViewModel:
         with self.lock:
             return self._asked is not None and self._asked != self._done
 
-    def ask_again(self) -> None:
+    def request_picture_again(self) -> None:
         """Request the picture again although nothing has changed."""
         self._asked = None
 
@@ -283,16 +283,16 @@ class ViewModel:
         """Render again if the worker has since read another version of the data."""
         with self.lock:
             if self.data_panel.is_new(f"{self.engine.pid} {version}"):
-                self.ask_again()
+                self.request_picture_again()
                 self.changed()
 
-    def rest(self) -> None:
+    def release_worker(self) -> None:
         """End the worker after the first picture; the next change starts another."""
         with self.lock:
             self._rests_after_first = self.state.preview is None and self._asked is not None
         if not self._rests_after_first:
             self.engine.end_worker()
-            self.previewer.rest()
+            self.previewer.end_idle_threads()
 
     def close(self, *, leave_measurement: bool = False) -> None:
         """End the worker and all threads. The page keeps its content.
@@ -316,13 +316,13 @@ class ViewModel:
 
     def _leave_measurement(self) -> None:
         with self.lock:
-            self.speed.leave()
-            self.verification.leave()
+            self.speed.detach()
+            self.verification.detach()
 
-    def take(self, component: str, outbox: Any) -> None:
+    def handle_outbox(self, component: str, outbox: Any) -> None:
         """Apply the new entries of an outbox, and acknowledge them."""
         with self.lock:
-            before, last = self.graph.nodes, self._publisher.held(component, "ack", 0)
+            before, last = self.graph.nodes, self._publisher.browser_value(component, "ack", 0)
             for message in outbox if isinstance(outbox, list) else ():
                 if not isinstance(message, dict) or not isinstance(message.get("n"), int):
                     continue
@@ -330,7 +330,7 @@ class ViewModel:
                 view = component, str(message.get("view"))
                 if message["n"] > self._seen.get(view, 0):
                     self._seen[view] = message["n"]
-                    self._do(component, message)
+                    self._dispatch(component, message)
             same_nodes = [node.id for node in before] == [node.id for node in self.graph.nodes]
             self.changed(picture_first=self._picture_first and same_nodes)
             self._publisher.show(component, "ack", last)
@@ -338,15 +338,15 @@ class ViewModel:
     def act(self, component: str, message: Mapping[str, Any]) -> None:
         """Apply an action of a component."""
         with self.lock:
-            self._do(component, message)
+            self._dispatch(component, message)
             self.changed()
 
     def receive(self, component: str, field: str, value: Any) -> str:
         """Set a field that the browser may set. Return why it was refused, or empty."""
         with self.lock:
-            if self._publisher.held(component, field) == value:
+            if self._publisher.browser_value(component, field) == value:
                 return ""
-            self._publisher.hold(component, field, value)
+            self._publisher.record_browser_value(component, field, value)
             try:
                 self._set(component, field, value)
                 refused = ""
@@ -357,7 +357,7 @@ class ViewModel:
             self.changed()
             return refused
 
-    def _do(self, component: str, message: Mapping[str, Any]) -> None:
+    def _dispatch(self, component: str, message: Mapping[str, Any]) -> None:
         try:
             known = ACTIONS.get(component, ())
             said = parse_action(component, known, message).apply(self) or ""
@@ -365,7 +365,7 @@ class ViewModel:
             said = str(error)
         except Exception as error:
             said = self._report("The action failed", error)
-        self.state.tell(component, said)
+        self.state.notify(component, said)
 
     def replace(self, document: Document, label: str = "") -> str:
         """Show another document; undo restores the previous one. Return a message for the user.
@@ -412,7 +412,7 @@ class ViewModel:
                     self._publisher.show("bar", "message", said)
                     return
                 self.sessions.set_aside(self.history.document)
-                self.history.take_back(self._shown_document)
+                self.history.return_to(self._shown_document)
                 self.state.scope, self.state.selected = "", []
                 self.state.message = f"{said} The previous graph is shown again."
                 waits = self._follow_change()
@@ -446,7 +446,7 @@ class ViewModel:
         waits = picture_first and request is not None and request != self._asked
         if request is None or request != self._asked:
             self._asked = request
-            self.previewer.ask(request)
+            self.previewer.request(request)
             if request is None:
                 self.background_previews.drop_unseen(state)
         elif request == self._done:
@@ -487,7 +487,7 @@ class ViewModel:
                 self.state.message = str(error)
             return str(error)
         if graph is not self.graph:
-            self.history.exchange(self.history.document.with_graph(graph))
+            self.history.replace_present(self.history.document.with_graph(graph))
         self.data_panel.follow(graph)
         return ""
 
@@ -527,13 +527,15 @@ class ViewModel:
                 pass  # other data was opened meanwhile
             elif isinstance(outcome, PreviewResult):
                 state.preview, state.picture = outcome, picture_bytes(outcome, request)
-                state.pictured = self.history.opens
+                state.pictured = self.history.graph_number
                 self._publisher.show("preview", "rendering", False)
                 self._publisher.show("preview", "picture", state.picture)  # the rest takes time
                 if not self._picture_first:
                     time.sleep(SENDING)
                 state.failure, self._done, state.started = None, request, True
-                self.data_panel.seen(request.data, f"{self.engine.pid} {outcome.folder}")
+                self.data_panel.count_if_changed(
+                    request.data, f"{self.engine.pid} {outcome.folder}"
+                )
                 self.background_previews.follow(state, request)
                 self.comparison.follow(state, self.data_panel.datasets, request)
                 self.sessions.pictured(outcome)
@@ -546,9 +548,9 @@ class ViewModel:
                     state.failure = failure_of(outcome, self.graph, self.catalog, undoable=undoable)
             self._refresh_soon()
         if self._rests_after_first and (state.preview or state.failure):
-            self._rests_after_first = not self.engine.rest()
+            self._rests_after_first = not self.engine.end_if_idle()
             if not self._rests_after_first:
-                self.previewer.rest()
+                self.previewer.end_idle_threads()
 
     def _fields(self) -> Fields:
         shown = graph_fields(self.state, self.history, self.catalog, self.data_panel, self._memo)
@@ -566,7 +568,7 @@ class ViewModel:
             return {
                 "speed": self.speed.fields(active, data),
                 "inspector": {"fused_speed": fused},
-                "status": status_fields(faults, speeds, self.sessions.kept),
+                "status": status_fields(faults, speeds, self.sessions.saved_state),
             }
 
         def compared() -> Fields:

@@ -54,7 +54,7 @@ class SetFrame(CanvasEdit, tag="frame", frozen=True):
                 raise GraphEditError(
                     f"{node} is in another body. A group can only contain nodes of one body."
                 )
-        return replace(document, layout=layout.framed(Frame(title, nodes), self.frame)), None
+        return replace(document, layout=layout.with_frame(Frame(title, nodes), self.frame)), None
 
 
 class RemoveFrame(CanvasEdit, tag="remove_frame", frozen=True):
@@ -90,7 +90,7 @@ class SetNote(CanvasEdit, tag="note", frozen=True):
                 f"A note cannot be placed at {self.x}, {self.y}, which is outside the canvas."
             )
         note = Note(_text(self.text, LONGEST_NOTE, "text of a note"), place, graph.scope)
-        return replace(document, layout=layout.noted(note, self.note)), None
+        return replace(document, layout=layout.with_note(note, self.note)), None
 
 
 def frame_entries(layout: Layout, shown: Graph) -> list[FrameEntry]:
@@ -143,11 +143,11 @@ def with_pasted_remarks(document: Document, text: str, added: Sequence[str]) -> 
     for frame in pasted.layout.frames.values():
         nodes = tuple(ids[node] for node in frame.nodes if node in ids)
         if nodes and len(layout.frames) < MOST_REMARKS:
-            layout = layout.framed(Frame(frame.title, nodes))
+            layout = layout.with_frame(Frame(frame.title, nodes))
     for note in pasted.layout.notes.values():
         if not note.scope and len(layout.notes) < MOST_REMARKS:
             place = note.at[0] + _BESIDE, note.at[1] + _BESIDE
-            layout = layout.noted(Note(note.text, place, document.graph.scope))
+            layout = layout.with_note(Note(note.text, place, document.graph.scope))
     return replace(document, layout=layout)
 
 

@@ -161,8 +161,8 @@ def placed(document: Document, given: dict[str, list[float]]) -> Document:
         bodies.setdefault(scope, {})[f":{output}" if colon else key] = at
     layout = document.layout
     for scope, positions in bodies.items():
-        layout = layout.placed(graph.whole.at_scope(scope), positions)
-    return replace(document, layout=layout.within(graph))
+        layout = layout.with_positions(graph.whole.at_scope(scope), positions)
+    return replace(document, layout=layout.without_missing(graph))
 
 
 def with_free_nodes(document: Document, drawn: list[str], x: float, y: float) -> Document:
@@ -170,12 +170,12 @@ def with_free_nodes(document: Document, drawn: list[str], x: float, y: float) ->
 
     Not with automatic layout, which places them itself.
     """
-    shown = document.layout.shown(document.graph)
+    shown = document.layout.positions_in_body(document.graph)
     if not shown:
         return document
     fed = {edge.target for edge in document.graph.edges if edge.source.node in drawn}
     free = [node for node in drawn if node not in fed]
     first = positions_from_json({node: [x, y] for node in free})
     spread = {node: (at[0], at[1] + row * _APART) for row, (node, at) in enumerate(first.items())}
-    layout = document.layout.placed(document.graph, {**shown, **spread})
+    layout = document.layout.with_positions(document.graph, {**shown, **spread})
     return replace(document, layout=layout)

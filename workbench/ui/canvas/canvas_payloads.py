@@ -145,7 +145,7 @@ def node_entries(
     graph = typed.graph
     folded = folded_generators_in_scope(graph, typed.catalog, layout)
     drawn = [node for node in _in_order(graph) if node.id not in folded]
-    feeding = graph.body.used
+    feeding = graph.body.used_ports
     first: dict[str, Fault] = {}
     for fault in faults:
         if (shown := drawn_around(graph, fault.node)) != fault.node:
@@ -186,7 +186,9 @@ def node_entries(
             }
         )
         for body in expanded_bodies(graph, node, layout):
-            entries += node_entries(typed.of(body), layout, devices, facts, flows, faults, classes)
+            entries += node_entries(
+                typed.for_graph(body), layout, devices, facts, flows, faults, classes
+            )
     return entries
 
 
@@ -329,7 +331,7 @@ def edge_entries(
             entries.append(_edge(typed, Edge(port, "", name), devices))
     for node in graph.nodes:
         for body in expanded_bodies(graph, node, layout):
-            for entry in edge_entries(typed.of(body), layout, devices):
+            for entry in edge_entries(typed.for_graph(body), layout, devices):
                 if entry["id"].startswith(":"):
                     entry = {**entry, "id": f"{body.scope}{entry['id']}"}
                 entries.append(entry)

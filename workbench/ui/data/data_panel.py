@@ -244,7 +244,7 @@ class DataPanel:
             self.view = {**self.view, **self._outdated()}  # type: ignore[typeddict-item]
             self.scan()
 
-    def seen(self, data: Datasets, state: str) -> None:
+    def count_if_changed(self, data: Datasets, state: str) -> None:
         """Count again if ``state``, the worker's version of the folder, has changed."""
         if data == self.previewed:
             self._pictured = True

@@ -204,5 +204,5 @@ def _lists_beside(exported: Export, program: Path) -> dict[Path, bytes]:
     """Lists of good files that a program reads from its own folder."""
     if exported.good is None:
         return {}
-    beside = exported.beside(program)
+    beside = exported.program_path(program)
     return {place: source.read_bytes() for place, source in exported.good.sources(beside).items()}

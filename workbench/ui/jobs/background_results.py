@@ -58,11 +58,11 @@ class BackgroundResults:
         """Number of the open data."""
         self.lock = lock
 
-    def asked(self, name: str) -> Any:
+    def requested_key(self, name: str) -> Any:
         """Key of the last request, running or done; None if there is none, or it failed."""
         return self._asked.get(name)
 
-    def ask(
+    def request(
         self, name: str, key: Any, run: Callable[[Caller], Any], done: Callable[[Any], None]
     ) -> None:
         """Run ``run`` in another thread, unless the last request had the same ``key``.
@@ -113,13 +113,13 @@ DELAY = 0.25
 class DebouncedJob(Generic[W]):
     """One kind of background result; only the latest request is computed.
 
-    The lock is held during every call except ``ask``.
+    The lock is held during every call except ``compute``.
     """
 
     def __init__(
         self, background: BackgroundResults, name: str, begin: Callable[[W], None]
     ) -> None:
-        """``begin`` is called in its own thread, without the lock; it calls ``ask``."""
+        """``begin`` is called in its own thread, without the lock; it calls ``compute``."""
         self._background = background
         self._name = name
         self._begin = begin
@@ -129,9 +129,9 @@ class DebouncedJob(Generic[W]):
 
     def is_wanted(self, wanted: W) -> bool:
         """Whether this request is pending or was the last one computed."""
-        return wanted in (self.wanted, self._background.asked(self._name))
+        return wanted in (self.wanted, self._background.requested_key(self._name))
 
-    def want(self, wanted: W) -> None:
+    def request(self, wanted: W) -> None:
         """Request this, in place of the pending request."""
         if self.is_wanted(wanted):
             return
@@ -148,9 +148,9 @@ class DebouncedJob(Generic[W]):
         self.wanted = self._timer = None
         self._background.forget(self._name)
 
-    def ask(self, wanted: W, run: Callable[[Caller], Any], done: Callable[[Any], None]) -> None:
+    def compute(self, wanted: W, run: Callable[[Caller], Any], done: Callable[[Any], None]) -> None:
         """Compute it with ``run``, unless another request has replaced it."""
         with self._background.lock:
             if self.wanted is wanted:
                 self.wanted = None
-                self._background.ask(self._name, wanted, run, done)
+                self._background.request(self._name, wanted, run, done)

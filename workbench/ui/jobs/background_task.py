@@ -155,7 +155,7 @@ class BackgroundTask(Generic[T]):
         self.text = "stopping"
         self.work.cancel()
 
-    def keep(self, result: T) -> None:
+    def store_result(self, result: T) -> None:
         """Store the result; called if there is no listener at the end."""
 
     def so_far(self) -> T | None:
@@ -205,7 +205,7 @@ class BackgroundTask(Generic[T]):
                 self.outcome = result, wrong
             if result is not None:
                 try:
-                    self.keep(result)
+                    self.store_result(result)
                 except WorkbenchError:
                     logging.getLogger(__name__).exception("The result cannot be stored")
             return True
@@ -219,12 +219,12 @@ class BackgroundTask(Generic[T]):
         return True
 
     def _wait(self, text: str) -> None:
-        self._tell(0.0, text)
+        self._notify(0.0, text)
 
     def _note(self, share: float, text: str) -> None:
-        self._tell(share, self.describe(share, text))
+        self._notify(share, self.describe(share, text))
 
-    def _tell(self, share: float, text: str) -> None:
+    def _notify(self, share: float, text: str) -> None:
         listener = self.listener
         if listener is None:
             self.share, self.text = share, text
@@ -306,7 +306,7 @@ class SessionTask(Generic[K]):
         task.cancel()
         return True
 
-    def own(self, owner: str) -> K | None:
+    def adopt_session(self, owner: str) -> K | None:
         """Attach to a session. Returns the task that an earlier page started."""
         self._owner = owner
         found = self._tasks.find(owner)
@@ -316,7 +316,7 @@ class SessionTask(Generic[K]):
         self.last = found
         return found
 
-    def leave(self) -> None:
+    def detach(self) -> None:
         """Detach the page: the task continues, and the next page of the session finds it."""
         task = self.running
         if task is None or task.listener is not self.listener:

@@ -86,7 +86,7 @@ class Previewer:
         self.running: PreviewRequest | None = None
         """Request that is being rendered."""
         self._alarm: Alarm[PreviewRequest] = Alarm(self._is_slow)
-        self._grace: Alarm[CallHandle] = Alarm(self._lose_patience)
+        self._grace: Alarm[CallHandle] = Alarm(self._abort_slow_run)
         self._handle = engine.handle()
         """Handle of the calls made by the current rendering or job."""
         self._thread = threading.Thread(target=self._work, name="workbench-preview", daemon=True)
@@ -94,7 +94,7 @@ class Previewer:
         self._runs = False
         """Whether the thread runs: it ends after a while without requests."""
 
-    def ask(self, request: PreviewRequest | None) -> None:
+    def request(self, request: PreviewRequest | None) -> None:
         """Render this next, in place of a waiting request; None only drops that one.
 
         A background job that is not interactive is cancelled at its next stage, and so is a
@@ -104,7 +104,7 @@ class Previewer:
         with self._condition:
             self._waiting = request
             self._wake()
-            self._make_way()
+            self._interrupt_background_job()
 
     def submit_background(self, job: BackgroundJob) -> None:
         """Run this job when no picture is due."""
@@ -117,13 +117,13 @@ class Previewer:
         with self._condition:
             self._background_jobs.pop(name, None)
 
-    def rest(self) -> None:
+    def end_idle_threads(self) -> None:
         """End the threads when nothing is waiting; the next request starts others."""
         with self._condition:
             self._rests = True
             self._condition.notify()
-        self._alarm.rest()
-        self._grace.rest()
+        self._alarm.end_if_idle()
+        self._grace.end_if_idle()
 
     def close(self) -> None:
         """End the thread; a running rendering ends when the engine is closed."""
@@ -141,16 +141,16 @@ class Previewer:
         self._thread = threading.Thread(target=self._work, name="workbench-preview", daemon=True)
         self._thread.start()
 
-    def _make_way(self) -> None:
+    def _interrupt_background_job(self) -> None:
         late = self.running is not None and self._slow and not self._gave_way
         background = self._background_job is not None and not self._background_job.interactive
         if self._waiting is None or self._interrupted or not (late or background):
             return
         self._interrupted = True
         self._handle.interrupt()
-        self._grace.watch(self._handle, GRACE)
+        self._grace.start(self._handle, GRACE)
 
-    def _lose_patience(self, handle: CallHandle) -> None:
+    def _abort_slow_run(self, handle: CallHandle) -> None:
         with self._condition:
             runs = handle is self._handle and (self.running or self._background_job)
             if runs and self._engine.pid == self._proven:  # a starting worker needs its time
@@ -173,7 +173,7 @@ class Previewer:
             if self.running is not None:
                 self._render(self.running)
             elif self._background_job is not None:
-                self._look(self._background_job)
+                self._run_background_job(self._background_job)
 
     def _pause_left(self) -> float:
         return max(0.0, self._pictured + PAUSE - time.monotonic())
@@ -196,7 +196,7 @@ class Previewer:
         self._turn = interactive and any(job.interactive for job in self._background_jobs.values())
 
     def _render(self, request: PreviewRequest) -> None:
-        self._alarm.watch(request, PATIENCE)
+        self._alarm.start(request, PATIENCE)
         outcome = self._attempt(lambda: render_batch(self._handle, request, self._on_making))
         self._alarm.clear()
         if isinstance(outcome, PreviewResult):
@@ -207,7 +207,7 @@ class Previewer:
         if not self._closed:
             self._on_done(request, outcome)
 
-    def _look(self, job: BackgroundJob) -> None:
+    def _run_background_job(self, job: BackgroundJob) -> None:
         outcome = self._attempt(lambda: job.run(self._handle))
         with self._condition:
             self._background_job = None
@@ -231,5 +231,5 @@ class Previewer:
             if self.running is not request:
                 return
             self._slow = True
-            self._make_way()
+            self._interrupt_background_job()
         self._on_slow()

@@ -65,7 +65,7 @@ class SampleCount:
         try:
             self._make_index()
             done: FolderFacts | DataError = scan_folder(
-                self._dataset, self._roots, self._hear, self._kind
+                self._dataset, self._roots, self._on_count, self._kind
             )
         except CancelledError:
             return
@@ -82,11 +82,11 @@ class SampleCount:
         if not kind.needs_index(self._dataset):
             return
         with suppress(DataError):  # the reader scans everything itself and reports errors
-            kind.make_index(self._dataset, self._hear)
+            kind.make_index(self._dataset, self._on_count)
         if not self._closed:
             self._on_indexed()
 
-    def _hear(self, count: int) -> None:
+    def _on_count(self, count: int) -> None:
         self._count = max(count, self._count)
         if time.monotonic() - self._told > _TOLD_EVERY and not self._closed:
             self._told = time.monotonic()

@@ -74,7 +74,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
             finally:
                 self._browser = None
 
-    def take(self, component: str, field: str, value: Any) -> None:
+    def handle_field(self, component: str, field: str, value: Any) -> None:
         """Hand a field to the view-model. Raises GraphEditError where a cell set what cannot be."""
         assert self._model is not None
         if self._model.closed and self._browser != threading.get_ident():

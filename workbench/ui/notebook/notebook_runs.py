@@ -131,7 +131,7 @@ class RunAccess:
     def _measured(self, experiment: SpeedExperiment) -> Report:
         """Run with a bar; the Speed panel and the status line show the figures too."""
         report = run_with_bar(experiment)
-        self._live.speed.take(report)
+        self._live.speed.add_report(report)
         return report
 
     @checked()

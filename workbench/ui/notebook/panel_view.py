@@ -89,7 +89,7 @@ class PanelView(PageParts):
                 self.publish(name, field, getattr(part, field))
             part.observe(self._follow, fields)
         model = workbench._model
-        self.listen(model.take, model.heartbeat.watch, self._set)
+        self.listen(model.handle_outbox, model.heartbeat.watch, self._set)
         self._apply()
         pn.state.onload(self.on_load)
         if self._document is not None and self._document.session_context is not None:
@@ -121,7 +121,7 @@ class PanelView(PageParts):
             return
         for name, fields in _FOLLOWED.items():
             self._workbench._parts[name].unobserve(self._follow, fields)
-        self._workbench._model.rest()
+        self._workbench._model.release_worker()
 
 
 def panel_view(workbench: Workbench, part: str, height: int) -> Any:

@@ -209,7 +209,7 @@ class Workbench(CodeAccess, VBox):
             given = replace(given, graph=trust_graph(given.graph))
         _require_data(datasets)
         for other in list(_open):
-            other._model.rest()  # one worker at a time: a cell that is run again leaves no other
+            other._model.release_worker()  # one worker at a time, also if a cell is run again
         id_here = secrets.token_hex(8)
         self._parts: dict[str, Part] = {
             name: part(workbench=id_here) for name, part in PARTS.items()
@@ -304,7 +304,7 @@ class Workbench(CodeAccess, VBox):
             self._static_snapshot.changed()
 
     def _on_outbox(self, component: str, change: Any) -> None:
-        self._model.take(component, change["new"])
+        self._model.handle_outbox(component, change["new"])
 
     def _on_watched(self, component: str, change: Any) -> None:
         self._model.heartbeat.watch(component)

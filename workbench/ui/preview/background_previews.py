@@ -92,7 +92,10 @@ class BackgroundPreviews:
         faded = stale or self._cards_fault or ("computing" if state.slow else "")
         known, sample = self._cards_of or (None, ())
         same = faded and known is not None and sample == _sample_of(state)
-        graph, measuring = state.checked.graph, self._background.asked("statistics") is not None
+        graph, measuring = (
+            state.checked.graph,
+            self._background.requested_key("statistics") is not None,
+        )
         return {
             "preview": {
                 "statistics": self._statistics if state.show_statistics else [],
@@ -169,12 +172,12 @@ class BackgroundPreviews:
                 self._cards_of = cards_of
             more = with_step_followers(base.graph, self._catalog) if state.show_targets else None
             lie_between = more and any(not base.graph.whole.has(node.id) for node in more.nodes)
-            if lie_between and self._background.asked("cards") == key:
+            if lie_between and self._background.requested_key("cards") == key:
                 few = replace(small, tiles=sample + 1)
                 again = partial(cards, request=few)
-                self._background.ask("card_targets", key, again, self._with_targets)
+                self._background.request("card_targets", key, again, self._with_targets)
 
-        self._background.ask("cards", key, run, first)
+        self._background.request("cards", key, run, first)
 
     def _show_detail(self, state: ViewState, base: PreviewRequest, sample: int) -> None:
         """Compute the node's pictures first, then its time, which takes longer."""
@@ -191,10 +194,10 @@ class BackgroundPreviews:
 
         def first(outcome: Any) -> None:
             self._detailed(node, outcome)
-            if isinstance(outcome, Steps) and self._background.asked("detail") == key:
-                self._background.ask("times", key, timed, partial(self._detailed, node))
+            if isinstance(outcome, Steps) and self._background.requested_key("detail") == key:
+                self._background.request("times", key, timed, partial(self._detailed, node))
 
-        self._background.ask("detail", key, run, first)
+        self._background.request("detail", key, run, first)
 
     def _measure(self, state: ViewState, base: PreviewRequest) -> None:
         """Values stay, marked as outdated, until new ones of the same nodes arrive."""
@@ -206,12 +209,12 @@ class BackgroundPreviews:
         if not state.show_statistics:
             return
         run = partial(preview_statistics, request=base)
-        self._background.ask("statistics", base, run, partial(self._measured, base))
+        self._background.request("statistics", base, run, partial(self._measured, base))
 
     @property
     def _counted(self) -> bool:
         """Whether the values are those that were last requested."""
-        asked = self._background.asked("statistics")
+        asked = self._background.requested_key("statistics")
         return asked is not None and self._measured_of == asked
 
     def _clear_statistics(self, reason: str = "") -> None:
@@ -264,12 +267,12 @@ class BackgroundPreviews:
             self._closeup, self._opened = closeup_bytes(look, choices, outcome), look
 
         picture = partial(preview_picture, request=base, index=look.index, of=of, frame=look.frame)
-        self._background.ask("closeup", (base, look), picture, painted)
+        self._background.request("closeup", (base, look), picture, painted)
         if state.probe is not None:
             at = state.probe
             values = partial(_region, request=base, look=look, at=at)
             probed = partial(self._probed, look, at)
-            self._background.ask("values", (base, look, at), values, probed)
+            self._background.request("values", (base, look, at), values, probed)
 
     def _measured(self, base: PreviewRequest, outcome: Any) -> None:
         if isinstance(outcome, WorkbenchError):

@@ -70,7 +70,7 @@ class FindBatch(Action, tag="find_batch", frozen=True):
                 model.changed()
 
         model.background.forget("batch")
-        model.background.ask("batch", (request, wanted, back), run, done)
+        model.background.request("batch", (request, wanted, back), run, done)
         return looking
 
 

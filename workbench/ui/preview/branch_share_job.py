@@ -42,12 +42,12 @@ class BranchShareJob:
 
     def fields(self, state: ViewState) -> dict[str, Any]:
         """Field of the preview."""
-        counting = self._background.asked(NAME) is not None and not self._is_done(state)
+        counting = self._background.requested_key(NAME) is not None and not self._is_done(state)
         return {"branch_shares": self._entry(state, counting) if state.show_statistics else {}}
 
     def inspected(self, state: ViewState) -> dict[str, Any]:
         """Field of the inspector."""
-        counting = self._background.asked(NAME) is not None and not self._is_done(state)
+        counting = self._background.requested_key(NAME) is not None and not self._is_done(state)
         return {"shares": inspected_shares(state, self._entry(state, counting))}
 
     def follow(self, state: ViewState, request: PreviewRequest | None) -> None:
@@ -69,7 +69,7 @@ class BranchShareJob:
         target = state.branch_batches or USUAL_BATCHES
         run = partial(preview_branch_shares, request=self._wanted, batches=target)
         done = partial(self._counted, state, self._wanted)
-        self._background.ask(NAME, (self._wanted, target, counted), run, done)
+        self._background.request(NAME, (self._wanted, target, counted), run, done)
 
     def _counted(self, state: ViewState, of: PreviewRequest, outcome: Any) -> None:
         if of != self._wanted:

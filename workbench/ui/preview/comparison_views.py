@@ -288,7 +288,7 @@ class ComparisonViews:
             ],
             "distances": [_distance_text(tile) for tile in self._distances],
             "pending": not self._failure
-            and self._background.asked(_PICTURE) is not None
+            and self._background.requested_key(_PICTURE) is not None
             and not self._picture,
         }
 
@@ -299,13 +299,13 @@ class ComparisonViews:
         self._reason, self._failure, self._picture, self._distances = reason, "", b"", ()
 
     def _ask_both(self, request: PreviewRequest, other: PreviewRequest) -> None:
-        if self._background.asked(_PICTURE) != other:
+        if self._background.requested_key(_PICTURE) != other:
             self._failure = ""
         picture = partial(render_batch, request=other)
-        self._background.ask(_PICTURE, other, picture, partial(self._pictured, other))
+        self._background.request(_PICTURE, other, picture, partial(self._pictured, other))
         if not self._failure:
             distances = partial(preview_distances, request=request, other=other)
-            self._background.ask(_DISTANCES, (request, other), distances, self._measured)
+            self._background.request(_DISTANCES, (request, other), distances, self._measured)
 
     def _pictured(self, request: PreviewRequest, outcome: Any) -> None:
         """A failed request is not repeated until something changes: it may end the worker."""
@@ -422,7 +422,7 @@ class ComparedCloseup:
             of=of,
             frame=look.frame,
         )
-        self.background.ask(_NAME, key, run, painted)
+        self.background.request(_NAME, key, run, painted)
 
     def clear(self) -> None:
         """Close it."""

@@ -219,7 +219,7 @@ class IdleArguments:
             (self.names.add if outcome else self.names.discard)(name)
             self._try_next(place, rest)
 
-        self.background.ask(IDLE, (place, name), run, done)
+        self.background.request(IDLE, (place, name), run, done)
 
 
 # The job
@@ -256,7 +256,7 @@ class EffectJob:
         shown = self._sheet_of
         present = (
             shown is not None
-            and (self._debounced.wanted or self._background.asked(EFFECT)) in (None, shown)
+            and (self._debounced.wanted or self._background.requested_key(EFFECT)) in (None, shown)
             and (
                 (shown.request.graph, shown.node, shown.args)
                 == (state.checked.active, state.inspected, tuple(args))
@@ -288,7 +288,7 @@ class EffectJob:
         wanted = _Wanted(base, state.inspected, args, sample)
         if not self._debounced.is_wanted(wanted):
             self._idle.forget()
-            self._debounced.want(wanted)
+            self._debounced.request(wanted)
         elif wanted == self._sheet_of:
             self._idle.find(base, state.inspected, sample, names)
 
@@ -332,4 +332,4 @@ class EffectJob:
             names = self._names(graph, wanted.node)
             self._idle.find(wanted.request, wanted.node, wanted.sample, names)
 
-        self._debounced.ask(wanted, run, done)
+        self._debounced.compute(wanted, run, done)

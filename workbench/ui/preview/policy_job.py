@@ -56,7 +56,7 @@ class PolicyJob:
             return
         chosen = tuple(dict.fromkeys(policy[row] for row in rows))
         base, sample = small_pictures(request, PICTURE_SIZE), shown_sample(state, request)
-        self._debounced.want(_Wanted(base, state.inspected, chosen, sample))
+        self._debounced.request(_Wanted(base, state.inspected, chosen, sample))
 
     def forget(self) -> None:
         """Cancel; the current sheet stays."""
@@ -78,7 +78,7 @@ class PolicyJob:
         def done(outcome: Any) -> None:
             self._sheet = policy_bytes(wanted.node, wanted.sub_policies, outcome)
 
-        self._debounced.ask(wanted, run, done)
+        self._debounced.compute(wanted, run, done)
 
 
 def _policy_of(graph: Graph, node_id: str) -> tuple[Value, ...] | None:

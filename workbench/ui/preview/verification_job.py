@@ -113,7 +113,7 @@ class SessionVerification(SessionTask[VerificationTask]):
 
     def attach(self, owner: str) -> None:
         """Attach to a session: a comparison started by an earlier page is shown and continues."""
-        if (found := self.own(owner)) is not None:
+        if (found := self.adopt_session(owner)) is not None:
             found.listen(self.listener)
 
 

@@ -85,21 +85,21 @@ class SpeedPanel:
         self._version = object()
         """Changes whenever the records or their selection change."""
         self.fused = FusedSpeed(lock, changed, roots)
-        self._look()
+        self._load_new_records()
 
-    def say(self, words: str, part: str | None = None, *, failed: bool = False) -> None:
+    def show_message(self, words: str, part: str | None = None, *, failed: bool = False) -> None:
         """Show a message in a part, None: the open one, as long as graph and data stay."""
         self._said, self._said_part, self._said_of, self._failed = words, part, None, failed
 
-    def do(self, act: Callable[[], str | None]) -> None:
+    def apply(self, act: Callable[[], str | None]) -> None:
         """Apply an action of the panel alone: ``act`` returns a message, or None."""
         self._version = object()
         try:
             said = act()
             if said is not None:
-                self.say(said)
+                self.show_message(said)
         except WorkbenchError as error:
-            self.say(str(error), failed=True)
+            self.show_message(str(error), failed=True)
 
     def set(self, field: str, value: Any) -> bool:
         """Take a field that either side may set; False where it is none of the panel's."""
@@ -107,7 +107,7 @@ class SpeedPanel:
             case "part", str() if value in PARTS:
                 self.part = value
                 if value == "records":
-                    self._look()
+                    self._load_new_records()
             case "effort", str() if value in EFFORTS:
                 self.effort = value
             case "overlay", str():
@@ -130,18 +130,18 @@ class SpeedPanel:
         self.fused.cancel()
         self.task.cancel()
 
-    def own(self, owner: str) -> None:
+    def adopt_session(self, owner: str) -> None:
         """Be the panel of this session: what an earlier page of it began is shown, and goes on."""
-        if (found := self.task.own(owner)) is not None:
+        if (found := self.task.adopt_session(owner)) is not None:
             self._what = self.part = found.part
-            self.store.take(self.store.read())
+            self.store.add_found(self.store.read())
             self._version = object()
             found.listen(self.task.listener)
 
-    def leave(self) -> None:
+    def detach(self) -> None:
         """The page is gone: a run goes on, and the session's next page finds it."""
         self.fused.cancel()
-        self.task.leave()
+        self.task.detach()
 
     def start(self, part: str, make: Callable[[], SpeedExperiment]) -> str | None:
         """Start a run of a part unless one is running. Returns the message for the user."""
@@ -170,7 +170,7 @@ class SpeedPanel:
                 shown = "; what is shown is of an earlier run" if run.part in self._shown else ""
                 words = f"Cancelled{shown}."
             # Whoever cancels sees it in the part that is open, a failure stays with its own part.
-            self.say(words, run.part if wrong else None, failed=failed)
+            self.show_message(words, run.part if wrong else None, failed=failed)
             return
         if report.extra.get("interrupted"):
             words = "Stopped early. What was measured until then is kept."
@@ -179,12 +179,12 @@ class SpeedPanel:
         except WorkbenchError as error:
             key = next(iter(self.store.records))
             failed, words = True, f"The record is not kept: {error}"
-        self.say(words, run.part, failed=failed)
+        self.show_message(words, run.part, failed=failed)
         if self.overlay == self._shown.get(run.part):
             self.overlay = ""
         self._shown[run.part] = key
 
-    def take(self, report: Report) -> None:
+    def add_report(self, report: Report) -> None:
         """Show what a cell has measured in its part, and keep the record. Takes the lock.
 
         A run that was interrupted before the pipeline was measured is only the cell's.
@@ -196,7 +196,7 @@ class SpeedPanel:
                 key = self.store.add(report)
             except WorkbenchError as error:
                 key = next(iter(self.store.records))
-                self.say(f"The record is not kept: {error}", failed=True)
+                self.show_message(f"The record is not kept: {error}", failed=True)
             self._shown[part_of(report)] = key
             self._version = object()
         self._changed()
@@ -219,7 +219,7 @@ class SpeedPanel:
 
         def ended(made: tuple[str, str, bytes] | None, wrong: str) -> None:
             if made is None:
-                self.say(wrong, failed=True)
+                self.show_message(wrong, failed=True)
                 return
             name, mime, content = made
             self._files += 1
@@ -229,14 +229,14 @@ class SpeedPanel:
         listener = TaskListener(self._lock, self._changed, ended)
         run_in_background("export", lambda: export_file(kind, records), listener)
 
-    def _look(self) -> None:
+    def _load_new_records(self) -> None:
         """Look for records on the disk that other sessions have made since."""
         folder = self.store.folder
         if folder is None or not folder.is_dir():
             return
 
         def ended(found: dict[str, Report] | None, wrong: str) -> None:
-            self.store.take(found or {})
+            self.store.add_found(found or {})
             self._version = object() if found else self._version
 
         run_in_background(
@@ -304,14 +304,14 @@ class ExperimentTask(BackgroundTask[Report]):
         listener: TaskListener[Report],
         keep: Callable[[Report], object],
     ) -> None:
-        """``keep`` takes the record where nobody listens at the end."""
+        """``store_result`` takes the record where nobody listens at the end."""
         super().__init__("measurement", experiment, listener, SHARED_QUEUE)
         self.experiment = experiment
         self.part = part
         self._keep = keep
         self._overdue: threading.Timer | None = None
 
-    def keep(self, result: Report) -> None:
+    def store_result(self, result: Report) -> None:
         self._keep(result)
 
     def so_far(self) -> Report | None:
@@ -337,7 +337,7 @@ class ExperimentTask(BackgroundTask[Report]):
         """Replace a remaining time that has passed without further progress."""
         if self.outcome is None and self.text == text:
             late = "finishing" if share > NEARLY_DONE else "longer than estimated"
-            self._tell(share, _LEFT.sub(f", {late}", text))
+            self._notify(share, _LEFT.sub(f", {late}", text))
 
 
 EXPERIMENTS: OwnedTasks[ExperimentTask] = OwnedTasks()

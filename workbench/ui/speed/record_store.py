@@ -108,7 +108,7 @@ class RecordStore:
                         found[path.stem] = report
         return found
 
-    def take(self, found: dict[str, Report]) -> None:
+    def add_found(self, found: dict[str, Report]) -> None:
         """Add what ``read`` found."""
         self._found |= found
 

@@ -36,7 +36,7 @@ class SpeedAction(Action, frozen=True):
 
     def apply(self, model: ViewModel) -> None:
         graph, data = model.state.checked.active, model.data_panel.datasets
-        model.speed.do(lambda: self.act(model.speed, graph, data))
+        model.speed.apply(lambda: self.act(model.speed, graph, data))
 
 
 class Measure(SpeedAction, tag="measure", frozen=True):
@@ -174,7 +174,7 @@ class GraphFromRecord(Action, frozen=True):
 
     def apply(self, model: ViewModel) -> None:
         graph, said = self.edited(model.speed, model.graph)
-        model.speed.say(said)
+        model.speed.show_message(said)
         model.history.push(graph)
 
 

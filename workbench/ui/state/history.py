@@ -108,7 +108,7 @@ class History:
         if left is not self.document:
             self._left = [*self._left[-LIMIT:], left]
 
-    def exchange(self, document: Document) -> None:
+    def replace_present(self, document: Document) -> None:
         """Replace the current document without a step, for other data.
 
         Earlier and later steps keep their labels.
@@ -119,7 +119,7 @@ class History:
         self._left = [document if each is self.document else each for each in self._left]
         self.document = document
 
-    def take_back(self, document: Document) -> None:
+    def return_to(self, document: Document) -> None:
         """Return to an earlier document without adding a step."""
         if self._before and self._before[-1].document is document:
             self._before.pop()
@@ -134,7 +134,7 @@ class History:
         return line[places[-1] if places else 0]
 
     @property
-    def opens(self) -> int:
+    def graph_number(self) -> int:
         """Number of the open graph: 0 for the first, another for each graph that is opened."""
         before = [step.document for step in self._before]
         found = (n for n, left in enumerate(self._left, 1) if any(left is one for one in before))

@@ -47,7 +47,7 @@ class OpenAction(Action, frozen=True):
     def apply(self, model: ViewModel) -> str:
         opened = self.document()
         if self.from_outside:
-            model.sessions.hold()
+            model.sessions.defer_saving()
         return model.replace(opened)
 
 
@@ -81,7 +81,7 @@ class OpenText(OpenAction, tag="open", frozen=True):
 
     def apply(self, model: ViewModel) -> str:
         opened = self.document()
-        model.sessions.hold()
+        model.sessions.defer_saving()
         return model.sessions.open_shared(opened, self.text)
 
 

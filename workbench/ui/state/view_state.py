@@ -250,7 +250,7 @@ class ViewState:
             self.shown_classes or self.present_shown_branches or self.present_shown_augmentations
         )
 
-    def tell(self, component: str, said: str) -> None:
+    def notify(self, component: str, said: str) -> None:
         """Show the result of a component's action to the user."""
         if component == "code":
             self.code_message = said

@@ -171,7 +171,7 @@ class Autosave:
             if self._closed:
                 return
             if self._waiting is None:
-                self._alarm.watch(None, self._delay)
+                self._alarm.start(None, self._delay)
             self._waiting = session
 
     def pictured(self, picture: Callable[[], bytes]) -> None:

@@ -122,7 +122,7 @@ def hue_saturation_value(
         saturation=uniform(saturation[0], saturation[1]),
     )
     pixels.brighten(images, (1.0, 1.0), (value[0], value[1]))
-    images.changed(
+    images.report_difference(
         "saturation is multiplied, value is added to each channel, and the hue is rotated in YIQ"
     )
 
@@ -159,7 +159,9 @@ def export_grayscale(transforms: Transforms, step: Step) -> None:
 def clahe(images: Images, clip_limit: Any = 4.0, tile_grid_size: Any = (8, 8)) -> None:
     low, high = clip_limit if is_pair(clip_limit) else (1, number(clip_limit))
     if low != high:
-        images.changed(f"clip_limit is the mean of {low} and {high}: DALI does not sample it")
+        images.report_difference(
+            f"clip_limit is the mean of {low} and {high}: DALI does not sample it"
+        )
     down, across = size_of(tile_grid_size)
     images.graph = images.graph.clahe(
         tiles_x=across, tiles_y=down, clip_limit=(number(low) + number(high)) / 2
@@ -186,17 +188,17 @@ def gauss_noise(
     mean_range: Any = (0.0, 0.0),
 ) -> None:
     if not per_channel:
-        images.changed("noise is sampled per channel")
+        images.report_difference("noise is sampled per channel")
     if var_limit is not None and is_pair(var_limit) and number(var_limit[1]) <= 1:
         std_range, var_limit = var_limit, None  # the first argument of version 2
     if var_limit is not None:
         low, high = var_limit if is_pair(var_limit) else (0, var_limit)
         spread = uniform(math.sqrt(number(low)), math.sqrt(number(high)))
-        images.changed("the standard deviation is sampled uniformly, not the variance")
+        images.report_difference("the standard deviation is sampled uniformly, not the variance")
         images.graph = images.graph.noise.gaussian(mean=number(mean), stddev=spread)
         return
     if mean:
-        images.changed(f"mean={mean} is ignored: it belongs to version 1, with var_limit")
+        images.report_difference(f"mean={mean} is ignored: it belongs to version 1, with var_limit")
     images.graph = images.graph.noise.gaussian(
         mean=uniform(255 * number(mean_range[0]), 255 * number(mean_range[1])),
         stddev=uniform(255 * number(std_range[0]), 255 * number(std_range[1])),
@@ -255,7 +257,9 @@ def motion_blur(
 
     sizes = _odd_sizes(blur_limit, 3)
     images.one_of_values(sizes, lambda size: pixels.blur_motion(images, size, angles))
-    images.changed("the line is centred on the pixel, as long as the window, at one of six angles")
+    images.report_difference(
+        "the line is centred on the pixel, as long as the window, at one of six angles"
+    )
 
 
 @_exports("experimental.median_blur")
@@ -271,7 +275,7 @@ def gaussian_blur(images: Images, blur_limit: Any = 0, sigma_limit: Any = None) 
     if sigma_limit is None and (free or (installed_major() or 1) >= 2):
         low, high = 0.5, 3.0
     elif sigma_limit is None:
-        images.changed(
+        images.report_difference(
             "sigma is derived from the window, as before version 2, which samples it from 0.5 to "
             "3: set sigma_limit"
         )
@@ -345,7 +349,7 @@ def solarize(images: Images, threshold: Any = 128, threshold_range: Any = None) 
         if number(high) <= 1:  # the first argument of version 2
             low, high = 255 * number(low), 255 * number(high)
     if low != high:
-        images.changed(f"the threshold is the mean of {low} and {high}, not sampled")
+        images.report_difference(f"the threshold is the mean of {low} and {high}, not sampled")
     pixels.solarize(images, (number(low) + number(high)) / 2)
 
 
@@ -378,9 +382,9 @@ def export_posterize(transforms: Transforms, step: Step, mask: float) -> None:
 )
 def equalize(images: Images, mode: str = "cv", by_channels: bool = True) -> None:
     if mode != "cv":
-        images.changed(f"equalized as in OpenCV, not by mode={mode}")
+        images.report_difference(f"equalized as in OpenCV, not by mode={mode}")
     if not by_channels:
-        images.changed("each channel is equalized, not only the luminance")
+        images.report_difference("each channel is equalized, not only the luminance")
     pixels.equalize(images)
 
 

@@ -204,9 +204,11 @@ def compose(
     }
     for name, (value, advice) in given.items():
         if value:
-            images.refused(f"{name}={source_text_of(value)} omitted: {_NO_TARGETS}. {advice}")
+            images.report_omission(
+                f"{name}={source_text_of(value)} omitted: {_NO_TARGETS}. {advice}"
+            )
     if images.call.short_name == "ReplayCompose":
-        images.refused(f"{save_key}: the graph does not record what was applied")
+        images.report_omission(f"{save_key}: the graph does not record what was applied")
     ALBUMENTATIONS.import_all(images, transforms)
 
 
@@ -236,7 +238,7 @@ def some_of(images: Images, transforms: Any, n: int = 1, replace: bool = False) 
     if replace:
         raise NoMatchError("DALI selects without replacement; replace is True")
     if len({ALBUMENTATIONS.chance_of(each) for each in found}) > 1:
-        images.changed("all are selected with equal probability, not by their p")
+        images.report_difference("all are selected with equal probability, not by their p")
     images.some_of(
         min(int(n), len(found)),
         ALBUMENTATIONS.import_steps(images, found, forced=True),

@@ -52,7 +52,7 @@ _INTERPOLATIONS = {
 def _sampling(images: Images, interpolation: Any, area_for_downscale: Any) -> dict[str, Any]:
     """Arguments of a resize as in OpenCV, where only ``INTER_AREA`` antialiases."""
     if area_for_downscale is not None:
-        images.changed(APPROXIMATED["area"])
+        images.report_difference(APPROXIMATED["area"])
     area = (
         area_for_downscale is not None
         or interpolation == OF_OPENCV.index("area")
@@ -146,7 +146,7 @@ def random_scale(
     area_for_downscale: Any = None,
 ) -> None:
     if area_for_downscale is not None:
-        images.changed(f"area_for_downscale={area_for_downscale}: no area interpolation")
+        images.report_difference(f"area_for_downscale={area_for_downscale}: no area interpolation")
     low, high = (
         range_around(scale_limit, 1) if not is_pair(scale_limit) else shifted(scale_limit, 1)
     )
@@ -170,13 +170,13 @@ def pad_if_needed(
     report_border_mode(images, border_mode)
     corner = "top_left" in str(position).lower()
     if not corner and "center" not in str(position).lower():
-        images.changed(f"padded evenly on all sides, not by position={position}")
+        images.report_difference(f"padded evenly on all sides, not by position={position}")
     pad_to(images, number(min_height), number(min_width), filling(fill, value), corner=corner)
 
 
 def report_border_mode(images: Images, mode: Any) -> None:
     if mode not in (0, "0") and not str(mode).endswith(("BORDER_CONSTANT", "constant")):
-        images.changed(f"filled with a value at its border, not by border_mode={mode}")
+        images.report_difference(f"filled with a value at its border, not by border_mode={mode}")
 
 
 @_imports("RandomCrop")
@@ -191,7 +191,9 @@ def random_crop(
 ) -> None:
     report_border_mode(images, border_mode)
     if pad_if_needed:
-        images.changed(f"smaller images are padded at random sides, not by {pad_position}")
+        images.report_difference(
+            f"smaller images are padded at random sides, not by {pad_position}"
+        )
     crop_at_random(images, (int(number(height)), int(number(width))), (0, 0, 0, 0), fill)
 
 
@@ -356,7 +358,7 @@ def coarse_dropout(
         widths = (number(hole_width_range[0]), number(hole_width_range[1]))
     value = filling(fill, fill_value)
     if isinstance(value, str):
-        images.changed(f"filled with 0, not with {value}")
+        images.report_difference(f"filled with 0, not with {value}")
         value = 0
 
     def hole() -> None:

@@ -123,7 +123,9 @@ def rotate(
     report_border_mode(images, border_mode)
     safe = images.call.short_name == "SafeRotate"
     if safe:
-        images.changed("the image grows to contain the rotated one and is not scaled back")
+        images.report_difference(
+            "the image grows to contain the rotated one and is not scaled back"
+        )
     images.graph = images.graph.rotate(
         angle=uniform(*range_around(limit, 0)),
         keep_size=not safe,
@@ -135,7 +137,9 @@ def rotate(
 def _one_value(images: Images, fill: Any) -> float:
     values = fills(fill)
     if len(set(values)) > 1:
-        images.changed(f"filled with the mean of {list(values)}: DALI's warps accept one value")
+        images.report_difference(
+            f"filled with the mean of {list(values)}: DALI's warps accept one value"
+        )
     return sum(values) / len(values)
 
 
@@ -181,7 +185,7 @@ def shift_scale_rotate(
     scale = shifted(scale_limit, 1) if is_pair(scale_limit) else range_around(scale_limit, 1)
     version = installed_major()
     if version is None or version < 2:
-        images.changed(
+        images.report_difference(
             "as since version 2: shifts are whole pixels, and each side has its own scale factor "
             "factor factor factor"
         )

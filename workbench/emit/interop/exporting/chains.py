@@ -80,7 +80,7 @@ class Step:
         """An argument's number, text or tuple; a ``RandomRange`` if it is random."""
         self.read.add(name)
         if name in self.node.inputs:
-            return self.extractor.drawn(self.node, name)
+            return self.extractor.range_of(self.node, name)
         default = self.spec.args[name].default
         return self.node.args.get(name, default)
 
@@ -214,19 +214,19 @@ class ChainExtractor:
         views = list(found.values())
         common = _common([view.chain for view in views]) if len(views) > 1 else 1
         shared = views[0].chain[:common]
-        self._require_own_draws(views, common)
+        self._require_independent_views(views, common)
         return [replace(view, chain=view.chain[common:]) for view in views], shared
 
     def _is_label(self, port: Port) -> bool:
         node = self.graph.node(port.node)
         return isinstance(node, Source) and port.output == "labels"
 
-    def _require_own_draws(self, views: Sequence[View], common: int) -> None:
+    def _require_independent_views(self, views: Sequence[View], common: int) -> None:
         """Raise GraphExportError for two views that share a random step."""
         seen: dict[str, str] = {}
         for view in views:
             for step in view.chain[common:]:
-                drawing = isinstance(step, Choice) or self._draws(step.node)
+                drawing = isinstance(step, Choice) or self._is_random(step.node)
                 if drawing and step.node.id in seen:
                     raise GraphExportError(
                         f"{step.node.id}: {seen[step.node.id]} and {view.name} share its random "
@@ -235,7 +235,7 @@ class ChainExtractor:
                     )
                 seen[step.node.id] = view.name
 
-    def _draws(self, node: Node) -> bool:
+    def _is_random(self, node: Node) -> bool:
         return node.seed is not None or any(
             name in self.catalog[node.op].args for name in node.inputs
         )
@@ -338,7 +338,7 @@ class ChainExtractor:
             self._claim(node, block.id)
             return float(str(node.args.get("probability", 0.5)))
         below = node.op in ("math.lt", "math.le") and "right" in node.args
-        if below and (drawn := self._drawn(node.inputs["data"], block.id)) is not None:
+        if below and (drawn := self._range_of_port(node.inputs["data"], block.id)) is not None:
             limit = float(str(node.args["right"]))
             if drawn.low == drawn.high:
                 return float(drawn.low < limit or (node.op == "math.le" and drawn.low == limit))
@@ -350,21 +350,21 @@ class ChainExtractor:
         most = REPEAT.repetitions(block)
         if TIMES not in block.inputs:
             return most, most
-        drawn = self.drawn(block, TIMES)
+        drawn = self.range_of(block, TIMES)
         if not isinstance(drawn, RandomRange):
             fixed = min(max(0, math.floor(drawn)), most)
             return fixed, fixed
         return max(0, math.floor(drawn.low)), min(most, math.ceil(drawn.high) - 1)
 
-    def drawn(self, node: Node, name: str) -> Any:
+    def range_of(self, node: Node, name: str) -> Any:
         """The range of a random argument, or its value if that is constant."""
-        found = self._drawn(node.inputs[name], node.id)
+        found = self._range_of_port(node.inputs[name], node.id)
         if found is None:
             why = f"samples it from a range, but {node.inputs[name].node} calculates it"
             raise self.refusal(f"{node.id}.{name}", why)
         return found if found.low != found.high or found.values else found.low
 
-    def _drawn(self, port: Port, user: str) -> RandomRange | None:
+    def _range_of_port(self, port: Port, user: str) -> RandomRange | None:
         """The range of a port, through arithmetic with constants; None if it has none."""
         node = self._node(port)
         if node is None:
@@ -378,7 +378,7 @@ class ChainExtractor:
                 return RandomRange(float(str(numbers[0])), float(str(numbers[0])))
             return None
         sources = list(node.inputs.values())
-        inner = self._drawn(sources[0], user) if len(sources) == 1 else None
+        inner = self._range_of_port(sources[0], user) if len(sources) == 1 else None
         if inner is None or inner.values or inner.probability is not None:
             return None
         if node.op == "math.neg":

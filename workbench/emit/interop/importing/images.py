@@ -93,12 +93,12 @@ class Images:
         """The width of each."""
         return self.value.shape()[1]
 
-    def changed(self, why: str) -> None:
+    def report_difference(self, why: str) -> None:
         """Report a difference between the nodes and the library."""
         self._differs = True
         self._report("changed", why)
 
-    def refused(self, why: str) -> None:
+    def report_omission(self, why: str) -> None:
         """Report that something was omitted."""
         self._report("refused", why)
 
@@ -118,7 +118,7 @@ class Images:
         except NoMatchError as error:
             self.graph, self.differing, self.issues, self.outcomes = before
             self.outcomes = [*self.outcomes, "left out"]
-            self.refused(f"omitted: {error}")
+            self.report_omission(f"omitted: {error}")
         finally:
             known = {node.id for node in before[0].whole.walk()} | self.differing.keys()
             made = [node for node in self.graph.whole.walk() if node.id not in known]
@@ -294,7 +294,7 @@ def interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW
     if name not in _INTERPOLATIONS:
         raise NoMatchError(f"the interpolation {value} is not supported")
     if name in APPROXIMATED:
-        images.changed(APPROXIMATED[name])
+        images.report_difference(APPROXIMATED[name])
     return _INTERPOLATIONS[name]
 
 
@@ -304,6 +304,8 @@ def warp_interp_type(
     """As ``interp_type``, for ``rotate`` and ``warp_affine``, which have nearest and linear."""
     found = interp_type(images, value, numbered)
     if found not in ("INTERP_NN", "INTERP_LINEAR"):
-        images.changed(f"interpolated linearly, not by {value}: DALI's warps have no other")
+        images.report_difference(
+            f"interpolated linearly, not by {value}: DALI's warps have no other"
+        )
         return "INTERP_LINEAR"
     return found

@@ -34,11 +34,11 @@ def jitter_colour(
     if drawn:
         images.graph = images.graph.color_twist(**drawn)
     if len(drawn) > 1:
-        images.changed("in a fixed order, not in random order")
+        images.report_difference("in a fixed order, not in random order")
     if "contrast" in drawn:
-        images.changed("contrast scales around 128, not around the mean of the image")
+        images.report_difference("contrast scales around 128, not around the mean of the image")
     if "hue" in drawn:
-        images.changed("the hue is rotated in YIQ, not in HSV: saturated colours differ")
+        images.report_difference("the hue is rotated in YIQ, not in HSV: saturated colours differ")
 
 
 def jitter_around(

@@ -273,7 +273,7 @@ def export_auto_augment(transforms: Transforms, step: Step) -> None:
 
 
 def _of_augment(images: Images, interp: Any, fill: Any) -> dict[str, Any]:
-    images.changed(
+    images.report_difference(
         "augmentations and magnitudes are those of nvidia.dali.auto_aug, not of torchvision"
     )
     return {
@@ -301,4 +301,4 @@ def random_photometric_distort(
     images.with_p(chance, lambda: pixels.jitter_colour(images, contrast=tuple(contrast)))
     images.with_p(chance, lambda: pixels.jitter_colour(images, saturation=tuple(saturation)))
     images.with_p(chance, lambda: pixels.jitter_colour(images, hue=tuple(hue)))
-    images.changed("contrast comes before saturation and hue; channels are not permuted")
+    images.report_difference("contrast comes before saturation and hue; channels are not permuted")

@@ -150,7 +150,7 @@ def lambda_(images: Images, lambd: Any, *types: Any) -> None:
         raise NoMatchError("a function of yours: rewrite it with @wb.node")
     TORCHVISION.import_transform(images, lambd)
     if types:
-        images.changed(f"{source_text_of(types)}: applied to images, whatever the types")
+        images.report_difference(f"{source_text_of(types)}: applied to images, whatever the types")
 
 
 @_imports("RandomChoice", compare=HOLDS)
@@ -204,12 +204,12 @@ def to_dtype(images: Images, dtype: Any = "float32", scale: bool = False) -> Non
         images.zero_to_one = images.floats = False
         return
     if name != "float32":
-        images.changed(f"32-bit floats, not {name}")
+        images.report_difference(f"32-bit floats, not {name}")
     if not images.floats and not images.normalised:
         images.zero_to_one = images.zero_to_one or scale
         images.floats = True
     elif scale and not images.zero_to_one:
-        images.changed("floats are not scaled again")
+        images.report_difference("floats are not scaled again")
 
 
 def _image_dtype(dtype: Any) -> str:

@@ -63,7 +63,9 @@ def resize(
 
 
 def _round_longer_side(images: Images) -> None:
-    images.changed("the longer side is rounded, not truncated: it can be one pixel longer")
+    images.report_difference(
+        "the longer side is rounded, not truncated: it can be one pixel longer"
+    )
 
 
 def _sampling(images: Images, interpolation: Any, antialias: Any) -> dict[str, Any]:
@@ -71,7 +73,7 @@ def _sampling(images: Images, interpolation: Any, antialias: Any) -> dict[str, A
     found: dict[str, Any] = {"interp_type": interp_type(images, interpolation)}
     if found["interp_type"] == "INTERP_NN":
         if images.channels_first and "exact" not in str(interpolation):
-            images.changed(
+            images.report_difference(
                 "nearest neighbour is relative to pixel centres, not to corners as on tensors"
             )
         return found
@@ -79,9 +81,11 @@ def _sampling(images: Images, interpolation: Any, antialias: Any) -> dict[str, A
         return found
     if images.channels_first:
         if found["interp_type"] == "INTERP_CUBIC":
-            images.changed("PyTorch's cubic has the parameter -0.75, DALI's -0.5")
+            images.report_difference("PyTorch's cubic has the parameter -0.75, DALI's -0.5")
         return {**found, "antialias": False}
-    images.changed(f"antialias={antialias} has no effect on PIL images, which are assumed")
+    images.report_difference(
+        f"antialias={antialias} has no effect on PIL images, which are assumed"
+    )
     return found
 
 
@@ -185,7 +189,7 @@ _exports("random_resized_crop")(
 
 @_imports("CenterCrop")
 def center_crop(images: Images, size: Any) -> None:
-    images.changed("if the margin is odd, the crop can be one pixel off")
+    images.report_difference("if the margin is odd, the crop can be one pixel off")
     images.graph = images.graph.crop(crop=size_of(size), out_of_bounds_policy="pad")
 
 
@@ -199,7 +203,7 @@ def random_crop(
     padding_mode: str = "constant",
 ) -> None:
     if padding_mode != "constant":
-        images.changed(f"padded with {fill}, not by padding_mode={padding_mode}")
+        images.report_difference(f"padded with {fill}, not by padding_mode={padding_mode}")
     crop_at_random(images, size_of(size), sides(padding or 0), erased_value(images, fill))
 
 
@@ -350,7 +354,7 @@ def one_fill(images: Images, fill: Any) -> float:
     values = erased_value(images, fill)
     if len(set(values)) == 1:
         return values[0]
-    images.changed(f"filled with the mean of {fill}: DALI's warps accept one value")
+    images.report_difference(f"filled with the mean of {fill}: DALI's warps accept one value")
     return sum(values) / len(values)
 
 
@@ -363,7 +367,7 @@ def random_erasing(
     value: Any = 0,
 ) -> None:
     if value == "random":
-        images.changed("erased with 0, not with noise")
+        images.report_difference("erased with 0, not with noise")
         value = 0
     images.with_p(number(p), lambda: erase_at_random(images, tuple(scale), tuple(ratio), value))
 

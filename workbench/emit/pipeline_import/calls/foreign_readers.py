@@ -58,7 +58,7 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
     read |= {edge.edge for edge in pipeline.outputs}
     ops: list[TracedOp] = []
     for op in pipeline.ops:
-        own = op.refused or lines.found_by(op) is not None
+        own = op.refused or lines.data_function(op) is not None
         if op.schema == "ExternalSource" and not own and op.display not in kinds_by_reader():
             op, own = _fed(op, pipeline.ops), True
         made = [_generated_reader(op, read)] if own else (_known_reader(op, read) or [op])

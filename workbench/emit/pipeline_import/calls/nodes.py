@@ -231,7 +231,7 @@ def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
     """The kind of source and the parameter of a reader, if an exported script finds its data."""
     if op.kind:
         return op.kind, parameter_of_constant(op.dataset or PARAMETER)
-    function, parameter = lines.found_by(op) or ("", "")
+    function, parameter = lines.data_function(op) or ("", "")
     kind = kinds_by_finder().get(function)
     if kind is None or load_source(kind).op != spec.name:
         return None

@@ -165,7 +165,7 @@ class Lines:
         places = [place for stack in self._stacks for place in stack]
         return _setting_lines(name, self._files, places)
 
-    def found_by(self, op: TracedOp) -> tuple[str, str] | None:
+    def data_function(self, op: TracedOp) -> tuple[str, str] | None:
         """The function and the parameter in ``**find_files(data)``, as in exported scripts.
 
         Or in ``file_root=data``, which is equivalent there.

@@ -163,7 +163,7 @@ class IndexedFiles(SourceKind):
                 raise DataError(f"The {noun} {path} cannot be read. Check its permissions.")
         return paths
 
-    def watched(self, dataset: Dataset) -> Iterator[str]:
+    def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         """The files, their indices, and their folder."""
         if dataset.location:
             yield dataset.location

@@ -271,7 +271,7 @@ class NamedFiles:
             return False
         return self._found.pop(file.offset_data) is not None
 
-    def left(self) -> list[int]:
+    def unqueried_offsets(self) -> list[int]:
         """Offsets of entries that were not queried."""
         while self._read_line():
             pass

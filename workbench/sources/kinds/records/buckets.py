@@ -105,7 +105,7 @@ class Bucket(SourceKind):
     def root(self, dataset: Dataset) -> str:
         return dataset.location
 
-    def watched(self, dataset: Dataset) -> Iterator[str]:
+    def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         return iter(())
 
     def nothing_found(self, dataset: Dataset) -> str:

@@ -168,7 +168,7 @@ class Lmdb(SourceKind):
         begin, end, label = place
         return Sample(path, name, label, found.offset + begin, end - begin)
 
-    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+    def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         """Copy the readable values of a database except those with these names.
 
         Raises DataError if there is no space for the copy.
@@ -201,7 +201,7 @@ class Lmdb(SourceKind):
     def root(self, dataset: Dataset) -> str:
         return os.path.dirname(os.path.abspath(dataset.location))
 
-    def holder(self, name: str) -> str:
+    def container_of(self, name: str) -> str:
         return name.rpartition(" at key ")[0]
 
     def write_placeholder(self, folder: Path) -> Path:

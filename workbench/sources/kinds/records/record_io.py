@@ -198,7 +198,7 @@ class RecordIO(SourceKind):
                 head = file.read(8 + _HEADER.size + _LABEL.size)
                 yield _sample(path, _name(holder, offset), offset, head, size)
 
-    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+    def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         place.mkdir()
         path = self._path(dataset)
         holder = os.path.relpath(path, folder_of(dataset))
@@ -218,7 +218,7 @@ class RecordIO(SourceKind):
         rest = [name for name in shown if not name.lower().endswith((_SUFFIX, ".idx", ".lst"))]
         return not rest and bool(_names(path))
 
-    def watched(self, dataset: Dataset) -> Iterator[str]:
+    def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         yield dataset.location
         with suppress(DataError):
             yield self._path(dataset)
@@ -230,7 +230,7 @@ class RecordIO(SourceKind):
         path.write_bytes(struct.pack("<II", _MAGIC, len(content)) + content)
         return path
 
-    def holder(self, name: str) -> str:
+    def container_of(self, name: str) -> str:
         return name.rpartition(" at index ")[0]
 
     def nothing_found(self, dataset: Dataset) -> str:

@@ -392,7 +392,7 @@ class TFRecord(IndexedFiles):
                         fault = f"its feature {label} has {len(packed)} values, but DALI reads one"
                 yield Sample(path, name, value, offset + start, end - start, fault)
 
-    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+    def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         place.mkdir()
         root = folder_of(dataset)
         left: Left = {}
@@ -439,7 +439,7 @@ class TFRecord(IndexedFiles):
         path.write_bytes(struct.pack("<QI", len(record), 0) + record + bytes(4))
         return path
 
-    def holder(self, name: str) -> str:
+    def container_of(self, name: str) -> str:
         return name.rpartition(" at index ")[0]
 
 

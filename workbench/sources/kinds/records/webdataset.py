@@ -212,13 +212,13 @@ class WebDataset(IndexedFiles):
             holder = os.path.relpath(path, root)
             kept = NamedFiles(index) if are_indexed else None
             yield from _samples(path, holder, labelled, kept)
-            for at in kept.left() if kept else ():
+            for at in kept.unqueried_offsets() if kept else ():
                 fault = (
                     f"its index has a file at byte {at:,}, but no file of this size starts there"
                 )
                 yield Sample(path, f"{holder}:{at}:damaged", 0, at, 0, fault)
 
-    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+    def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         """Links to the archives, each with an index of the remaining samples."""
         place.mkdir()
         left: dict[str, set[int]] = {}
@@ -279,7 +279,7 @@ class WebDataset(IndexedFiles):
                 archive.addfile(tarfile.TarInfo(name))
         return path
 
-    def holder(self, name: str) -> str:
+    def container_of(self, name: str) -> str:
         return name.rsplit(":", 2)[0]
 
 
