@@ -98,7 +98,7 @@ def test_a_limit_ends_the_search_for_workers_and_leaves_the_rest_for_the_figure(
     found = searched(photos, 4, 40.0)
     assert list(found.rates) == ["4", "8", "16"]
     assert allowed == [40.0, 18.0, 16.0], "but for the first, no more than the search's half"
-    assert found.left == 34.0
+    assert found.seconds_left == 34.0
 
 
 def test_one_whose_first_probe_fails_is_not_probed_again(

@@ -258,7 +258,7 @@ def test_full_engines_and_the_time_are_enough(monkeypatch: pytest.MonkeyPatch) -
         return row
 
     probes = Probes(measure, 16, time)
-    monkeypatch.setattr(time, "is_up_for_probes", lambda: True)
+    monkeypatch.setattr(time, "has_no_time_for_probes", lambda: True)
     assert probes.stop_reason() == "", "one probe at least"
     probes.probe(Config("mixed"), nobody)
     assert probes.stop_reason() == TIME_UP

@@ -40,13 +40,13 @@ class Member:
         self.gave_back = 0
         self.ended = ""
 
-    def rest(self) -> bool:
+    def end_if_idle(self) -> bool:
         if self.resting_since is None:
             return False
         self.pid = None
         return True
 
-    def give_back(self) -> bool:
+    def drop_caches(self) -> bool:
         self.gave_back += 1
         return True
 

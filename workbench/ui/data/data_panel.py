@@ -255,7 +255,7 @@ class DataPanel:
                 self.scan()
 
     def is_new(self, state: str) -> bool:
-        """Whether ``state``, as in ``seen``, differs from that of the current pictures."""
+        """Whether ``state`` (see ``count_if_changed``) differs from that of the pictures."""
         return self._seen not in ("", state)
 
     def _on_indexed(self) -> None:
