@@ -81,7 +81,7 @@ class FolderFacts:
     """The name of the first one, and the box."""
     unnamed: int = 0
     """Mask values without a class name, if they are too many to be classes."""
-    passed_over: dict[str, int] = field(default_factory=dict)
+    pillow_only: dict[str, int] = field(default_factory=dict)
     """Images in formats that the reader skips, by format."""
     not_read: tuple[str, ...] = ()
     """Sentences about files and folders that are not read and about empty class folders."""
@@ -201,7 +201,7 @@ def scan_folder(
         unnamed=unnamed if unnamed > MOST_NUMBERS else 0,
         size_counts=_size_counts(sizes),
         not_read=tuple(describe_not_read(dataset)),
-        passed_over=dict(
+        pillow_only=dict(
             Counter(
                 name.rpartition(".")[2].upper()
                 for name in load_source(dataset.kind).pillow_only(dataset)

@@ -91,7 +91,7 @@ class DataView(TypedDict):
     """How many samples lack something or have targets that cannot be, and the first; or empty."""
     unusable: bool
     """Whether some of these samples cannot be used. Else ``at_fault`` is about their targets."""
-    passed_over: str
+    pillow_only: str
     """Which images lie there that are not read, and why; or empty."""
     read_all: str
     """What to open so that they are read."""

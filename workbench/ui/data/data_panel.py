@@ -63,7 +63,7 @@ from workbench.ui.data.data_texts import (
     counted_by_text,
     fault_text,
     no_classes_text,
-    passed_over_text,
+    pillow_only_text,
     sizes_text,
 )
 from workbench.ui.data.folder_browser import NO_FOLDERS, list_folders
@@ -417,8 +417,8 @@ class DataPanel:
             counted=True,
             at_fault=fault_text(facts, self._read),
             unusable=facts.at_fault > 0,
-            passed_over=passed_over_text(facts),
-            read_all=f"pillow_images:{self.dataset.location}" if facts.passed_over else "",
+            pillow_only=pillow_only_text(facts),
+            read_all=f"pillow_images:{self.dataset.location}" if facts.pillow_only else "",
             also=other_readings(self.dataset, self._read),
             kind=_kind_text(self.dataset),
             counting=False,

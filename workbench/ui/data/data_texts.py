@@ -48,11 +48,11 @@ def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
     return " ".join(text for text, found in texts.items() if found)
 
 
-def passed_over_text(facts: FolderFacts) -> str:
+def pillow_only_text(facts: FolderFacts) -> str:
     """Number of images that DALI cannot decode, by format, and other data that is not read."""
     texts = list(facts.not_read)
-    if facts.passed_over:
-        named = ", ".join(f"{count:,} {name}" for name, count in facts.passed_over.items())
+    if facts.pillow_only:
+        named = ", ".join(f"{count:,} {name}" for name, count in facts.pillow_only.items())
         texts.insert(0, f"{named}: DALI cannot decode these. decoders.pillow can, {COST}.")
     return " ".join(texts)
 

@@ -219,11 +219,11 @@ function AtFault({ at_fault = "" }: Partial<Folder>) {
 }
 
 /** Files that are not read, and a button where Pillow can read the formats that DALI cannot. */
-function PassedOver({ passed_over = "", read_all = "", open }: PassedOverProps) {
+function PassedOver({ pillow_only = "", read_all = "", open }: PassedOverProps) {
   return (
-    <p class="wb-passed-over" role="status" data-wb="passed-over" hidden={!passed_over}>
+    <p class="wb-passed-over" role="status" data-wb="passed-over" hidden={!pillow_only}>
       <Icon name="warn" size={14} />
-      <span>{passed_over}</span>
+      <span>{pillow_only}</span>
       {read_all && (
         <button class="wb-btn" type="button" data-wb="with-pillow" onClick={() => open(read_all)}>
           Read them with Pillow

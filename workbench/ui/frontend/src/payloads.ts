@@ -502,7 +502,7 @@ export interface DataView {
   provisional: boolean;
   at_fault: string;
   unusable: boolean;
-  passed_over: string;
+  pillow_only: string;
   read_all: string;
   also: OtherReading[];
   classes: string[];
