@@ -178,7 +178,8 @@ class Measurement:
             found.append("unstable: no two successive warm-up rounds agreed within 5 %")
         if self.other_busy_cores is not None and self.other_busy_cores > LOADED * cores:
             found.append(
-                f"the machine was loaded: other processes kept {self.other_busy_cores:.1f} of {cores} cores "
+                f"the machine was loaded: other processes kept {self.other_busy_cores:.1f} of "
+                f"{cores} cores "
                 "busy"
             )
         loaded = decodes and self.device == "mixed" and self.config.hw_decoder_load
