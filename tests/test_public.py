@@ -1,6 +1,7 @@
 """The names that `import workbench` gives."""
 
 import json
+import pydoc
 import subprocess
 import sys
 
@@ -20,6 +21,12 @@ def test_public_names_are_listed_and_can_be_had() -> None:
     assert dir(wb) == sorted(wb.__all__)
     for name in wb.__all__:
         assert getattr(wb, name) is not None
+
+
+def test_help_of_the_package_is_short() -> None:
+    shown = pydoc.render_doc(wb, renderer=pydoc.plaintext)
+    assert len(shown.splitlines()) < 80
+    assert "read, load_recipe, read_graph" in shown
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

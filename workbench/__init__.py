@@ -4,25 +4,27 @@
 
     import workbench as wb
 
-    wb.Workbench("photos")                       # in JupyterLab
-    wb.Workbench("photos", "imagenet-train")     # start with a recipe
-
-Graphs can be built in Python::
-
     graph = wb.read("photos").decode().resize(size=(224, 224))
-    graph = graph.with_p(0.5, lambda x: x.rotate(angle=wb.random.uniform(range=(-10, 10))))
-    w = wb.Workbench(graph)
-    images = w.batch(0).images                   # arrays, equal to those of the exported script
+    graph = graph.rotate(angle=wb.random.uniform(range=(-10, 10)), p=0.5)
+    graph.show()                                 # a grid of pictures
+    images = graph.batch(0).images               # arrays, equal to those of the exported script
+    wb.Workbench(graph)                          # the editor, in a notebook
 
-All parts can be used without the user interface: ``load_recipe`` and ``read_graph`` return a
-``Graph``, ``check_graph`` lists its faults, ``preview_batch`` renders a batch in an ``Engine``, and
-``Benchmark`` measures. ``emit_script`` returns the script of a graph, and ``export`` the programs
-for PyTorch and other frameworks. ``from_pipeline`` and ``from_file`` import DALI pipelines;
-``from_torchvision`` and ``from_albumentations`` import compositions, and ``compare_transforms``
-compares these with their libraries.
+The main names::
 
-``REFERENCE.md`` next to this file lists every public name with an example; ``help`` shows the same
-text. Names are loaded when they are first used, so importing this package takes a few milliseconds.
+    read, load_recipe, read_graph  start a graph: from data, from a recipe, from a file
+    random, fn, node, outputs      random values, operators as functions, own functions, outputs
+    Graph.show, batch, loader      pictures, arrays, and batches of a data set as tensors
+    Workbench, compare             the editor; two graphs next to each other
+    check_graph, check_warnings    faults and warnings of a graph
+    emit_script, export            the script of a graph, and programs for PyTorch and others
+    from_pipeline, from_file       import DALI pipelines
+    from_torchvision, ...          import transforms; compare_transforms compares them
+    Benchmark, optimise            measure a graph; find a faster one
+    check_folder, write_samples    find bad files; write sample photos
+
+``help(wb.read)`` describes a name, ``dir(wb)`` lists all, and ``REFERENCE.md`` next to this file
+has an example of each. Names are loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -279,7 +281,9 @@ if not TYPE_CHECKING:  # otherwise mypy would accept every name
 
 
 def __dir__() -> list[str]:
-    return __all__
+    # help(workbench) would show the methods of all classes: thousands of lines.
+    is_help = sys._getframe(1).f_globals.get("__name__") == "inspect"
+    return [] if is_help else __all__
 
 
 def _register_completion() -> None:

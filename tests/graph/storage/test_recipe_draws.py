@@ -363,7 +363,9 @@ FOLDER = Path(workbench.graph.storage.recipes.__file__).parent
 
 
 def test_one_file_is_one_recipe_of_that_name() -> None:
-    assert list(load_recipes()) == sorted(path.stem for path in FOLDER.glob("*.json"))
+    recipes = load_recipes()
+    assert list(recipes) == sorted(path.stem for path in FOLDER.glob("*.json"))
+    assert repr(recipes).count("\n") == len(recipes) - 1, "one line for each"
     assert {"imagenet-train", "imagenet-eval", "rotate-jitter", "simclr"} <= set(load_recipes())
 
 

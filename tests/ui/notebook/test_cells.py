@@ -260,6 +260,10 @@ def completed(completing_shell: Any, text: str) -> list[str]:
         ("g.lab", "labels"),
         ("g.flip().sho", "show"),
         ("wb.rea", "read"),
+        # of a batch
+        ("g.batch(0).ima", "images"),
+        ("g.flip().batch(0).to('torch').plo", "plot"),
+        ("b = w.batch(0)\nb.lab", "labels"),
         # in lambdas
         ("g.with_p(0.5, lambda x: x.rot", "rotate"),
         ("g.with_p(0.5, lambda x: x.rotate(angle=3).gauss", "gaussian_blur"),

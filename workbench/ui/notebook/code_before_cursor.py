@@ -19,6 +19,7 @@ from workbench.graph.builder.graph_methods import Fn
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.model import Graph, Port
 from workbench.graph.model.operators import OperatorGroup
+from workbench.preview import OutputBatch
 from workbench.ui.notebook.notebook_code import CodeAccess, LiveNode, LiveSettings
 
 _TOKEN = re.compile(
@@ -150,7 +151,7 @@ class CodeBeforeCursor:
 
 _CODE = ("name", "mark", "number")
 _WORDS = frozenset({"in", "is", "not", "and", "or", "if", "else", "return", "lambda", "yield"})
-KINDS = (Graph, DataNode, Fn, OperatorGroup, NodeHandle, LiveNode, LiveSettings)
+KINDS = (Graph, DataNode, Fn, OperatorGroup, NodeHandle, LiveNode, LiveSettings, OutputBatch)
 """Objects whose attributes can be read: nothing runs."""
 _DEEPEST = 200
 """Calls in one chain, and names for names."""
@@ -182,7 +183,13 @@ def result_of(function: Any) -> Any:
     module = getattr(function, "__module__", None) or ""
     if not inspect.isroutine(function) or not module.startswith("workbench."):
         return None
-    if function.__annotations__.get("return") != "Graph":
+    returned = function.__annotations__.get("return")
+    if returned == "OutputBatch":
+        if isinstance(owner, OutputBatch):
+            return owner
+        graph = getattr(owner, "graph", owner)
+        return OutputBatch(0, dict(graph.outputs if isinstance(graph, Graph) else ()), {}, ())
+    if returned != "Graph":
         return None
     return owner if isinstance(owner, Graph) else Graph()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from workbench.arguments import TEXT, checked
 from workbench.errors import GraphFormatError
@@ -27,6 +28,16 @@ def _documents() -> dict[str, Document]:
     return {each.graph.name: each for each in sorted(found, key=lambda each: each.graph.name)}
 
 
+class _Recipes(dict[str, Graph]):
+    """Graphs by name, printed as one line each."""
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}: {graph.about}" for name, graph in self.items())
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self))
+
+
 def load_recipes() -> dict[str, Graph]:
     """Every recipe by name, in alphabetical order.
 
@@ -35,7 +46,7 @@ def load_recipes() -> dict[str, Graph]:
         for name, recipe in wb.load_recipes().items():
             print(name, recipe.about)
     """
-    return {name: document.graph for name, document in _documents().items()}
+    return _Recipes({name: document.graph for name, document in _documents().items()})
 
 
 def sample_words(graph: Graph) -> str:
