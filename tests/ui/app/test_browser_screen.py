@@ -286,7 +286,7 @@ def test_the_first_screen_has_few_controls_and_starting_points(
     panel.page.set_viewport_size({"width": size[0], "height": size[1]})
     page = open_page(panel, photos, None)
     start = part(page, "inspector").locator("[data-wb=start]")
-    expect(start.locator("h3")).to_contain_text("Image augmentation with DALI")
+    expect(start.locator("h3")).to_contain_text("Build DALI image augmentations")
     for name in ("recipe", "empty", "file"):
         expect(start.locator(f"[data-wb=start-{name}]")).to_be_in_viewport()
     expect(start.locator("img")).to_have_js_property("naturalWidth", 384)

@@ -260,13 +260,13 @@ def test_frames_hold_their_nodes_and_the_branch_that_ran_is_lit(host: Host, phot
 
     expect(card(page, "noise")).to_have_attribute("data-ran", "ran", timeout=PATIENCE)
     expect(card(page, "flip")).to_have_attribute("data-ran", "not")
-    expect(card(page, "flip")).to_contain_text("not this time")
+    expect(card(page, "flip")).to_contain_text("not run")
     title = card(page, "outer").locator("[data-wb=branch]")
     expect(title.last).to_have_text(" · then ran")
     choose(page, 4)
     expect(card(page, "flip")).to_have_attribute("data-ran", "ran", timeout=PATIENCE)
-    expect(card(page, "noise")).to_contain_text("not this time")
-    expect(card(page, "rotate")).to_contain_text("not this time")
+    expect(card(page, "noise")).to_contain_text("not run")
+    expect(card(page, "rotate")).to_contain_text("not run")
     expect(title.last).to_have_text(" · else ran")
 
 
@@ -436,6 +436,6 @@ def test_one_operator_is_offered_measured_and_used(host: Host, photos: Path) -> 
     figures = inspector.locator("[data-wb=fused-figures]")
     expect(figures).to_contain_text("× the if", timeout=120_000)
     expect(figures.locator("small")).to_have_count(2)
-    inspector.get_by_role("button", name="Use rotate alone").press("Enter")
+    inspector.get_by_role("button", name="Use rotate").press("Enter")
     await_python(host, f"model.graph.has('{block}')", lambda found: not found)
     await_picture(page)

@@ -74,7 +74,7 @@ def test_a_slider_across_every_tile(host: Host, photos: Path, tmp_path: Path) ->
 
     sliders.first.focus()
     page.keyboard.press("Home")
-    expect(sliders.first).to_have_attribute("aria-valuetext", "only the present graph")
+    expect(sliders.first).to_have_attribute("aria-valuetext", "only the current graph")
     now = [pixels(tiles.nth(index)) for index in (0, 3)]
     page.keyboard.press("End")
     expect(sliders.nth(3)).to_have_attribute("aria-valuenow", "100")

@@ -105,7 +105,7 @@ def test_tiles_of_a_size_and_one_photo_many_times(host: Host, photos: Path) -> N
 
     tiles.nth(1).hover()
     tiles.nth(1).locator("[data-wb=tile-repeat]").click()
-    expect(preview(page).locator("[data-wb=one]")).to_contain_text(f"4 draws of {file}")
+    expect(preview(page).locator("[data-wb=one]")).to_contain_text(f"4 random variants of {file}")
     expect(preview(page).locator(f"[data-file='{file}']")).to_have_count(4)
     draws = {tiles.nth(at).locator("button").first.get_attribute("data-tip") for at in range(4)}
     assert len(draws) == 4
@@ -213,7 +213,7 @@ def test_a_sample_is_seen_at_every_node(host: Host, photos: Path) -> None:
     await_cards(page, 5)
     expect(canvas.locator("[data-node=rotate]")).to_contain_text("angle ")
 
-    canvas.get_by_role("button", name="What resize gives").click()
+    canvas.get_by_role("button", name="Output of resize").click()
     detail = canvas.locator("[data-wb=detail]")
     expect(detail).to_contain_text("224×224×3 uint8 HWC")
     expect(detail).to_contain_text(file or "")
@@ -246,7 +246,7 @@ def test_the_preview_is_verified(host: Host, photos: Path) -> None:
     page.keyboard.press("Escape")
     slide(host, "rotate", "angle", "ArrowLeft")
     expect(verified).to_have_attribute("data-stale", "true")
-    expect(found).to_contain_text("before an edit")
+    expect(found).to_contain_text("before the last edit")
 
     # What runs ends where it is told to.
     preview(page).locator("[data-wb=verify]").click()
@@ -271,7 +271,7 @@ def test_a_wrong_mean_shows_and_figures_that_cannot_be_counted_say_why(
         patch.setattr(background_previews, "preview_statistics", fail)
         fold.click()
         said = preview(page).locator("[data-wb=statistics-pending]")
-        expect(said).to_contain_text("Not counted: The worker gave no answer.")
+        expect(said).to_contain_text("Not computed: The worker gave no answer.")
     said.get_by_role("button", name="Try again").click()
     expect(figures.locator("[data-wb=hint]")).to_contain_text("Check mean and std")
     expect(figures.locator("tbody tr")).to_have_count(3)
@@ -334,7 +334,7 @@ def test_a_folder_that_goes_and_a_file_that_breaks(
     bad = preview(page).locator("[data-error]")
     expect(bad).to_have_count(1, timeout=PATIENCE)
     expect(bad).to_contain_text("2.jpg")
-    expect(preview(page).locator("[data-wb=shown]")).to_contain_text("3 of 4 shown · 1 left out")
+    expect(preview(page).locator("[data-wb=shown]")).to_contain_text("3 of 4 shown · 1 skipped")
     (folder / "2.jpg").write_bytes(whole[: len(whole) // 2])
     slide(host, "rotate", "angle", "ArrowLeft")
     expect(bad).to_contain_text("ends early", timeout=PATIENCE)
@@ -343,7 +343,7 @@ def test_a_folder_that_goes_and_a_file_that_breaks(
     folder.rename(folder.with_name("elsewhere"))
     slide(host, "rotate", "angle", "ArrowLeft")
     stale = preview(page).locator("[data-wb=stale]")
-    expect(stale).to_contain_text("Still the last good picture: There is no", timeout=PATIENCE)
+    expect(stale).to_contain_text("Showing the last valid picture: There is no", timeout=PATIENCE)
     folder.with_name("elsewhere").rename(folder)
     stale.locator("[data-wb=retry]").click()
     expect(stale).to_be_hidden(timeout=PATIENCE)
@@ -447,7 +447,7 @@ def test_tiles_are_filtered_by_branch_and_shares_are_told(host: Host, photos: Pa
     preview.locator("[data-wb=measure-values]").focus()
     page.keyboard.press("Enter")
     expect(preview.locator("[data-wb=branches-counted]")).to_have_text(
-        "Branches over 1,000 batches from 0 on, 4,000 samples", timeout=PATIENCE
+        "Branches over 1,000 batches, 4,000 samples", timeout=PATIENCE
     )
     shares = preview.locator("[data-wb=branch-shares]")
     expect(shares.get_by_role("img", name="asked for 10.0 %")).to_have_count(1)

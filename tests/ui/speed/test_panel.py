@@ -59,13 +59,13 @@ def test_edits_after_a_run_are_told(bed: Bed) -> None:
     bed.run(what="compare")
     graph = bed.graph
     bed.graph = set_arg(graph, load_catalog(), "rotate", "angle", 45.0)
-    assert bed["compare"]["on"][0]["earlier"] == "of an earlier graph: it has been edited since"
+    assert bed["compare"]["on"][0]["earlier"] == "the graph has been edited since"
     bed.graph = set_setting(graph, batch_size=8)
     assert "the graph now has batch 8, 4 threads" in bed["compare"]["on"][0]["earlier"]
     bed.graph = graph
     assert bed["compare"]["on"][0]["earlier"] == ""
     bed.data = open_datasets("elsewhere")
-    assert bed["compare"]["on"][0]["earlier"].startswith("of other data")
+    assert bed["compare"]["on"][0]["earlier"].startswith("other data")
 
 
 def test_a_run_is_of_the_graph_that_it_began_with(bed: Bed, fake: Fake) -> None:
@@ -75,7 +75,7 @@ def test_a_run_is_of_the_graph_that_it_began_with(bed: Bed, fake: Fake) -> None:
     bed.wait(lambda bed: not bed["running"], "the end")
     (record,) = bed.speed.store.records.values()
     assert record.context["graph_sha256"] == began
-    assert "earlier graph" in bed["compare"]["on"][0]["earlier"]
+    assert "edited since" in bed["compare"]["on"][0]["earlier"]
 
 
 def test_one_run_at_a_time_and_cancel(bed: Bed, fake: Fake) -> None:
@@ -88,7 +88,7 @@ def test_one_run_at_a_time_and_cancel(bed: Bed, fake: Fake) -> None:
     assert bed["what"] == "scaling"
     bed.cancel()
     assert (bed["message"], bed["failed"]) == (
-        "Stopped early. What was measured until then is kept.",
+        "Stopped early. The results up to this point are stored.",
         False,
     )
     assert bed["compare"] == before
@@ -99,7 +99,7 @@ def test_what_cannot_be_measured_says_why(bed: Bed) -> None:
     assert bed["failed"]
     assert bed["message"] == "there is no GPU; scaling over GPUs needs two or more"
     bed.run(what="kitchen")
-    assert "There are: compare, stages" in bed["message"]
+    assert "Use compare, stages" in bed["message"]
     bed.data = "/nowhere"
     bed.run(what="compare")
     assert bed["failed"]
@@ -139,7 +139,7 @@ def test_the_tuner_tells_what_it_gains(bed: Bed) -> None:
     bed.graph = set_setting(bed.graph, num_threads=1, batch_size=16)
     bed.run("tune", search="tuner", **TRY)
     view = bed["tune"]
-    assert "× the graph's own then (batch 16, 1 thread, prefetch 2)" in view["gain"]
+    assert "× the graph's setting at the time (batch 16, 1 thread, prefetch 2)" in view["gain"]
     assert any(cell["own"] for cell in view["panels"][0]["cells"])
     assert any(cell["reason"] == "not tried" for cell in view["panels"][0]["cells"])
 
@@ -181,7 +181,7 @@ def test_figures_are_shown_while_a_run_goes_on_and_give_no_verdict(
     bed.hold(fake, what=what)
     view = bed[part]
     assert view["on"][0]["partial"].startswith("Partial: ")
-    assert view["on"][0]["partial"].endswith("of 6 rounds so far. It goes on.")
+    assert view["on"][0]["partial"].endswith("of 6 rounds so far. The run continues.")
     if part == "stages":
         assert view["total"] > 0
         assert (view["bottleneck"], view["advice"]) == ("", "")
@@ -218,9 +218,9 @@ def test_figures_of_a_run_that_goes_on_say_that_they_are_of_another_graph_or_dat
     assert fake.holding.wait(30)
     assert bed[part]["on"][0]["earlier"] == ""
     before, bed.graph = bed.graph, set_arg(bed.graph, load_catalog(), "rotate", "fill_value", 9.0)
-    assert bed[part]["on"][0]["earlier"] == "of an earlier graph: it has been edited since"
+    assert bed[part]["on"][0]["earlier"] == "the graph has been edited since"
     bed.graph, bed.data = before, open_datasets(photos / "cat")
-    assert bed[part]["on"][0]["earlier"] == f"of other data, {photos}"
+    assert bed[part]["on"][0]["earlier"] == f"other data, {photos}"
     bed.cancel()
 
 
@@ -245,11 +245,11 @@ def test_before_the_first_setting_the_grid_is_empty(bed: Bed, fake: Fake) -> Non
 
 def test_wrong_values_to_try_name_the_field(bed: Bed) -> None:
     for wrong, words in (
-        ({"threads": "one"}, "threads: 'one' is no number"),
-        ({"batches": "0, 4"}, "batch_size: give at most 32 numbers from 1"),
-        ({"loads": "1.5"}, "hw_decoder_load: give at most 32 numbers from 0 to 1"),
-        ({"files": "cached"}, "files: 'cached' is neither. Use mapped or read."),
-        ({"memory": "lots"}, "memory: 'lots' is no number of GiB"),
+        ({"threads": "one"}, "threads: 'one' is not a number"),
+        ({"batches": "0, 4"}, "batch_size: use at most 32 numbers from 1"),
+        ({"loads": "1.5"}, "hw_decoder_load: use at most 32 numbers from 0 to 1"),
+        ({"files": "cached"}, "files: 'cached' is not allowed. Use mapped or read."),
+        ({"memory": "lots"}, "memory: 'lots' is not a number of GiB"),
     ):
         bed.run("tune", search="tuner", **(TRY | wrong))
         assert bed["failed"]
@@ -308,7 +308,9 @@ def test_single_peers_can_be_measured(bed: Bed, monkeypatch: pytest.MonkeyPatch)
     for other in ("numpy", "os:system"):  # no function is called because the browser names it
         bed.run(what="peers", peers=[other])
         assert bed["failed"]
-        assert bed["message"] == f"'{other}' is none of torchvision, Albumentations."
+        assert (
+            bed["message"] == f"'{other}' is not a known library. Use torchvision, Albumentations."
+        )
 
 
 def test_fields_that_either_side_sets(bed: Bed) -> None:
@@ -329,7 +331,7 @@ def test_what_is_shown_is_of_the_present_graph(bed: Bed) -> None:
     assert bed["compare"] == {}
     assert bed.speed.last_speeds(bed.graph, bed.data) == []
     bed.do("view", record=key)  # who opens a record sees it, marked
-    assert "of another graph" in bed["compare"]["on"][0]["earlier"]
+    assert "another graph" in bed["compare"]["on"][0]["earlier"]
     bed.graph = graph
     assert bed["compare"]["on"][0]["earlier"] == ""
 

@@ -75,7 +75,7 @@ def test_the_line_says_on_what() -> None:
     on = measured_on("k", record, "of an earlier graph")
     assert on["line"] == (
         "A CPU · 16 cores · H200 · 120 files of 68 kB · batch 64 · 4 threads · prefetch 2 · "
-        "pages cold · time was up · unstable"
+        "pages cold · time limit reached · unstable"
     )
     facts = {fact["name"]: fact["value"] for fact in on["facts"]}
     assert facts["Checkout"] == "0123456789ab with changes"
@@ -155,10 +155,10 @@ def test_a_record_that_cannot_be_kept_is_told_at_the_start(
     (tmp_path / "file").touch()
     bed.speed.store.folder = tmp_path / "file" / "records"
     bed.hold(fake, what="compare")
-    assert ". The record will not be kept: " in bed["message"]
+    assert ". The record cannot be stored: " in bed["message"]
     assert "Not a directory" in bed["message"]
     bed.cancel()
-    assert bed["message"].startswith("The record is not kept: ")
+    assert bed["message"].startswith("The record cannot be stored: ")
 
 
 def gpu_record() -> str:
@@ -229,7 +229,7 @@ def test_records_are_listed_named_compared_and_dropped(bed: Bed) -> None:
     assert [entry["name"] for entry in bed["records"]] == ["mine"]
     assert (bed["overlay"], bed["comparison"]) == ("", {})
     bed.do("delete", record=oldest["id"])
-    assert "There is no record" in bed["message"]
+    assert "no longer exists" in bed["message"]
 
 
 def test_records_come_back_and_those_of_others_are_found(bed: Bed, photos: Path) -> None:
@@ -249,7 +249,7 @@ def test_records_come_back_and_those_of_others_are_found(bed: Bed, photos: Path)
 def test_files_for_the_browser(bed: Bed) -> None:
     bed.do("export", kind="csv", ids=[], view="v")
     bed.wait(lambda bed: bed["failed"], "the refusal")
-    assert bed["message"] == "There is no record yet."
+    assert bed["message"] == "There are no records yet."
     bed.run(what="compare")
     key = bed["records"][0]["id"]
     for count, (kind, starts) in enumerate(
@@ -278,7 +278,7 @@ def test_adopting_from_a_gpu_keeps_the_cpu_where_there_is_none(bed: Bed) -> None
     adopted = bed.edited(Adopt(bed["records"][0]["id"]))
     assert adopted.settings.device == "cpu"
     assert "still decoded on the CPU: there is no GPU" in bed["message"]
-    with pytest.raises(GraphEditError, match="no record"):
+    with pytest.raises(GraphEditError, match="no longer exists"):
         bed.edited(Adopt("x"))
 
 

@@ -317,7 +317,7 @@ def test_undo_leaves_pinned_draws(ready: Ready) -> None:
     model.receive("preview", "seed", 7)
     model.receive("preview", "pinned", True)
     model.act("bar", {"do": "undo"})
-    assert screen["bar", "message"].startswith("Random values are pinned. Unpin them to undo")
+    assert screen["bar", "message"].startswith("Seed and batch are pinned. Unpin them to undo")
     assert (model.graph.settings.seed, model.state.pinned) == (7, True)
     edit(model, "set", node="rotate", arg="angle", value=90, group="")
     model.act("bar", {"do": "undo"})

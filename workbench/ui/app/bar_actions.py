@@ -79,7 +79,7 @@ def _step(model: ViewModel, *, back: bool) -> str:
     held = history.now.settings.seed, state.batch
     if state.pinned and held != (document.graph.settings.seed, view[0] if view else held[1]):
         raise GraphEditError(
-            f"Random values are pinned. Unpin them to {word} the change of seed or batch."
+            f"Seed and batch are pinned. Unpin them to {word} the change of seed or batch."
         )
     (history.undo if back else history.redo)()
     if view is not None:

@@ -53,7 +53,7 @@ def set_view(state: ViewState, component: str, field: str, value: Any) -> bool:
             setattr(state, switch, value)
         return switch is not None
     if component == "preview" and field in ("seed", "batch") and state.pinned:
-        raise GraphEditError(f"Random values are pinned. Unpin them to set the {field}.")
+        raise GraphEditError(f"Seed and batch are pinned. Unpin them to set the {field}.")
     match component, field, value:
         case "preview", "mode", "original" | "augmented" | "both" | "difference" | "compare":
             state.mode = value

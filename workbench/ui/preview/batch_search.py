@@ -39,7 +39,7 @@ class FindBatch(Action, tag="find_batch", frozen=True):
                 "No filter is set. Select a class, a branch or an augmentation to search for."
             )
         if state.pinned:
-            raise GraphEditError("Random values are pinned. Unpin them to show another batch.")
+            raise GraphEditError("Seed and batch are pinned. Unpin them to show another batch.")
         faults = blocking_faults(state)
         if data.error or faults:
             raise GraphEditError(f"No search possible: {data.error or faults[0]}")

@@ -1,1 +1,1 @@
-"""The speed lab's panel: runs, records, and how both are shown."""
+"""The speed panel: runs, records, and their payloads."""

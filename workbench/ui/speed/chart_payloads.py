@@ -1,4 +1,4 @@
-"""A record -> what stands under every figure, and the rows of a measurement as bars."""
+"""Payloads of charts: the line below a figure, and measurements as bars."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from workbench.bench.records.report_text import quality_flags
 from workbench.engine.resources.machine import Machine
 from workbench.ui.contract.speed_payloads import MeasuredOn, RatioEntry, SpeedBar, SpeedFact
 
-# Words and numbers that the parts of the panel share.
+# Words and numbers shared by the parts of the panel
 
 NOT_MEASURED = "not measured"
 GROUPS = {"decode": "Decode alone", "pipeline": "Whole pipeline"}
 KINDS = {
-    "bench": ("compare", "CPU against mixed"),
+    "bench": ("compare", "CPU and mixed"),
     "stages": ("stages", "where the time goes"),
     "optimise": ("rewrites", "rewrites"),
     "sweep": ("tune", "every setting"),
@@ -32,22 +32,22 @@ KINDS = {
     "workers": ("scaling", "processes"),
     "operators": ("peers", "operator by operator"),
 }
-"""Kind of a record -> the part of the panel that shows it, and what it is called."""
+"""Kind of a record -> part of the panel that shows it, and its label."""
 
 
 def part_of(report: Report) -> str:
-    """The part of the panel that shows a record."""
+    """Part of the panel that shows a record."""
     part, _ = KINDS.get(report.kind, ("compare", ""))
     return "peers" if part == "compare" and with_peers(report) else part
 
 
 def with_peers(report: Report) -> bool:
-    """Whether libraries other than DALI take part."""
+    """Whether the record includes libraries other than DALI."""
     return any(row.config.program != "DALI" for row in report.measurements)
 
 
 def kind_words(report: Report) -> str:
-    """What kind of run it was, in words."""
+    """Kind of run in words."""
     if report.kind == "bench" and with_peers(report):
         return "peers"
     _, words = KINDS.get(report.kind, ("", report.kind))
@@ -55,12 +55,12 @@ def kind_words(report: Report) -> str:
 
 
 def name_of(report: Report) -> str:
-    """The record's name, or what it is of and when it was made."""
+    """Name of the record, or its graph and time."""
     return report.name or ", ".join(filter(None, [report.graph, time_text(report)]))
 
 
 def time_text(report: Report) -> str:
-    """Local time: ``21 Nov 2026, 16:20``; empty where it is not recorded."""
+    """Local time: ``21 Nov 2026, 16:20``; empty if it was not recorded."""
     with suppress(ValueError, OverflowError):
         moment = datetime.fromisoformat(report.created).astimezone()
         return f"{moment.day} {moment:%b %Y, %H:%M}"
@@ -74,7 +74,7 @@ def machine_words(machine: Machine) -> str:
 
 
 def size_words(size: float | None) -> str:
-    """Bytes for a reader: 68 kB."""
+    """Bytes in readable units: 68 kB."""
     if size is None:
         return NOT_MEASURED
     for unit in ("B", "kB", "MB", "GB"):
@@ -85,32 +85,32 @@ def size_words(size: float | None) -> str:
 
 
 def figure_text(value: float | None, digits: int = 2, unit: str = "") -> str:
-    """A number for a table, or that it was not measured."""
+    """Number for a table, or that it was not measured."""
     return NOT_MEASURED if value is None else f"{value:,.{digits}f}{unit}"
 
 
 def ratio_text(value: float) -> str:
-    """A ratio for reading: 3.27, 13.2, 132."""
+    """Ratio in readable form: 3.27, 13.2, 132."""
     return f"{value:,.{0 if value >= 100 else 1 if value >= 10 else 2}f}"
 
 
 def ending_words(rows: tuple[Measurement, ...]) -> str:
-    """How the rows that were measured ended, together."""
+    """Why the measurement of the rows ended, in words."""
     endings = {row.stop_reason for row in rows if row.rounds}
     if not endings or endings == {None}:
         return ""
     if endings == {"precise"}:
         return "precise enough"
-    return "time was up" if "budget" in endings else "ended early"
+    return "time limit reached" if "budget" in endings else "ended early"
 
 
-# The line under a figure, and bars.
+# The line below a figure, and bars
 
 DEVICES = {"cpu": "CPU", "mixed": "Mixed"}
 
 
 def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
-    """The line under a record's figures. ``earlier`` says what has changed since."""
+    """Line below a record's figures. ``earlier`` describes what has changed since."""
     rows = report.measurements
     parts = [
         machine_words(report.machine),
@@ -136,13 +136,13 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
 
 
 def as_partial(on: MeasuredOn, known: str) -> MeasuredOn:
-    """Marked as of a run that is not over; ``known`` says how much of it is known."""
-    words = f"Partial: {known}. It goes on."
+    """Mark figures of an unfinished run; ``known`` describes its progress."""
+    words = f"Partial: {known}. The run continues."
     return {**on, "partial": words, "quality_flags": [], "quick": ""}
 
 
 def rounds_words(report: Report) -> str:
-    """The number of rounds of the row that has most of them, in words: ``2 rounds``."""
+    """Number of rounds of the row with the most rounds: ``2 rounds``."""
     rounds = max((len(row.rounds) for row in report.measurements), default=0)
     return f"{rounds} round{'s' * (rounds != 1)}"
 
@@ -156,7 +156,7 @@ def _data(report: Report) -> str:
 
 
 def _settings(report: Report) -> str:
-    """The settings that all rows have; a sweep has as many as it has rows."""
+    """Settings shared by all rows; every row of a sweep has its own."""
     found = {row.config.settings for row in report.measurements}
     if len(found) == 1:
         return found.pop().replace(", ", " · ")
@@ -192,18 +192,19 @@ def _facts(report: Report) -> dict[str, str]:
         f"workbench {context.get('workbench', 'not recorded')}",
         "Checkout": commit,
         "Data": f"{report.data}: {_data(report)}, {size_words(report.size)}",
-        **({"Left out": "; ".join(report.left_out)} if report.left_out else {}),
+        **({"Skipped": "; ".join(report.left_out)} if report.left_out else {}),
         "Formats": formats or NOT_MEASURED,
         "Page cache": cache,
-        "Method": f"rounds of {config.round_seconds:g} s and {config.round_batches} batches at "
-        f"least, {config.rounds} rounds at least, until the 95 % interval is within "
+        "Method": f"rounds of at least {config.round_seconds:g} s and "
+        f"{config.round_batches} batches, at least {config.rounds} rounds, until the 95 % interval "
+        "is within "
         f"{config.precision:.0%} or {config.budget:g} s have passed; each in a fresh process",
         "Load before": figure_text(load) if isinstance(load, int | float) else NOT_MEASURED,
     }
 
 
 def bars(report: Report, source: str = "") -> list[SpeedBar]:
-    """A bar for every row of a comparison; ``source`` names the record where two are shown."""
+    """A bar for every row of a comparison; ``source`` names the record if two are shown."""
     found = [bar(row, source) for row in report.measurements]
     if with_peers(report):
         for made, row in zip(found, report.measurements, strict=True):
@@ -239,7 +240,7 @@ def bar(row: Measurement, source: str = "") -> SpeedBar:
 
 
 def row_facts(row: Measurement) -> list[SpeedFact]:
-    """All that is known of a row, in words; what was not measured says so."""
+    """All known facts of a row in words, including what was not measured."""
     found, latency = row.interval, row.latency
     level = f" at {found.level:.0%}" if found else ""
     frames = row.config.frames
@@ -260,7 +261,7 @@ def row_facts(row: Measurement) -> list[SpeedFact]:
         "GPU memory": size_words(row.gpu_bytes),
         "GPU busy": figure_text(row.gpu_busy, 0, " %"),
         "JPEG engines": figure_text(row.jpeg_busy, 0, " %"),
-        "ended": {"precise": "precise enough", "budget": "time was up"}.get(
+        "ended": {"precise": "precise enough", "budget": "time limit reached"}.get(
             str(row.stop_reason), "not recorded"
         ),
     }
@@ -268,13 +269,13 @@ def row_facts(row: Measurement) -> list[SpeedFact]:
 
 
 def ratios(report: Report, source: str = "") -> list[RatioEntry]:
-    """Mixed over CPU, and DALI over each peer."""
+    """Ratio of mixed to CPU, and of DALI to each peer."""
     rows = {row.name: row for row in report.measurements}
     found: list[RatioEntry] = []
     for one in report.ratios:
         ours, theirs = rows[one.ours], rows[one.theirs]
         if ours.unstable or theirs.unstable:
-            continue  # the bars say so: it gives no verdict
+            continue  # the bars show that there is no verdict
         peer = theirs.config.program != "DALI"
         first, second = ("DALI", theirs.config.program) if peer else ("Mixed", "CPU")
         where = f" ({source})" if source else ""
@@ -285,9 +286,9 @@ def ratios(report: Report, source: str = "") -> list[RatioEntry]:
 def mixed_over_cpu_ratios(
     report: Report, other: Report, names: tuple[str, str]
 ) -> list[RatioEntry]:
-    """Mixed decoding in one record over the CPU in the other, where only one has mixed figures.
+    """Mixed decoding in one record over CPU in the other, if only one has mixed figures.
 
-    The two were measured apart, so the interval is that of ``stats.ratio``.
+    The two were measured separately, so the interval is that of ``stats.ratio``.
     """
 
     def rows(of: Report, device: str) -> dict[Regime, Measurement]:

@@ -1,4 +1,4 @@
-"""What the panel asks to be measured -> the run that does it, and what cannot be asked for here."""
+"""Create the experiments that the panel requests, and explain what cannot be measured here."""
 
 from __future__ import annotations
 
@@ -43,22 +43,23 @@ from workbench.sources import Datasets
 from workbench.ui.contract.speed_payloads import SpeedLimits
 
 _START_SECONDS, _PROBE_SECONDS, _BEST_SECONDS = 4.0, 8.0, 60.0
-"""For estimates: a worker's start, one setting of a search, and comparing the best at its end."""
+"""For estimates: start of a worker, one setting of a search, and the final comparison of the best.
+"""
 
 
 def _limited(config: MeasurementConfig) -> MeasurementConfig:
-    """Within the time that the screen promises: start, warm-up and rounds together."""
+    """Limit to the time shown to the user: start, warm-up and rounds together."""
     return replace(config, limit=_START_SECONDS + config.budget)
 
 
 MEASUREMENT_CONFIGS = {"quick": _limited(QUICK_CONFIG), "usual": _limited(MeasurementConfig())}
-"""How carefully: short rounds for a first look, or those of METHOD.md."""
+"""Short rounds for a quick result, or those of METHOD.md."""
 STAGE_CONFIGS = {"quick": _limited(COARSE_CONFIG), "usual": _limited(QUICK_CONFIG)}
-"""Where the time goes takes a measurement for each stage."""
+"""The stage breakdown needs a measurement for each stage."""
 PEER_SECONDS = {"quick": 12.0, "usual": 30.0}
-"""For each that takes part in a comparison with peers, at most: libraries take seconds to load."""
+"""Time limit for each library in a comparison with peers: libraries take seconds to load."""
 _ALL_PROBED = 8
-"""Settings that the tuner tries all, where there are no more."""
+"""Up to this number of settings the tuner tries all of them."""
 MOST_VALUES = 32
 _FIELDS = {
     "threads": "threads",
@@ -67,7 +68,7 @@ _FIELDS = {
     "loads": "hw_decoder_load",
     "pipelines": "pipelines",
 }
-"""A parameter of ``tune`` -> the knob."""
+"""Parameter of ``tune`` -> setting."""
 WHATS = ("compare", "stages", "rewrites", "peers", "threads", "pipelines", "workers")
 
 
@@ -80,10 +81,10 @@ def experiment_for(
     peers: Sequence[str] = (),
     seconds: float | None = None,
 ) -> SpeedExperiment:
-    """A run of the graph on its own settings; without ``peers``, of all of them.
+    """Experiment on the graph with its own settings; empty ``peers`` means all.
 
-    ``seconds`` is the time limit of ``rewrites``; None: as long as it takes. Raises GraphEditError
-    for what cannot be.
+    ``seconds`` is the time limit of ``rewrites``; None: no limit. Raises GraphEditError for an
+    invalid request.
     """
     measurement_config = MEASUREMENT_CONFIGS[effort]
     match what:
@@ -107,14 +108,14 @@ def experiment_for(
             return GpuScalingExperiment(
                 graph, data, affinity="split", measurement_config=measurement_config
             )
-    raise GraphEditError(f"{what[:40]!r} cannot be measured. There are: {', '.join(WHATS)}.")
+    raise GraphEditError(f"{what[:40]!r} cannot be measured. Use {', '.join(WHATS)}.")
 
 
 def _known(names: Sequence[str]) -> tuple[str, ...]:
-    """The peers of these names, all where none is given."""
+    """Peers of these names, all if there are none."""
     for name in names:
         if name not in PEERS:
-            raise GraphEditError(f"{name[:40]!r} is none of {', '.join(PEERS)}.")
+            raise GraphEditError(f"{name[:40]!r} is not a known library. Use {', '.join(PEERS)}.")
     return tuple(name for name in PEERS if name in names or not names)
 
 
@@ -125,11 +126,10 @@ def tuner_for(
     machine: Machine,
     seconds: float | None = None,
 ) -> SpeedExperiment:
-    """The tuner, or a sweep of every setting, over the values in the fields of ``Tune``.
+    """The tuner, or a sweep of every setting, over the values of ``Tune``.
 
-    ``seconds`` is the tuner's time limit; None: as long as it takes.
-
-    Raises GraphEditError, which names the field.
+    ``seconds`` is the tuner's time limit; None: no limit. Raises GraphEditError with the name of
+    the field.
     """
     usual = grid_for(ResolvedGraph(graph, load_catalog()), machine, graph.settings.device)
     values: dict[str, Any] = {
@@ -147,7 +147,7 @@ def tuner_for(
 
 
 def _values(text: str, knob: str) -> tuple[float, ...] | tuple[int, ...]:
-    """The numbers in a text such as ``1, 2, 4``; none where it is empty."""
+    """Numbers in a text such as ``1, 2, 4``; none if it is empty."""
     share = knob == "hw_decoder_load"
     found: list[Any] = []
     for part in text.replace(",", " ").split():
@@ -157,16 +157,16 @@ def _values(text: str, knob: str) -> tuple[float, ...] | tuple[int, ...]:
         raise GraphEditError(f"{knob}: {part[:40]!r} is not a number. Use numbers such as 1, 2, 4.")
     least, most = (0, 1) if share else (1, 65536)
     if len(found) > MOST_VALUES or not all(least <= value <= most for value in found):
-        raise GraphEditError(f"{knob}: give at most {MOST_VALUES} numbers from {least} to {most}.")
+        raise GraphEditError(f"{knob}: use at most {MOST_VALUES} numbers from {least} to {most}.")
     return tuple(sorted(set(found)))
 
 
 def _mapping(text: str, graph: Graph) -> tuple[bool | None, ...]:
-    """``dont_use_mmap`` for a text such as ``mapped, read``; none where it is empty."""
+    """``dont_use_mmap`` for a text such as ``mapped, read``; none if it is empty."""
     found = text.replace(",", " ").split()
     for part in found:
         if part not in FILES:
-            raise GraphEditError(f"files: {part[:40]!r} is neither. Use {' or '.join(FILES)}.")
+            raise GraphEditError(f"files: {part[:40]!r} is not allowed. Use {' or '.join(FILES)}.")
     try:
         return mapping_values(ResolvedGraph(graph, load_catalog()), found)
     except ArgumentError as error:
@@ -174,7 +174,7 @@ def _mapping(text: str, graph: Graph) -> tuple[bool | None, ...]:
 
 
 def _bytes(text: str) -> int | None:
-    """Of GiB in a text; None where it is empty."""
+    """GiB in a text as bytes; None if it is empty."""
     if not text.strip():
         return None
     with suppress(ValueError):
@@ -184,7 +184,7 @@ def _bytes(text: str) -> int | None:
 
 
 def limits_of(graph: Graph, machine: Machine) -> SpeedLimits:
-    """What this machine cannot measure, and what may be tried."""
+    """What this machine cannot measure, and the allowed values."""
     usual = grid_for(ResolvedGraph(graph, load_catalog()), machine, graph.settings.device)
     command, hint = gpu_command(graph) if machine.no_gpu else ("", "")
     return {
@@ -205,9 +205,9 @@ def limits_of(graph: Graph, machine: Machine) -> SpeedLimits:
 
 
 def _estimates(graph: Graph, machine: Machine, settings: int) -> dict[str, dict[str, str]]:
-    """How long each measurement takes: the limits of its configurations, or about so long."""
+    """Time of each measurement: the limits of its configurations, or an estimate."""
     devices = 1 if machine.no_gpu else 2
-    counts = machine.cores.bit_length() + 1  # 1, 2, 4, ... up to the cores
+    counts = machine.cores.bit_length() + 1  # 1, 2, 4, ... up to the number of cores
     tuned = {
         "tuner": _PROBE_SECONDS * min(settings, max(_ALL_PROBED, settings // 4)) + _BEST_SECONDS,
         "all": _PROBE_SECONDS * settings + _BEST_SECONDS,
@@ -228,7 +228,7 @@ def _estimates(graph: Graph, machine: Machine, settings: int) -> dict[str, dict[
 
 
 def _up_to(config: MeasurementConfig, count: int) -> str:
-    """The limit of ``count`` configurations, and from when on their fewest rounds take longer.
+    """Limit of ``count`` configurations, and when their minimum rounds take longer.
 
     Empty for a configuration without a limit.
     """
@@ -241,7 +241,7 @@ def _up_to(config: MeasurementConfig, count: int) -> str:
 
 @cache
 def no_workers(machine: Machine) -> str:
-    """Why scaling over GPUs cannot be measured here; empty where it can."""
+    """Why scaling over GPUs cannot be measured here; empty if it can."""
     if machine.no_gpu:
         return f"{machine.no_gpu}; scaling over GPUs needs two or more"
     if (count := len(cuda_uuids())) < 2:

@@ -1,4 +1,4 @@
-"""The measurement of an ``if`` against one operator that does the same, for the inspector."""
+"""Measurement of an ``if`` against an equivalent operator, for the inspector."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ NOTHING = empty(FusedSpeedEntry, state="none")
 
 
 class FusedSpeed:
-    """The last such measurement of a page, which ends with it.
+    """Last such measurement of a page; it ends with the page.
 
-    ``changed`` is called after every change. Every method is called with ``lock`` held.
+    ``changed`` is called after every change. ``lock`` is held during every call.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class FusedSpeed:
         self._of: tuple[Graph, Datasets, str] | None = None
 
     def start(self, block: str, graph: Graph, data: Datasets) -> None:
-        """Measure a sound graph on these data, unless that is being done."""
+        """Measure a valid graph on this data, unless a measurement is running."""
         if self.task.running is not None:
             return
         experiment = FusedSpeedExperiment(graph, data, block, measurement_config=QUICK_CONFIG)
@@ -49,11 +49,11 @@ class FusedSpeed:
         self.task.start(BackgroundTask("measurement", experiment, self.task.listener, SHARED_QUEUE))
 
     def cancel(self) -> None:
-        """Stop, if one runs."""
+        """Stop a running measurement."""
         self.task.cancel()
 
     def entry(self, graph: Graph, data: Datasets) -> FusedSpeedEntry:
-        """What is known, and whether it is of this graph and these data."""
+        """Result, and whether it belongs to this graph and data."""
         task = self.task.last
         if task is None or self._of is None:
             return NOTHING

@@ -1,4 +1,4 @@
-"""What a sweep or the tuner found, as heat maps of threads by batch size."""
+"""Results of a sweep or the tuner as heat maps of threads by batch size."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from workbench.ui.contract.speed_payloads import HeatCell, HeatPanel, MeasuredOn
 from workbench.ui.speed.chart_payloads import as_partial
 
 OWN = "as it is"
-"""The label that the tuner gives to the graph's own settings."""
+"""Label that the tuner uses for the graph's own settings."""
 
 
 def tune_view(on: MeasuredOn, report: Report, own: Config | None) -> TuneView:
-    """The heat maps, the best setting and what it gains over ``own``, the graph's present one."""
+    """Heat maps, the best setting, and its gain over ``own``, the current setting of the graph."""
     best: Measurement | None
     try:
         best = best_measurement(report)
@@ -28,7 +28,7 @@ def tune_view(on: MeasuredOn, report: Report, own: Config | None) -> TuneView:
 
 
 def running_view(on: MeasuredOn, report: Report, own: Config, now: Config | None) -> TuneView:
-    """The same of a run that goes on; ``now`` is what it measures."""
+    """The same for an unfinished run; ``now`` is the setting being measured."""
     rows = [row for row in report.measurements if row.rounds]
     best = max(rows, key=lambda row: row.rate, default=None)
     view = _view(on, report, own, best, now)
@@ -79,7 +79,7 @@ def _view(
 def _panels(
     report: Report, best: Measurement | None, own: Config | None, now: Config | None
 ) -> list[HeatPanel]:
-    """The panels of the heat map; rare ones only where something was tried."""
+    """Panels of the heat map; rare ones only if something was tried."""
     own_knobs, running_knobs = own and knob_values(own), now and knob_values(now)
     panels: list[HeatPanel] = []
     for panel in heat_map(report, best).panels:
@@ -109,17 +109,17 @@ def _panels(
 
 
 def _gain(report: Report, best: Measurement | None) -> str:
-    """Against the graph's settings at the time: of rounds side by side."""
+    """Gain over the graph's settings at the time of the run, from interleaved rounds."""
     own = next((row for row in report.measurements if row.label == OWN and row.rounds), None)
     if best is None or own is None:
         return ""
     turned = [row for row in report.measurements if not row.probe and not row.confirmed]
     best = next((row for row in turned if row.config == best.config), best)
     if own is best:
-        return "the settings that the graph had then are as fast as any that were tried"
+        return "no setting was faster than that of the graph at the time"
     gain = paired_ratio(best.imgs_per_s, own.imgs_per_s)
     return (
-        f"{gain.median:.2f} × the graph's own then ({own.config.settings}), "
+        f"{gain.median:.2f} × the graph's setting at the time ({own.config.settings}), "
         f"{gain.low:.2f} to {gain.high:.2f}"
     )
 

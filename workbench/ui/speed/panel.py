@@ -1,4 +1,4 @@
-"""The speed panel: what may be asked of it, and what it says."""
+"""The speed panel: runs, records and messages."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from workbench.ui.speed.record_store import RecordStore, export_file
 
 
 class SpeedPanel:
-    """Runs, records and what is shown of them. ``changed`` is called after every change.
+    """Runs, records and their presentation. ``changed`` is called after every change.
 
-    Every method but ``fields`` is called under the view-model's lock; nothing raises but
-    ``adopt``: what goes wrong is ``message``, with ``failed``.
+    The view-model's lock is held during every call except ``fields``. Only ``adopt`` raises; other
+    errors are shown in ``message``, with ``failed``.
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class SpeedPanel:
         folder: Path | None,
         roots: Roots | None = None,
     ) -> None:
-        """``folder`` keeps the records; None: they end with the session.
+        """``folder`` stores the records; None: they end with the session.
 
-        Files outside the ``roots`` are left out.
+        Files outside the ``roots`` are skipped.
         """
         self._roots = roots
         self.part = "compare"
@@ -69,30 +69,30 @@ class SpeedPanel:
         self._lock = lock
         self._changed = changed
         self._shown: dict[str, str] = {}
-        """Part -> the id of the record that it shows."""
+        """Part -> id of the record that it shows."""
         self._what = ""
         self._opened: set[str] = set()
-        """Records that the user opened."""
+        """Records opened by the user."""
         self._said = ""
         self._said_of: tuple[str, Graph, Datasets] | None = None
-        """Part, graph and data that the message is about; None: those shown next."""
+        """Part, graph and data of the message; None: those shown next."""
         self._said_part: str | None = None
         self._unkept = ""
-        """Why the record of the run cannot be kept, for the end of its messages."""
+        """Why the record of the run cannot be stored; appended to its messages."""
         self._failed = False
         self._file = b""
         self._files = 0
         self._version = object()
-        """Changes whenever the records or their selection change."""
+        """Changes with the records and their selection."""
         self.fused = FusedSpeed(lock, changed, roots)
         self._load_new_records()
 
     def show_message(self, words: str, part: str | None = None, *, failed: bool = False) -> None:
-        """Show a message in a part, None: the open one, as long as graph and data stay."""
+        """Show a message in a part (None: the open one) while graph and data stay the same."""
         self._said, self._said_part, self._said_of, self._failed = words, part, None, failed
 
     def apply(self, act: Callable[[], str | None]) -> None:
-        """Apply an action of the panel alone: ``act`` returns a message, or None."""
+        """Apply an action of the panel: ``act`` returns a message, or None."""
         self._version = object()
         try:
             said = act()
@@ -102,7 +102,7 @@ class SpeedPanel:
             self.show_message(str(error), failed=True)
 
     def set(self, field: str, value: Any) -> bool:
-        """Take a field that either side may set; False where it is none of the panel's."""
+        """Set a field that the browser may set; False if it does not belong to the panel."""
         match field, value:
             case "part", str() if value in PARTS:
                 self.part = value
@@ -122,16 +122,16 @@ class SpeedPanel:
 
     @property
     def run(self) -> ExperimentTask | None:
-        """What is being measured."""
+        """The running measurement."""
         return self.task.running
 
     def cancel(self) -> None:
-        """Stop the run, if there is one; earlier figures stay. Another page's goes on."""
+        """Stop the run, if there is one; earlier figures stay. Runs of other pages continue."""
         self.fused.cancel()
         self.task.cancel()
 
     def adopt_session(self, owner: str) -> None:
-        """Be the panel of this session: what an earlier page of it began is shown, and goes on."""
+        """Attach to a session: a measurement started by an earlier page is shown and continues."""
         if (found := self.task.adopt_session(owner)) is not None:
             self._what = self.part = found.part
             self.store.add_found(self.store.read())
@@ -139,12 +139,12 @@ class SpeedPanel:
             found.listen(self.task.listener)
 
     def detach(self) -> None:
-        """The page is gone: a run goes on, and the session's next page finds it."""
+        """Detach the page: a run continues, and the next page of the session finds it."""
         self.fused.cancel()
         self.task.detach()
 
     def start(self, part: str, make: Callable[[], SpeedExperiment]) -> str | None:
-        """Start a run of a part unless one is running. Returns the message for the user."""
+        """Start a run of a part unless one is running. Return a message for the user."""
         if self.run is not None:
             return None
         experiment = make()
@@ -153,8 +153,8 @@ class SpeedPanel:
         self._unkept = ""
         try:
             self.store.require_writable()
-        except SaveError as error:  # what is measured is shown all the same
-            self._unkept = f". The record will not be kept: {error}"
+        except SaveError as error:  # the results are still shown
+            self._unkept = f". The record cannot be stored: {error}"
         keep = RecordStore(self.store.folder).add
         self.task.start(ExperimentTask(experiment, part, self.task.listener, keep))
         return ""
@@ -167,27 +167,29 @@ class SpeedPanel:
         failed, words = bool(wrong), wrong
         if report is None:
             if not wrong:
-                shown = "; what is shown is of an earlier run" if run.part in self._shown else ""
+                shown = (
+                    ". The figures shown are from an earlier run" if run.part in self._shown else ""
+                )
                 words = f"Cancelled{shown}."
-            # Whoever cancels sees it in the part that is open, a failure stays with its own part.
+            # Cancellation is reported in the open part, a failure in its own part.
             self.show_message(words, run.part if wrong else None, failed=failed)
             return
         if report.extra.get("interrupted"):
-            words = "Stopped early. What was measured until then is kept."
+            words = "Stopped early. The results up to this point are stored."
         try:
             key = self.store.add(report)
         except WorkbenchError as error:
             key = next(iter(self.store.records))
-            failed, words = True, f"The record is not kept: {error}"
+            failed, words = True, f"The record cannot be stored: {error}"
         self.show_message(words, run.part, failed=failed)
         if self.overlay == self._shown.get(run.part):
             self.overlay = ""
         self._shown[run.part] = key
 
     def add_report(self, report: Report) -> None:
-        """Show what a cell has measured in its part, and keep the record. Takes the lock.
+        """Show a measurement of a notebook cell in its part, and store it. Acquires the lock.
 
-        A run that was interrupted before the pipeline was measured is only the cell's.
+        A run that was interrupted before the pipeline was measured is not shown.
         """
         if not is_drawable(report):
             return
@@ -202,7 +204,7 @@ class SpeedPanel:
         self._changed()
 
     def view(self, key: str, beside: bool = False) -> None:
-        """Show a record in its part; with ``beside``, next to what a comparison shows already."""
+        """Show a record in its part; with ``beside``, next to the one already shown."""
         part = part_of(self.store.require(key))
         self._opened.add(key)
         shown = self._shown.get(part)
@@ -214,7 +216,7 @@ class SpeedPanel:
         self.part = part
 
     def export(self, kind: str, ids: Sequence[str], view: str) -> None:
-        """Make a file; a picture takes seconds the first time, so not on this thread."""
+        """Create a file in the background: a picture takes seconds the first time."""
         records = {key: self.store.require(key) for key in ids} or self.store.records
 
         def ended(made: tuple[str, str, bytes] | None, wrong: str) -> None:
@@ -230,7 +232,7 @@ class SpeedPanel:
         run_in_background("export", lambda: export_file(kind, records), listener)
 
     def _load_new_records(self) -> None:
-        """Look for records on the disk that other sessions have made since."""
+        """Read records that other sessions have stored since."""
         folder = self.store.folder
         if folder is None or not folder.is_dir():
             return
@@ -246,7 +248,7 @@ class SpeedPanel:
     # What is shown
 
     def fields(self, graph: Graph, data: Datasets) -> dict[str, Any]:
-        """Every field of the component but for the three that are the graph's settings."""
+        """All fields of the component except the three settings of the graph."""
         run = self.run
         self._leave_dropped()
         choice = Choice(self.part, self._shown, self._opened, self.overlay, self.selected_records)
@@ -273,21 +275,21 @@ class SpeedPanel:
         }
 
     def _leave_dropped(self) -> None:
-        """Look at no record any more that is not there."""
+        """Close records that no longer exist."""
         records = self.store.records
         self.overlay = self.overlay if self.overlay in records else ""
         self.selected_records = [key for key in self.selected_records if key in records]
         self._shown = {part: key for part, key in self._shown.items() if key in records}
 
     def last_speeds(self, graph: Graph, data: Datasets) -> list[LastSpeed]:
-        """What was last measured of this very graph, on these data and this machine."""
+        """Last measured speeds of this graph, on this data and machine."""
         return self._figures.last_speeds(self._version, graph, data)
 
 
-# One experiment of the speed panel in the background.
+# Experiments of the speed panel in the background
 
 TOO_EARLY = 0.1
-"""Below this share the time that is left cannot be told."""
+"""The remaining time is not estimated below this fraction."""
 
 
 NEARLY_DONE = 0.8
@@ -315,7 +317,7 @@ class ExperimentTask(BackgroundTask[Report]):
         self._keep(result)
 
     def so_far(self) -> Report | None:
-        """What a run has found until then, if the panel can show it."""
+        """Results of a run so far, if the panel can show them."""
         found = self.experiment.interrupted_report()
         return found if found is not None and is_drawable(found) else None
 
@@ -341,4 +343,4 @@ class ExperimentTask(BackgroundTask[Report]):
 
 
 EXPERIMENTS: OwnedTasks[ExperimentTask] = OwnedTasks()
-"""Those of this process."""
+"""Experiments of this process."""

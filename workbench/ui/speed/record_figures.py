@@ -1,4 +1,4 @@
-"""What the panel draws of records and of a run that goes on, made anew only where it changes."""
+"""Figures of records and of a running measurement, recomputed only if they change."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from workbench.ui.speed.rewrites_view import rewrites_so_far, rewrites_view
 from workbench.ui.state.identity_memo import IdentityMemo
 
 FIGURES = ("compare", "stages", "rewrites", "tune", "scaling", "peers")
-"""The parts that show a record."""
+"""Parts that show a record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which records are looked at: of each part the one shown, the one laid over, those chosen."""
+    """Selected records: the one shown in each part, the one next to it, and those to compare."""
 
     part: str
     shown: Mapping[str, str]
     opened: Collection[str]
-    """Those that the user opened: they are shown whatever graph they are of."""
+    """Records opened by the user; they are shown for every graph."""
     overlay: str
     selected: Sequence[str]
 
 
 class RecordFigures:
-    """The figures of the records in a store, for the machine that they are looked at on.
+    """Figures of the records in a store, for this machine.
 
-    A ``version`` is another object whenever the records or the choice have changed.
+    ``version`` is a new object whenever the records or the selection have changed.
     """
 
     def __init__(self, store: RecordStore, machine: Machine) -> None:
@@ -60,7 +60,7 @@ class RecordFigures:
         self._choice = Choice("", {}, (), "", ())
 
     def of(self, version: object, choice: Choice, graph: Graph, data: Datasets) -> dict[str, Any]:
-        """The fields that follow from records, graph and folder."""
+        """Fields that depend on records, graph and data."""
         self._choice = choice
         return self._memo(self._make, version, graph, data)
 
@@ -87,10 +87,10 @@ class RecordFigures:
         return found
 
     def _shown_in(self, choice: Choice, graph: Graph, data: Datasets) -> dict[str, str]:
-        """Part -> the record that it shows for this graph and these data.
+        """Part -> record shown for this graph and data.
 
-        The one that the user opened or measured, unless it was measured for another graph; else in
-        the open part the newest one of this very graph, data and machine.
+        It is the record that the user opened or measured, unless it was measured for another graph;
+        otherwise, in the open part, the newest of this graph, data and machine.
         """
         records = self._store.records
         shown = {
@@ -128,7 +128,7 @@ class RecordFigures:
             own = config_of(graph, report.measurements[0].device)
             return tune_view(measured_on(key, report, earlier), report, own)
         if part == "rewrites":
-            sought = graph if choice.part == part else None  # takes a while: only where it is seen
+            sought = graph if choice.part == part else None  # slow, so only for the visible part
             return rewrites_view(measured_on(key, report, earlier), report, sought)
         other = self._store.get(choice.overlay)
         if part in ("compare", "peers") and other is not None and part_of(other) == part:
@@ -139,7 +139,7 @@ class RecordFigures:
     def partial(
         self, part: str, report: Report, now: Config | None, graph: Graph, data: Datasets
     ) -> Any:
-        """What a run that goes on has found."""
+        """Results of a running measurement."""
         return self._memo(self._make_partial, part, report, now, graph, data)
 
     def _make_partial(
@@ -153,7 +153,7 @@ class RecordFigures:
         return partial_view(report, earlier, [node.id for node in graph.nodes])
 
     def last_speeds(self, version: object, graph: Graph, data: Datasets) -> list[LastSpeed]:
-        """What was last measured of this very graph, on these data and this machine."""
+        """Last measured speeds of this graph, on this data and machine."""
         return self._memo(self._make_speeds, version, graph, data)
 
     def _make_speeds(self, version: object, graph: Graph, data: Datasets) -> list[LastSpeed]:
@@ -161,25 +161,25 @@ class RecordFigures:
         return last_speeds(records, graph, where, self._machine, lambda: self._sha(graph))
 
     def _earlier(self, report: Report, graph: Graph, data: Datasets) -> str:
-        """What has changed since a record was made, in words; empty where nothing has."""
+        """What has changed since a record was made, in words; empty if nothing has."""
         found = []
         known = report.context.get("graph_sha256")
         if report.graph != graph.name:
-            found.append(f"of another graph, {report.graph}")
+            found.append(f"another graph, {report.graph}")
         elif known is None:
-            found.append("its graph is not recorded")
+            found.append("graph not recorded")
         elif known != self._sha(graph):
-            found.append("of an earlier graph: it has been edited since")
+            found.append("the graph has been edited since")
         if report.measurements and report.kind not in ("sweep", "tune"):
             config, now = report.measurements[0].config, config_of(graph)
             if report.kind in ("threads", "pipelines"):
                 config = replace(config, **{report.kind: getattr(now, report.kind)})
             if _settings(config) != _settings(now):
-                found.append(f"of other settings: the graph now has {now.settings}")
+                found.append(f"other settings: the graph now has {now.settings}")
         if report.machine != self._machine:
-            found.append("made on another machine or with other versions")
+            found.append("another machine or other versions")
         elif report.data != describe_datasets(data):
-            found.append(f"of other data, {report.data}")
+            found.append(f"other data, {report.data}")
         return "; ".join(found)
 
     def _sha(self, graph: Graph) -> str:
@@ -191,11 +191,12 @@ def _settings(config: Config) -> tuple[object, ...]:
     return *known, config.executor, config.dont_use_mmap
 
 
-# The last measured speed of a graph, among the records.
+# Last measured speed of a graph
 
 OWN_SETTINGS = ("bench", "stages")
-"""Kinds of a record whose rows have the settings that the graph had then. The others try many:
-of these only the graph's present ones count."""
+"""Kinds of records whose rows have the settings of the graph at the time. The others try many
+settings: only rows with the graph's current settings count.
+"""
 
 
 def last_speeds(
@@ -205,11 +206,10 @@ def last_speeds(
     machine: Machine,
     graph_sha256: Callable[[], str],
 ) -> list[LastSpeed]:
-    """imgs/s with mixed and with CPU decoding, each from the newest record that has it.
+    """imgs/s with mixed and with CPU decoding, each from the newest record that contains it.
 
-    ``records`` are the newest first. One that was made of another graph, of other data, on another
-    machine or with other versions says nothing. ``graph_sha256`` is asked only where a record
-    remains that may be of the graph.
+    ``records`` are sorted newest first. Records of another graph, other data, another machine or
+    other versions are ignored. ``graph_sha256`` is only called if a record may match.
     """
     found: dict[str, LastSpeed] = {}
     now = config_of(graph)
@@ -225,13 +225,13 @@ def last_speeds(
 
 
 def _tells(row: Measurement, kind: str, now: Config) -> bool:
-    """Whether a row is of the whole pipeline, measured with care."""
+    """Whether a row is a careful measurement of the whole pipeline."""
     config = row.config
     if row.median is None or row.probe or config.regime != "pipeline":
         return False
     if config.program != "DALI" or config.workers != 1:
         return False
-    if kind == "operators":  # no row of it is
+    if kind == "operators":  # operators have no such row
         return False
     if kind == "stages":
         return row.name == WHOLE

@@ -1,4 +1,4 @@
-"""A record -> the view of the part of the panel that shows its kind."""
+"""Payloads of records for the parts of the panel."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from workbench.ui.speed.heatmap_view import tune_view
 from workbench.ui.speed.rewrites_view import rewrites_view
 
 _NAMED = 8
-"""Rows of one record alone that a comparison names."""
+"""Maximum number of listed rows that only one record has."""
 
 
 def view_of(key: str, report: Report, earlier: str = "", nodes: Sequence[str] = ()) -> Any:
-    """The view of one record, as its part shows it."""
+    """Payload of one record for its part."""
     on = measured_on(key, report, earlier)
     match part_of(report):
         case "stages":
@@ -59,7 +59,7 @@ def view_of(key: str, report: Report, earlier: str = "", nodes: Sequence[str] = 
 
 
 def partial_view(report: Report, earlier: str = "", nodes: Sequence[str] = ()) -> Any:
-    """The view of a run that goes on: the figures so far, marked, and no verdict."""
+    """Payload of an unfinished run: the figures so far, marked as partial, without a verdict."""
     view = view_of("", report, earlier, nodes)
     rows = report.measurements
     known = sum(bool(row.rounds) for row in rows)
@@ -75,9 +75,9 @@ def partial_view(report: Report, earlier: str = "", nodes: Sequence[str] = ()) -
 def compare_view(
     on: MeasuredOn, report: Report, beside: tuple[MeasuredOn, Report] | None = None
 ) -> CompareView:
-    """CPU against mixed decoding, or peers; with another record's bars among them.
+    """CPU and mixed decoding, or peers; optionally with the bars of another record.
 
-    Why a figure is to be distrusted stands at its bar, and not a second time below.
+    Reasons to distrust a figure are shown at its bar, and not repeated below.
     """
     on = {**on, "quality_flags": []}
     if beside is None:
@@ -113,7 +113,7 @@ def _notes(report: Report) -> list[str]:
 
 
 def _as_interrupted(on: MeasuredOn, report: Report) -> MeasuredOn:
-    """Marked where the run was ended early."""
+    """Mark a run that was ended early."""
     words = _interrupted_sentence(report)
     return {**on, "partial": words} if words else on
 
@@ -128,7 +128,7 @@ def _source(on: MeasuredOn, report: Report) -> str:
 
 
 def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesView:
-    """Where the time goes; ``nodes`` are the ids that can be selected on the canvas."""
+    """Time by stage; ``nodes`` are the ids that can be selected on the canvas."""
     found = stages_of(report.extra)
     whole = {row.name: row.interval for row in report.measurements}[WHOLE]
     if found is None or whole is None:
@@ -166,7 +166,7 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
 
 
 def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
-    """imgs/s by threads, pipelines or processes; each number of pipelines by itself."""
+    """imgs/s by threads, pipelines or processes; a separate series per number of pipelines."""
     chart = scaling_chart(report)
     several = len(chart.series) > 1
     return {
@@ -218,14 +218,14 @@ def comparison_view(first: MeasuredOn, second: MeasuredOn, found: Comparison) ->
 
 
 def _only(names: Sequence[str], on: MeasuredOn) -> list[str]:
-    """What only one record has; of a sweep that may be dozens of settings."""
+    """Rows that only one record has; for a sweep these may be dozens of settings."""
     told = [f"{name}: only in {on['name']}" for name in names[:_NAMED]]
     more = len(names) - _NAMED
     return [*told, f"and {more} more: only in {on['name']}"] if more > 0 else told
 
 
 def record_entry(key: str, report: Report, here: str) -> RecordEntry:
-    """A line of the list of records; ``here`` is this machine in words."""
+    """Entry in the list of records; ``here`` describes this machine."""
     machine = machine_words(report.machine)
     return {
         "id": key,
@@ -252,7 +252,7 @@ def is_drawable(report: Report) -> bool:
 
 
 def require_drawable(report: Report) -> None:
-    """Raise RecordFormatError for a record of which a figure cannot be drawn."""
+    """Raise RecordFormatError for a record that cannot be plotted."""
     try:
         json.dumps(view_of("", report), allow_nan=False)
         json.dumps(report.to_json(), allow_nan=False)

@@ -1,7 +1,7 @@
-"""The records that the panel knows: runs made here, runs opened, runs of earlier sessions.
+"""Store of records: runs made here, opened records, and runs of earlier sessions.
 
-They lie as ``--json`` writes them in ``$XDG_STATE_HOME/dali-workbench/records`` (or below
-``DALI_WORKBENCH_STATE``), so that the command line reads them too.
+They are stored in the format of ``--json`` in ``$XDG_STATE_HOME/dali-workbench/records`` (or below
+``DALI_WORKBENCH_STATE``), so the command line can read them.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from workbench.ui.speed.chart_payloads import name_of
 from workbench.ui.speed.record_payloads import require_drawable
 
 KEPT = 200
-"""Records on the disk; of more, the oldest without a name go."""
+"""Maximum number of records on disk; beyond it the oldest without a name are removed."""
 LONGEST_NAME = 80
 
 
 class RecordStore:
-    """Records by id, the newest first. Without a folder they end with the session.
+    """Records by id, newest first. Without a folder they end with the session.
 
-    The caller holds the view-model's lock, but for ``read``.
+    The view-model's lock is held during every call except ``read``.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -44,23 +44,23 @@ class RecordStore:
 
     @property
     def records(self) -> dict[str, Report]:
-        """All of them, by id."""
+        """All records by id."""
         found = sorted(self._found.items(), key=lambda item: (item[1].created, item[0]))
         return dict(reversed(found))
 
     def get(self, key: str) -> Report | None:
-        """The record of an id, or None where there is none."""
+        """Record of an id; None if there is none."""
         return self._found.get(key)
 
     def require(self, key: str) -> Report:
-        """As ``get``; raises GraphEditError where there is none."""
+        """As ``get``; raises GraphEditError if there is none."""
         found = self._found.get(key)
         if found is None:
-            raise GraphEditError(f"There is no record {key[:60]!r} any more.")
+            raise GraphEditError(f"The record {key[:60]!r} no longer exists.")
         return found
 
     def add(self, report: Report) -> str:
-        """Keep a record; the same one is not kept twice. Returns its id. Raises SaveError."""
+        """Add and store a record once. Return its id. Raises SaveError."""
         for key, known in self._found.items():
             if known == report:
                 return key
@@ -71,21 +71,23 @@ class RecordStore:
         return key
 
     def require_writable(self) -> None:
-        """Raise SaveError where a record could not be written now."""
+        """Raise SaveError if a record cannot be written now."""
         if self.folder is not None:
             with suppress(OSError):
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             require_place(self._path("new"))
 
     def rename(self, key: str, name: str) -> None:
-        """Give a record a name. Raises GraphEditError and SaveError."""
+        """Rename a record. Raises GraphEditError and SaveError."""
         if len(name) > LONGEST_NAME:
-            raise GraphEditError(f"A name has at most {LONGEST_NAME} characters, not {len(name)}.")
+            raise GraphEditError(
+                f"The name has {len(name)} characters; at most {LONGEST_NAME} are allowed."
+            )
         self._found[key] = replace(self.require(key), name=name.strip())
         self._write(key)
 
     def drop(self, key: str) -> None:
-        """Keep a record no longer. Raises GraphEditError."""
+        """Remove a record. Raises GraphEditError."""
         self.require(key)
         del self._found[key]
         if self.folder is not None:
@@ -93,7 +95,7 @@ class RecordStore:
                 self._path(key).unlink(missing_ok=True)
 
     def read(self) -> dict[str, Report]:
-        """Records on the disk that are not known yet. What cannot be read is left where it is."""
+        """New records on disk. Unreadable files are ignored."""
         if self.folder is None:
             return {}
         found: dict[str, Report] = {}
@@ -109,7 +111,7 @@ class RecordStore:
         return found
 
     def add_found(self, found: dict[str, Report]) -> None:
-        """Add what ``read`` found."""
+        """Add the result of ``read``."""
         self._found |= found
 
     def _path(self, key: str) -> Path:
@@ -137,14 +139,14 @@ KINDS = {
 
 
 def export_file(kind: str, records: Mapping[str, Report]) -> tuple[str, str, bytes]:
-    """Name, media type and content. Raises GraphEditError and, of a picture, EngineError.
+    """Name, media type and content. Raises GraphEditError and, for a picture, EngineError.
 
-    CSV holds all of the records; the other kinds are of one.
+    CSV contains all records; the other kinds contain one.
     """
     if kind not in KINDS:
-        raise GraphEditError(f"{kind[:40]!r} is no kind of file. There are: {', '.join(KINDS)}.")
+        raise GraphEditError(f"{kind[:40]!r} is not a file type. Use {', '.join(KINDS)}.")
     if not records or (kind != "csv" and len(records) > 1):
-        raise GraphEditError("Choose one record." if records else "There is no record yet.")
+        raise GraphEditError("Select one record." if records else "There are no records yet.")
     first = next(iter(records.values()))
     name = f"{file_name(first) if len(records) == 1 else 'speed'}.{kind}"
     if kind == "csv":
@@ -155,5 +157,5 @@ def export_file(kind: str, records: Mapping[str, Report]) -> tuple[str, str, byt
 
 
 def file_name(report: Report) -> str:
-    """A plain file name for a record."""
+    """Plain file name for a record."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name_of(report)).strip("-.")[:80] or "record"

@@ -1,4 +1,4 @@
-"""A record of the optimiser -> what the panel shows of it, and the graph with proposals done."""
+"""Payload of the optimiser's record, and the graph with proposals applied."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.ui.speed.chart_payloads import as_partial, measured_on, ratio_tex
 
 
 def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) -> RewritesView:
-    """What was found; ``graph`` is that in which proposals are looked for, None if nobody looks."""
+    """Result of a search; proposals are located in ``graph``, unless it is None."""
     if graph is None or "optimise" not in report.extra:
         return {"on": [on], "rewrites": [], "control": "", "total": ""}
     found = optimisation_of(graph, report)
@@ -40,9 +40,9 @@ def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) ->
 
 
 def rewrites_so_far(report: Report, graph: Graph, earlier: str = "") -> RewritesView:
-    """What a run that goes on knows of each rewrite; nothing of it can be taken yet.
+    """Progress of an unfinished run for each rewrite; none can be applied yet.
 
-    ``earlier`` says what has changed since it began.
+    ``earlier`` describes what has changed since it started.
     """
     found = optimisation_of(graph, report)
     entries = [_entry(one, graph, {}, ()) for one in (*found.proposals, *found.rejected)]
@@ -55,9 +55,9 @@ def rewrites_so_far(report: Report, graph: Graph, earlier: str = "") -> Rewrites
 
 
 def take_rewrites(report: Report, graph: Graph, names: Sequence[str]) -> Graph:
-    """The graph with proposals of a record done, and what they need; no names are all of them.
+    """Apply proposals of a record, and those they depend on; no names means all.
 
-    Raises GraphEditError where none of them finds a place, and for other names.
+    Raises GraphEditError if none can be applied, and for unknown names.
     """
     try:
         found = optimisation_of(graph, report)
@@ -65,7 +65,7 @@ def take_rewrites(report: Report, graph: Graph, names: Sequence[str]) -> Graph:
         raise GraphEditError(str(error)) from None
     after = found.apply(*names)
     if after == graph:
-        raise GraphEditError("There is no place for it in the present graph.")
+        raise GraphEditError("This rewrite cannot be applied to the current graph.")
     return after
 
 

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
 LARGEST = 16_000_000
-"""Characters of a record that is opened."""
+"""Maximum size of an opened record in characters."""
 
 
 class SpeedAction(Action, frozen=True):
-    """An action of the panel alone, on the graph and data that are shown."""
+    """Action of the panel on the current graph and data."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str | None:
-        """Returns a message for the panel, or None to keep the present one."""
+        """Return a message for the panel, or None to keep the current one."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> None:
@@ -40,14 +40,14 @@ class SpeedAction(Action, frozen=True):
 
 
 class Measure(SpeedAction, tag="measure", frozen=True):
-    """Begin a run."""
+    """Start a run."""
 
     what: str
-    """compare, stages, rewrites, peers, threads or workers."""
+    """compare, stages, rewrites, peers, threads, pipelines or workers."""
     peers: list[str] = msgspec.field(default_factory=list)
-    """The names of those that ``peers`` is to measure; none means all."""
+    """Names of the peers to measure; empty: all."""
     seconds: float = 0.0
-    """Time limit of ``rewrites``; 0: none."""
+    """Time limit of ``rewrites`` in seconds; 0: none."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str | None:
         part = "scaling" if self.what in ("threads", "pipelines", "workers") else self.what
@@ -58,7 +58,7 @@ class Measure(SpeedAction, tag="measure", frozen=True):
 
 
 class Tune(SpeedAction, tag="tune", frozen=True):
-    """Look for the best settings. Numbers are text, and empty means the usual ones."""
+    """Search for the best settings. Numbers are text; empty means the default."""
 
     search: str
     """tuner or all."""
@@ -70,9 +70,9 @@ class Tune(SpeedAction, tag="tune", frozen=True):
     files: str
     """mapped, read or both."""
     memory: str
-    """GiB; empty: 80 %."""
+    """Memory limit in GiB; empty: 80 %."""
     seconds: float = 0.0
-    """Time limit of the tuner; 0: none."""
+    """Time limit of the tuner in seconds; 0: none."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str | None:
         given, limit = msgspec.structs.asdict(self), self.seconds or None
@@ -87,7 +87,7 @@ class Cancel(SpeedAction, tag="cancel", frozen=True):
 
 
 class MeasureFused(SpeedAction, tag="measure_fused", frozen=True):
-    """Measure an ``if`` against the one operator that does the same."""
+    """Measure an ``if`` against an equivalent operator."""
 
     block: str
 
@@ -96,22 +96,22 @@ class MeasureFused(SpeedAction, tag="measure_fused", frozen=True):
 
 
 class StopFused(SpeedAction, tag="stop_fused", frozen=True):
-    """End that measurement."""
+    """Stop that measurement."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> None:
         panel.fused.cancel()
 
 
 class OpenRecord(SpeedAction, tag="open", frozen=True):
-    """Add a record from a file."""
+    """Open a record from a file."""
 
     text: str
     name: str
-    """Of its file."""
+    """Name of the file."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str:
         if len(self.text) > LARGEST:
-            raise GraphEditError(f"A record has at most {LARGEST:,} characters.")
+            raise GraphEditError(f"The record is too large: at most {LARGEST:,} characters.")
         report = load_report(self.text)
         require_drawable(report)
         if not report.name and self.name:
@@ -131,7 +131,7 @@ class ViewRecord(SpeedAction, tag="view", frozen=True):
 
 
 class RenameRecord(SpeedAction, tag="rename", frozen=True):
-    """Give a record a name."""
+    """Rename a record."""
 
     record: str
     to: str
@@ -142,7 +142,7 @@ class RenameRecord(SpeedAction, tag="rename", frozen=True):
 
 
 class DeleteRecord(SpeedAction, tag="delete", frozen=True):
-    """Keep a record no longer."""
+    """Delete a record."""
 
     record: str
 
@@ -152,24 +152,24 @@ class DeleteRecord(SpeedAction, tag="delete", frozen=True):
 
 
 class ExportRecords(SpeedAction, tag="export", frozen=True):
-    """Make a file of records."""
+    """Export records to a file."""
 
     kind: str
     """csv, json, png or svg."""
     ids: list[str]
-    """Of CSV, none means all."""
+    """For CSV, empty means all."""
     view: str = ""
-    """The view that asks, as every entry of an outbox says."""
+    """Id of the requesting view, as in every entry of an outbox."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> None:
         panel.export(self.kind, self.ids, self.view)
 
 
 class GraphFromRecord(Action, frozen=True):
-    """An edit that applies the result of a record; the panel reports it."""
+    """Edit that applies the result of a record; the panel reports it."""
 
     def edited(self, panel: SpeedPanel, graph: Graph) -> tuple[Graph, str]:
-        """The graph and a message. Raises GraphEditError and EngineError."""
+        """Return the graph and a message. Raises GraphEditError and EngineError."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> None:
@@ -179,7 +179,7 @@ class GraphFromRecord(Action, frozen=True):
 
 
 class Adopt(GraphFromRecord, tag="adopt", frozen=True):
-    """Give the graph the best setting of a record."""
+    """Apply the best setting of a record to the graph."""
 
     record: str
 
@@ -194,12 +194,12 @@ class Adopt(GraphFromRecord, tag="adopt", frozen=True):
 
 
 class TakeRewrites(GraphFromRecord, tag="take_rewrites", frozen=True):
-    """Do what the optimiser proposes in a record."""
+    """Apply rewrites proposed in a record."""
 
     record: str
     names: list[str]
-    """Of the proposals; ``exact`` for those of that class; none means all."""
+    """Names of proposals; ``exact`` for all exact ones; empty: all."""
 
     def edited(self, panel: SpeedPanel, graph: Graph) -> tuple[Graph, str]:
         after = take_rewrites(panel.store.require(self.record), graph, self.names)
-        return after, "The graph is rewritten; undo restores the previous one."
+        return after, "The graph was rewritten; undo restores the previous one."

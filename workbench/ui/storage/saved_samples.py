@@ -47,7 +47,7 @@ def replay_draw(document: Document, state: ViewState, number: int) -> Document:
         )
     held = document.graph.settings.seed, state.batch
     if state.pinned and held != (draw.seed, draw.batch):
-        raise GraphEditError("Random values are pinned. Unpin them to show the saved sample.")
+        raise GraphEditError("Seed and batch are pinned. Unpin them to show the saved sample.")
     state.batch = draw.batch
     state.repeat = -1 if draw.repeat is None else draw.repeat
     state.closeup = None

@@ -73,7 +73,7 @@ function Bar({ link, root }: PanelProps<"bar">) {
         />
         <Unread link={link} />
         <Segmented
-          label="Where images are decoded"
+          label="Decoding device"
           choices={useField(link, "devices", [])}
           chosen={useField(link, "device", "cpu")}
           choose={(id) => link.set("device", id === "mixed" ? "mixed" : "cpu")}
@@ -109,7 +109,7 @@ function Bar({ link, root }: PanelProps<"bar">) {
           words={said}
           close={() => {
             say("");
-            link.ask("dismiss", {}); // so that the same words are said again
+            link.ask("dismiss", {}); // so that the same message is shown again
           }}
         />
         <Faults
@@ -148,7 +148,7 @@ function Bar({ link, root }: PanelProps<"bar">) {
   );
 }
 
-/** Targets that the data have and the graph does not read. */
+/** Annotations in the data that the graph does not read. */
 function Unread({ link }: { link: Link<"bar"> }) {
   const unread = useField(link, "unread", []);
   const pop = useRef<HTMLDivElement>(null);
@@ -162,9 +162,9 @@ function Unread({ link }: { link: Link<"bar"> }) {
   return (
     <Popover
       handle={pop}
-      label={`The data have ${what} that are not read`}
+      label={`The data contains ${what} that the graph does not read`}
       role="menu"
-      button={{ class: "wb-chip", "data-wb": "unread", "data-tip": `The data have ${what} that are not read`, children: `+ ${what}` }}
+      button={{ class: "wb-chip", "data-wb": "unread", "data-tip": `The data contains ${what} that the graph does not read`, children: `+ ${what}` }}
     >
       <Menu>
         {unread.map(({ place, words }) => (
@@ -177,7 +177,7 @@ function Unread({ link }: { link: Link<"bar"> }) {
   );
 }
 
-/** The button that says which data are open, and opens others. */
+/** Button with the name of the data, which opens other data. */
 function folderButton(words: string) {
   const at = words.lastIndexOf(" · ");
   return {
@@ -198,7 +198,7 @@ function folderButton(words: string) {
 
 interface UndoProps {
   label: "Undo" | "Redo";
-  /** What is undone or made again. */
+  /** Label of the edit to undo or redo. */
   step: string;
   keys: string;
   disabled: boolean;
@@ -223,9 +223,9 @@ function Undo({ label, step, keys, disabled, run }: UndoProps) {
   );
 }
 
-/** A command for a shell, in a message. */
+/** A shell command in a message. */
 const COMMAND = /`(workbench [^`]+)`/;
-/** One at the end, which is not repeated in the words. */
+/** A command at the end, which is shown only as a button. */
 const LAST_COMMAND = /`workbench [^`]+`$/;
 
 function Command({ text }: { text: string }) {
@@ -243,7 +243,7 @@ function Command({ text }: { text: string }) {
   );
 }
 
-/** In the row where it has room, else below it, over the page, until it is closed. */
+/** Shown in the row if there is room, otherwise below it, over the page, until it is closed. */
 function Message({ words, close }: { words: string; close: () => void }) {
   const message = useRef<HTMLSpanElement>(null);
   const command = COMMAND.exec(words)?.[1] ?? "";
@@ -288,7 +288,7 @@ interface FilesProps extends PanelProps<"bar"> {
   say: (words: string) => void;
 }
 
-/** Save, share, and the targets of an export. */
+/** Save, share, and the export targets. */
 function Files({ link, root, saving, say }: FilesProps) {
   const shipping = useRef<HTMLDivElement>(null);
   const [question, close] = useQuestion(useField(link, "overwrite", NO_QUESTION));
@@ -311,7 +311,7 @@ function Files({ link, root, saving, say }: FilesProps) {
     <>
       <PathButton
         label="Save"
-        field="Save the graph on the computer that runs the workbench as"
+        field="File name on the computer that runs the workbench"
         folder={folder}
         path={() => `${stem()}.json`}
         graph={graph}
@@ -329,13 +329,13 @@ function Files({ link, root, saving, say }: FilesProps) {
           type="button"
           hidden={cell.after === undefined}
           data-wb="to-cell"
-          data-tip="Put code below that shows this graph when it is run"
+          data-tip="Insert a cell below with code that shows this graph"
           onClick={() => {
             saving.current!.hidePopover();
             describing.current = link.ask("describe_cell", {});
           }}
         >
-          Turn into a cell
+          Insert as a cell
         </button>
       </PathButton>
       <Popover
@@ -367,7 +367,7 @@ function Files({ link, root, saving, say }: FilesProps) {
   );
 }
 
-/** Keys, drops and the address, as far as they are the workbench's. */
+/** Keyboard shortcuts, drops and address changes. */
 function usePage({ link, root }: PanelProps<"bar">, incoming: Incoming, save: () => void): void {
   useLayoutEffect(() => {
     const onKey = (event: Event): void => {
@@ -381,7 +381,7 @@ function usePage({ link, root }: PanelProps<"bar">, incoming: Incoming, save: ()
     scope.addEventListener("keydown", onKey);
     const ends = [() => scope.removeEventListener("keydown", onKey), takeDrops(root, incoming)];
     if (isPage(root)) {
-      const broken = "The link is damaged: it holds no graph. Nothing was opened.";
+      const broken = "The link does not contain a valid graph. Copy the complete link and try again.";
       attachTab(link);
       ends.push(followAddress((text) => incoming.text(text, ""), () => incoming.refuse(broken)));
     }
@@ -389,7 +389,7 @@ function usePage({ link, root }: PanelProps<"bar">, incoming: Incoming, save: ()
   }, [link, root, incoming]);
 }
 
-/** Tells Python of a graph that was opened, after the frame in which the canvas has drawn it too. */
+/** Confirm an opened graph to Python after the frame in which the canvas has rendered it. */
 function useShown(link: Link<"bar">): void {
   const opened = useField(link, "opened", 0);
   useLayoutEffect(() => {

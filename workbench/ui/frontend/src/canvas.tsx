@@ -1,4 +1,4 @@
-// The graph, to be composed: React Flow on preact/compat, in the frame that every component has.
+// The graph editor: React Flow on preact/compat, in the same wrapper as all components.
 
 import { ReactFlowProvider } from "@xyflow/react";
 import { options } from "preact";
@@ -10,8 +10,8 @@ import { component, type PanelProps } from "./lib/component";
 import { useInView } from "./lib/hooks";
 import css from "./styles/canvas.css";
 
-// React runs the effects of a key or a click before the next event, Preact after the next frame: a
-// click that follows Shift at once would not add to what is selected.
+// React runs effects of a key or click before the next event, Preact after the next frame: a click
+// directly after Shift would not extend the selection.
 options.requestAnimationFrame = queueMicrotask;
 
 function Canvas({ root, link }: PanelProps<"canvas">) {

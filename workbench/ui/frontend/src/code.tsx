@@ -1,4 +1,5 @@
-// The graph as code for a target, live, with the lines of the selected node highlighted.
+// Code panel: the graph as code for a target, live, with the lines of the selected node
+// highlighted.
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Listing } from "./code/listing";
@@ -18,7 +19,7 @@ const NO_QUESTION = { number: 0, do: "", path: "", message: "" };
 const NO_SCRIPT = { number: 0, text: "" };
 const NOTHING: CodeFile = { path: "", text: "" };
 const NO_LINES: number[] = [];
-/** What DALI calls a `file_list`: of the files that a check found good. */
+/** Name of the list of good files (DALI's `file_list`). */
 const GOOD_FILES = "good.txt";
 
 function Code({ link, root }: PanelProps<"code">) {
@@ -42,8 +43,8 @@ function Code({ link, root }: PanelProps<"code">) {
   const source = useMemo(() => readable(file.path, file.text), [file.path, file.text]);
   const several = files.length > 1;
   const whole = several ? "All files, as a ZIP archive" : undefined;
-  const downloaded = skipBad ? "Save it: the list of good files belongs next to it" : whole;
-  /** What the whole is called: the one file, or a folder of the target's name. */
+  const downloaded = skipBad ? "The code needs its list of good files. Use Save instead" : whole;
+  /** Default name: the single file, or a folder named after the target. */
   const usual = several ? target : (files[0]?.path ?? "");
   const graph = useField(link, "graph_number", 0);
   const suggested = useRef("");
@@ -52,8 +53,8 @@ function Code({ link, root }: PanelProps<"code">) {
   }, [graph]);
   useLayoutEffect(() => {
     if (!usual) return;
-    // What was typed, even before the code came, stays until another target has another name;
-    // into a field where somebody is about to type nothing is put.
+    // A typed name stays until another target has another default; a focused field is not filled
+    // in.
     const field = path.current!;
     const focused = (field.getRootNode() as Document | ShadowRoot).activeElement === field;
     if (!focused && (suggested.current || !field.value)) field.value = usual;
@@ -69,7 +70,7 @@ function Code({ link, root }: PanelProps<"code">) {
   };
   const copy = async (): Promise<void> => {
     const done = await copyText(file.text);
-    say(done ? `Copied ${file.path}.` : "The browser did not allow copying.");
+    say(done ? `Copied ${file.path}.` : "The browser denied access to the clipboard.");
   };
   const script = useField(link, "script", NO_SCRIPT);
   const kept = useRef("");
@@ -116,7 +117,7 @@ function Code({ link, root }: PanelProps<"code">) {
             <i>
               <Icon name="check" size={11} />
             </i>
-            <span data-tip="The code reads a list of the good files, which is saved next to it">
+            <span data-tip="The code reads a list of good files, which is saved next to it">
               Skip bad files
             </span>
           </label>
@@ -141,7 +142,7 @@ function Code({ link, root }: PanelProps<"code">) {
                 type="text"
                 spellcheck={false}
                 onBlur={() => (path.current!.value ||= usual)}
-                aria-label="Save on the computer that runs the workbench as"
+                aria-label="File name on the computer that runs the workbench"
                 data-wb="path"
               />
               <button class="wb-quiet" type="submit" data-wb="save" disabled={!file.path}>
@@ -165,7 +166,7 @@ function Code({ link, root }: PanelProps<"code">) {
         <span>{note}</span>
         {listsFiles && (
           <WordButton
-            label="Write the list"
+            label="Save the list"
             name="save-file-list"
             icon="file"
             data-tip={`${GOOD_FILES} in ${folder}`}
@@ -191,7 +192,7 @@ function Code({ link, root }: PanelProps<"code">) {
   );
 }
 
-/** Why there is no code of the present graph. */
+/** Why there is no code for the current graph. */
 function Fault({ link }: Pick<PanelProps<"code">, "link">) {
   const { message = "", node = "" } = useField(link, "fault", {});
   return (
@@ -200,7 +201,7 @@ function Fault({ link }: Pick<PanelProps<"code">, "link">) {
         <>
           <Icon name="warn" size={14} />
           <span>
-            No code is shown: {message}
+            No code: {message}
           </span>
           {node && (
             <button

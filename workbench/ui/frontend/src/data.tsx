@@ -1,5 +1,5 @@
-// Entry of the "data" bundle, the data panel: what each source reads, with counts, sizes, formats and
-// what a check of the files found.
+// Entry of the "data" bundle, the data panel: what each source reads, with counts, sizes, formats
+// and the result of the file check.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { DataParameter, DataView as Folder } from "./payloads";
@@ -25,7 +25,7 @@ function Data({ link, root }: PanelProps<"data">) {
   useReport(link);
   useLayoutEffect(() => {
     const field = path.current!;
-    // What is being typed, or was refused, stays.
+    // Text being typed, and a refused path, stay.
     if (!field.value || (focused(field) !== field && !folder.refused)) field.value = folder.root ?? "";
   }, [folder]);
   const open = (event: Event): void => {
@@ -70,7 +70,7 @@ function Data({ link, root }: PanelProps<"data">) {
           <span class="wb-grow" />
           {!folder.counted && Boolean(folder.count) && (
             <button class="wb-quiet" type="button" data-wb="counting" onClick={() => link.ask("count", {})}>
-              {folder.counting ? "Stop counting" : "Count on"}
+              {folder.counting ? "Stop counting" : "Resume counting"}
             </button>
           )}
           <Verdict {...folder} />
@@ -81,16 +81,16 @@ function Data({ link, root }: PanelProps<"data">) {
             disabled={!folder.count}
             onClick={() => link.ask("check", {})}
           >
-            {folder.checking ? "Stop the check" : "Check files"}
+            {folder.checking ? "Stop check" : "Check files"}
           </button>
           {folder.checked && Boolean((folder.bad ?? 0) + (folder.damaged ?? 0)) && (
             <button class="wb-btn" type="button" data-wb="use-good" onClick={() => link.ask("use_good", {})}>
-              Use the good files only
+              Use only good files
             </button>
           )}
           {folder.checked && (
             <WordButton
-              label="Download the report"
+              label="Download report"
               name="report"
               icon="download"
               onClick={() => link.ask("report", {})}
@@ -105,7 +105,7 @@ function Data({ link, root }: PanelProps<"data">) {
               data-wb="confirm-folder"
               onClick={() => link.ask("add_root", { path: folder.outside ?? "" })}
             >
-              Open it anyway
+              Open anyway
             </button>
           )}
         </Notice>
@@ -126,7 +126,7 @@ function Data({ link, root }: PanelProps<"data">) {
   );
 }
 
-/** Offers each new report as a file; one that was made for an earlier page is not offered again. */
+/** Offer each new report as a download, except one made for an earlier page. */
 function useReport(link: PanelProps<"data">["link"]): void {
   const { number = 0, text = "" } = useField(link, "report", NO_REPORT);
   const offered = useRef(number);
@@ -185,7 +185,7 @@ function Facts(folder: Partial<Folder>) {
   const facts: [string, string][] = [
     ["kind", kind],
     [`${noun}s`, count === undefined ? "" : `${thousands(count)}${counted ? "" : "+"}`],
-    ["pictures", provisional ? "provisional: of the first samples, until an index of all is made" : ""],
+    ["pictures", provisional ? "provisional: first samples only, until the index is built" : ""],
     ["size", megabytes ? bytesText(megabytes) : ""],
     ["pixels", sizes],
     ["classes", no_classes],
@@ -208,7 +208,7 @@ interface PassedOverProps extends Partial<Folder> {
   open: (path: string) => void;
 }
 
-/** Samples that lack what others have, or whose targets cannot be. */
+/** Samples with missing or invalid annotations. */
 function AtFault({ at_fault = "" }: Partial<Folder>) {
   return (
     <p class="wb-passed-over" role="status" data-wb="at-fault" hidden={!at_fault}>
@@ -218,7 +218,7 @@ function AtFault({ at_fault = "" }: Partial<Folder>) {
   );
 }
 
-/** Files that are not read, and a button where Pillow can read the formats that DALI cannot. */
+/** Files that are not read, and a button to read formats with Pillow that DALI does not support. */
 function PassedOver({ pillow_only = "", read_all = "", open }: PassedOverProps) {
   return (
     <p class="wb-passed-over" role="status" data-wb="passed-over" hidden={!pillow_only}>
@@ -233,11 +233,11 @@ function PassedOver({ pillow_only = "", read_all = "", open }: PassedOverProps) 
   );
 }
 
-/** Targets that the data have and the graph does not read, and the way to read them. */
+/** Annotations that the graph does not read, and buttons to read them. */
 function Also({ also = [], open }: PassedOverProps) {
   return (
     <p class="wb-passed-over" role="status" data-wb="also" hidden={!also.length}>
-      The data have more than is read:
+      The data contains more than the graph reads:
       {also.map(({ place, words }) => (
         <button key={place} class="wb-quiet" type="button" onClick={() => open(place)}>
           {words}
@@ -264,7 +264,7 @@ function Charts({ link, folder }: ChartsProps) {
   const of = (shown: typeof sizes) =>
     sum(shown) < (folder.count ?? 0) ? `, of ${thousands(sum(shown))} ${folder.noun ?? "image"}s` : "";
   const by = counted_by && `: ${counted_by}`;
-  // Targets may have classes where no label of a sample is read.
+  // Annotations may have classes although no sample label is read.
   const labelled = !counted_by || classes.length > 0;
   return (
     <div class="wb-charts">

@@ -1,4 +1,4 @@
-// The arguments of the selected node.
+// Inspector: the arguments of the selected node.
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ArgumentRow } from "./inspector/argumentRow";
@@ -54,10 +54,13 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
   const open = opened.has(id) || tucked.some((row) => row.error);
   const policyErrors = rows.flatMap(({ editor, error }) => (editor === "policy" && error ? [error] : []));
   const wrong = rows.filter(({ editor, error }) => error && editor !== "policy");
-  /** The message of the row in use, else of the first one that has a message. */
+  /** Message of the focused row, else of the first row that has one. */
   const { name: wrongName = "", error: wrongWords = "" } =
     wrong.find(({ name }) => name === inUse) ?? wrong[0] ?? {};
-  /** Note the row under the pointer or with the focus, and move the messages to the other edge if they cover it. */
+  /**
+   * Remember the row under the pointer or with the focus, and move messages that cover it to the
+   * other edge.
+   */
   const use = ({ target }: Event): void => {
     const row = (target as Element).closest<HTMLElement>("[data-arg]");
     if (!row) return;
@@ -70,7 +73,7 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
     if (!next.delete(id)) next.add(id);
     setOpened(next);
   };
-  // Another node's controls share nothing with these, whatever their names.
+  // Keyed by node, so that controls of different nodes share no state.
   const bins = Number(rows.find(({ name }) => name === "num_magnitude_bins")?.value ?? 0);
   const argument = (row: ArgRow) =>
     row.editor === "policy" ? (
@@ -131,7 +134,7 @@ function avoid(notices: HTMLElement, row: HTMLElement, panel: HTMLElement): void
   notices.style.setProperty("--wb-panel-height", `${panel.clientHeight}px`);
 }
 
-/** Where a row stands is settled when its node is shown, so that no row moves under the hand. */
+/** Collapsed rows are determined when a node is selected, so that no row moves during use. */
 function useFolded(owner: string, { rows = [] }: Partial<InspectorView>): Map<string, boolean> {
   const folded = useMemo(() => new Map<string, boolean>(), [owner]);
   for (const row of rows) {

@@ -1,4 +1,4 @@
-// A batch, original and augmented: the tiles or one of them closely, and what their values are.
+// Preview panel: a batch, original and augmented, as tiles or a close-up, with statistics.
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parsePayload } from "./lib/binaryPayload";
@@ -49,7 +49,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
   }, [near]);
 
   const due = unreadable !== "" || reason !== "";
-  const still = sheet ? `Still the last good picture: ${reason}` : reason;
+  const still = sheet ? `Showing the last valid picture: ${reason}` : reason;
   useRootData(root, "stale", due ? "true" : undefined);
   useRootData(root, "rendering", rendering ? "true" : undefined);
   useRootData(root, "closeup", near ? "true" : undefined);
@@ -127,9 +127,9 @@ function Preview({ link, root }: PanelProps<"preview">) {
         {filtered && <FindBatch {...{ link, header }} />}
         {hasMarks(header) && (
           <WordButton
-            label={marked ? "Hide targets" : "Show targets"}
+            label={marked ? "Hide annotations" : "Show annotations"}
             name="marks-toggle"
-            data-tip="Boxes, points, masks and texts, here and on the cards (b)"
+            data-tip="Boxes, points, masks and labels, here and on the cards (b)"
             aria-pressed={marked}
             onClick={() => link.set("show_targets", !marked)}
           />
@@ -158,7 +158,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
         />
       )}
       <p class="wb-empty" hidden={sheet !== null || due}>
-        The first batch is on its way.
+        Loading the first batch.
       </p>
       <p class="wb-rendering" role="status" hidden={!rendering}>
         rendering
@@ -198,13 +198,13 @@ function Preview({ link, root }: PanelProps<"preview">) {
   );
 }
 
-/** Those that fill whole rows, or all where the batch has no more. */
+/** Tiles that fill whole rows, or all if the batch has no more. */
 function wholeRows({ tiles, of }: SheetHeader, columns: number): TileEntry[] {
   const whole = tiles.length - (tiles.length % columns);
   return tiles.length < of && whole ? tiles.slice(0, whole) : tiles;
 }
 
-/** Whether the originals are held, by the button or the key, and what holds them. */
+/** Whether originals are shown while a button or key is held, and a function to hold them. */
 function useShowingOriginal(
   { link, root }: PanelProps<"preview">,
   header: SheetHeader | undefined,
@@ -215,7 +215,7 @@ function useShowingOriginal(
     if (wanted === on) return;
     set(wanted);
     const has = header?.tiles.some((tile) => tile.original.length === 4) ?? false;
-    // The originals come from Python where they are not in the sheet, and go with it again.
+    // Python sends the originals if they are not in the sheet, and removes them again.
     if (wanted ? !has && !near : link.get("show_original", false)) link.set("show_original", wanted);
   };
   const latest = useRef(hold);

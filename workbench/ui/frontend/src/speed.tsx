@@ -1,4 +1,4 @@
-// The speed lab: a few parts, each with what it was measured on.
+// Speed panel: several parts, each with the conditions of its measurement.
 
 import type { ComponentType } from "preact";
 import { useLayoutEffect } from "preact/hooks";
@@ -39,7 +39,7 @@ function SpeedLab({ link, root }: PanelProps<"speed">) {
     root.addEventListener("keydown", (event) => undoKey(event, (action) => link.ask(action, {})));
     link.on("file", () => {
       const file = parsePayload<FileHeader>(link.get("file", new ArrayBuffer(0)));
-      // Another view of the same panel may have asked for it.
+      // Another view of the same panel may have requested it.
       if (file?.header.view === link.view) download(file.header.name, file.payload, file.header.mime);
     });
     return takeRecords(root, link);

@@ -1,4 +1,4 @@
-// The line below the panes: faults, the last measured speed of this very graph, what is kept.
+// Status line: faults, last measured speed of the graph, autosave state.
 
 import { useLayoutEffect } from "preact/hooks";
 import { component, type PanelProps } from "./lib/component";
@@ -12,7 +12,7 @@ import css from "./styles/status.css";
 import type { LastSpeed } from "./payloads";
 
 const DEVICES = { mixed: "mixed", cpu: "CPU" };
-/** Milliseconds between two looks at how long ago it was. */
+/** Milliseconds between updates of the age of a measurement. */
 const MINUTE = 60_000;
 
 function StatusLine({ link, root }: PanelProps<"status">) {
@@ -93,7 +93,7 @@ function Speed({ device, rate, frames, when, settings, unstable }: LastSpeed) {
   );
 }
 
-/** `2 min ago`; empty where it is not recorded. */
+/** `2 min ago`; empty if it was not recorded. */
 function ago(when: string): string {
   const minutes = Math.floor((Date.now() - Date.parse(when)) / MINUTE);
   if (Number.isNaN(minutes)) return "";

@@ -1,4 +1,4 @@
-// Which of the lower panels is open.
+// Tabs of the lower panels.
 
 import type { TargetedKeyboardEvent } from "preact";
 import { component, type PanelProps } from "./lib/component";

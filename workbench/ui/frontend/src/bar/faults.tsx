@@ -1,4 +1,4 @@
-// The state of the worker; a click on it lists all that is wrong with the graph.
+// State of the worker; a click lists all faults of the graph.
 
 import { useLayoutEffect, useState } from "preact/hooks";
 import type { FaultEntry, Status } from "../payloads";
@@ -11,7 +11,7 @@ interface Props {
   fix: (fault: FaultEntry, fix: string) => void;
 }
 
-/** Seconds of waiting from which on they are counted. */
+/** Waiting time in seconds from which it is displayed. */
 const COUNTED_FROM = 3;
 
 export function Faults({ status, faults, select, fix }: Props) {
@@ -35,7 +35,7 @@ export function Faults({ status, faults, select, fix }: Props) {
   return <FaultList align="end" {...{ button, faults, select, fix }} />;
 }
 
-/** Whole seconds since the same thing is waited for. */
+/** Whole seconds since this wait began. */
 function useSeconds(waiting: boolean, what: string): number {
   const [seconds, set] = useState(0);
   useLayoutEffect(() => {

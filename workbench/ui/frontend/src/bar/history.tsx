@@ -1,4 +1,4 @@
-// The steps of undo and redo, to go back and forth in.
+// List of undo and redo steps.
 
 import { useRef } from "preact/hooks";
 import type { HistoryEntry } from "../payloads";
@@ -6,10 +6,10 @@ import { Icon } from "../lib/icons";
 import { Menu, Popover } from "../lib/popover";
 
 interface Props {
-  /** The oldest first. */
+  /** Oldest first. */
   steps: HistoryEntry[];
   disabled: boolean;
-  /** Says whether the list is looked at. */
+  /** Reports whether the list is open. */
   look: (on: boolean) => void;
   goTo: (step: number) => void;
 }

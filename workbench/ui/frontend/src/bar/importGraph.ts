@@ -1,13 +1,13 @@
-// Graphs that come in: chosen, dropped or pasted, as a file's text or inside a shared picture.
+// Import of graphs: chosen, dropped or pasted, as text or in a shared picture.
 
 import { base64 } from "../lib/urlCompression";
 import { isTyping } from "../lib/keyboard";
 import { isPage } from "../lib/fullPage";
 
 export interface Incoming {
-  /** `file` is its name; empty for text that was pasted. */
+  /** `file` is the file's name; empty for pasted text. */
   text(content: string, file: string): void;
-  /** The part of a shared picture before its pixels, in base64. */
+  /** Base64 of the part of a shared picture before its pixels. */
   picture(head: string): void;
   refuse(reason: string): void;
 }
@@ -21,12 +21,12 @@ export async function readFile(file: File, into: Incoming): Promise<void> {
   const start = new Uint8Array(await file.slice(0, HEAD).arrayBuffer());
   if (PNG.every((byte, at) => start[at] === byte)) into.picture(base64(beforePixels(start)));
   else if (file.type.startsWith("image/")) {
-    into.refuse(`${file.name} is no PNG. A shared picture carries its graph as a PNG only.`);
-  } else if (file.size > LARGEST) into.refuse(`${file.name} is too large to be a graph.`);
+    into.refuse(`${file.name} is not a PNG. Only shared pictures in PNG format contain a graph.`);
+  } else if (file.size > LARGEST) into.refuse(`${file.name} is too large for a graph file.`);
   else into.text(await file.text(), file.name);
 }
 
-/** Up to the first IDAT chunk's head: all that a reader of the text needs, a few kilobytes. */
+/** Everything before the first IDAT chunk, a few kilobytes with all the text. */
 function beforePixels(png: Uint8Array): Uint8Array {
   const view = new DataView(png.buffer, png.byteOffset, png.byteLength);
   let at = PNG.length;
@@ -38,8 +38,8 @@ function beforePixels(png: Uint8Array): Uint8Array {
 }
 
 /**
- * Takes files and text dropped on the page, or in JupyterLab on the cell's output that `root` is in.
- * `data-drop` is set on `root` while something hangs over it.
+ * Accept files and text dropped on the page, or in JupyterLab on the cell output that contains
+ * `root`. `data-drop` is set on `root` during a drag.
  */
 export function takeDrops(root: HTMLElement, into: Incoming): () => void {
   const meant = (event: Event): boolean => {
@@ -54,7 +54,7 @@ export function takeDrops(root: HTMLElement, into: Incoming): () => void {
     event.preventDefault();
     dataTransfer.dropEffect = "copy";
     root.dataset["drop"] = "";
-    clearTimeout(leaving); // dragover comes every 50 ms (HTML) to 350 ms while over the area
+    clearTimeout(leaving); // dragover is sent every 50 ms (HTML) to 350 ms while over the area
     leaving = window.setTimeout(() => delete root.dataset["drop"], 500);
   };
   const drop = (event: Event): void => {

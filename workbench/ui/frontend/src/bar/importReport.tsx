@@ -1,4 +1,4 @@
-// What the import of the graph changed or left out, behind a chip.
+// Report of what the import changed or skipped, opened from a chip.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ImportEntry } from "../payloads";
@@ -16,7 +16,7 @@ export function ImportReport({ entry, select, dismiss }: Props) {
   const { summary = "", rows = [], notes = [] } = entry;
   const pop = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    if (!summary) pop.current!.hidePopover(); // undo and redo work while it is open
+    if (!summary) pop.current!.hidePopover(); // undo and redo also work while it is open
   }, [summary]);
   const button = {
     class: "wb-chip wb-bar-import",
@@ -35,7 +35,7 @@ export function ImportReport({ entry, select, dismiss }: Props) {
     <Popover handle={pop} label="Import report" button={button}>
       <div class="wb-bar-report">
         <p class="wb-muted">
-          Imported: {summary}. This is the report of the import: later edits do not change it.
+          Imported: {summary}. Later edits do not change this report.
         </p>
         <Menu>
           {rows.map(({ kind, subject, place, why, node }, at) => {
@@ -69,9 +69,9 @@ export function ImportReport({ entry, select, dismiss }: Props) {
           </ul>
         )}
         <WordButton
-          label="Remove the report"
+          label="Dismiss the report"
           name="dismiss-report"
-          data-tip="Undo returns it"
+          data-tip="Undo restores it"
           onClick={dismiss}
         />
       </div>

@@ -1,4 +1,4 @@
-// The present graph as a cell of the notebook, so that its cells say what is shown.
+// The current graph as code of a notebook cell.
 
 import type { CellEntry } from "../payloads";
 import { copyText } from "../lib/files";
@@ -8,17 +8,17 @@ interface SharedNotebook {
   insertCell(index: number, cell: { cell_type: "code"; source: string; metadata: object }): unknown;
 }
 
-/** Puts the code below the cell that made the workbench. Returns what to tell the user. */
+/** Insert the code below the cell that created the workbench. Returns a message. */
 export async function insertCell(manager: unknown, { source = "", after = "" }: Partial<CellEntry>): Promise<string> {
-  // JupyterLab's manager of widgets knows its notebook; that of other front ends does not.
+  // JupyterLab's widget manager has access to the notebook; those of other front ends do not.
   const notebook = (manager as { context?: { model?: { sharedModel?: SharedNotebook } } } | undefined)
     ?.context?.model?.sharedModel;
   const at = notebook?.cells?.findIndex((cell) => (cell.getId?.() ?? cell.id) === after) ?? -1;
   if (notebook && at >= 0) {
     notebook.insertCell(at + 1, { cell_type: "code", source: source.trimEnd(), metadata: {} });
-    return "The cell below shows this graph when it is run.";
+    return "Run the cell below to show this graph.";
   }
   return (await copyText(source))
-    ? "The code of a cell was copied: paste it into a new cell of your notebook."
-    : "The code of a cell could not be copied: this page has no clipboard.";
+    ? "Code copied. Paste it into a new cell of your notebook."
+    : "The code could not be copied: this page cannot use the clipboard.";
 }

@@ -1,4 +1,4 @@
-// Opening a graph: a file, a shared picture, or pasted text.
+// Dialog to open a graph: a file, a shared picture, or pasted text.
 
 import type { ComponentChildren, RefObject } from "preact";
 import { useRef } from "preact/hooks";
@@ -9,9 +9,9 @@ import { readFile, type Incoming } from "./importGraph";
 interface Props {
   into: Incoming;
   handle: RefObject<HTMLDivElement | null>;
-  /** Before the card opens. */
+  /** Called before the dialog opens. */
   opening: () => void;
-  /** What is shown below the other ways. */
+  /** Content below the other options. */
   children: ComponentChildren;
 }
 
@@ -22,7 +22,7 @@ export function OpenGraph({ into, handle, opening, children }: Props) {
   const openFile = (): void => {
     const file = input.current!.files?.[0];
     close();
-    // Emptied, so that the same file can be opened again.
+    // cleared, so that the same file can be opened again
     if (file) void readFile(file, into).finally(() => (input.current!.value = ""));
   };
   const openText = (event: Event): void => {
@@ -30,7 +30,7 @@ export function OpenGraph({ into, handle, opening, children }: Props) {
     const { value } = area.current!;
     if (!value.trim()) return area.current!.focus();
     close();
-    into.text(value, ""); // kept, so that a slip in it can be mended
+    into.text(value, ""); // the text stays, so that a typo can be fixed
   };
   return (
     <>
@@ -59,7 +59,7 @@ export function OpenGraph({ into, handle, opening, children }: Props) {
             rows={4}
             spellcheck={false}
             placeholder={'{"format": "dali-workbench-graph", ...}'}
-            aria-label="Text of a graph"
+            aria-label="Graph as JSON text"
             data-wb="open-text"
             onFocus={(event) => event.currentTarget.select()}
             onKeyDown={(event) => {

@@ -1,4 +1,4 @@
-// The sessions that were kept, to open a copy of one.
+// Stored sessions, to open a copy of one.
 
 import type { RecentEntry } from "../payloads";
 
@@ -31,7 +31,7 @@ export function RecentWork({ entries, choose }: Props) {
         ))}
       </div>
       <p class="wb-muted" hidden={entries.length > 0}>
-        Nothing else has been worked on yet.
+        No other sessions yet.
       </p>
     </section>
   );

@@ -31,7 +31,7 @@ export function RecipeGallery({ recipes, choose, startEmpty }: Props) {
             <Icon name="plus" size={18} />
           </span>
           <b>Empty graph</b>
-          <small>Start from nothing: add operators one by one.</small>
+          <small>Start from scratch and add operators.</small>
         </button>
         {recipes.map(({ name, line, picture }) => (
           <button

@@ -1,5 +1,5 @@
-// A line about earlier edits (restored, with a button that undoes it, or offered), or about data of a
-// shared graph that could not be opened.
+// Line about earlier edits (restored, with a button to undo, or offered), or about data of a shared
+// graph that could not be opened.
 
 import { Icon } from "../lib/icons";
 
@@ -10,7 +10,7 @@ interface Props {
   startAfresh: () => void;
   applyKept: () => void;
   openShared: () => void;
-  /** Opens the dialog of the folders. */
+  /** Opens the folder dialog. */
   choose: () => void;
   dismiss: () => void;
 }
@@ -21,7 +21,7 @@ export function Restored({ entry, dismiss, ...does }: Props) {
     <p class="wb-notice wb-bar-restored" role="status" data-wb="restored" hidden={!text}>
       <Icon name={choose ? "warn" : "reset"} size={14} />
       <span>{text}</span>
-      {outside && <Way name="open-shared" label="Open them anyway" tip={outside} run={does.openShared} />}
+      {outside && <Way name="open-shared" label="Open data anyway" tip={outside} run={does.openShared} />}
       {choose && <Way name="choose-data" label="Choose data" run={does.choose} />}
       {offered && (
         <Way
@@ -34,15 +34,15 @@ export function Restored({ entry, dismiss, ...does }: Props) {
       {!choose && !offered && (
         <Way
           name="start-afresh"
-          label="Start afresh"
-          tip="Show the given graph; undo returns to this one"
+          label="Start over"
+          tip="Show the original graph; undo returns to this one"
           run={does.startAfresh}
         />
       )}
       <button
         class="wb-ico"
         type="button"
-        aria-label={choose ? "Close the message" : offered ? "Do not apply" : "Keep it"}
+        aria-label={choose ? "Close the message" : offered ? "Do not apply" : "Dismiss"}
         data-wb="dismiss"
         onClick={dismiss}
       >

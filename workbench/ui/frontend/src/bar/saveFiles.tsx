@@ -1,4 +1,4 @@
-// Where to write the graph.
+// Dialog to save the graph.
 
 import type { ComponentChildren, RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -9,25 +9,25 @@ import type { OverwriteQuestion as Question } from "../payloads";
 
 interface Props {
   label: string;
-  /** What the path is for. */
+  /** Label of the path field. */
   field: string;
-  /** Where a plain name leads. */
+  /** Folder for plain file names. */
   folder: () => string;
   path: () => string;
-  /** Number of the open graph: a name that was typed stays only while it is open. */
+  /** Number of the open graph: a typed name is cleared when another graph is opened. */
   graph: number;
   save: (path: string, overwrite: boolean) => void;
-  /** Let the browser keep the content under a name. */
+  /** Download the content under a name. */
   download: (name: string) => void;
-  /** Whether a file that is there may be overwritten: opens the card. */
+  /** Overwrite question; it opens the dialog. */
   question: Partial<Question> | null;
   closeQuestion: () => void;
   handle: RefObject<HTMLDivElement | null>;
-  /** What else can be done, below. */
+  /** Additional controls below. */
   children?: ComponentChildren;
 }
 
-/** A button that asks where to write, with the usual name filled in. */
+/** Button that opens a path field, with the default name filled in. */
 export function PathButton(props: Props) {
   const { label, field, question, handle } = props;
   const name = label.toLowerCase();

@@ -1,4 +1,4 @@
-// The graph to take along: a picture that carries it, and in the web app an address.
+// Share the graph: a picture that contains it, and in the web app a link.
 
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Bytes } from "../payloads";
@@ -9,22 +9,22 @@ import { Popover } from "../lib/popover";
 
 interface Props {
   picture: Bytes;
-  /** Asks for the picture. */
+  /** Requests the picture. */
   ask: () => void;
-  /** The graph's file text. */
+  /** Graph file as text. */
   graph: () => string;
-  /** Where the data of each parameter are. */
+  /** Data location of each parameter. */
   data: () => Record<string, string>;
   stem: () => string;
-  /** Whether the page's address may carry the graph. */
+  /** Whether the link may contain the graph. */
   linked: boolean;
 }
 
 export const FRAGMENT = "#graph=";
 const LONG = 32_000;
-const DRAWING = "Drawing the picture";
-const WHERE = "Who opens it needs this app and its token: the link that the app printed.";
-const HINT = "It carries the graph: dropped on a workbench, it opens again.";
+const DRAWING = "Rendering the picture";
+const WHERE = "To open it, others need this app and its token, which is in the link that the app printed.";
+const HINT = "It contains the graph: drop it on a workbench to open it.";
 
 export function Share({ picture, ask, graph, stem, data, linked }: Props) {
   const [words, say] = useState("");
@@ -45,13 +45,13 @@ export function Share({ picture, ask, graph, stem, data, linked }: Props) {
     if (!blob) ask();
   };
   const copyLink = async (): Promise<void> => {
-    // The session's part of a file (session_file.py): the data, which are opened with the graph.
+    // Session part of the file (session_file.py): the data to open with the graph.
     const content = { ...JSON.parse(graph()), session: { data: data() } };
     const packed = await pack(JSON.stringify(content));
     const link = `${location.href.split("#")[0]}${FRAGMENT}${packed}`;
     const copied = await copyText(link);
-    const long = link.length > LONG ? " It is long: some programs cut it; the PNG is safer." : "";
-    say(copied ? `Link copied: it holds the graph and the paths of its data. ${WHERE}${long}` : "The link could not be copied.");
+    const long = link.length > LONG ? " It is long, and some programs truncate long links; the PNG is safer." : "";
+    say(copied ? `Link copied. It contains the graph and the paths of its data. ${WHERE}${long}` : "The link could not be copied.");
   };
   return (
     <Popover

@@ -1,4 +1,4 @@
-// What only the web app does: a graph in the page's address, and the session of the page before.
+// Web app only: a graph in the page's address, and the session of the page before a reload.
 
 import { takePending } from "../lib/connection";
 import { unpack } from "../lib/urlCompression";
@@ -7,12 +7,12 @@ import { FRAGMENT } from "./share";
 
 const TAB = "dali-workbench-tab";
 
-/** Opens the graph that the address carries, now and when it changes; then clears the address. */
+/** Open the graph in the address, now and when it changes; then clear the address. */
 export function followAddress(open: (text: string) => void, refuse: () => void): () => void {
   const read = (): void => {
     if (!location.hash.startsWith(FRAGMENT)) return;
     const packed = location.hash.slice(FRAGMENT.length);
-    // So that loading the page anew brings back the edits, not the graph as it was sent.
+    // A reload then restores the edits instead of the shared graph.
     history.replaceState(history.state, "", location.pathname + location.search);
     void unpack(packed).then((content) => (content === null ? refuse() : open(content)));
   };
@@ -21,7 +21,7 @@ export function followAddress(open: (text: string) => void, refuse: () => void):
   return () => window.removeEventListener("hashchange", read);
 }
 
-/** Says which tab this is, with what the page before could not send; remembers what it is called. */
+/** Report this tab and edits that were not sent before; store the owner that is returned. */
 export function attachTab(link: Link<"bar">): void {
   link.ask("attach", { tab: remembered(), kept: takePending() });
   link.watch(["tab"], () => {
@@ -34,7 +34,7 @@ function remembered(): string {
   try {
     return sessionStorage.getItem(TAB) ?? "";
   } catch {
-    return ""; // a browser that keeps nothing for this page
+    return ""; // the browser stores nothing for this page
   }
 }
 

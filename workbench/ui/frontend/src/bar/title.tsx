@@ -1,4 +1,4 @@
-// The graph's name: a click turns it into a field.
+// Name of the graph: a click turns it into a field.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
@@ -29,7 +29,7 @@ export function Title({ name, rename }: Props) {
     event.preventDefault();
     event.stopPropagation();
     if (event.key === "Escape") input.current!.value = name;
-    // The button must be there to get the focus, which leaves the field: that commits.
+    // Focusing the visible button blurs the field, which commits its value.
     button.current!.hidden = false;
     button.current!.focus();
   };

@@ -1,4 +1,4 @@
-// Breadcrumb: from the graph into the body of a block that is shown, and back.
+// Breadcrumb: path from the graph to the body that is shown.
 
 import { Fragment } from "preact/compat";
 import { openScope } from "./state/actions";

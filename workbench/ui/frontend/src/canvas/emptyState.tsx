@@ -1,4 +1,4 @@
-// An empty canvas: what to begin with.
+// Empty canvas: how to start.
 
 import { useCanvasStore, useCanvasState } from "./state/context";
 import { search } from "./state/actions";
@@ -38,7 +38,7 @@ export function EmptyState() {
           <kbd>/</kbd> find an operator
         </button>
       </div>
-      <p>Or open a recipe, above.</p>
+      <p>Or open a recipe at the top.</p>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-// The canvas as React Flow draws it, and what stands around.
+// The canvas rendered by React Flow, with its overlays.
 
 import { Background, ReactFlow, SelectionMode, useReactFlow, useStore } from "@xyflow/react";
 import { useCallback, useEffect, useMemo, useRef } from "preact/compat";
@@ -39,7 +39,7 @@ const NODES = { op: Card, group: GroupCard, draw: Generator, out: Output, block:
 const EDGES = { line: EdgeLine };
 const PRO = { hideAttribution: true };
 const MULTI = ["Control", "Meta", "Shift"];
-/** With more nodes than these nothing glides to a new place: each frame would cost too much. */
+/** With more nodes than this, position changes are not animated: each frame would be too slow. */
 const GLIDERS = 60;
 /** The same object each time, so that nothing is laid out again. */
 const NO_POSITIONS = {};
@@ -81,7 +81,7 @@ export function FlowCanvas() {
     fit();
   }, [store, fit]);
   const pointerHandlers = useMemo(() => new PointerHandlers(store, stay), [store, stay]);
-  /** Room for a card: under the inspected node, else in the middle of what is seen. */
+  /** Free space for a card: below the inspected node, else in the middle of the visible area. */
   const spot = useCallback((): Point => {
     const { boxes, settled } = store.layout;
     const under = settled.get(store.inspected);
@@ -130,7 +130,7 @@ export function FlowCanvas() {
     [showAll, arrange, zoom, flow],
   );
   const empty = !graph.nodes.length;
-  // The same elements while these values last, so that a drag does not draw them again.
+  // Memoised, so that a drag does not render them again.
   const overlays = useMemo(
     () => (
       <>
@@ -228,7 +228,7 @@ export function FlowCanvas() {
   );
 }
 
-/** What a screen reader says. */
+/** Live region for screen readers. */
 function Announcement() {
   const said = useCanvasState((state) => state.said);
   return (

@@ -1,4 +1,4 @@
-// The buttons at the canvas's lower edge, and the map above them.
+// Buttons at the lower edge of the canvas, and the minimap above them.
 
 import { MiniMap, useStore, type ReactFlowState } from "@xyflow/react";
 import { canFill, fillWindow } from "../lib/fillWindow";
@@ -11,15 +11,15 @@ import type { BoxFlow } from "./state/flowElements";
 
 interface Props {
   fit: () => void;
-  /** Called before the map moves the view. */
+  /** Called before the minimap moves the view. */
   stay: () => void;
 }
 
 const MAP = { width: 132, height: 84 };
-/** The canvas's width from which on the map appears by itself. */
+/** Canvas width from which the minimap appears automatically. */
 const MAP_FROM = 640;
 
-/** Whether some of the boxes are out of sight. */
+/** Whether some boxes are out of view. */
 function hides({ transform: [x, y, zoom], width, height, nodes }: ReactFlowState): boolean {
   return nodes.some(({ position, width: w = 0, height: h = 0 }) => {
     const left = position.x * zoom + x;
@@ -47,7 +47,7 @@ export function Footer({ fit, stay }: Props) {
           data-wb="minimap"
           onPointerDownCapture={stay}
           style={MAP}
-          ariaLabel="Map of the whole graph"
+          ariaLabel="Minimap"
           nodeColor={colour}
           nodeBorderRadius={12}
           pannable
@@ -68,8 +68,8 @@ export function Footer({ fit, stay }: Props) {
           {canFill(store.dom.root) && (
             <button
               type="button"
-              aria-label="Fill the window with the canvas, and back"
-              data-tip="Fill the window, and back (f)"
+              aria-label="Toggle full window"
+              data-tip="Toggle full window (f)"
               data-wb="fill"
               onClick={() => fillWindow(store.dom.root, "canvas")}
             >
@@ -78,7 +78,7 @@ export function Footer({ fit, stay }: Props) {
           )}
           <button
             type="button"
-            aria-label="More of the canvas"
+            aria-label="More canvas actions"
             aria-haspopup="dialog"
             data-tip="More: palette, keys, notes, layout, zoom (right-click)"
             data-wb="more"

@@ -1,4 +1,4 @@
-// Which sample the cards show.
+// Chooser of the sample on the cards.
 
 import { useCanvasState, useCanvasStore } from "./state/context";
 import { Icon } from "../lib/icons";

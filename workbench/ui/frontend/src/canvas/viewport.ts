@@ -1,4 +1,4 @@
-// How much of the canvas is seen.
+// Visible part of the canvas.
 
 import { useReactFlow } from "@xyflow/react";
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/compat";
@@ -23,13 +23,13 @@ import type { LayoutCache } from "./layout/layoutCache";
 const GLIDE = 180;
 const LEAST_HEIGHT = 336;
 
-/** Milliseconds of a movement, for those who like to see them. */
+/** Duration of an animation; 0 if the user prefers reduced motion. */
 export const animationDuration = (duration: number): number =>
   matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : duration;
 
-/** The size of the canvas on the page. */
+/** Size of the canvas on the page. */
 export function useSize(store: CanvasStore): { width: number; height: number } {
-  // By a function, so that only the first drawing makes the browser lay out the page to tell.
+  // As a function, so that only the first rendering forces a layout of the page.
   const [size, setSize] = useState(() => ({
     width: store.dom.root.clientWidth || 900,
     height: LEAST_HEIGHT,
@@ -61,7 +61,7 @@ function seenOf({ boxes, settled, bounds: cards, scope }: LayoutCache, store: Ca
   return { bounds, cards, boxes: rectangles, head, current, buttons, breadcrumb: scope !== "" };
 }
 
-/** The places of some boxes, as far as they are drawn. */
+/** Positions of boxes that are rendered. */
 function boxesOf({ boxes, settled }: LayoutCache, ids: readonly string[]): (Point & Size)[] {
   const found = ids.map((id) => boxes.find((box) => box.id === id));
   return found.flatMap((box) => {
@@ -70,14 +70,16 @@ function boxesOf({ boxes, settled }: LayoutCache, ids: readonly string[]): (Poin
   });
 }
 
-/** Tells the screen around the canvas, if there is one, how much width a graph needs. */
+/** Report the width that the graph needs to the screen around the canvas, if there is one. */
 function adaptPane(store: CanvasStore, { boxes, bounds }: LayoutCache): void {
   const panes = closestAround(store.dom.root, ".wb-screen-panes");
   const width = usualWidth(bounds, store.dom.box.clientHeight);
   panes?.style.setProperty("--wb-canvas-content", boxes.length ? `${Math.round(width)}px` : "");
 }
 
-/** The view: shows all until someone pans or zooms, and then only what would be out of sight. */
+/**
+ * The view: shows everything until the user pans or zooms, then moves only to reveal hidden boxes.
+ */
 export function useView(
   store: CanvasStore,
   graph: number,
@@ -87,18 +89,18 @@ export function useView(
 ) {
   const flow = useReactFlow();
   const follows = useRef(true);
-  /** Whether everything was asked for, however small: what comes later is then to be seen too. */
+  /** Whether the user asked to show everything: later changes are then included. */
   const whole = useRef(false);
   const latest = useRef({ places, size });
   latest.current = { places, size };
-  /** What the last edit that added anything added. */
+  /** Nodes added by the last edit that added any. */
   const added = useRef<readonly string[]>([]);
-  /** Where a movement ends that is going on. */
+  /** Target of a running animation. */
   const aim = useRef<View | null>(null);
   const go = useCallback(
     (view: View, duration: number) => {
       aim.current = view;
-      // What has no size, because it is hidden, cannot glide: on the way its zoom would be no number.
+      // A hidden canvas has no size and cannot be animated: its zoom would be NaN.
       const glide = store.dom.box.clientWidth ? animationDuration(duration) : 0;
       void flow.setViewport(view, { duration: glide }).then(() => {
         if (aim.current === view) aim.current = null;
@@ -118,7 +120,7 @@ export function useView(
     },
     [go, store],
   );
-  /** Scrolls to boxes that are out of sight; of too many, to the last one. */
+  /** Scroll to boxes that are out of view; if there are too many, to the last one. */
   const reveal = useCallback(
     (...ids: string[]) => {
       const view = aim.current ?? flow.getViewport();
@@ -127,7 +129,7 @@ export function useView(
     },
     [flow, go],
   );
-  /** Keeps the view where it is: it is somebody's own from now on. */
+  /** Fix the view: it is the user's own from now on. */
   const stay = useCallback(() => {
     follows.current = false;
     aim.current = null;
@@ -150,11 +152,11 @@ export function useView(
   /** The layout and the size of the canvas that the view was fitted to. */
   const fitted = useRef<readonly [spots: object, size: object]>([{}, {}]);
   const known = useRef({ graph: -1, ids: new Set<string>() });
-  /** The boxes of the graph as it was opened. */
+  /** Boxes of the graph when it was opened. */
   const opened = useRef<LayoutCache["boxes"]>([]);
   /** The graph whose chains were collapsed because it was too wide. */
   const crowded = useRef(-1);
-  /** The graph that was last seen without a node: its first ones are edits. */
+  /** Number of the graph that was last empty: its first nodes are edits. */
   const blank = useRef(-1);
   useLayoutEffect(() => {
     const { current } = known;
@@ -173,7 +175,7 @@ export function useView(
         store.collapseAll();
       }
     }
-    // Only until the first edit: a pane is not to change under the pointer.
+    // Only until the first edit: the pane must not change under the pointer.
     if (opened.current === places.boxes) adaptPane(store, places);
     // Where edges were cut, everything stays where it is.
     const moved = fitted.current[0] !== places.spots || fitted.current[1] !== size;

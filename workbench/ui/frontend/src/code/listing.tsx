@@ -1,4 +1,4 @@
-// One file with numbered and coloured lines, some of them highlighted.
+// Source listing with line numbers, syntax colours and highlighted lines.
 
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { tokenise } from "./python";
@@ -6,9 +6,9 @@ import { tokenise } from "./python";
 interface Props {
   path: string;
   source: string;
-  /** Numbers of lines, from 1. */
+  /** Line numbers, from 1. */
   highlighted: readonly number[];
-  /** Number of the occasion to show the top; 0: the highlighted lines are shown. */
+  /** Changes when the first line should be shown; 0: show the highlighted lines. */
   fromTop: number;
 }
 
@@ -26,7 +26,8 @@ export function Listing({ path, source, highlighted, fromTop }: Props) {
     if (!fromTop) reveal(list.current!);
   }, [path, source, highlighted, fromTop]);
   useLayoutEffect(() => {
-    // While its panel is closed nothing has a place: the highlighted lines are looked for when it opens.
+    // Nothing has a position while the panel is closed: scroll to the highlighted lines when it
+    // opens.
     let open = false;
     const observer = new ResizeObserver(() => {
       const now = list.current!.clientHeight > 0;
@@ -69,7 +70,7 @@ function coloured(tokens: ReturnType<typeof tokenise>[number]) {
   );
 }
 
-/** Scrolls the source, never the page, to the first highlighted line. */
+/** Scroll the listing, not the page, to the first highlighted line. */
 function reveal(list: HTMLElement): void {
   const line = list.querySelector<HTMLElement>(HIGHLIGHTED);
   if (!line) return;

@@ -1,4 +1,4 @@
-// Just enough of Python to colour a script: comments, strings, keywords, numbers, decorators.
+// Minimal Python tokenizer for syntax colours: comments, strings, keywords, numbers, decorators.
 
 export type Kind = "comment" | "string" | "keyword" | "number" | "name";
 export interface Token {
@@ -14,7 +14,7 @@ const KEYWORD = new Set(KEYWORDS.split(" "));
 const TOKEN =
   /(?<comment>#[^\n]*)|(?<string>[rRbBfFuU]{0,2}(?:"""[\s\S]*?(?:"""|$)|'''[\s\S]*?(?:'''|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?))|(?<number>\b(?:0[xX][\da-fA-F_]+|\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?)\b)|(?<name>@?[A-Za-z_]\w*)/g;
 
-/** The lines of a script, each as its tokens. */
+/** Lines of a script as tokens. */
 export function tokenise(source: string): Token[][] {
   const lines: Token[][] = [[]];
   const push = (kind: Token["kind"], piece: string): void => {

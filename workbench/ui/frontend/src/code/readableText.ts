@@ -1,11 +1,11 @@
-// A file as a person reads it: a notebook cell by cell, anything else as it is.
+// Readable form of a file: notebooks cell by cell, other files unchanged.
 
 interface Cell {
   cell_type: string;
   source: string | string[];
 }
 
-/** Notebooks become scripts in the percent format, which editors know: `# %%` begins a cell. */
+/** Notebooks become scripts in the percent format, which editors support: `# %%` starts a cell. */
 export function readable(path: string, text: string): string {
   if (!path.endsWith(".ipynb")) return text;
   try {

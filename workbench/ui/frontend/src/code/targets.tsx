@@ -1,4 +1,4 @@
-// What the graph is shown as: a button with the chosen target, and behind it all of them.
+// Button with the current export target, which opens the list of targets.
 
 import { useRef } from "preact/hooks";
 import { useField } from "../lib/hooks";

@@ -1,4 +1,4 @@
-// How many images there are of each class, size and format, as bars.
+// Bar charts of the number of images by class, size and format.
 
 import { useState } from "preact/hooks";
 import { BarTrack } from "../lib/barTrack";
@@ -15,7 +15,7 @@ interface Props {
   title: string;
   name: string;
   rows: Row[];
-  /** What a click on a bar does, and which are chosen. */
+  /** Called when a bar is clicked; and the selected bars. */
   choose?: (name: string) => void;
   chosen?: string[];
 }
@@ -35,7 +35,7 @@ export function CountChart({ title, name, rows, choose, chosen = [] }: Props) {
               <button
                 type="button"
                 aria-pressed={chosen.includes(row.name)}
-                data-tip={`Show samples of ${row.name} alone in the preview`}
+                data-tip={`Show only samples of ${row.name} in the preview`}
                 onClick={() => choose(row.name)}
               >
                 <Bar {...row} most={most} />

@@ -1,4 +1,4 @@
-// Folders that may be opened: those used lately, then what lies in a folder.
+// Dialog to open a folder: recent folders, then the contents of a folder.
 
 import type { ComponentProps, RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -9,17 +9,17 @@ import { Menu, Popover } from "../lib/popover";
 import type { FolderEntry, FolderListing, OpenedData } from "../payloads";
 
 interface Props {
-  /** Where the caller opens it. */
+  /** Handle for the caller to open the dialog. */
   handle?: RefObject<HTMLDivElement | null>;
   button: ComponentProps<typeof Popover>["button"];
   folders: Partial<FolderListing>;
   recent: readonly string[];
   data: Partial<OpenedData>;
-  /** Lists what was opened lately. */
+  /** Lists recent folders. */
   list: () => void;
   look: (path: string) => void;
   open: (path: string) => void;
-  /** Opens what lies outside the folders that may be opened, after this confirmation. */
+  /** Opens data outside the allowed folders after this confirmation. */
   confirm: (path: string) => void;
 }
 
@@ -42,11 +42,11 @@ export function FolderBrowser(props: Props) {
     list();
     look(path);
   };
-  // It stays open for as long as there is something to confirm or to correct.
+  // The dialog stays open while there is something to confirm or correct.
   useLayoutEffect(() => {
     if (asked.current && !refused) pop.current!.hidePopover();
   }, [data.path, refused, outside]);
-  // What had the focus goes with the folder that is left.
+  // The focused element is removed with the previous folder.
   useLayoutEffect(() => {
     const card = pop.current!;
     if (!path || !card.matches(":popover-open") || card.querySelector(":focus")) return;
@@ -68,7 +68,7 @@ export function FolderBrowser(props: Props) {
           class="wb-val"
           type="text"
           spellcheck={false}
-          aria-label="Path of a folder of images, or of a list of files"
+          aria-label="Path of an image folder or a file list"
           data-wb="folder-typed"
         />
         <button class="wb-btn" type="submit" data-wb="folder-open">
@@ -100,7 +100,7 @@ export function FolderBrowser(props: Props) {
         ))}
         <div class="wb-folders-here">
           <IconButton
-            label="The folder around this one"
+            label="Parent folder"
             name="folder-up"
             disabled={!parent}
             onClick={() => look(parent)}
@@ -134,9 +134,9 @@ export function FolderBrowser(props: Props) {
             </button>
           </div>
         ))}
-        {more && <p class="wb-muted">There are more: type the path of one.</p>}
-        {!entries.length && !error && <p class="wb-muted">No folder lies in it.</p>}
-        {others.length > 0 && <h3>Other places</h3>}
+        {more && <p class="wb-muted">More folders exist. Enter a path to open one.</p>}
+        {!entries.length && !error && <p class="wb-muted">No subfolders.</p>}
+        {others.length > 0 && <h3>Other locations</h3>}
         {others.map((place) => (
           <button key={place} type="button" onClick={() => look(place)}>
             <span>{place}</span>

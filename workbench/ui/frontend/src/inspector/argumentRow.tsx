@@ -1,4 +1,4 @@
-// One argument: its name, its control, where its value comes from, and what is wrong with it.
+// Row of an argument: name, control, source of its value, and error.
 
 import type { ComponentChild } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -13,15 +13,15 @@ import type { PreviousValues } from "./previousValues";
 import { RandomControl, randomShape, usualDraw } from "./randomControls";
 import { ValueSource } from "./valueSource";
 
-/** Characters of the documentation in a tip; all of it opens in the row. */
+/** Characters of documentation in the tooltip; the full text opens in the row. */
 const TIP = 420;
 
 interface Props {
-  /** The operator and the node, for the memory. */
+  /** Operator and node, the key for previous values. */
   owner: string;
   node: string;
   row: ArgRow;
-  /** Words for the outputs that the row names. */
+  /** Names of the outputs that the row refers to. */
   ports: Record<string, string>;
   link: Link<"inspector">;
   guard: InteractionGuard;
@@ -72,7 +72,7 @@ export function ArgumentRow(props: Props) {
           type="button"
           aria-label={`Reset ${row.name}`}
           data-wb="reset"
-          data-tip={row.locked ? "Take it away" : `Changed. Reset to ${cut(to)}`}
+          data-tip={row.locked ? "Remove" : `Changed. Reset to ${cut(to)}`}
           hidden={!row.changed}
           onClick={() => link.ask("reset", params)}
         >
@@ -105,7 +105,7 @@ export function ArgumentRow(props: Props) {
   );
 }
 
-/** While the control is held, what Python says waits until the hand has let go. */
+/** While the control is in use, values from Python are deferred. */
 function Control({ owner, node, row, link, guard, memory, randomise }: Props & { randomise: (op: string) => void }) {
   const slot = useRef<HTMLDivElement>(null);
   const shown = useRef<{ shape: string; control: ComponentChild } | null>(null);
@@ -129,7 +129,7 @@ function Control({ owner, node, row, link, guard, memory, randomise }: Props & {
 
   function made(): ComponentChild {
     if (row.mode === "linked") {
-      return <ReadOnly key={shape} name={`${row.name}, comes from`} value={`← ${row.link ?? ""}`} />;
+      return <ReadOnly key={shape} name={`${row.name}, source`} value={`← ${row.link ?? ""}`} />;
     }
     if (row.mode === "random") {
       const set = (key: string, value: Json, from: Element): void => {
@@ -151,7 +151,7 @@ function Control({ owner, node, row, link, guard, memory, randomise }: Props & {
   }
 }
 
-/** What else the draw feeds. */
+/** Other arguments that use the same random value. */
 function Note({ row, own }: { row: ArgRow; own: () => void }) {
   const shared = row.random?.shared ?? [];
   return (
@@ -160,7 +160,7 @@ function Note({ row, own }: { row: ArgRow; own: () => void }) {
         <>
           {`shared with ${shared.join(", ")} · `}
           <button class="wb-link" type="button" data-wb="own" onClick={own}>
-            make it its own
+            use a separate value
           </button>
         </>
       )}
@@ -177,7 +177,7 @@ function explain(row: ArgRow): string {
     row.locked,
     row.doc.replace(/\n\n+/g, "\n"),
     range && `Usual range ${low} to ${high}${row.unit && ` ${row.unit}`}.`,
-    row.default !== null && `Usually ${cut(asText(row.default), 80) || "empty"}.`,
+    row.default !== null && `Default: ${cut(asText(row.default), 80) || "empty"}.`,
     row.fixed_only,
     row.deprecated && `Deprecated: ${row.deprecated}`,
   ];
@@ -188,7 +188,7 @@ function cut(words: string, most = TIP): string {
   return words.length > most ? `${words.slice(0, most)}…` : words;
 }
 
-/** Long names break after an underscore. */
+/** Long names can break after an underscore. */
 function breakable(name: string): ComponentChild[] {
   return name.split(/(?<=_)/).flatMap((part, index) => (index ? [<wbr key={index} />, part] : [part]));
 }

@@ -1,5 +1,5 @@
-// What the inspector says of a block: what decides and how often, and its bodies to be opened or
-// kept.
+// Block in the inspector: its condition or probabilities, and its bodies, with buttons to open, keep
+// or remove them.
 
 import { useRef } from "preact/hooks";
 import type { InspectorView } from "../payloads";
@@ -31,7 +31,7 @@ export function Block({ link, view, guard }: Props) {
     <div class="wb-block" data-wb="block" hidden={!bodies.length}>
       <div class="wb-block-condition">
         <b>{control}</b>
-        <span>{condition ? `${condition}${node && `, from ${node}`}` : "fed by nothing"}</span>
+        <span>{condition ? `${condition}${node && `, from ${node}`}` : "not connected"}</span>
         <WordButton
           label="Show"
           name="condition"
@@ -62,7 +62,7 @@ export function Block({ link, view, guard }: Props) {
                 has a fault
               </span>
             ) : (
-              <span class="wb-muted">{nodes === 0 ? "passes on" : counted(nodes)}</span>
+              <span class="wb-muted">{nodes === 0 ? "no operation" : counted(nodes)}</span>
             )}
             <WordButton
               label="Open"
@@ -74,7 +74,7 @@ export function Block({ link, view, guard }: Props) {
             <WordButton
               label="Keep only"
               name="keep-body"
-              data-tip={`Replace ${id} by what stands in ${name}`}
+              data-tip={`Replace ${id} by the nodes of ${name}`}
               aria-label={`Keep only ${name} of ${id}`}
               onClick={() => link.ask("unwrap", { node: id, body: name })}
             />
@@ -92,7 +92,7 @@ export function Block({ link, view, guard }: Props) {
                       aria-label={`Remove ${name} of ${id}`}
                       onClick={() => {
                         link.ask("remove_option", { block: id, body: name });
-                        add.current?.focus(); // this button goes, and keys would go to the host
+                        add.current?.focus(); // the button disappears, and keys would reach the host
                       }}
                     >
                       <Icon name="close" size={12} />
@@ -109,7 +109,7 @@ export function Block({ link, view, guard }: Props) {
         <WordButton
           label="Add an elif"
           name="add-elif"
-          data-tip="A second condition, asked where this one does not hold"
+          data-tip="A second condition, used if this one is false"
           onClick={() => link.ask("add_elif", { node: id })}
         />
       )}

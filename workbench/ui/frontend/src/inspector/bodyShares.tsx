@@ -1,4 +1,4 @@
-// How often a body of a block ran: in the shown batch, and over as many batches as were counted.
+// How often a body of a block ran: in the current batch, and over the counted batches.
 
 import { WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
@@ -19,8 +19,8 @@ export function BodyShare({ link, body }: { link: Link<"inspector">; body: strin
       <span class="wb-muted">{`${came} of ${of} in this batch`}</span>
       {share && share.share !== null && (
         <span data-wb="counted-share" data-agrees={String(share.agrees)}>
-          {` · ${percent(share.share)} found, ${percent(share.low)} to ${percent(share.high)}` +
-            (share.asked === null ? "" : `, asked ${percent(share.asked)}`)}
+          {` · ${percent(share.share)} measured, ${percent(share.low)} to ${percent(share.high)}` +
+            (share.asked === null ? "" : `, expected ${percent(share.asked)}`)}
         </span>
       )}
     </span>
@@ -36,7 +36,7 @@ export function CountShares({ link }: { link: Link<"inspector"> }) {
       <WordButton
         label={`Count over ${thousands(BATCHES)} batches`}
         name="count-shares"
-        data-tip="With the interval in which the share lies in 99 of 100 cases"
+        data-tip="Shows the share with its 99 % confidence interval"
         aria-disabled={counting}
         onClick={() => {
           if (!counting) link.ask("count_branches", { batches: BATCHES });

@@ -1,4 +1,4 @@
-// What a person calls a body of a block: `option_1` may be "stronger".
+// Title of a body of a block: `option_1` may be "stronger".
 
 import { TextField } from "../lib/fields";
 import type { Link } from "../lib/link";
@@ -22,7 +22,7 @@ export function BodyTitle({ link, guard, block, name, title }: Props) {
         placeholder="name"
         name={`Name of ${name} of ${block}`}
         data-wb="body-title"
-        data-tip="Stands on the frame, at the tiles and as a comment in the code"
+        data-tip="Shown on the frame, on tiles and as a comment in the code"
         value={title}
         take={(value) => {
           if (value.trim() === title) return;

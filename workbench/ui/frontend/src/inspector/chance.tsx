@@ -1,4 +1,4 @@
-// How often the bodies of a block run.
+// Probabilities of the bodies of a block.
 
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
@@ -13,7 +13,7 @@ interface Props {
   block: string;
 }
 
-/** Of an `if` that a coin flip decides. */
+/** Probability of an `if` with a coin flip. */
 export function Probability({ link, guard, block, probability }: Props & { probability: number }) {
   return (
     <Held guard={guard}>
@@ -32,7 +32,7 @@ export function Probability({ link, guard, block, probability }: Props & { proba
   );
 }
 
-/** Of a block with one body of several: any numbers, in whose proportion its bodies run. */
+/** Weights of a block that runs one of several bodies; they are normalised. */
 export function Weights({ link, guard, block, weights }: Props & { weights: readonly number[] }) {
   const text = weights.map(asField).join(", ");
   return (
@@ -41,10 +41,10 @@ export function Weights({ link, guard, block, weights }: Props & { weights: read
       <TextField
         name={`weights of ${block}`}
         data-wb="weights"
-        data-tip="One number for each body, such as 3, 2, 1: they are scaled to 100 %"
+        data-tip="One number per body, such as 3, 2, 1. They are normalised to 100 %."
         value={text}
         take={(typed) => {
-          if (typed === text) return; // put back after a refusal
+          if (typed === text) return; // reset after a refusal
           const words = typed.split(/[,:;\s]+/).filter(Boolean);
           const numbers = words.map((word) => (Number.isFinite(Number(word)) ? Number(word) : word));
           link.ask("set_weights", { block, weights: numbers }, true);
@@ -54,11 +54,11 @@ export function Weights({ link, guard, block, weights }: Props & { weights: read
   );
 }
 
-/** While it is held, what Python says waits until the hand has let go. */
+/** While a control is in use, values from Python are deferred. */
 export function Held({ guard, children }: { guard: InteractionGuard; children: ComponentChildren }) {
   const slot = useRef<HTMLDivElement>(null);
   const shown = useRef<ComponentChildren>(null);
-  // Preact leaves a component alone whose element is the one of before, but no plain element.
+  // Preact skips a component with the same element, but not a plain element.
   if (!slot.current || !guard.holds(slot.current)) shown.current = <Controls>{children}</Controls>;
   return (
     <div class="wb-block-chance" ref={slot}>

@@ -1,4 +1,4 @@
-// When the first body of an `if` runs: by chance, or where label, size or a number say so.
+// Condition of an `if`: random, or by label, size or a number.
 
 import { ClassChooser } from "../lib/classChooser";
 import { Select, TextField } from "../lib/fields";
@@ -26,7 +26,7 @@ interface Props {
   guard: InteractionGuard;
   block: string;
   asks: ConditionEntry;
-  /** Names of the classes of the data; empty where they have none. */
+  /** Class names of the data; empty if there are none. */
   classes: readonly string[];
 }
 
@@ -115,7 +115,7 @@ interface SourceProps {
   ask: (kind: string, change: Change) => void;
 }
 
-/** Of which output it is asked. */
+/** Output that is compared. */
 function Source({ block, asks: { kind, source, sources }, ask }: SourceProps) {
   const all = sources[kind] ?? [];
   const ports = all.includes(source) ? all : [source, ...all];
@@ -134,11 +134,11 @@ interface ClassesProps {
   block: string;
   classes: readonly string[];
   chosen: number[];
-  /** Words go to Python too, which refuses them with the reason. */
+  /** Text is sent to Python too, which refuses it with the reason. */
   choose: (to: (number | string)[]) => void;
 }
 
-/** By name; by number where the data have no names. */
+/** By name; by number if the data has no names. */
 function Classes({ block, classes, chosen, choose }: ClassesProps) {
   const name = `classes of ${block}`;
   if (!classes.length) {
@@ -146,10 +146,10 @@ function Classes({ block, classes, chosen, choose }: ClassesProps) {
       <TextField
         name={name}
         data-wb="asks-numbers"
-        data-tip="Numbers of the classes, such as 0, 3"
+        data-tip="Class numbers, such as 0, 3"
         value={chosen.join(", ")}
         take={(text) => {
-          if (text === chosen.join(", ")) return; // put back after a refusal
+          if (text === chosen.join(", ")) return; // reset after a refusal
           const words = text.split(/[,:;\s]+/).filter(Boolean);
           choose(words.map((word) => (Number.isInteger(Number(word)) ? Number(word) : word)));
         }}
@@ -170,7 +170,7 @@ function Classes({ block, classes, chosen, choose }: ClassesProps) {
         shown={chosen.map(named)}
         choose={(names) => {
           const numbers = names.map((each) => classes.indexOf(each)).filter((at) => at >= 0);
-          if (numbers.length) choose(numbers); // the last one stays: nothing is no class
+          if (numbers.length) choose(numbers); // the last class cannot be deselected
         }}
       />
     </Popover>

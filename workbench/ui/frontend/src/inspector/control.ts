@@ -1,4 +1,4 @@
-// What every control of a row is given.
+// Properties of all controls of a row.
 
 import type { ArgRow, Json } from "../payloads";
 import { tidy } from "../lib/number";
@@ -9,7 +9,7 @@ export interface Ask {
   reset(): void;
 }
 
-/** A control has no state of its own: drawn again, it shows what Python holds. */
+/** Controls have no state of their own: when rendered again, they show the value from Python. */
 export interface ControlProps {
   row: ArgRow;
   ask: Ask;
@@ -32,7 +32,7 @@ export function asText(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Ties a field to its fault and its documentation. */
+/** Connect a field with its error and documentation for accessibility. */
 export function described(row: ArgRow, wrong = row.error !== "") {
   const doc = row.doc.length > 200 ? `${row.doc.slice(0, 200)}…` : row.doc;
   const words = [row.error, row.locked, row.off, row.unit && `In ${row.unit}.`, doc, row.fixed_only];

@@ -1,4 +1,4 @@
-// The effect of one or two arguments: the chosen sample at several of their values, to be adopted.
+// Effect of one or two arguments: the selected sample at several values, which can be applied.
 
 import { Fragment, type RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
@@ -19,7 +19,7 @@ interface Props {
 }
 
 interface SheetProps extends Props {
-  /** What the inspector scrolls in. */
+  /** Scroll container of the inspector. */
   panel: RefObject<HTMLElement | null>;
 }
 
@@ -38,7 +38,7 @@ export function EffectSheet({ link, node, rows, panel }: SheetProps) {
         link.set("effect_open", room);
       }
     };
-    // A host may give the panel its height only after it was drawn.
+    // A host may set the panel's height after the first rendering.
     const resized = new ResizeObserver(decide);
     resized.observe(panel.current!);
     return () => resized.disconnect();
@@ -62,7 +62,7 @@ export function EffectSheet({ link, node, rows, panel }: SheetProps) {
         {open ? (
           <>
             <Choice
-              label="Argument whose effect is shown"
+              label="First argument to vary"
               value={first}
               names={choices}
               choose={(name) => choose(name, second === name ? "" : second)}
@@ -70,7 +70,7 @@ export function EffectSheet({ link, node, rows, panel }: SheetProps) {
             <span class={second ? undefined : "wb-reveal"}>
               and{" "}
               <Choice
-                label="Second argument whose effect is shown"
+                label="Second argument to vary"
                 value={second}
                 names={["", ...choices.filter((name) => name !== first)]}
                 choose={(name) => choose(first, name)}
@@ -91,10 +91,10 @@ export function EffectSheet({ link, node, rows, panel }: SheetProps) {
   );
 }
 
-/** Pixels that a row of pictures with its head needs. */
+/** Height in pixels of a row of pictures with its header. */
 const ROOM = 110;
 
-/** Whether the panel can show the pictures without being scrolled. */
+/** Whether the panel can show the pictures without scrolling. */
 function hasRoom(section: HTMLElement, panel: HTMLElement): boolean {
   const others = panel.firstElementChild!.scrollHeight - section.offsetHeight;
   return panel.clientHeight - others > ROOM;
@@ -127,7 +127,7 @@ function Pictures({ link, node, rows, args }: Props & { args: string[] }) {
   const grid = useRef<HTMLDivElement>(null);
   const header = sheet?.header;
   if (!header || header.node !== node || !jsonEqual(header.args, args)) {
-    const waiting = blocked ? "Not computed until the graph runs." : "Computing …";
+    const waiting = blocked ? "Computed once the graph can run." : "Computing …";
     return <p class="wb-muted wb-effect-wait">{unreadable || waiting}</p>;
   }
   const { pictures, columns, note, error } = header;
@@ -204,11 +204,11 @@ function Pictures({ link, node, rows, args }: Props & { args: string[] }) {
   );
 }
 
-/** Each reason why there is no picture once, with the values that it is of. */
+/** Each distinct reason for a missing picture once, with its values. */
 function failures(pictures: EffectEntry[]): string[] {
   const reasons = new Map<string, { error: string; values: string[] }>();
   for (const { error, shown } of pictures) {
-    const alike = error.replace(/[\d.]+/g, ""); // the same window of 520 and of 772 pixels
+    const alike = error.replace(/[\d.]+/g, ""); // ignore numbers in messages, such as the sizes 520 and 772
     const reason = reasons.get(alike) ?? { error, values: [] };
     if (error) reasons.set(alike, reason);
     reason.values.push(shown.map((value) => shortText(value)).join(" and "));
@@ -223,7 +223,7 @@ function argumentOf(name: string): string {
   return name.split(".")[0]!;
 }
 
-/** Each picture says itself what it is of: the axes are for the eye. */
+/** The labels of pictures contain their values: the axes are hidden from screen readers. */
 function AxisHead({ arg, value }: { arg: string; value: Json }) {
   return (
     <span class="wb-effect-axis" data-wb="effect-axis" data-tip={arg} aria-hidden="true">
@@ -237,7 +237,7 @@ interface PictureProps {
   pixels: ImageBitmap;
   args: string[];
   present: boolean;
-  /** Whether Tab leads to it; the arrow keys lead to the others. */
+  /** Whether Tab reaches it; arrow keys reach the others. */
   reached: boolean;
   tip: string | undefined;
   adopt: () => void;
@@ -256,7 +256,7 @@ function Picture({ picture, pixels, args, present, reached, tip, adopt }: Pictur
       type="button"
       data-wb="effect-value"
       tabIndex={reached ? 0 : -1}
-      aria-label={`${named}, use it`}
+      aria-label={`${named}: apply`}
       aria-current={present ? "true" : undefined}
       aria-description={error || tip}
       data-tip={error || tip}

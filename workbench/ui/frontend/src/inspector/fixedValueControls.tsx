@@ -1,4 +1,4 @@
-// Controls for a fixed value that is not a list of numbers.
+// Controls for fixed values other than lists of numbers.
 
 import type { ComponentType } from "preact";
 import type { ArgRow, Json } from "../payloads";
@@ -22,7 +22,7 @@ const CONTROLS: Record<ArgRow["editor"], ComponentType<ControlProps>> = {
   range: Range,
   matrix: Matrix,
   shown: Shown,
-  policy: Shown, // it has an editor of its own: policyEditor.tsx
+  policy: Shown, // edited by policyEditor.tsx
 };
 
 export function FixedControl(props: ControlProps) {
@@ -30,7 +30,7 @@ export function FixedControl(props: ControlProps) {
   return <Control {...props} />;
 }
 
-/** Whether a fixed value needs the row's whole width, below the name. */
+/** Whether a fixed value needs the full width of the row, below the name. */
 export function isWide(row: ArgRow): boolean {
   const { editor, kind, value, parts } = row;
   const given = Array.isArray(value) ? value.length : value === null ? 0 : 1;
@@ -55,7 +55,7 @@ export function isWide(row: ArgRow): boolean {
   }
 }
 
-/** What makes a control a different one, so that it has to be made anew. */
+/** Properties that require a new control when they change. */
 export function fixedShape(row: ArgRow): string {
   const count = Array.isArray(row.value) ? row.value.length : -1;
   const parts = row.parts.length ? [row.parts, count] : count > 8;
@@ -80,7 +80,7 @@ function Free({ row, ask }: ControlProps) {
   );
 }
 
-/** A number with usual limits. */
+/** Number with a usual range. */
 export function Slide({ row, ask }: ControlProps) {
   const value = one(row.value);
   const usual = one(row.default);
@@ -100,12 +100,12 @@ export function Slide({ row, ask }: ControlProps) {
   );
 }
 
-/** A single value, also where it stands in a list. */
+/** A single value, also if it is stored as a list. */
 function one(value: Json): Json {
   return Array.isArray(value) && value.length === 1 ? (value[0] ?? null) : value;
 }
 
-/** Yes or no; as 1 or 0 where the argument is a whole number. */
+/** Boolean; stored as 1 or 0 if the argument is an integer. */
 function Checkbox({ row, ask }: ControlProps) {
   const { value, name, kind } = row;
   const known = typeof value === "boolean" || value === 0 || value === 1;
@@ -153,12 +153,12 @@ function Choice({ row, ask }: ControlProps) {
   );
 }
 
-/** Without the beginning that all members of the enumeration share. */
+/** Name without the prefix shared by all members of the enumeration. */
 export function choiceText(choice: Json): string {
   return asText(choice).replace(/^INTERP_(?=\w)/, "") || "none";
 }
 
-/** A text field that takes effect on Enter or when it is left. */
+/** Text field that is applied on Enter or when it loses the focus. */
 function Line({ row, ask, parse }: ControlProps & { parse: (words: string) => Json }) {
   return (
     <TextField
@@ -175,7 +175,7 @@ function Line({ row, ask, parse }: ControlProps & { parse: (words: string) => Js
   );
 }
 
-/** `a, b` as a list; `["a, b"]` where a comma belongs to a text. */
+/** `a, b` as a list; `["a, b"]` for text that contains a comma. */
 function texts(words: string, kind: string): Json {
   if (words.startsWith("[")) {
     try {
@@ -189,16 +189,16 @@ function texts(words: string, kind: string): Json {
   return parts.map((part) => ({ yes: true, true: true, no: false, false: false })[part] ?? part);
 }
 
-/** Of a text that is shown; a longer one scrolls, and can be made larger. */
+/** Visible lines of a text; longer text scrolls, and the field can be resized. */
 const MOST_LINES = 12;
-/** Letters of a line in a pane of usual width. */
+/** Letters per line in a pane of default width. */
 const LETTERS = 34;
 
 function linesOf(words: string): number {
   return words.split("\n").reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / LETTERS)), 0);
 }
 
-/** What is kept and cannot be edited; a text on as many lines as it has. */
+/** Read-only value; text is shown with its lines. */
 function Shown({ row }: ControlProps) {
   const words = row.value === null ? "not set" : asText(row.value);
   const tip = row.locked || undefined;
@@ -226,7 +226,7 @@ interface ReadOnlyProps {
   "aria-description"?: string | undefined;
 }
 
-/** A field that shows and takes nothing. */
+/** Read-only field. */
 export function ReadOnly({ name, ...rest }: ReadOnlyProps) {
   return <input class="wb-val wb-linked" type="text" readOnly aria-label={name} {...rest} />;
 }

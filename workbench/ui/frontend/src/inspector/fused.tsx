@@ -1,4 +1,4 @@
-// Where one operator does what an `if` does: that it does, and on request how fast either is.
+// Suggestion to replace an `if` by an equivalent operator, with an optional speed comparison.
 
 import { WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
@@ -20,8 +20,8 @@ export function Fused({ link, block, op }: Props) {
   return (
     <div class="wb-block-fused" data-wb="fused" role="group" aria-label={`${op} without ${block}`}>
       <p>
-        <b>{op}</b> alone gives the same pixels: the coin feeds its arguments, and all draws stay. It
-        then runs on every sample, not on those alone that the coin chooses.
+        <b>{op}</b> without the if returns the same pixels: the coin flip controls its arguments, and
+        random values stay the same. It then runs on every sample instead of only those selected by the coin flip.
       </p>
       <div>
         <button
@@ -30,12 +30,12 @@ export function Fused({ link, block, op }: Props) {
           data-wb="fuse"
           onClick={() => link.ask("fuse", { node: block })}
         >
-          Use {op} alone
+          Use {op}
         </button>
         <WordButton
           label={running ? "Stop" : "Measure both"}
           name="measure-fused"
-          data-tip="The speed of both exported scripts, in turns, on your photos"
+          data-tip="Measure both exported scripts, interleaved, on your photos"
           onClick={() => {
             if (running) link.ask("stop_fused", {});
             else link.ask("measure_fused", { block });
@@ -71,7 +71,7 @@ function Figures({ speed }: { speed: Partial<FusedSpeedEntry> }) {
       {ratio.length > 0 && (
         <p>
           {`fused is ${times.toFixed(2)} × the if (${low.toFixed(2)} to ${high.toFixed(2)})`}
-          {stale && ", of the graph or data before"}
+          {stale && ", for an earlier graph or other data"}
         </p>
       )}
     </div>

@@ -1,10 +1,13 @@
-// What the user's hand is on. While it is, nothing that Python says may move that control.
+// Control in use: Python must not change it meanwhile.
 
 import type { Link } from "../lib/link";
 
-/** Longer than Python needs to send a view and its acknowledgement in either order. */
+/**
+ * Milliseconds: longer than Python needs to send a payload and its acknowledgement in either
+ * order.
+ */
 const SETTLE = 150;
-/** Key presses closer together than this are one step of undo. */
+/** Key presses closer together than this (milliseconds) are one step of undo. */
 const BURST = 1000;
 
 export class InteractionGuard {
@@ -47,7 +50,7 @@ export class InteractionGuard {
     link.on("ack", () => this.settle());
   }
 
-  /** The id that the steps of one drag, or of one burst of keys, share. */
+  /** Group id of all changes of one drag or one burst of keys. */
   group(el: Element): string {
     const idle = performance.now() - this.lastStep > BURST && this.dragged !== el;
     if (this.groupOf !== el || idle) this.begin(el);
@@ -56,14 +59,14 @@ export class InteractionGuard {
     return `${this.link.view}-${this.groups}`;
   }
 
-  /** Whether a control is being dragged, typed in, or waits for Python's answer. */
+  /** Whether a control is being dragged, typed in, or waiting for Python. */
   holds(control: Element): boolean {
     const inside = (el: Element | null): boolean => el !== null && control.contains(el);
     if (inside(this.dragged) || inside(this.typed)) return true;
     return this.link.waiting && inside(this.touched);
   }
 
-  /** What is typed gives way to what Python says, and later keys are another step. */
+  /** Discard the typed text in favour of Python's value; later keys are another step. */
   letGo(): void {
     this.typed = this.groupOf = null;
   }

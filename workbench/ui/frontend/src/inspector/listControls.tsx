@@ -1,4 +1,4 @@
-// Controls for lists of numbers: free ones, named elements, colours, ranges and matrices.
+// Controls for lists of numbers: free lists, named elements, colours, ranges and matrices.
 
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
@@ -9,9 +9,9 @@ import { asField, NumberField, PairSlider, typedIn } from "../lib/numberInputs";
 import { asText, described, limitsOf, placeholder, type ControlProps } from "./control";
 import { Slide } from "./fixedValueControls";
 
-/** Above this, a list gets a field of several lines. */
+/** Longer lists get a multi-line field. */
 const LONG = 8;
-/** From this on, named elements need the row's whole width. */
+/** From this number on, named elements need the full width of the row. */
 export const MANY = 3;
 
 function listed(value: Json): Json[] {
@@ -22,7 +22,7 @@ export function isLong(value: Json): boolean {
   return listed(value).length > LONG;
 }
 
-/** Any number of numbers, with commas. */
+/** Any number of comma-separated numbers. */
 export function Numbers({ row, ask }: ControlProps) {
   const take = (el: HTMLInputElement | HTMLTextAreaElement): void => {
     const words = el.value.trim();
@@ -32,7 +32,7 @@ export function Numbers({ row, ask }: ControlProps) {
       .split(/[,;\s]+/)
       .filter(Boolean)
       .map(Number);
-    // What is no list of numbers goes to Python as it stands, which says what is wrong with it.
+    // Anything else is sent as text, and Python reports the error.
     ask.set(items.every(Number.isFinite) ? items : words, el);
   };
   const props = {
@@ -55,7 +55,7 @@ export function Numbers({ row, ask }: ControlProps) {
   );
 }
 
-/** One field for each element. What is left empty takes the usual value, or that of the others. */
+/** One field per element. An empty field gets the default value, or that of the others. */
 export function Fields({ row, ask }: ControlProps) {
   const count = listed(row.value).length || row.parts.length;
   const parts = Array.from({ length: count }, (_, at) => row.parts[at] ?? String(at + 1));
@@ -74,7 +74,7 @@ export function Fields({ row, ask }: ControlProps) {
   );
 }
 
-/** Rows of numbers under the names of the columns. */
+/** Rows of numbers below the column names. */
 export function Matrix({ row, ask }: ControlProps) {
   const columns = row.parts.length;
   const count = listed(row.value).length || listed(row.default).length || columns * columns;
@@ -125,12 +125,12 @@ function useCells({ row, ask }: ControlProps, names: readonly string[]) {
   ));
 }
 
-/** Whether a list's fault may lie in this element: in one that is no number, if there is one. */
+/** Whether a list's error may concern this element: a non-number, if there is one. */
 function isWrong(values: readonly Json[], value: Json | undefined): boolean {
   return values.some((item) => typeof item !== "number") ? typeof value !== "number" : true;
 }
 
-/** The same value for every element, or one for each. */
+/** One value for all elements, or one per element. */
 export function Each({ row, ask, roomy = true }: ControlProps & { roomy?: boolean }) {
   const count = listed(row.value).length;
   const bounded = row.low !== null && row.high !== null;
@@ -146,7 +146,7 @@ export function Each({ row, ask, roomy = true }: ControlProps & { roomy?: boolea
 function Splitter({ row, ask, single }: ControlProps & { single: boolean }) {
   const words = single
     ? `${row.name}: one value for each of ${row.parts.join(", ")}`
-    : `${row.name}: the same value for all`;
+    : `${row.name}: one value for all`;
   return (
     <button
       class="wb-split"
@@ -164,7 +164,10 @@ function Splitter({ row, ask, single }: ControlProps & { single: boolean }) {
   );
 }
 
-/** A colour of 8-bit channels: a swatch that opens the browser's picker, and a field for each. */
+/**
+ * Colour with 8-bit channels: a swatch that opens the browser's colour picker, and a field per
+ * channel.
+ */
 export function Colour({ row, ask }: ControlProps) {
   const values = listed(row.value ?? row.default).map(Number);
   const channel = (index: number): string => {
@@ -193,7 +196,7 @@ export function Colour({ row, ask }: ControlProps) {
   );
 }
 
-/** A low and a high end. */
+/** Lower and upper end. */
 export function Range({ row, ask }: ControlProps) {
   return (
     <Ends row={row} value={row.value ?? row.default} set={ask.set}>
@@ -206,11 +209,11 @@ interface EndsProps {
   row: ArgRow;
   value: Json;
   set: (value: Json, from: Element) => void;
-  /** What stands between the fields. */
+  /** Content between the fields. */
   children: ComponentChildren;
 }
 
-/** Two thumbs on a track where there are limits, and a field at each end. */
+/** Two thumbs on a track if there are limits, and a field at each end. */
 export function Ends({ row, value, set, children }: EndsProps) {
   const limits = limitsOf(row);
   const given = listed(value).slice(0, 2);

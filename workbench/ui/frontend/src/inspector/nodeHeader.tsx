@@ -1,4 +1,4 @@
-// What the inspector says of the whole node: its name, where it runs, what is wrong with it.
+// Header of the inspector: name of the node, device, errors.
 
 import type { InspectorView } from "../payloads";
 import { Select } from "../lib/fields";
@@ -20,7 +20,7 @@ export function NodeHeader({ link, view, guard }: Props & { guard: InteractionGu
   return (
     <div class="wb-inspector-head wb-reveals">
       <p class="wb-inspector-many" data-wb="many" hidden={selected <= 1}>
-        {selected > 1 && `${selected} selected: this is the last`}
+        {selected > 1 && `${selected} selected, showing the last`}
       </p>
       <div class="wb-inspector-title">
         <h3 data-tip={label && label !== op ? `${id} · ${label}` : id}>
@@ -38,7 +38,7 @@ export function NodeHeader({ link, view, guard }: Props & { guard: InteractionGu
           class="wb-link"
           type="button"
           data-wb="with-probability"
-          data-tip="Put it into an if with a coin flip (i on the canvas)"
+          data-tip="Wrap in an if with a coin flip (i on the canvas)"
           onClick={() => link.ask("wrap", { nodes: [id], op: "if" })}
         >
           Apply with probability
@@ -56,7 +56,7 @@ export function NodeHeader({ link, view, guard }: Props & { guard: InteractionGu
   );
 }
 
-/** Leaves the node out of what runs, or lets it run again. */
+/** Mute or unmute the node. */
 function Mute({ link, view }: Props) {
   const { id = "", muted = false } = view;
   const label = muted ? `Unmute ${id}` : `Mute ${id}`;
@@ -68,7 +68,7 @@ function Mute({ link, view }: Props) {
       data-wb="mute"
       aria-label={label}
       aria-pressed={muted}
-      data-tip={muted ? "Let it run again (m)" : "Leave it out of what runs (m)"}
+      data-tip={muted ? "Unmute (m)" : "Mute: exclude the node from the run (m)"}
       onClick={() => link.ask("mute", { nodes: [id], muted: !muted })}
     >
       <Icon name="mute" size={15} />
@@ -76,7 +76,7 @@ function Mute({ link, view }: Props) {
   );
 }
 
-/** Where the node runs, and the choice of another device. */
+/** Device of the node, and the choice of another one. */
 export function Device({ link, view }: Props) {
   const { id = "", devices = [], device = "", device_set: told = "", follows = "" } = view;
   const side = SIDES[device] ?? device;
@@ -95,7 +95,7 @@ export function Device({ link, view }: Props) {
         value={told}
         choose={(to, el) => {
           link.ask("device", { node: id, device: to });
-          el.value = told; // until Python says so
+          el.value = told; // until Python confirms it
         }}
       />
     </label>

@@ -1,5 +1,5 @@
-// A policy of one's own: a row for each sub-policy with its picture, its operations with their
-// fields, and the buttons that add, copy, move and remove them. Each change is one step of undo.
+// Editor of a custom policy: a row per sub-policy with its picture, its operations with their
+// fields, and buttons to add, copy, move and remove. Each change is one step of undo.
 
 import type { ComponentChild } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
@@ -16,7 +16,7 @@ import type { ArgRow, Json, PolicyHeader } from "../payloads";
 import type { InteractionGuard } from "./interactionGuard";
 import { useRowsInView } from "./rowsInView";
 
-/** Its name, its probability and, where it takes one, its magnitude. */
+/** Name, probability and, if it has one, magnitude. */
 type Operation = Json[];
 type Policy = Operation[][];
 
@@ -29,7 +29,7 @@ interface Props {
   link: Link<"inspector">;
   node: string;
   row: ArgRow;
-  /** In how many steps magnitudes go from least to most. */
+  /** Number of magnitude levels. */
   bins: number;
   guard: InteractionGuard;
 }
@@ -42,7 +42,7 @@ export function PolicyEditor({ link, node, row, bins, guard }: Props) {
   const list = useRef<HTMLDivElement>(null);
   const shown = useRef<ComponentChild>(null);
   const next = useRef("");
-  // What was sent counts until Python answers: the next change builds upon it.
+  // The value last sent is used until Python responds: the next change builds on it.
   const present = useRef<Policy>([]);
   if (!link.waiting) present.current = policyOf(row.value);
   useRowsInView(list, link, present.current.length);
@@ -53,7 +53,7 @@ export function PolicyEditor({ link, node, row, bins, guard }: Props) {
     wanted.focus();
   });
 
-  /** `focus` is where the keyboard goes on. */
+  /** `focus` is the element to focus next. */
   const change = (to: Policy, focus: string, group = ""): void => {
     present.current = to;
     next.current = focus;
@@ -79,7 +79,7 @@ export function PolicyEditor({ link, node, row, bins, guard }: Props) {
       }
     },
   };
-  // While a field is typed in, what Python says waits until the hand has let go.
+  // While a field is being edited, values from Python are deferred.
   if (shown.current === null || !list.current || !guard.holds(list.current)) {
     shown.current = present.current.map((own, at, { length }) => (
       <SubPolicy
@@ -97,8 +97,8 @@ export function PolicyEditor({ link, node, row, bins, guard }: Props) {
         <Select
           class="wb-dist"
           data-wb="policy-learnt"
-          name="Begin with a learnt policy"
-          options={[["", "Begin with …"], ...learnt]}
+          name="Start with a learned policy"
+          options={[["", "Start with …"], ...learnt]}
           value=""
           choose={(name) => {
             if (name) link.ask("own_policy", { node, name });
@@ -122,14 +122,14 @@ export function PolicyEditor({ link, node, row, bins, guard }: Props) {
   );
 }
 
-/** Where a node names a learnt policy: the way to edit it. */
+/** Button to edit the learned policy of a node. */
 export function LearntPolicy({ link, node }: Pick<Props, "link" | "node">) {
   return (
     <WordButton
-      label="Edit its sub-policies"
+      label="Edit sub-policies"
       name="own-policy"
       icon="pencil"
-      data-tip="As a policy of your own, which begins with the same pictures"
+      data-tip="Copy it to a custom policy, which initially has the same effect"
       onClick={() => link.ask("own_policy", { node, name: "" })}
     />
   );
@@ -138,7 +138,7 @@ export function LearntPolicy({ link, node }: Pick<Props, "link" | "node">) {
 interface Edit {
   rows: (make: (rows: Policy) => Policy, focus: string) => void;
   operations: (at: number, make: (own: Operation[]) => Operation[], focus: string) => void;
-  /** `from` is the field that is typed in: what is typed on end is one step of undo. */
+  /** `from` is the field being edited: consecutive typing is one step of undo. */
   operation: (at: number, place: number, to: Operation, from?: Element) => void;
 }
 
@@ -264,17 +264,17 @@ interface ToolsProps {
   stem: "row" | "operation";
   at: number;
   count: number;
-  /** Whether one more is allowed. */
+  /** Whether another item is allowed. */
   room: boolean;
-  /** `to` is where the one that the keyboard is on will stand; `tool` its button. */
+  /** `to` is the new position of the focused item; `tool` the button to focus. */
   change: (make: <T>(all: T[]) => T[], to: number, tool: string) => void;
 }
 
-/** Moves, copies and removes what stands at a place of a list. */
+/** Buttons to move, copy and remove an item of a list. */
 function Tools({ name, stem, at, count, room, change }: ToolsProps) {
   const move = (by: -1 | 1): void => {
     const to = at + by;
-    const end = to === 0 || to === count - 1; // the button that was pressed is off there
+    const end = to === 0 || to === count - 1; // the pressed button is disabled there
     const tool = end ? (by < 0 ? "down" : "up") : by < 0 ? "up" : "down";
     change((all) => swapped(all, at, to), to, tool);
   };
@@ -305,7 +305,7 @@ function Tools({ name, stem, at, count, room, change }: ToolsProps) {
         disabled={count === 1}
         onClick={() => {
           const left = Math.min(at, count - 2);
-          // the last one cannot be removed: its other buttons can be reached
+          // the last item cannot be removed: focus another button
           change((all) => all.filter((_, place) => place !== at), left, count === 2 ? "copy" : "remove");
         }}
       >
@@ -322,7 +322,7 @@ interface PictureProps {
   name: string;
 }
 
-/** The chosen sample after the sub-policy; faint while it is of another one. */
+/** The selected sample after the sub-policy; faint while it shows another one. */
 function Picture({ own, node, sheet, name }: PictureProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const painted = useRef(false);
@@ -342,15 +342,18 @@ function Picture({ own, node, sheet, name }: PictureProps) {
       class="wb-policy-picture"
       data-wb="policy-picture"
       data-pictured={found?.box.length ? "true" : undefined}
-      data-tip={said || `The chosen sample after ${name}, all of it applied`}
+      data-tip={said || `The selected sample after ${name}, with all operations applied`}
     >
-      <canvas ref={canvas} role="img" aria-label={`The chosen sample after ${name}`} />
+      <canvas ref={canvas} role="img" aria-label={`The selected sample after ${name}`} />
       {said && !painted.current && <i>{said}</i>}
     </span>
   );
 }
 
-/** Whether two sub-policies give the same picture: probabilities do not matter where all is applied. */
+/**
+ * Whether two sub-policies give the same picture: probabilities do not matter, as all operations
+ * are applied.
+ */
 function alike(one: Operation[], other: Operation[]): boolean {
   const applied = (all: Operation[]): Json => all.map(([name, , magnitude = null]) => [name ?? "", magnitude]);
   return jsonEqual(applied(one), applied(other));
@@ -369,7 +372,7 @@ function fresh(takes: Record<string, boolean>, bins: number, name: string): Oper
   return renamed(name, 0.5, null, takes, bins);
 }
 
-/** An operation of another augmentation, with a magnitude where that takes one. */
+/** Change the augmentation of an operation, with a magnitude if it has one. */
 function renamed(
   name: string,
   share: Json,

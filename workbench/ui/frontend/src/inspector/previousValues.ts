@@ -1,5 +1,5 @@
-// What an argument was before it was something else. The graph holds only what it is now; so that
-// the dice can be turned off and on again, the page remembers the rest for as long as it is open.
+// Previous values of arguments. The graph only stores the current one; the page remembers earlier
+// ones, so that randomness can be turned off and on again.
 
 import type { ArgRow, Json } from "../payloads";
 
@@ -12,7 +12,7 @@ interface Past {
 export class PreviousValues {
   private pasts = new Map<string, Past>();
 
-  /** `owner` tells the operator and the node. */
+  /** `owner` identifies operator and node. */
   note(owner: string, row: ArgRow): void {
     const past = this.past(owner, row.name);
     if (row.error) return;
@@ -23,14 +23,14 @@ export class PreviousValues {
     }
   }
 
-  /** What Python was told just now: the dice may be pressed before its answer is there. */
+  /** Value just sent to Python: the dice may be pressed before the response arrives. */
   noteSent(owner: string, row: ArgRow, value: Json): void {
     const past = this.past(owner, row.name);
     past.value = value;
     past.draws.clear(); // the dice then centres its range on the new value
   }
 
-  /** The same of an argument of the distribution. */
+  /** The same for an argument of the distribution. */
   noteSentDraw(owner: string, row: ArgRow, key: string, value: Json): void {
     if (!row.random) return;
     const { draws } = this.past(owner, row.name);
@@ -38,17 +38,17 @@ export class PreviousValues {
     draws.set(op, { ...args, ...draws.get(op), [key]: value });
   }
 
-  /** The last fixed value, or null where there was none. */
+  /** Last fixed value, or null. */
   value(owner: string, arg: string): Json {
     return this.past(owner, arg).value;
   }
 
-  /** The distribution that it was last drawn from, or an empty text. */
+  /** Last distribution, or an empty text. */
   op(owner: string, arg: string): string {
     return this.past(owner, arg).op;
   }
 
-  /** What the generator was last told; empty for one that was not used yet. */
+  /** Last arguments of the generator; empty if it was not used yet. */
   args(owner: string, arg: string, op: string): Record<string, Json> {
     return this.past(owner, arg).draws.get(op) ?? {};
   }

@@ -1,4 +1,4 @@
-// Controls for a value that is drawn for each sample.
+// Controls for a value that is sampled per sample.
 
 import type { ArgRow, Json } from "../payloads";
 import { Select, TextField } from "../lib/fields";
@@ -16,7 +16,7 @@ interface Props {
   ask: AskRandom;
 }
 
-/** The distribution that "make it random" starts with. */
+/** Default distribution when an argument becomes random. */
 export function usualDraw(row: ArgRow): string {
   return row.distributions[0] ?? "random.uniform";
 }
@@ -38,7 +38,7 @@ export function RandomControl(props: Props) {
   return <Others {...props} />;
 }
 
-/** A word that is a menu of the distributions. */
+/** Menu of the distributions. */
 function Distribution({ row, ask }: Props) {
   const op = row.random?.op ?? "";
   const all = row.distributions.includes(op) ? row.distributions : [op, ...row.distributions];
@@ -85,7 +85,7 @@ function CoinFlip({ row, ask }: Props) {
   );
 }
 
-/** Any other distribution: a field for each of its arguments. */
+/** Other distributions: a field per argument. */
 function Others({ row, ask }: Props) {
   const args = Object.entries(row.random?.args ?? {});
   return (

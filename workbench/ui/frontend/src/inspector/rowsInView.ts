@@ -1,16 +1,16 @@
-// Which rows of a list are on the screen: Python makes pictures of these alone.
+// Visible rows of a list: Python only renders pictures of these.
 
 import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 import { jsonEqual } from "../lib/jsonEquality";
 import type { Link } from "../lib/link";
 
-/** Milliseconds without another row coming into view. */
+/** Milliseconds without another row scrolling into view. */
 const REST = 100;
-/** Python pictures no more at once. */
+/** Maximum number of pictures that Python renders at once. */
 const MOST = 16;
 
-/** Tells Python of the rows, children of `list` with `data-row`, as often as others are seen. */
+/** Report visible rows, children of `list` with `data-row`, to Python when they change. */
 export function useRowsInView(
   list: RefObject<HTMLElement | null>,
   link: Link<"inspector">,

@@ -1,5 +1,4 @@
-// What the workbench is, and how to begin: shown with the example that is nobody's own, and with an
-// empty graph.
+// Introduction, shown with the example graph and with an empty graph.
 
 import { useMemo, useRef, useState } from "preact/hooks";
 import { readFile, type Incoming } from "../bar/importGraph";
@@ -25,10 +24,10 @@ export function Start({ link }: { link: Link<"inspector"> }) {
   };
   return (
     <section class="wb-start" data-wb="start" aria-label="Start">
-      <h3>Image augmentation with DALI, seen on your photos, measured, and exported as code</h3>
+      <h3>Build DALI image augmentations, see them on your photos, measure them, and export code</h3>
       <p>
         {example
-          ? "This is an example. Click one of its steps to change it, or start with:"
+          ? "This is an example. Click a node to change it, or start with:"
           : "The graph is empty. Add a reader on the canvas, or start with:"}
       </p>
       <button type="button" data-wb="start-recipe" onClick={() => link.ask("recipe", { name })}>

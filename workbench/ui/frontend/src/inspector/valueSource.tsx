@@ -1,4 +1,4 @@
-// Where an argument's value comes from: fixed, drawn for each sample, or another node's output.
+// Source of an argument's value: fixed, random per sample, or another node's output.
 
 import type { ArgRow } from "../payloads";
 import { RandomIcon, Icon } from "../lib/icons";
@@ -6,14 +6,14 @@ import { wordOf } from "./randomControls";
 
 export interface AskSource {
   fix(): void;
-  /** With an empty text, from what it was drawn from last. */
+  /** Empty: the last distribution. */
   randomise(op: string): void;
   link(port: string): void;
 }
 
 interface Props {
   row: ArgRow;
-  /** Words for the outputs that the row names. */
+  /** Names of the outputs that the row refers to. */
   ports: Record<string, string>;
   ask: AskSource;
 }
@@ -21,12 +21,12 @@ interface Props {
 const FIXED = "fixed";
 const LINK = "link:";
 const TIPS = {
-  fixed: "Draw it anew for each sample",
-  random: "Make it fixed",
-  linked: "Cut the link",
+  fixed: "Sample a random value per sample",
+  random: "Use a fixed value",
+  linked: "Remove the connection",
 } as const;
 
-/** The dice, a menu of every source, and where there is none, a sign that says why. */
+/** Dice button and a menu of all sources, or an icon with the reason if there are none. */
 export function ValueSource({ row, ports, ask }: Props) {
   const { name, mode, tensor, distributions, fixed_only: only } = row;
   const drawable = tensor && (distributions.length > 0 || mode !== "fixed");
@@ -86,11 +86,11 @@ function Sources({ row, ports }: Omit<Props, "ask">) {
     <>
       <option value={FIXED}>a fixed value</option>
       <Group
-        label="drawn for each sample"
+        label="random per sample"
         options={random}
-        none="no generator draws such values"
+        none="no generator returns such values"
       />
-      <Group label="linked to" options={links} none="no node here gives such numbers" />
+      <Group label="connected to" options={links} none="no node here outputs such numbers" />
     </>
   );
 }

@@ -1,9 +1,9 @@
-// The bar of a figure: how much of the whole track it takes, and what is drawn over it.
+// Bar of a chart: its share of the track, and overlays.
 
 import type { ComponentChildren } from "preact";
 
 interface Props {
-  /** Of the track's width, 0 to 1. */
+  /** Fraction of the track's width, 0 to 1. */
   share: number;
   tip?: string;
   children?: ComponentChildren;

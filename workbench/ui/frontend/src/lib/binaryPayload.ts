@@ -1,4 +1,4 @@
-// A picture and what it means in one field: u32 little-endian header length, JSON header, bytes.
+// Binary payload with metadata in one field: u32 little-endian header length, JSON header, bytes.
 
 import type { Bytes } from "../payloads";
 
@@ -7,7 +7,7 @@ export interface Payload<H> {
   payload: Uint8Array<ArrayBuffer>;
 }
 
-/** Null where there is nothing yet. */
+/** Null for an empty field. */
 export function parsePayload<H>(bytes: Bytes | null): Payload<H> | null {
   if (!bytes || bytes.byteLength < 4) return null;
   const all = ArrayBuffer.isView(bytes)

@@ -1,15 +1,15 @@
-// Small buttons with a glyph.
+// Small buttons with an icon.
 
 import type { ComponentProps } from "preact";
 import { Icon } from "./icons";
 
 type Props = Omit<ComponentProps<"button">, "name" | "icon"> & {
   label: string;
-  /** As tests and styles know it. */
+  /** Name in tests and styles. */
   name: string;
 };
 
-/** A glyph that says on hover what it does, and is called so. */
+/** Icon button with its label as tooltip and accessible name. */
 export function IconButton({ label, name, children, ...rest }: Props) {
   return (
     <button class="wb-ico" type="button" aria-label={label} data-tip={label} data-wb={name} {...rest}>
@@ -18,7 +18,7 @@ export function IconButton({ label, name, children, ...rest }: Props) {
   );
 }
 
-/** Words, and a glyph before them. */
+/** Text button with an optional icon. */
 export function WordButton({ label, name, icon, ...rest }: Props & { icon?: ComponentProps<typeof Icon>["name"] }) {
   return (
     <button class="wb-quiet" type="button" data-wb={name} {...rest}>

@@ -1,4 +1,4 @@
-// Some of the classes of the data, by name.
+// List to select classes of the data by name.
 
 import { useState } from "preact/hooks";
 
@@ -11,7 +11,7 @@ interface Props {
   choose: (shown: string[]) => void;
 }
 
-/** Boxes to tick, and where they are many a field that finds them. */
+/** Checkboxes, with a search field if there are many. */
 export function ClassChooser({ names, shown, choose }: Props) {
   const [typed, type] = useState("");
   const found = names.filter((name) => name.toLowerCase().includes(typed.toLowerCase()));
@@ -41,7 +41,7 @@ export function ClassChooser({ names, shown, choose }: Props) {
           </label>
         ))}
         {found.length > LISTED && <p class="wb-muted">and {found.length - LISTED} more</p>}
-        {!found.length && <p class="wb-muted">No class is called so.</p>}
+        {!found.length && <p class="wb-muted">No matching class.</p>}
       </div>
     </div>
   );

@@ -1,4 +1,4 @@
-// What every component has: its root with style, theme, tips and keys, and the link to Python.
+// Shared by all components: root with style, theme and keys, and the link to Python.
 
 import { render, type ComponentType } from "preact";
 import type { Components } from "../payloads";
@@ -18,7 +18,7 @@ export interface PanelProps<N extends keyof Components> {
   root: HTMLElement;
 }
 
-/** An anywidget module's default export: `Panel` in the root that every component has. */
+/** Default export of an anywidget module: renders `Panel` in the component's root. */
 export function component<N extends keyof Components>(
   name: N,
   css: string,
@@ -33,7 +33,7 @@ export function component<N extends keyof Components>(
       const root = document.createElement("div");
       root.className = `wb wb-${name} ${look}`.trim();
       root.dataset["wb"] = name;
-      // In the element, not in the document's head: the same in a shadow root and without one.
+      // In the element, not in the document's head: works the same in a shadow root.
       el.append(style, root);
       const endTheme = followTheme(root);
       keepKeys(root);

@@ -1,28 +1,27 @@
-// Whether Python is there: one watch for all components of a workbench on a page.
-//
-// Each component is a bundle of its own, so the watch is found by a symbol of the window.
+// Connection state of Python: one watch for all components of a workbench on a page. Each component
+// is a separate bundle, so the watch is stored under a symbol of the window.
 
 import { followHost, silenceOf } from "./hostSignals";
 import type { Json } from "../payloads";
 import type { Host } from "./link";
 
-/** An edit or a value that could not be sent, by its component. */
+/** An edit or a value that could not be sent, with its component. */
 export type Kept = Record<string, Json> & { component: string };
 
 export interface Loss {
-  /** `silent`: no answer; `lost`: known to be cut off; `gone`: for good, whatever comes back. */
+  /** `silent`: no response; `lost`: disconnected; `gone`: disconnected permanently. */
   kind: "silent" | "lost" | "gone";
   text: string;
 }
 
 const BEATS = Symbol.for("dali-workbench.connections");
 const KEPT = "dali-workbench-kept";
-/** Milliseconds without a beat, of which there is one each 400, after which Python is silent. */
+/** Milliseconds without a beat (sent every 400) after which Python counts as silent. */
 const SILENCE = 1300;
 const TICK = 100;
-/** The most milliseconds that one tick adds: a page that was too busy to tick has not looked. */
+/** Maximum milliseconds counted per tick: a busy page may tick late. */
 const LONGEST_TICK = 600;
-/** Milliseconds between two askings for the beat. Python stops 30 s after the last. */
+/** Milliseconds between requests for beats. Python stops 30 s after the last request. */
 const RENEWAL = 10_000;
 
 export class Connection {
@@ -30,14 +29,14 @@ export class Connection {
   private members: { component: string; host: Host }[] = [];
   private watchers = new Set<() => void>();
   private kept = new Map<string, Kept>();
-  /** Milliseconds since the last beat, as far as this page looked. */
+  /** Milliseconds since the last beat, as far as the page was active. */
   private unheard = 0;
   private ticked = performance.now();
   private asked = -Infinity;
   private timer = 0;
   private endHost: (() => void) | undefined;
 
-  /** Returns what ends the watch for this component. */
+  /** Returns a function that ends the watch for this component. */
   join(component: string, host: Host): () => void {
     const member = { component, host };
     const beat = (): void => this.hear();
@@ -53,19 +52,19 @@ export class Connection {
     };
   }
 
-  /** Whether this component is to say what is lost: one of those on the page is enough. */
+  /** Whether this component shows the message: only one on the page does. */
   speaks(host: Host): boolean {
     const bar = this.members.find((member) => member.component === "bar");
     return (bar ?? this.members[0])?.host === host;
   }
 
-  /** Calls `tell` whenever the loss has changed. Returns what ends that. */
+  /** Call `tell` whenever the loss has changed. Returns a function that stops this. */
   watch(tell: () => void): () => void {
     this.watchers.add(tell);
     return () => this.watchers.delete(tell);
   }
 
-  /** Keeps the newest of what is to be sent on return, and over a reload of the page. */
+  /** Store the latest value to send on reconnection, also across a reload of the page. */
   keep(key: string, entry: Kept): void {
     this.kept.set(`${entry.component} ${key}`, entry);
   }
@@ -74,17 +73,17 @@ export class Connection {
     for (const key of this.kept.keys()) if (key.startsWith(`${component} `)) this.kept.delete(key);
   }
 
-  /** Says that Python is cut off. It takes a beat after that to be there again. */
+  /** Report that Python is disconnected. The next beat ends this state. */
   lose(kind: "lost" | "gone", text: string): void {
     if (this.loss?.kind !== "gone") this.change({ kind, text });
   }
 
-  /** Remembers for the next page of this tab what was kept, and loads it. */
+  /** Store unsent values for the next page of this tab, and reload. */
   reload(): void {
     try {
       sessionStorage.setItem(KEPT, JSON.stringify([...this.kept.values()]));
     } catch {
-      // A browser that keeps nothing for this page: the session itself comes back all the same.
+      // Without storage the session itself is still restored.
     }
     location.reload();
   }
@@ -112,7 +111,7 @@ export class Connection {
     const now = performance.now();
     this.unheard = document.hidden ? 0 : this.unheard + Math.min(now - this.ticked, LONGEST_TICK);
     this.ticked = now;
-    if (document.hidden) return; // nothing is told to one that is hidden
+    if (document.hidden) return; // hidden pages receive no beats
     const host = this.members[0]?.host;
     if (host && now - this.asked > RENEWAL && this.loss?.kind !== "gone") {
       this.asked = now;
@@ -139,7 +138,7 @@ export function connectionOf(workbench: string): Connection {
   return found;
 }
 
-/** What the page before this one, in the same tab, could not send. Once. */
+/** Unsent values of the previous page in the same tab. Returned once. */
 export function takePending(): Kept[] {
   try {
     const text = sessionStorage.getItem(KEPT);

@@ -1,4 +1,4 @@
-// A contact sheet and its header, decoded off the event's path.
+// Contact sheet with its header, decoded asynchronously.
 
 import type { Bytes } from "../payloads";
 import { parsePayload } from "./binaryPayload";
@@ -9,7 +9,7 @@ interface Header {
   sheet: number[];
 }
 
-/** Bare pixels: RGBA, 8 bits each. */
+/** Raw pixels: RGBA, 8 bits each. */
 const RAW = "image/x-rgba";
 
 export interface Sheet<H> {
@@ -34,8 +34,8 @@ async function decode<H extends Header>(bytes: Bytes): Promise<Sheet<H> | null> 
 }
 
 /**
- * Decodes one sheet at a time; of those that wait, only the latest. The pixels are the painter's
- * until the next sheet comes.
+ * Decodes one sheet at a time, always the latest. The pixels are valid for the painter until the
+ * next sheet.
  */
 export class Decoder<H extends Header> {
   private busy = false;
@@ -45,7 +45,7 @@ export class Decoder<H extends Header> {
   constructor(
     private paint: (sheet: Sheet<H>) => void,
     private failed: (reason: string) => void,
-    /** There is no sheet any more: the bytes are empty. */
+    /** Called when the sheet is removed: the bytes are empty. */
     private emptied: () => void = () => {},
   ) {}
 
@@ -77,7 +77,7 @@ export class Decoder<H extends Header> {
   }
 }
 
-/** Paints a part of a sheet into a canvas of the same size. */
+/** Paint a part of a sheet into a canvas of the same size. */
 export function paintPart(canvas: HTMLCanvasElement, pixels: ImageBitmap, rect: number[]): void {
   const [x = 0, y = 0, wide = 1, tall = 1] = rect;
   if (canvas.width !== wide) canvas.width = wide;

@@ -1,4 +1,4 @@
-// All that is wrong with the graph, behind the button that says so: each with what mends it.
+// List of the graph's faults behind a button, each with its fixes.
 
 import type { ComponentProps } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";

@@ -1,9 +1,9 @@
-// A menu, a line of text, and the heads of a table: elements that many parts have alike.
+// Shared elements: a menu, a text field, and table headers.
 
 import type { Input } from "./numberInputs";
 
 interface Attributes extends Input {
-  /** Its accessible name; without one, that of the label around it. */
+  /** Accessible name; by default that of the surrounding label. */
   name?: string;
   class?: string;
   maxLength?: number;
@@ -12,7 +12,7 @@ interface Attributes extends Input {
 }
 
 interface SelectProps extends Attributes {
-  /** Each is its own words, or a pair of value and words. */
+  /** Text, or a pair of value and text. */
   options: readonly (string | readonly [string, string])[];
   choose: (value: string, el: HTMLSelectElement) => void;
 }
@@ -38,7 +38,7 @@ export function Select({ name, options, choose, ...rest }: SelectProps) {
 }
 
 interface TextProps extends Attributes {
-  /** On Enter, or when it is left. */
+  /** Called on Enter or when the field loses the focus. */
   take: (words: string, el: HTMLInputElement) => void;
 }
 

@@ -1,15 +1,15 @@
-// One pane over all of the screen, and back.
+// Full-window mode of a pane.
 
 import { closestAround } from "./siblings";
 
 export type FillingPane = "canvas" | "panels";
 
-/** Whether there is a screen around a part: one that is shown alone has none. */
+/** Whether there is a screen around a part: a part shown alone has none. */
 export function canFill(part: Element): boolean {
   return closestAround(part, ".wb-screen") !== null;
 }
 
-/** Calls `changed` when a pane is given all of the screen, and when it gives the rest back. */
+/** Call `changed` when a pane enters or leaves full-window mode. */
 export function onFill(part: Element, pane: FillingPane, changed: () => void): () => void {
   const screen = closestAround(part, ".wb-screen");
   if (!screen) return () => {};
@@ -21,7 +21,7 @@ export function onFill(part: Element, pane: FillingPane, changed: () => void): (
   return () => observer.disconnect();
 }
 
-/** Gives a pane all of the screen around `part`, or gives the rest back. */
+/** Toggle full-window mode of a pane around `part`. */
 export function fillWindow(part: Element, pane: FillingPane): void {
   const screen = closestAround(part, ".wb-screen");
   if (!screen) return;

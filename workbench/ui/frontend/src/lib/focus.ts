@@ -1,15 +1,15 @@
-// Where the keyboard's focus is, and that it stays.
+// Keyboard focus.
 
-/** What has the focus in this document or shadow root. */
+/** Focused element in this document or shadow root. */
 export function focused(inside: Node): Element | null {
   const root = inside.getRootNode();
   return root instanceof Document || root instanceof ShadowRoot ? root.activeElement : null;
 }
 
 /**
- * Focuses `root` when its focused element is removed, such as a field that undo removes with its
- * node: otherwise the next key goes to the page, which in JupyterLab is the notebook. Returns how
- * to stop.
+ * Focus `root` when its focused element is removed, such as a field whose node is removed by undo:
+ * otherwise the next key reaches the page, which in JupyterLab is the notebook. Returns a function
+ * that stops this.
  */
 export function recoverFocus(root: HTMLElement): () => void {
   let last: Element | null = null;

@@ -1,5 +1,5 @@
-// Whether the workbench has the page to itself, as in the web app: then the page's address, keys and
-// drops are its own.
+// Whether the workbench owns the page, as in the web app: address, keys and drops then belong to
+// it.
 
 export function isPage(root: HTMLElement): boolean {
   const inLab = document.body.dataset["jpThemeLight"] !== undefined;

@@ -1,4 +1,4 @@
-// Hooks for what a panel knows only at run time: Python's fields, the connection, the screen.
+// Hooks for fields from Python, the connection and the screen.
 
 import { useLayoutEffect, useReducer, useRef } from "preact/hooks";
 import type { Components } from "../payloads";
@@ -6,12 +6,12 @@ import type { Link } from "./link";
 
 type Fields<N extends keyof Components> = Components[N]["fields"];
 
-/** A function that draws the component that calls this once more. */
+/** Function that renders the calling component again. */
 export function useRedraw(): () => void {
   return useReducer((drawn: number) => drawn + 1, 0)[1] as () => void;
 }
 
-/** A field's present value; draws again when it changes. */
+/** Current value of a field; renders again when it changes. */
 export function useField<N extends keyof Components, K extends keyof Fields<N> & string>(
   link: Link<N>,
   name: K,
@@ -22,14 +22,14 @@ export function useField<N extends keyof Components, K extends keyof Fields<N> &
   return link.get(name, fallback);
 }
 
-/** Whether Python is not there. */
+/** Whether Python is disconnected. */
 export function useOffline<N extends keyof Components>(link: Link<N>): boolean {
   const redraw = useRedraw();
   useLayoutEffect(() => link.connection.watch(redraw), [link]);
   return link.connection.loss !== null;
 }
 
-/** Runs `effect` when something of `inputs` changes, but not for what it was at first. */
+/** Run `effect` when `inputs` change, but not initially. */
 export function useChange(effect: () => void, inputs: readonly unknown[]): void {
   const drawn = useRef(false);
   useLayoutEffect(() => {
@@ -38,7 +38,7 @@ export function useChange(effect: () => void, inputs: readonly unknown[]): void 
   }, inputs);
 }
 
-/** Keeps `data-<name>` of the root, an element outside the panel's tree; undefined takes it away. */
+/** Set `data-<name>` of the root, an element outside the panel's tree; undefined removes it. */
 export function useRootData(root: HTMLElement, name: string, value: string | undefined): void {
   useLayoutEffect(() => {
     if (value === undefined) delete root.dataset[name];
@@ -46,7 +46,7 @@ export function useRootData(root: HTMLElement, name: string, value: string | und
   }, [root, name, value]);
 }
 
-/** Tells Python whether the panel is on the screen: it computes only what is seen. */
+/** Report to Python whether the panel is visible: it only computes what is. */
 export function useInView(
   root: HTMLElement,
   link: { set(name: "in_view", value: boolean): void },

@@ -1,4 +1,4 @@
-// What the two hosts tell of the way to Python: Bokeh of its web socket, JupyterLab of its kernel.
+// Connection state reported by the hosts: Bokeh's web socket and JupyterLab's kernel.
 
 import type { Connection } from "./connection";
 import type { Host } from "./link";
@@ -19,21 +19,21 @@ interface BokehDocument {
 }
 
 const SERVER_LOST =
-  "The server does not answer. The graph cannot be changed until it does; what you set is kept, and this page connects again by itself.";
+  "The server does not respond. The graph is read-only until it reconnects automatically; values you set are stored and sent then.";
 const LAB_LOST =
-  "JupyterLab has lost its server. The graph cannot be changed until it is back; what you set is kept and sent then.";
-const RESTARTED = "The kernel was restarted: run the cell again.";
-const ENDED = "The kernel has ended: restart it and run the cell again.";
+  "JupyterLab has lost its server. The graph is read-only until it reconnects; values you set are stored and sent then.";
+const RESTARTED = "The kernel was restarted. Run the cell again.";
+const ENDED = "The kernel has stopped. Restart it and run the cell again.";
 const SILENT =
-  "Python does not answer. The graph cannot be changed until it does; what you set is kept and sent then.";
-// Jupyter looks at its kernels each 3 s: until then nobody knows that one has ended.
+  "Python does not respond. The graph is read-only until it does; values you set are stored and sent then.";
+// Jupyter checks its kernels every 3 s: a stopped kernel is not noticed earlier.
 const KERNEL_SILENT = `${SILENT} If its kernel was restarted, run the cell again.`;
-/** Milliseconds between two looks whether the server is back. */
+/** Milliseconds between checks whether the server is back. */
 const PROBE = 1000;
-/** What a proxy says in place of a server that is not there. */
+/** Status of a proxy whose server is not reachable. */
 const NOT_THERE = 502;
 
-/** What is said while nothing comes from Python and nobody knows why. */
+/** Message while Python is silent for an unknown reason. */
 export function silenceOf(host: Host): string {
   return kernelOf(host) ? KERNEL_SILENT : SILENT;
 }
@@ -42,7 +42,7 @@ function kernelOf(host: Host): Kernel | null | undefined {
   return (host.widget_manager as { kernel?: Kernel | null } | undefined)?.kernel;
 }
 
-/** Tells `connection` what the host knows. Returns what ends that. */
+/** Report the host's state to `connection`. Returns a function that stops this. */
 export function followHost(connection: Connection, host: Host): () => void {
   const kernel = kernelOf(host);
   if (kernel) return followKernel(connection, kernel);

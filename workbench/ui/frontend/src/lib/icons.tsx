@@ -1,4 +1,4 @@
-// Glyphs drawn here, so that nothing is fetched and no font decides how they look.
+// Inline icons, so that nothing is fetched and rendering does not depend on fonts.
 
 export const PATHS = {
   mute: "M2.5 8h3.2M10.3 8h3.2M5.7 8a2.3 2.3 0 1 0 4.6 0 2.3 2.3 0 1 0-4.6 0M3.5 13 12.5 3",
@@ -60,7 +60,7 @@ export function Icon({ name, size = 14 }: Shape) {
   );
 }
 
-/** Three pips: a value drawn for each sample. */
+/** Three pips: a random value per sample. */
 export function RandomIcon({ size = 14 }: { size?: number }) {
   return (
     <svg viewBox="0 0 16 16" width={size} height={size} aria-hidden="true" class="wb-icon">

@@ -1,4 +1,4 @@
-// Equality of JSON values, and lists that keep the items that did not change.
+// Equality of JSON values, and lists that reuse unchanged items.
 
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
@@ -9,7 +9,7 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   return names.every((name) => jsonEqual((a as never)[name], (b as never)[name]));
 }
 
-/** `next`, with the very objects of `old` where they are equal; `old` itself where all are. */
+/** `next` with equal items replaced by the objects of `old`; `old` itself if all are equal. */
 export function reuseUnchanged<T extends { id: string }>(
   old: readonly T[],
   next: readonly T[],
@@ -23,7 +23,7 @@ export function reuseUnchanged<T extends { id: string }>(
   return unchanged ? old : items;
 }
 
-/** `old` if both are equal, else `next` with the items of `old` that are, if the items have ids. */
+/** `old` if both are equal, else `next` with equal items of `old`, if the items have ids. */
 export function reuseEqual<T>(old: T, next: T): T {
   if (areEntries(old) && areEntries(next)) return reuseUnchanged(old, next) as T;
   return jsonEqual(old, next) ? old : next;

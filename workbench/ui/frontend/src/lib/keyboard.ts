@@ -1,4 +1,4 @@
-// Keys, and keeping JupyterLab's hands off them.
+// Keyboard handling that prevents conflicts with JupyterLab.
 
 import { focused } from "./focus";
 import { isPage } from "./fullPage";
@@ -7,11 +7,11 @@ import { followTyping, ownsStep, stepText, type TextField } from "./typedText";
 const VALUE = ".wb-val:not([type=search], [role=combobox])";
 const FOCUSABLE = "button, input, select, textarea, a[href], [tabindex]";
 
-/** Keys of a component: what is typed, and none that Lab handles too. */
+/** Keep keys of a component away from Lab. */
 export function keepKeys(root: HTMLElement): void {
   followTyping(root);
   keepFocus(root);
-  // Lab swallows the change event that Enter gives in a text field.
+  // Lab suppresses the change event of Enter in a text field.
   root.addEventListener("keydown", (event) => {
     const el = event.target;
     if (event.key !== "Enter" || !(el instanceof HTMLInputElement) || el.form || !isTyping(el)) return;
@@ -21,9 +21,9 @@ export function keepKeys(root: HTMLElement): void {
 }
 
 /**
- * Lab handles keys unless the focused element itself opts out, and moves the focus to the notebook
- * on a click. So every element that gets the focus is marked, and the target of a click gets the
- * focus back: where nothing there can have it, `root` itself.
+ * Lab handles keys unless the focused element opts out, and moves the focus to the notebook on a
+ * click. So every focused element is marked, and the target of a click gets the focus back; if it
+ * is not focusable, `root` does.
  */
 export function keepFocus(root: HTMLElement): void {
   root.addEventListener("keydown", (event) => passSaveKey(root, event), true);
@@ -51,13 +51,13 @@ export function keepFocus(root: HTMLElement): void {
   });
 }
 
-/** Whether an element or something in it has the focus, also within a shadow root, as Panel's parts. */
+/** Whether an element or a descendant has the focus, also within a shadow root (Panel). */
 function holdsFocus(el: HTMLElement): boolean {
   const active = focused(el);
   return active !== null && el.contains(active);
 }
 
-/** Lets Lab save the notebook. Lab ignores the key itself, which comes from a marked element. */
+/** Let Lab save the notebook. Lab ignores the key itself, as it comes from a marked element. */
 function passSaveKey(root: HTMLElement, event: KeyboardEvent): void {
   if (chord(event) !== "Ctrl+S" || event.defaultPrevented || isPage(root)) return;
   const handled = !document.body.dispatchEvent(new KeyboardEvent(event.type, event));
@@ -78,15 +78,15 @@ export function chord(event: KeyboardEvent): string {
     .join("+");
 }
 
-/** Whether a key belongs to what is being typed. */
+/** Whether a key is text input. */
 export function isTyping(target: EventTarget | null): boolean {
   if (target instanceof HTMLTextAreaElement) return true;
   return target instanceof HTMLInputElement && !["range", "checkbox", "file"].includes(target.type);
 }
 
 /**
- * Undo and redo by key: of text that is typed and not taken yet first. Where a field that shows a
- * value has none left they are the graph's. Returns whether the key was one.
+ * Undo and redo by key: first for typed text that was not applied yet, then for the graph. Returns
+ * whether the key was handled.
  */
 export function undoKey(event: KeyboardEvent, ask: (action: "undo" | "redo") => void): boolean {
   const key = chord(event);
@@ -94,10 +94,10 @@ export function undoKey(event: KeyboardEvent, ask: (action: "undo" | "redo") => 
   if (!redo && key !== "Ctrl+Z") return false;
   const target = event.composedPath()[0] ?? null;
   const field = isTyping(target) ? (target as TextField) : null;
-  // One for a path, a name or a search stands in a form or a dialogue, and shows no value.
+  // Fields for paths, names or searches are in a form or dialog, and show no value.
   if (field && (!field.matches(VALUE) || field.form)) return false;
   const own = field !== null && ownsStep(field, redo);
-  if (own && field instanceof HTMLTextAreaElement) return false; // the browser goes word by word
+  if (own && field instanceof HTMLTextAreaElement) return false; // the browser undoes word by word
   event.preventDefault();
   if (own) stepText(field, redo);
   else ask(redo ? "redo" : "undo");
@@ -105,9 +105,9 @@ export function undoKey(event: KeyboardEvent, ask: (action: "undo" | "redo") => 
 }
 
 /**
- * Hears of a key being held wherever in the workbench the focus is, but not while something is typed
- * or chosen from a list by its first letter. In JupyterLab the workbench is whatever stands closest
- * together with `root`: there may be several, and the cells' own keys are not for it.
+ * Call `hold` while a key is pressed anywhere in the workbench, except during text input or in a
+ * list. In JupyterLab the workbench is the closest group around `root`: there may be several, and
+ * keys of cells are not handled.
  */
 export function heldKey(root: HTMLElement, key: string, hold: (on: boolean) => void): () => void {
   const meant = (event: KeyboardEvent): boolean =>
@@ -140,7 +140,7 @@ export function heldKey(root: HTMLElement, key: string, hold: (on: boolean) => v
   };
 }
 
-/** Where keys pressed anywhere on the page are meant for the workbench: not inside JupyterLab. */
+/** Target of key events for the workbench: the whole page except inside JupyterLab. */
 export function keyScope(root: HTMLElement): EventTarget {
   return isPage(root) ? document : root;
 }

@@ -1,6 +1,6 @@
-// What was made once is kept for as long as it is asked for.
+// Cache for values that are still in use.
 
-/** The same result for the same inputs, for each id. */
+/** Returns the same result for the same inputs, per id. */
 export class KeyedMemo<T> {
   private known = new Map<string, { inputs: readonly unknown[]; made: T }>();
   private next = new Map<string, { inputs: readonly unknown[]; made: T }>();
@@ -13,7 +13,7 @@ export class KeyedMemo<T> {
     return entry.made;
   }
 
-  /** Forgets what was not asked for since the last time. */
+  /** Drop entries that were not used since the last call. */
   turn(): void {
     this.known = this.next;
     this.next = new Map();

@@ -1,16 +1,16 @@
-// A component's view of its Python half: typed fields, and edits that are asked for, not made.
+// Link of a component to Python: typed fields, and requests for edits.
 
 import type { Components, Json } from "../payloads";
 import { connectionOf, type Connection } from "./connection";
 
-/** What anywidget and Panel both hand to `render`. */
+/** Object that anywidget and Panel pass to `render`. */
 export interface Host {
   get(name: string): unknown;
   set(name: string, value: unknown): void;
   save_changes(): void;
   on(event: string, callback: () => void): void;
   off?(event: string, callback: () => void): void;
-  /** Jupyter's, which knows the kernel and the notebook. */
+  /** Jupyter's widget manager, with access to kernel and notebook. */
   widget_manager?: unknown;
 }
 
@@ -25,13 +25,13 @@ interface Edit {
   [param: string]: unknown;
 }
 
-/** Milliseconds after which the newest of a drag is sent, though none was answered. */
+/** Milliseconds after which the latest value of a drag is sent, even if none was acknowledged. */
 const LATE = 300;
-/** With these the hand leaves a control: what it does next, elsewhere, is to come after. */
+/** Events that end the use of a control: the pending value is sent before anything else. */
 const LEAVING = ["pointerup", "focusout"] as const;
 
 export class Link<N extends Name> {
-  /** Tells Python one drawn view from another, and from the same page reloaded. */
+  /** Identifies the rendered view, also across reloads of the page. */
   readonly view = Math.random().toString(36).slice(2, 10);
   private next = Date.now() * 1000 + Math.floor(Math.random() * 1000);
   private pending: Edit[] = [];
@@ -39,7 +39,7 @@ export class Link<N extends Name> {
   private texts = new Map<string, { text: string; value: unknown }>();
   private bytes = new Map<string, ArrayBufferView>();
   private listening: [string, () => void][] = [];
-  /** Numbers of the edits that give way to a newer value: on return their last one is sent. */
+  /** Numbers of edits that newer values replace: on reconnection the last one is sent. */
   private values = new Set<number>();
   private unset = new Map<string, unknown>();
   readonly connection: Connection;
@@ -68,8 +68,10 @@ export class Link<N extends Name> {
     return ((text ? this.read(name, value) : value) as Fields<N>[K] | null | undefined) ?? fallback;
   }
 
-  /** Bytes as the same object as before: Panel wraps them anew each time, and then all that is made
-   * of them would be made anew with every drawing. */
+  /**
+   * The same object for the same bytes: Panel wraps them again each time, which would invalidate
+   * everything derived from them.
+   */
   private same(name: string, value: unknown): unknown {
     if (!ArrayBuffer.isView(value)) return value;
     const last = this.bytes.get(name);
@@ -83,7 +85,7 @@ export class Link<N extends Name> {
     return value;
   }
 
-  /** A list or dict that the host sends as JSON text. */
+  /** List or dict that the host sends as JSON text. */
   private read(name: string, text: string): unknown {
     let last = this.texts.get(name);
     if (last?.text !== text) {
@@ -93,7 +95,7 @@ export class Link<N extends Name> {
     return last.value;
   }
 
-  /** Sets a field that either side may set. */
+  /** Set a field that the browser may set. */
   set<K extends Components[N]["both"] & keyof Fields<N> & string>(
     name: K,
     value: Fields<N>[K],
@@ -105,18 +107,16 @@ export class Link<N extends Name> {
     }
     this.host.set(name, value);
     this.host.save_changes();
-    // JupyterLab tells of what was set from here, Panel does not.
+    // JupyterLab notifies about values set here, Panel does not.
     for (const [event, callback] of [...this.listening]) if (event === `change:${name}`) callback();
   }
 
   /**
-   * Asks Python for an edit. With `replaces`, an unanswered ask of the same action and
-   * parameters (but for the value) gives way to this one, as in a drag, which goes when that one
-   * is answered or the hand leaves the control: a host that takes each message by itself would
-   * lag behind the hand.
-   *
-   * While Python is not there, such a value is kept and sent on return; whatever else is asked for
-   * is refused: the answer then is false.
+   * Request an edit from Python. With `replaces`, an unanswered request of the same action and
+   * parameters (except the value) is replaced by this one, as in a drag; the pending value is sent
+   * when that request is acknowledged or the control is released. Hosts that process every message
+   * would otherwise lag behind. While Python is disconnected, such a value is stored and sent on
+   * reconnection; other requests are refused, and the result is false.
    */
   ask<A extends keyof Actions<N> & string>(
     action: A,
@@ -137,7 +137,7 @@ export class Link<N extends Name> {
     return true;
   }
 
-  /** Keeps what waits when Python is lost, but for edits that might be carried out twice. */
+  /** Store pending values when Python is lost, except edits that might be applied twice. */
   private follow(): void {
     if (this.connection.loss) {
       this.pending = this.pending.filter((edit) => this.values.has(edit.n));
@@ -165,12 +165,12 @@ export class Link<N extends Name> {
     this.host.save_changes();
   }
 
-  /** Whether Python has yet to carry something out. */
+  /** Whether requests are unacknowledged. */
   get waiting(): boolean {
     return this.pending.length > 0;
   }
 
-  /** Calls `draw` now and, once for all of them, whenever some of these fields have changed. */
+  /** Call `draw` now and, once per update, whenever one of these fields has changed. */
   watch(names: (keyof Fields<N> & string)[], draw: () => void): void {
     let due = false;
     const later = (): void => {
@@ -185,7 +185,7 @@ export class Link<N extends Name> {
     draw();
   }
 
-  /** Returns what ends the listening. */
+  /** Returns a function that removes the listener. */
   on(name: string, callback: () => void): () => void {
     const listener: [string, () => void] = [`change:${name}`, callback];
     this.host.on(...listener);
@@ -211,7 +211,7 @@ export class Link<N extends Name> {
     this.flush();
   }
 
-  /** A second view of the same model writes the same outbox: carry its edits along. */
+  /** A second view of the same model writes the same outbox: keep its edits. */
   private adopt(): void {
     const ack = Number(this.host.get("ack") ?? 0);
     const outbox = (this.host.get("outbox") ?? []) as Edit[];

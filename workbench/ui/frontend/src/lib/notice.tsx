@@ -1,9 +1,9 @@
-// Messages that lie over a panel, so that nothing moves when they come or go.
+// Messages that overlay a panel, so that nothing moves.
 
 import type { ComponentChildren, RefObject } from "preact";
 import { Icon } from "./icons";
 
-/** Where a panel's notices are: at its lower edge. */
+/** Container of a panel's notices at its lower edge. */
 export function Notices({ handle, children }: { handle?: RefObject<HTMLDivElement | null>; children: ComponentChildren }) {
   return (
     <div class="wb-notices">
@@ -18,7 +18,7 @@ interface Props {
   name: string;
   kind?: "warning" | "error";
   role?: "status" | "alert";
-  /** Buttons after the words. */
+  /** Buttons after the text. */
   children?: ComponentChildren;
 }
 

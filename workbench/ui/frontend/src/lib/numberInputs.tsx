@@ -1,4 +1,4 @@
-// Number fields and sliders: the parts that the controls are made of.
+// Number fields and sliders used by the controls.
 
 import type { Ref, TargetedEvent } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
@@ -7,9 +7,9 @@ import { tidy } from "./number";
 import { throttle } from "./throttle";
 import { takeText } from "./typedText";
 
-/** A frame of a 60 Hz screen: no picture can be seen that is asked for more often. */
+/** Milliseconds of a frame at 60 Hz: more frequent requests are not visible. */
 const FRAME = 16;
-/** After the last key in a field, before the number that it holds is taken. */
+/** Milliseconds after the last key until a typed number is applied. */
 const TYPING = 250;
 /** Steps of an arrow key while Shift is held. */
 const STRIDE = 10;
@@ -19,7 +19,7 @@ export interface Limits {
   high: number | null;
   step: number | null;
   whole: boolean;
-  /** What is accepted at all; a slider's ends may be nearer. */
+  /** Accepted range; the ends of a slider may be narrower. */
   minimum: number | null;
   maximum: number | null;
 }
@@ -34,7 +34,7 @@ export const UNBOUNDED: Limits = {
 };
 export const SHARE: Limits = { ...UNBOUNDED, low: 0, high: 1, step: 0.01, minimum: 0, maximum: 1 };
 
-/** What was typed: a number, or words that Python will say what is wrong with; null for nothing. */
+/** Typed value: a number, or text that Python refuses with the reason; null if empty. */
 export function typedIn(el: HTMLInputElement): number | string | null {
   const words = el.value.trim();
   if (!words) return null;
@@ -42,7 +42,7 @@ export function typedIn(el: HTMLInputElement): number | string | null {
   return Number.isFinite(value) ? value : words;
 }
 
-/** A value as a field shows it. */
+/** Value as shown in a field. */
 export function asField(value: Json): string {
   if (value === null || value === undefined) return "";
   return typeof value === "number" ? String(tidy(value)) : String(value);
@@ -58,7 +58,7 @@ function stepped(from: number, steps: number, limits: Limits): number {
   return Math.min(limits.maximum ?? Infinity, Math.max(limits.minimum ?? -Infinity, to));
 }
 
-/** Shows how far a single slider has come. */
+/** Show the filled part of a single slider. */
 export function fillSlider(el: HTMLInputElement): void {
   const span = Number(el.max) - Number(el.min) || 1;
   el.style.setProperty("--to", String(((el.valueAsNumber - Number(el.min)) / span) * 100));
@@ -71,12 +71,14 @@ function stepOf({ low, high, step, whole }: Limits): number {
   return 10 ** Math.floor(Math.log10(fine || 0.01));
 }
 
-/** Steps a number by the mouse wheel if it has the focus; elsewhere the wheel scrolls the panel. */
+/**
+ * Step a number with the mouse wheel if it has the focus; otherwise the wheel scrolls the panel.
+ */
 function onFocusedWheel(
   event: TargetedEvent<HTMLInputElement, WheelEvent>,
   step: (by: number) => void,
 ): void {
-  // Shift turns the wheel sideways in some browsers.
+  // Shift makes the wheel horizontal in some browsers.
   const turned = event.deltaY || event.deltaX;
   if (turned && !event.ctrlKey && event.currentTarget.matches(":focus")) step(turned < 0 ? 1 : -1);
 }
@@ -98,14 +100,14 @@ interface FieldProps extends Input {
   limits: Limits;
   send: (value: number | string, el: HTMLInputElement) => void;
   empty?: (el: HTMLInputElement) => void;
-  /** Milliseconds after which a typed number is taken; null: on Enter or when it is left. */
+  /** Milliseconds until a typed number is applied; null: on Enter or when it loses the focus. */
   pause?: number | null;
   ref?: Ref<HTMLInputElement>;
 }
 
 /**
- * A field for a number that keeps whatever is typed. Arrow keys take effect at once, a number
- * after a `pause` in milliseconds, anything else on Enter or when the field is left.
+ * Number field that keeps any typed text. Arrow keys are applied immediately, a number after
+ * `pause` milliseconds, anything else on Enter or when it loses the focus.
  */
 export function NumberField({ name, limits, send, empty, pause = TYPING, ...rest }: FieldProps) {
   const typing = useRef<{ timer: number; sent: number | string | null }>({ timer: 0, sent: null });
@@ -169,7 +171,7 @@ interface SliderProps extends Input {
   ref?: Ref<HTMLInputElement>;
 }
 
-/** A slider; `send` is called through the whole of a drag. Shift makes arrow keys stride. */
+/** Slider; `send` is called during a drag. Shift increases the step of arrow keys. */
 export function Slider({ name, limits, send, ...rest }: SliderProps) {
   const latest = useRef(send);
   latest.current = send;
@@ -213,7 +215,7 @@ interface PairProps {
   send: (pair: [number, number], el: HTMLInputElement) => void;
 }
 
-/** Two sliders on one track, which cannot pass each other. */
+/** Two sliders on one track that cannot pass each other. */
 export function PairSlider({ name, limits, pair: [from, to], send }: PairProps) {
   const track = useRef<HTMLDivElement>(null);
   const low = useRef<HTMLInputElement>(null);
@@ -233,7 +235,7 @@ export function PairSlider({ name, limits, pair: [from, to], send }: PairProps) 
     fill();
     send([tidy(first.valueAsNumber), tidy(second.valueAsNumber)], el);
   };
-  // With both thumbs at the upper end, the one that can still move lies on top.
+  // If both thumbs are at the upper end, the one that can still move is on top.
   const top = from >= (limits.high ?? 1) || undefined;
   return (
     <div class="wb-pair" ref={track}>
@@ -256,11 +258,11 @@ export function PairSlider({ name, limits, pair: [from, to], send }: PairProps) 
   );
 }
 
-/** A slider and a field for the same number; what one is given the other shows at once. */
+/** Slider and field for the same number, synchronised. */
 export function SliderField(props: {
   name: string;
   limits: Limits;
-  /** Where the slider stands; the field may show nothing. */
+  /** Position of the slider; the field may be empty. */
   at: number;
   value: string;
   send: (value: number | string, el: HTMLInputElement) => void;
@@ -292,7 +294,7 @@ export function SliderField(props: {
         limits={limits}
         value={value}
         send={(typed, el) => {
-          if (!track.current) return; // what is typed goes with the field that undo takes away
+          if (!track.current) return; // the field was removed by undo
           track.current.value = String(typed);
           fillSlider(track.current);
           send(typed, el);

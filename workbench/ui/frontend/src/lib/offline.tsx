@@ -1,4 +1,4 @@
-// Says in red that Python is not there.
+// Red message while Python is disconnected.
 
 import { useLayoutEffect } from "preact/hooks";
 import type { Components } from "../payloads";
@@ -11,7 +11,7 @@ interface Props<N extends keyof Components> {
   link: Link<N>;
 }
 
-/** Marks `root` while Python is lost; one component of a workbench says it in words. */
+/** Mark `root` while Python is lost; one component of a workbench shows the message. */
 export function Offline<N extends keyof Components>({ root, link }: Props<N>) {
   useOffline(link);
   const { loss } = link.connection;

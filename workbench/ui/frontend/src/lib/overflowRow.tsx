@@ -1,5 +1,5 @@
-// Controls in one row, the essential ones first. The last ones go into a menu: those that do not fit,
-// and those that are seldom wanted.
+// Controls in one row, essential ones first. Those that do not fit, and rarely used ones, are in a
+// menu at the end.
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -9,14 +9,14 @@ import { Popover } from "./popover";
 export interface RowItem {
   id: string;
   content: ComponentChildren;
-  /** A narrower form, for a row that has no room for all that is `essential` otherwise. */
+  /** Narrow form for a row without room for all `essential` controls. */
   compact?: ComponentChildren;
   essential?: boolean;
-  /** Whether it is in the menu even where the row has room. All such items are the last. */
+  /** Whether it is in the menu even if the row has room. All such items are last. */
   tucked?: boolean;
 }
 
-/** Pixels of the menu's button. */
+/** Width of the menu's button in pixels. */
 const BUTTON = 28;
 
 export function OverflowRow({ items, label }: { items: RowItem[]; label: string }) {
@@ -46,7 +46,7 @@ export function OverflowRow({ items, label }: { items: RowItem[]; label: string 
   };
   const latest = useRef(measure);
   latest.current = measure;
-  // After each draw: a control may have become wider.
+  // After each rendering: a control may have become wider.
   useLayoutEffect(() => latest.current());
   useLayoutEffect(() => {
     const resized = new ResizeObserver(() => latest.current());
@@ -85,7 +85,9 @@ export function OverflowRow({ items, label }: { items: RowItem[]; label: string 
   );
 }
 
-/** How many from the first are in a row; `menu`: its button is there even if all of them fit. */
+/**
+ * Number of items from the first that fit; `menu`: its button is present even if all of them fit.
+ */
 function countThatFit(widths: number[], room: number, gap: number, menu: boolean): number {
   const ends = widths.reduce<number[]>((all, width) => [...all, (all.at(-1) ?? -gap) + gap + width], []);
   if (!menu && (ends.at(-1) ?? 0) <= room) return widths.length;

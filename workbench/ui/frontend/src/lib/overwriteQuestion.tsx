@@ -1,4 +1,4 @@
-// What asks before a file is overwritten.
+// Question before a file is overwritten.
 
 import { useState } from "preact/hooks";
 import type { OverwriteQuestion as Question } from "../payloads";
@@ -8,7 +8,7 @@ interface Props {
   overwrite: (path: string) => void;
 }
 
-/** Hidden while there is nothing to ask. */
+/** Hidden without a question. */
 export function OverwriteQuestion({ question, overwrite }: Props) {
   const path = question?.path ?? "";
   return (
@@ -21,7 +21,7 @@ export function OverwriteQuestion({ question, overwrite }: Props) {
   );
 }
 
-/** The question while it is open, and what closes it; one from before the panel was there is closed. */
+/** The open question and a function that closes it; an older question than the panel is closed. */
 export function useQuestion(question: Partial<Question>): [Partial<Question> | null, () => void] {
   const [closed, close] = useState(question.number);
   const open = question.path && question.number !== closed;

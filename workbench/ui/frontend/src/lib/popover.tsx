@@ -1,4 +1,4 @@
-// Menus and cards in the browser's top layer, so that no host clips them.
+// Menus and dialogs in the browser's top layer, so that no host clips them.
 
 import type { ComponentChildren, ComponentProps, RefObject, TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -7,21 +7,21 @@ interface Options {
   label: string;
   align?: "start" | "end";
   role?: "dialog" | "menu";
-  /** Before it is shown: to fill it in. What has `autofocus` then gets the focus. */
+  /** Called before it is shown, to fill it in. An element with `autofocus` then gets the focus. */
   opening?: () => void;
   opened?: () => void;
 }
 
 interface Props extends Options {
-  /** Where the caller opens and closes it. */
+  /** Handle for the caller to open and close it. */
   handle?: RefObject<HTMLDivElement | null>;
-  /** The button that opens and closes it. */
+  /** Button that opens and closes it. */
   button: ComponentProps<"button"> & { [data: `data-${string}`]: string | undefined };
   closed?: () => void;
   children: ComponentChildren;
 }
 
-/** A button, and the popover that it opens and closes; Escape and a click elsewhere close it too. */
+/** Button with the popover that it opens; Escape and a click elsewhere close it too. */
 export function Popover({ handle, button, children, label, role = "dialog", ...options }: Props) {
   const anchor = useRef<HTMLButtonElement>(null);
   const own = useRef<HTMLDivElement>(null);
@@ -48,7 +48,7 @@ export function Popover({ handle, button, children, label, role = "dialog", ...o
     };
     const after = (event: ToggleEvent): void => {
       if (event.newState !== "open") return latest.current.closed?.();
-      follow(); // now that its width is known
+      follow(); // its width is known now
       latest.current.opened?.();
     };
     card.addEventListener("beforetoggle", before);
@@ -67,12 +67,12 @@ export function Popover({ handle, button, children, label, role = "dialog", ...o
 
 interface MenuProps {
   class?: string;
-  /** Where the popover around it is none. */
+  /** Role if the surrounding popover has none. */
   role?: "menu";
   children: ComponentChildren;
 }
 
-/** A column of buttons: arrow keys, Home and End move the focus. */
+/** Column of buttons: arrow keys, Home and End move the focus. */
 export function Menu({ class: look = "", role, children }: MenuProps) {
   const move = (event: TargetedKeyboardEvent<HTMLElement>): void => {
     const items = [...event.currentTarget.querySelectorAll<HTMLElement>("button:enabled")];
@@ -89,7 +89,7 @@ export function Menu({ class: look = "", role, children }: MenuProps) {
   );
 }
 
-/** Under the anchor, or above it where there is more room; never beyond the window's sides. */
+/** Below the anchor, or above it if there is more room; inside the window's sides. */
 function place(pop: HTMLElement, anchor: Element, align: "start" | "end"): void {
   const box = anchor.getBoundingClientRect();
   const below = innerHeight - box.bottom;

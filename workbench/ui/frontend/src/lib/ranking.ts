@@ -1,30 +1,28 @@
-// What a query finds and in which order: the one ranking of everything that is searched.
-//
-// A hit is the thing itself, a beginning, a part, or weak: words of several texts, a slip of the
-// finger, prose. Whatever fits its place goes before what fits with another node, and that before
-// what does not fit. Weak hits are dropped where there is any other.
+// Search ranking used by all searches. A hit is the exact name, a prefix, a part, or weak: words of
+// several texts, a typo, documentation. Items that fit are first, then those that fit with another
+// node, then the others. Weak hits are dropped if there are any others.
 
 export interface Searchable {
   name: string;
   label?: string;
-  /** What else it is called. */
+  /** Synonyms. */
   synonyms?: readonly string[];
-  /** Category, summary, documentation: only whole words and their beginnings count. */
+  /** Category, summary, documentation: only whole words and their prefixes count. */
   prose?: string;
-  /** Why it cannot be chosen; empty where it can. */
+  /** Why it cannot be selected; empty if it can. */
   reason: string;
-  /** What makes it fit; empty where it fits as it is. */
+  /** Fix that makes it fit; empty if it fits as it is. */
   fix?: string;
-  /** What it is found for before a thing of that very name. */
+  /** Queries for which it precedes an item with that exact name. */
   firstFor?: readonly string[];
-  /** Among equals the larger goes first. */
+  /** Higher weights are first among equals. */
   weight?: number;
 }
 
 const LEADS = 104;
 const EXACT = 100;
 const EXACT_OTHER = 96;
-/** The last part of a dotted name: `uniform` of `random.uniform`. */
+/** Last part of a dotted name: `uniform` of `random.uniform`. */
 const EXACT_PART = 88;
 const PREFIX = 90;
 const PREFIX_OTHER = 80;
@@ -34,12 +32,12 @@ const INSIDE = 60;
 const SPREAD = 40;
 const SLIP = 30;
 const PROSE = 20;
-/** What the length of a name takes away at most, so that of two like hits the shorter goes first. */
+/** Maximum penalty for the length of a name: the shorter of two equal hits is first. */
 const LONGEST = 1;
-/** Letters from which on a part of a word, and a slip of the finger, count. */
+/** Minimum length of a query for parts of words and typos. */
 const LEAST = 3;
 
-/** The items that a query finds, best first; for an empty query all, those that fit first. */
+/** Items that match a query, best first; for an empty query all, those that fit first. */
 export function rank<T extends Searchable>(items: readonly T[], query: string): T[] {
   const wanted = textOf(query);
   const scored = (hit: Hit): { item: T; score: number }[] =>
@@ -47,7 +45,7 @@ export function rank<T extends Searchable>(items: readonly T[], query: string): 
       .map((item) => ({ item, score: query.trim() ? scoreOf(wanted, item, hit) : 1 }))
       .filter(({ score }) => score > 0);
   let found = scored(strongHit);
-  if (!found.length) found = scored(weakHit); // which cost more to look for
+  if (!found.length) found = scored(weakHit); // more expensive to search
   const place = ({ item }: { item: T }): number => (item.reason ? 2 : item.fix ? 1 : 0);
   const weight = ({ item }: { item: T }): number => item.weight ?? 0;
   found.sort((a, b) => place(a) - place(b) || b.score - a.score || weight(b) - weight(a));
@@ -55,7 +53,7 @@ export function rank<T extends Searchable>(items: readonly T[], query: string): 
 }
 
 interface Text {
-  /** In small letters, without what is between words; all of it where it has no letters: `+`. */
+  /** Lower case without separators; the whole text if it has no letters: `+`. */
   joined: string;
   words: readonly string[];
 }
@@ -77,7 +75,7 @@ function textOf(text: string): Text {
   return known;
 }
 
-/** 0 is no match; ties within a kind of hit go to the shorter name. */
+/** 0 is no match; among equal hits shorter names are first. */
 function scoreOf(query: Text, item: Searchable, hitOf: Hit): number {
   const name = textOf(item.name);
   const others = [item.label ?? "", ...(item.synonyms ?? [])].filter(Boolean).map(textOf);
@@ -93,7 +91,7 @@ function strongHit(query: Text, item: Searchable, name: Text, others: readonly T
   if (item.firstFor?.some((text) => textOf(text).joined === joined)) return LEADS;
   if (name.joined === joined) return EXACT;
   if (others.some((text) => text.joined === joined)) return EXACT_OTHER;
-  if (!words.length) return 0; // a sign such as `+` is found whole, or not at all
+  if (!words.length) return 0; // a symbol such as `+` must match completely
   if (name.joined.startsWith(joined)) return PREFIX;
   if (last.joined === joined) return EXACT_PART;
   if (others.some((text) => text.joined.startsWith(joined))) return PREFIX_OTHER;
@@ -114,18 +112,18 @@ function weakHit({ words }: Text, item: Searchable, name: Text, others: readonly
   return hasAll(words, [...spoken, ...prose]) ? PROSE : 0;
 }
 
-/** Whether it is part of one word, or begins with a word: not the end of one and more. */
+/** Whether it is part of one word, or starts with a word. */
 function isInside(joined: string, { words }: Text): boolean {
   if (joined.length < LEAST) return false;
   return words.some((word, at) => word.includes(joined) || words.slice(at).join("").startsWith(joined));
 }
 
-/** Whether each word begins one of the others. */
+/** Whether each word is a prefix of one of the others. */
 function hasAll(words: readonly string[], others: readonly string[]): boolean {
   return words.every((word) => others.some((other) => other.startsWith(word)));
 }
 
-/** Whether a word is another's beginning but for a slip, or two in a long one. */
+/** Whether a word is another's prefix with one typo, or two in a long word. */
 function isSlip(word: string, other: string): boolean {
   if (other.startsWith(word)) return true;
   if (word.length <= LEAST) return false;
@@ -135,7 +133,7 @@ function isSlip(word: string, other: string): boolean {
   return ends.some((end) => distance(word, other.slice(0, end)) <= allowed);
 }
 
-/** Damerau and Levenshtein's, with adjacent letters swapped counted as one slip. */
+/** Damerau-Levenshtein distance; swapped adjacent letters count as one. */
 function distance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i++) {

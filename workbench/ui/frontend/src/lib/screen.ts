@@ -1,5 +1,5 @@
-// The panes of the whole workbench: canvas, inspector and panels side by side in the window or the
-// cell's own height, with edges that are dragged. A part that is shown alone has no screen around it.
+// Panes of the workbench: canvas, inspector and panels next to each other in the window or cell,
+// with draggable edges. A part that is shown alone has no screen around it.
 
 import css from "../styles/screen.css";
 import { chord, isTyping, keepFocus } from "./keyboard";
@@ -7,13 +7,13 @@ import { fillWindow } from "./fillWindow";
 import { closestAround } from "./siblings";
 import { followTheme } from "./theme";
 
-/** Pixels of the screen's width below which canvas and inspector share a column, or all do. */
+/** Screen width in pixels below which canvas and inspector share a column, or all panes do. */
 const MEDIUM = 900;
 const NARROW = 640;
-/** The least width of a pane, as in `screen.css`. */
+/** Minimum width of a pane, as in `screen.css`. */
 const NARROWEST_PANE = 160;
 const STEP = 16;
-/** The share of a narrow screen's height that the panels keep; each of the others has half of it. */
+/** Fraction of a narrow screen's height for the panels; the others share the rest. */
 const PANELS_SHARE = 0.5;
 /** The share of the canvas where the inspector is below it, as in `screen.css`. */
 const CANVAS_SHARE = 0.57;
@@ -21,7 +21,7 @@ const KEPT = "dali-workbench-panes";
 
 type Pane = "canvas" | "inspector";
 
-/** Arranges the screen around a part, once that part is on the page. Returns how to stop. */
+/** Arrange the screen around a part once it is on the page. Returns a function that stops this. */
 export function arrangeScreen(part: HTMLElement): () => void {
   let stop: (() => void) | null = null;
   const attached = new ResizeObserver(() => {
@@ -86,7 +86,7 @@ function setLength(el: HTMLElement, name: string, pixels: number): void {
   if (el.style.getPropertyValue(name) !== value) el.style.setProperty(name, value);
 }
 
-/** `f` gives the canvas, or the open panel, all of the screen, and gives the rest back. */
+/** `f` toggles full-window mode of the canvas or the open panel. */
 function toggleAlone(event: KeyboardEvent, screen: HTMLElement): void {
   const path = event.composedPath();
   if (chord(event) !== "F" || event.defaultPrevented || isTyping(path[0] ?? null)) return;
@@ -98,7 +98,7 @@ function toggleAlone(event: KeyboardEvent, screen: HTMLElement): void {
   fillWindow(screen, pane);
 }
 
-/** What lies between a pane and the next, to be dragged; a double click or Enter resets it. */
+/** Draggable edge between two panes; a double click or Enter resets it. */
 function edgeOf(panes: HTMLElement, pane: Pane): HTMLElement {
   const edge = document.createElement("div");
   edge.className = `wb-screen-edge wb-${pane}-edge`;
@@ -111,7 +111,7 @@ function edgeOf(panes: HTMLElement, pane: Pane): HTMLElement {
   const widthNow = (of: Pane | "panels" = pane): number =>
     panes.querySelector(`.wb-pane-${of}`)?.getBoundingClientRect().width ?? NARROWEST_PANE;
   const widen = (to: number): void => {
-    // Only the panels give way, down to the least width.
+    // Only the panels become smaller, down to the minimum width.
     const most = widthNow() + widthNow("panels") - NARROWEST_PANE;
     setWidth(panes, pane, Math.min(Math.max(to, NARROWEST_PANE), most));
   };
@@ -163,7 +163,7 @@ function keepWidths(panes: HTMLElement): void {
   try {
     localStorage.setItem(KEPT, JSON.stringify(widths));
   } catch {
-    // A browser that keeps nothing: the widths last as long as the page.
+    // Without storage the widths last as long as the page.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Brings an element's end into sight. Scrolls the panel alone, not a notebook around it. */
+/** Scroll an element's end into view. Only the panel scrolls, not the notebook around it. */
 export function showWithin(panel: Element | null, el: HTMLElement): void {
   if (!panel) return;
   const below = el.getBoundingClientRect().bottom - panel.getBoundingClientRect().bottom;

@@ -1,11 +1,11 @@
-// One of a few, side by side: a radio group that looks like a switch.
+// Segmented control: a radio group for a few choices.
 
 import type { TargetedKeyboardEvent } from "preact";
 
 export interface Choice {
   id: string;
   label: string;
-  /** Why it cannot be chosen; empty where it can. */
+  /** Why it cannot be selected; empty if it can. */
   disabled?: string;
 }
 

@@ -1,6 +1,6 @@
-// The other components of a workbench on the page, each of which may lie in a shadow root of its own.
+// Other components of the workbench on the page, possibly in their own shadow roots.
 
-/** The root of the component that stands closest together with `root`. */
+/** Root of the component that is closest to `root`. */
 export function siblingOf(root: Element, component: string): HTMLElement | null {
   for (let place: Element | null = root; place; place = parentOf(place)) {
     const found = within(place, `.wb-${component}`);
@@ -9,7 +9,7 @@ export function siblingOf(root: Element, component: string): HTMLElement | null 
   return null;
 }
 
-/** The nearest element around `el` that matches, in whichever document or shadow root. */
+/** Nearest ancestor of `el` that matches, in any document or shadow root. */
 export function closestAround(el: Element, selector: string): HTMLElement | null {
   for (let place: Element | null = el; place; place = parentOf(place)) {
     if (place instanceof HTMLElement && place.matches(selector)) return place;
@@ -17,13 +17,13 @@ export function closestAround(el: Element, selector: string): HTMLElement | null
   return null;
 }
 
-/** A control of another component that is on the page and can be pressed. */
+/** Control of another component that is on the page and enabled. */
 export function controlOf(root: Element, component: string, selector: string): HTMLElement | null {
   const found = siblingOf(root, component)?.querySelector<HTMLElement>(selector);
   return found && !found.hidden && !found.matches(":disabled") ? found : null;
 }
 
-/** Whether an event's target lies in the workbench that `root` is a part of. */
+/** Whether an event's target is in the workbench of `root`. */
 export function isNear(root: Element, target: Element): boolean {
   const part = target.closest<HTMLElement>(".wb");
   const name = part?.dataset["wb"];

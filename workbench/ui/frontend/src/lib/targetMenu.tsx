@@ -1,4 +1,4 @@
-// The targets that a graph may be exported to: the most used ones, and the others on request or by search.
+// Export targets: the most used ones, and the others on request or by search.
 
 import { useRef, useState } from "preact/hooks";
 import type { TargetEntry } from "../payloads";
@@ -10,7 +10,7 @@ const MOST_USED = ["script", "pytorch", "lightning", "tensorflow", "jax", "noteb
 interface Props {
   targets: readonly TargetEntry[];
   chosen: string;
-  /** Those that cannot hold the graph, and why. */
+  /** Targets that cannot represent the graph, with reasons. */
   refused: Record<string, string>;
   choose: (target: string) => void;
 }

@@ -1,5 +1,5 @@
-// Light or dark, as the host is: JupyterLab's own sign or VS Code's, a page's declared theme, the
-// colour the page is painted in, and last what the system prefers.
+// Light or dark theme, as in the host: from JupyterLab or VS Code, the page's declared theme, the
+// page's background colour, and finally the system preference.
 
 const SIGNS = [
   "data-jp-theme-light",
@@ -10,7 +10,7 @@ const SIGNS = [
   "style",
 ];
 
-/** Keeps `data-theme` on `root` in step with the host. Returns what ends that. */
+/** Keep `data-theme` of `root` in sync with the host. Returns a function that stops this. */
 export function followTheme(root: HTMLElement): () => void {
   const apply = (): void => {
     root.dataset["theme"] = isDark() ? "dark" : "light";
@@ -44,7 +44,7 @@ function isDark(): boolean {
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-/** Of an opaque `rgb(...)`, from 0 to 1; null for anything see-through or in another notation. */
+/** Luminance of an opaque `rgb(...)`, 0 to 1; null for transparent colours or other notations. */
 function luminance(colour: string): number | null {
   const parts = /^rgba?\(([^)]+)\)$/
     .exec(colour)?.[1]

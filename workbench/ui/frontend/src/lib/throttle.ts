@@ -1,4 +1,4 @@
-/** Calls `run` at once, then at most every `ms`, and always with the last value. */
+/** Call `run` immediately, then at most every `ms`, and always with the last value. */
 export function throttle<T>(
   ms: number,
   run: (value: T) => void,

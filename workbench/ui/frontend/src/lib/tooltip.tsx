@@ -1,9 +1,10 @@
-// Text on hover and focus for whatever has `data-tip`; a first line before a blank one is a head.
+// Tooltips on hover and focus for elements with `data-tip`; a first line followed by a blank line
+// is a heading.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 const DELAY = 350;
-/** Of cards, over which the hand passes on its way to others. */
+/** Delay for cards, which the pointer crosses on its way. */
 const CARD_DELAY = 800;
 
 export function Tips({ root }: { root: HTMLElement }) {
@@ -16,7 +17,7 @@ function followPointer(root: HTMLElement, tip: HTMLElement): () => void {
   let timer = 0;
   let shown: HTMLElement | null = null;
 
-  // What is pointed at may change or go while its tip is open: another recipe, a change of values.
+  // The element may change or disappear while its tooltip is open.
   const follow = new MutationObserver(() => {
     if (!shown) return;
     const there = shown.isConnected && shown.matches(":hover, :focus-visible");
@@ -51,7 +52,7 @@ function followPointer(root: HTMLElement, tip: HTMLElement): () => void {
     const end = document.documentElement.clientWidth - own.width - 8;
     if (isCard(el) && (box.right + 8 <= end || box.left - own.width - 16 >= 0)) {
       const beside = box.right + 8 <= end ? box.right + 8 : box.left - own.width - 8;
-      tip.style.left = `${beside}px`; // a chain runs downwards: above and below stand its cards
+      tip.style.left = `${beside}px`; // chains run downwards, so their cards are above and below
       tip.style.top = `${Math.max(8, Math.min(box.top, innerHeight - own.height - 8))}px`;
       return;
     }

@@ -1,20 +1,20 @@
-// What is typed in a field and not taken yet: that much of undo is the text's, all else the graph's.
+// Typed text that was not applied yet: its undo belongs to the field, all other undo to the graph.
 
-/** Each component is a module of its own, and more than one of them hears a key. */
+/** Each component is a separate module, and more than one of them handles a key. */
 const TEXT: unique symbol = Symbol.for("workbench text") as never;
 
 interface Text {
-  /** As it was when the field got the focus, or when it was last taken. */
+  /** Text when the field got the focus, or when it was last applied. */
   taken: string;
-  /** As it was after the last key. */
+  /** Text after the last key. */
   typed: string;
-  /** What undo has just taken back; null: nothing. */
+  /** Text that undo has just removed; null: none. */
   undone: string | null;
 }
 
 export type TextField = (HTMLInputElement | HTMLTextAreaElement) & { [TEXT]?: Text };
 
-/** Follows what is typed in the fields below `root`. */
+/** Track typing in the fields below `root`. */
 export function followTyping(root: HTMLElement): void {
   const settle = ({ target }: Event): void => {
     if (isField(target)) takeText(target);
@@ -30,19 +30,19 @@ export function followTyping(root: HTMLElement): void {
   });
 }
 
-/** What stands in the field is the graph's from now on, and so is its undo. */
+/** The text now belongs to the graph, and so does its undo. */
 export function takeText(field: TextField): void {
   field[TEXT] = { taken: field.value, typed: field.value, undone: null };
 }
 
-/** Whether a field's text has something of its own to undo, or to make again. */
+/** Whether a field has its own text to undo or redo. */
 export function ownsStep(field: TextField, redo: boolean): boolean {
   const text = field[TEXT];
   if (!text || field.value !== text.typed) return false; // the graph has set it since
   return redo ? text.undone !== null : text.typed !== text.taken;
 }
 
-/** Takes back what was typed, or makes it again. JupyterLab leaves a browser's own undo no key. */
+/** Undo or redo typed text. JupyterLab blocks the browser's own undo keys. */
 export function stepText(field: TextField, redo: boolean): void {
   const { taken, typed, undone } = field[TEXT]!;
   field.value = redo ? undone! : taken;

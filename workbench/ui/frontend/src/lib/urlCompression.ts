@@ -1,4 +1,4 @@
-// A text, packed to travel in an address: raw DEFLATE (RFC 1951), then base64url (RFC 4648, 5).
+// Compressed text for URLs: raw DEFLATE (RFC 1951), then base64url (RFC 4648, 5).
 
 const LONGEST = 16_000_000;
 
@@ -8,7 +8,7 @@ export async function pack(content: string): Promise<string> {
   return base64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** Null for what is no packed text, or one too long to be a graph. */
+/** Null for invalid text, or text too long for a graph. */
 export async function unpack(packed: string): Promise<string | null> {
   try {
     const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));

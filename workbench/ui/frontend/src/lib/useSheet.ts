@@ -1,4 +1,4 @@
-// The newest contact sheet of a field, decoded.
+// Latest contact sheet of a field, decoded.
 
 import { useLayoutEffect, useState } from "preact/hooks";
 import type { Bytes } from "../payloads";
@@ -10,11 +10,11 @@ interface Source<K extends string> {
 }
 
 interface Shown<H> {
-  /** The last that could be read; null where the field is empty. */
+  /** Last readable sheet; null if the field is empty. */
   sheet: Sheet<H> | null;
-  /** How many were. */
+  /** Number of decoded sheets. */
   count: number;
-  /** Why the newest could not be; else empty. */
+  /** Why the latest sheet could not be decoded; else empty. */
   unreadable: string;
 }
 
@@ -29,7 +29,7 @@ export function useSheet<H extends { mime: string; sheet: number[] }, K extends 
       (unreadable) => show((last) => ({ ...last, unreadable })),
       () => show(({ count }) => ({ sheet: null, count, unreadable: "" })),
     );
-    // Not drawn when the bytes come, only once they are decoded.
+    // Rendered once the bytes are decoded, not when they arrive.
     const push = (): void => decoder.push(link.get(field, new ArrayBuffer(0)));
     push();
     return link.on(field, push);

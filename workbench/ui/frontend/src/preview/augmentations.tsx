@@ -1,4 +1,4 @@
-// Which augmentations are shown: only the tiles of samples that got one of them are drawn.
+// Filter by augmentation: only samples to which one of them was applied are shown.
 
 import { useField } from "../lib/hooks";
 import type { Link } from "../lib/link";
@@ -8,13 +8,13 @@ import { GroupedFilter, passes } from "./groupedFilter";
 interface Props {
   link: Link<"preview">;
   header: SheetHeader | undefined;
-  /** Those of its tiles that are shown. */
+  /** Tiles that are shown. */
   tiles: TileEntry[];
 }
 
 const keysOf = ({ augmentations }: TileEntry): string[] => augmentations;
 
-/** The tiles that got one of the chosen at each node that is named; ``shown`` are `node.name`. */
+/** Tiles with one of the selected augmentations of each named node; `shown` are `node.name`. */
 export function ofAugmentations(tiles: TileEntry[], shown: string[]): TileEntry[] {
   return shown.length ? tiles.filter((tile) => passes(keysOf(tile), shown)) : tiles;
 }

@@ -1,5 +1,5 @@
-// How often each body of the blocks ran, over many batches: its share, between which shares the
-// true one lies, and the share that was asked for.
+// How often each body of a block ran over many batches: share, confidence interval, and expected
+// share.
 
 import { WordButton } from "../lib/button";
 import { Heads } from "../lib/fields";
@@ -9,7 +9,7 @@ import type { Link } from "../lib/link";
 import { thousands } from "../lib/number";
 import type { BodyShareEntry, BranchSharesEntry, BlockSharesEntry } from "../payloads";
 
-const HEADS = ["Body", "Share", "Found", "99 % interval", "Asked", "Samples"];
+const HEADS = ["Body", "Share", "Measured", "99 % interval", "Expected", "Samples"];
 const COUNTS = [100, 1_000, 10_000];
 const WIDE = 256;
 const TALL = 16;
@@ -27,7 +27,7 @@ export function BranchShares({ link }: { link: Link<"preview"> }) {
     <section class="wb-branch-shares" data-wb="branch-shares" aria-label="Which branch ran">
       <p class="wb-branch-shares-head">
         <span role="status" data-wb="branches-counted" aria-live={counting ? "off" : "polite"}>
-          {`Branches over ${thousands(batches)} batches from 0 on, ${thousands(samples)} samples`}
+          {`Branches over ${thousands(batches)} batches, ${thousands(samples)} samples`}
         </span>
         {counting ? (
           <>
@@ -53,7 +53,7 @@ export function BranchShares({ link }: { link: Link<"preview"> }) {
             />
           ))
         )}
-        {reads && <span class="wb-muted">Data decide: each batch has to be read for it.</span>}
+        {reads && <span class="wb-muted">The condition depends on the data: every batch has to be read.</span>}
       </p>
       {error && (
         <p class="wb-hint" role="alert">
@@ -71,7 +71,7 @@ export function BranchShares({ link }: { link: Link<"preview"> }) {
 }
 
 function Block({ block, scope, samples, bodies, in_turns }: BlockSharesEntry) {
-  const within = scope && ` that came to ${scope}${in_turns ? ", counted in each turn" : ""}`;
+  const within = scope && ` that reached ${scope}${in_turns ? ", counted per repetition" : ""}`;
   const far = bodies.filter(({ agrees }) => !agrees);
   return (
     <div class="wb-figure wb-shares">
@@ -86,8 +86,8 @@ function Block({ block, scope, samples, bodies, in_turns }: BlockSharesEntry) {
       </table>
       {far.length > 0 && (
         <p class="wb-muted" data-wb="share-outside">
-          {`What was asked for ${far.map(({ body }) => body).join(", ")} lies outside: by chance ` +
-            "alone in one of 100 cases."}
+          {`The expected share of ${far.map(({ body }) => body).join(", ")} is outside the interval, which ` +
+            "happens by chance in 1 of 100 cases."}
         </p>
       )}
     </div>
@@ -96,7 +96,7 @@ function Block({ block, scope, samples, bodies, in_turns }: BlockSharesEntry) {
 
 function Body({ name, share, low, high, asked, count, agrees }: BodyShareEntry & { name: string }) {
   const found = share === null ? "no sample" : percent(share);
-  const wanted = asked === null ? "" : `, asked for ${percent(asked)}`;
+  const wanted = asked === null ? "" : `, expected ${percent(asked)}`;
   const said = `${name}: ${found}, between ${percent(low)} and ${percent(high)}${wanted}`;
   return (
     <tr>

@@ -1,4 +1,4 @@
-// Which bodies of blocks are shown: only the tiles of samples for which these ran are drawn.
+// Filter by branch: only samples that ran the selected bodies are shown.
 
 import { useField } from "../lib/hooks";
 import type { Link } from "../lib/link";
@@ -8,18 +8,18 @@ import { GroupedFilter, passes } from "./groupedFilter";
 interface Props {
   link: Link<"preview">;
   header: SheetHeader | undefined;
-  /** Those of its tiles that are shown. */
+  /** Tiles that are shown. */
   tiles: TileEntry[];
 }
 
 const keysOf = ({ branches }: TileEntry): string[] => branches;
 
-/** The tiles for which of each block one of the chosen bodies ran; ``shown`` are scopes. */
+/** Tiles that ran one of the selected bodies of each block; `shown` are scopes. */
 export function ofBranches(tiles: TileEntry[], shown: string[]): TileEntry[] {
   return shown.length ? tiles.filter((tile) => passes(keysOf(tile), shown)) : tiles;
 }
 
-/** What is said of a sample: `branch: then`, `one_of: option_1 (rotate)`. */
+/** Branches of a sample as text: `branch: then`, `one_of: option_1 (rotate)`. */
 export function branchTexts(tile: TileEntry, known: Branch[]): string[] {
   return known.filter(({ scope }) => tile.branches.includes(scope)).map(({ text }) => text);
 }

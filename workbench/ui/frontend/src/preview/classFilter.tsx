@@ -1,4 +1,4 @@
-// Which classes are shown: of a batch, as it is exported, only the tiles of these are drawn.
+// Filter by class: only tiles of the selected classes are shown; the batch is the exported one.
 
 import { IconButton } from "../lib/button";
 import { ClassChooser } from "../lib/classChooser";
@@ -11,11 +11,11 @@ import type { SheetHeader, TileEntry } from "../payloads";
 interface Props {
   link: Link<"preview">;
   header: SheetHeader | undefined;
-  /** Those of its tiles that are of a class that is shown. */
+  /** Tiles of the selected classes. */
   tiles: TileEntry[];
 }
 
-/** The tiles of the classes that are shown. */
+/** Tiles of the selected classes. */
 export function ofClasses(tiles: TileEntry[], classes: string[]): TileEntry[] {
   return classes.length ? tiles.filter((tile) => classes.includes(tile.class_name)) : tiles;
 }
@@ -29,7 +29,7 @@ export function ClassFilter({ link, header, tiles }: Props) {
   const button = {
     class: "wb-shown",
     "data-wb": "class-filter",
-    "data-tip": "Classes whose samples are shown",
+    "data-tip": "Filter by class",
     children: [
       <span data-wb="of-classes">
         {shown.length && header ? counted(header, tiles.length, shown) : "all classes"}
@@ -42,7 +42,7 @@ export function ClassFilter({ link, header, tiles }: Props) {
       class={shown.length ? "wb-class-filter" : "wb-class-filter wb-reveal"}
       data-filtered={shown.length ? "true" : undefined}
     >
-      <Popover label="Classes that are shown" align="end" button={button}>
+      <Popover label="Filter by class" align="end" button={button}>
         <ClassChooser names={names} shown={shown} choose={(to) => link.set("shown_classes", to)} />
       </Popover>
       {shown.length > 0 && (
@@ -61,7 +61,7 @@ export function ClassFilter({ link, header, tiles }: Props) {
   );
 }
 
-/** `4 of 64 in this batch are cat`; of a larger batch only the first samples are looked at. */
+/** `4 of 64 in this batch are cat`; only the first samples of a larger batch are counted. */
 function counted({ tiles, of }: SheetHeader, count: number, shown: string[]): string {
   const all = tiles.length < of ? `the first ${tiles.length} of ${of}` : String(of);
   return `${count} of ${all} in this batch ${count === 1 ? "is" : "are"} ${namedShortly(shown)}`;

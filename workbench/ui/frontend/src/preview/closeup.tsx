@@ -1,5 +1,5 @@
-// One tile in place of them all: zoomed with wheel and keys, with the values of the pixel under the
-// pointer as they are in the pipeline.
+// Close-up of one tile: zoomed with wheel and keys, with the values of the pixel under the pointer
+// as in the pipeline.
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { IconButton, WordButton } from "../lib/button";
@@ -23,20 +23,20 @@ const NO_VALUES = new ArrayBuffer(0);
 interface Props {
   link: Link<"preview">;
   closeup: Payload<CloseupHeader>;
-  /** Those that may be looked at, in order. */
+  /** Available tiles in order. */
   tiles: TileEntry[];
   /** All bodies of the graph's blocks. */
   branches: Branch[];
   showingOriginal: boolean;
   split: Split;
-  /** What the graph is compared with. */
+  /** Name of the graph in the comparison. */
   against: string;
-  /** What is drawn over a picture. */
+  /** Annotations to draw on a picture. */
   marksFor: (tile: TileEntry, of: string) => MarkEntry[];
   targetsFor: (tile: TileEntry) => string[];
-  /** The sheet of the tiles where originals are shown beside the augmented ones. */
+  /** Sheet of the tiles if originals are shown next to the augmented ones. */
   originals: ImageBitmap | null;
-  /** Back to all tiles, from this one. */
+  /** Back to all tiles from this one. */
   leave: (index: number) => void;
 }
 
@@ -53,7 +53,7 @@ export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...re
   const tile = tiles[place];
   const asked = useRef("");
   const held = useRef<Held | null>(null);
-  /** What is to be seen again once it has come. */
+  /** What to show again once it has arrived. */
   const again = useRef<Held | null>(null);
   const section = useRef<HTMLElement>(null);
   const look = (to: number, picture: string): void => {
@@ -67,7 +67,7 @@ export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...re
   const layer = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => zoom.current!.cover(layer.current), [marks.length > 0]);
 
-  // The original while it is held, and then what was there before.
+  // Show the original while it is held, then the previous picture.
   useLayoutEffect(() => {
     const before = held.current;
     if (showingOriginal && !before && of !== "original" && choices.includes("original")) {
@@ -144,7 +144,7 @@ export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...re
           class="wb-quiet"
           type="button"
           data-wb="closeup-repeat"
-          data-tip="Many draws of this photo"
+          data-tip="Many random variants of this photo"
           onClick={() => {
             link.set("repeat", index);
             leave(index);
@@ -153,10 +153,10 @@ export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...re
           <RandomIcon size={13} /> Many draws
         </button>
         <WordButton
-          label="Keep"
+          label="Save"
           name="closeup-keep"
           icon="bookmark"
-          data-tip="Keep this draw with the graph"
+          data-tip="Save this sample with the graph"
           onClick={() => link.ask("save_draw", { sample: index })}
         />
       </div>
@@ -188,11 +188,11 @@ export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...re
         <Reading link={link} header={header} pixel={pixel} byKey={byKey} asked={asked} />
         <span class="wb-grow" />
         <span class="wb-control">
-          <IconButton label="Smaller (-)" name="zoom-out" onClick={() => zoom.current!.zoom(0.8)}>
+          <IconButton label="Zoom out (-)" name="zoom-out" onClick={() => zoom.current!.zoom(0.8)}>
             <Icon name="minus" size={13} />
           </IconButton>
           <span class="wb-scale">{Math.round(scale * 100)} %</span>
-          <IconButton label="Larger (+)" name="zoom-in" onClick={() => zoom.current!.zoom(1.25)}>
+          <IconButton label="Zoom in (+)" name="zoom-in" onClick={() => zoom.current!.zoom(1.25)}>
             <Icon name="plus" size={13} />
           </IconButton>
           <IconButton label="Fit (0)" name="zoom-fit" onClick={() => zoom.current!.fit()}>
@@ -228,7 +228,7 @@ interface OriginalProps {
   box: number[];
 }
 
-/** The original beside the close-up, as large as in its tile. */
+/** Original next to the close-up, in the size of its tile. */
 function Original({ pixels, box }: OriginalProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => paintPart(canvas.current!, pixels, box), [pixels, box]);
@@ -242,16 +242,16 @@ function Original({ pixels, box }: OriginalProps) {
 
 interface FramesProps {
   frames: number;
-  /** -1: all, side by side. */
+  /** -1: all frames next to each other. */
   frame: number;
   choose: (frame: number) => void;
 }
 
-/** Which frame of a sequence is shown: the slider's left end shows all. */
+/** Frame of a sequence; the left end of the slider shows all. */
 function Frames({ frames, frame, choose }: FramesProps) {
   const shown = frame < 0 ? "All frames" : `Frame ${frame + 1} of ${frames}`;
   return (
-    <label class="wb-control" data-tip="Comma and full stop go from frame to frame">
+    <label class="wb-control" data-tip="Keys: comma and full stop for the previous and next frame">
       <input
         type="range"
         aria-label="Frame"
@@ -273,12 +273,12 @@ interface Pixel {
   y: number;
 }
 
-/** Shape and type, which are the output's. */
+/** Shape and type of the output. */
 function shapeOf({ shape }: TileEntry, of: string): string {
   return of === "original" ? "" : shape;
 }
 
-/** The picture in its element, and the pixel that is marked in it. */
+/** The picture in its element, and the marked pixel. */
 function useZoom(
   { header, payload }: Payload<CloseupHeader>,
   section: { current: HTMLElement | null },
@@ -327,11 +327,11 @@ interface ReadingProps {
   header: CloseupHeader;
   pixel: Pixel | null;
   byKey: boolean;
-  /** The place whose values were asked for. */
+  /** Pixel whose values were requested. */
   asked: { current: string };
 }
 
-/** The values of the marked pixel, as they are in the pipeline. */
+/** Values of the marked pixel as in the pipeline. */
 function Reading({ link, header, pixel, byKey, asked }: ReadingProps) {
   const bytes = useField(link, "values", NO_VALUES);
   const values = useMemo(() => PixelValues.read(bytes), [bytes]);
@@ -346,7 +346,7 @@ function Reading({ link, header, pixel, byKey, asked }: ReadingProps) {
   }, [values]);
   useLayoutEffect(() => {
     if (!at || found) return;
-    // Once for each place: the answer of another sample must not be asked for again and again.
+    // Once per pixel: a response for another sample must not cause another request.
     const key = `${index} ${of} ${frame} ${at.x >> 6} ${at.y >> 6}`;
     if (key === asked.current) return;
     asked.current = key;
@@ -354,7 +354,7 @@ function Reading({ link, header, pixel, byKey, asked }: ReadingProps) {
   }, [at?.x, at?.y, header]);
   return (
     <>
-      <span>{at ? `x ${at.x}  y ${at.y}` : "Point at a pixel for its values"}</span>
+      <span>{at ? `x ${at.x}  y ${at.y}` : "Point at a pixel to see its values"}</span>
       <output data-wb="reading" aria-live={byKey ? "polite" : "off"}>
         {at && (found ? named(found, values!.header.dtype) : failed || "…")}
       </output>
@@ -362,7 +362,7 @@ function Reading({ link, header, pixel, byKey, asked }: ReadingProps) {
   );
 }
 
-/** The marked pixel in pixels of the sample: the picture of a very large one is smaller. */
+/** Marked pixel in pixels of the sample: the picture of a very large one is smaller. */
 function inSample(pixel: Pixel | null, { size, full }: CloseupHeader): Pixel | null {
   const [wide = 1, tall = 1] = size;
   const [fullWide = 1, fullTall = 1] = full;

@@ -1,4 +1,5 @@
-// The other graph's picture over the present one in the close-up, left of the slider.
+// Close-up in compare mode: the other graph's picture on the left of the slider, the current one on
+// the right.
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parsePayload } from "../lib/binaryPayload";
@@ -12,11 +13,11 @@ const NONE = new ArrayBuffer(0);
 
 export interface ComparedCloseup {
   header: CloseupHeader;
-  /** Null where it has none, or not yet. */
+  /** Null if it has none, or not yet. */
   pixels: ImageBitmap | null;
 }
 
-/** The picture of the same sample and output in the other graph; null: it is not compared. */
+/** Picture of the same sample and output in the other graph; null without a comparison. */
 export function useComparedCloseup(
   link: Link<"preview">,
   { index, of }: CloseupHeader,
@@ -47,8 +48,8 @@ interface Props {
 }
 
 /**
- * It is as large as the present picture: one of other proportions stands in its middle. The slider
- * goes across what is in sight of the picture.
+ * It has the size of the current picture; with other proportions it is centred. The slider spans
+ * the visible part of the picture.
  */
 export function CloseupSplit({ pixels, zoom, split, file }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -65,7 +66,7 @@ export function CloseupSplit({ pixels, zoom, split, file }: Props) {
         <canvas ref={canvas} />
       </div>
       <div class="wb-closeup-slide">
-        <SplitHandle {...{ split }} reached label={`Other graph and present graph, ${file}`} />
+        <SplitHandle {...{ split }} reached label={`Other graph and current graph, ${file}`} />
       </div>
     </>
   );
@@ -76,21 +77,21 @@ interface SidesProps {
   against: string;
 }
 
-/** Which graph stands where, or why the other's picture does not. */
+/** Which graph is on which side, or why the other's picture is missing. */
 export function Sides({ compared: { header, pixels }, against }: SidesProps) {
   const [wide = 0, tall = 0] = header.full;
   const facts = [`${wide}×${tall} px`, header.note].filter(Boolean).join(" · ");
   return (
     <p class="wb-closeup-sides" data-wb="closeup-sides" role={header.error ? "alert" : undefined}>
       {header.error ? (
-        `Only the present graph is shown. ${header.error}`
+        `Only the current graph is shown. ${header.error}`
       ) : (
         <>
           <span>
             left: <b>{against}</b>
             {pixels ? `, ${facts}` : ", computing …"}
           </span>
-          <span>right: the graph now, whose values are read</span>
+          <span>right: current graph (pixel values)</span>
         </>
       )}
     </p>

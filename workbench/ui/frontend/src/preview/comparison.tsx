@@ -1,4 +1,4 @@
-// What the present graph is compared with, and in what the two differ.
+// Selection of the graph to compare with, and the table of differences.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { readFile } from "../bar/importGraph";
@@ -9,7 +9,7 @@ import type { Link } from "../lib/link";
 import type { ComparisonChoice, ComparisonEntry, GraphDifference } from "../payloads";
 
 const FILE = "choose a file";
-/** Width in pixels below which the table is folded away until it is asked for: tiles come first. */
+/** Width in pixels below which the table is collapsed at first. */
 const NARROW = 480;
 const SIGNS = { added: "+", removed: "−", changed: "~" };
 const NONE: ComparisonEntry = {
@@ -65,7 +65,7 @@ export function Comparison({ link }: { link: Link<"preview"> }) {
             <option value={FILE}>A graph file …</option>
           </select>
         </label>
-        <span>right: the graph now</span>
+        <span>right: current graph</span>
         {folds ? (
           <button
             class="wb-link"
@@ -126,7 +126,7 @@ interface OptionsProps {
   chosen: string;
 }
 
-/** Each says itself whether it is chosen: which is may be known before what there is. */
+/** Each option has its own selected state: the selection may arrive before the options. */
 function Options({ choices, chosen }: OptionsProps) {
   const groups = [...new Set(choices.map(({ group }) => group))];
   const options = (group: string) =>
@@ -154,9 +154,9 @@ function Options({ choices, chosen }: OptionsProps) {
 
 function Table({ rows, more }: ComparisonEntry) {
   return (
-    <div class="wb-comparison-rows" tabIndex={0} role="region" aria-label="What differs">
+    <div class="wb-comparison-rows" tabIndex={0} role="region" aria-label="Differences">
       <table>
-        <Heads words={["Node", "What", "Left", "Right"]} />
+        <Heads words={["Node", "Setting", "Left", "Right"]} />
         <tbody>
           {rows.map((row) => (
             <Row key={`${row.node} ${row.what} ${row.change}`} {...row} />

@@ -1,4 +1,4 @@
-// What is to be seen: which pictures, which batch, which draws; and whether it is what ships.
+// Controls of the preview: mode, batch, random values, and verification of the export.
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -24,22 +24,22 @@ const MORE_MODES = [
   { id: "compare", label: "Compare" },
 ];
 const MODES = [...USUAL_MODES, ...MORE_MODES];
-const FAR = "For all tiles: a close-up shows one picture, which is chosen below.";
+const FAR = "Applies to all tiles. A close-up shows one picture, selected below.";
 const SEEDS = 100_000;
 const SHUFFLES =
-  "The reader shuffles, so other photos come too. To keep these, pin the draws; for other draws " +
-  "of one photo, take the dice on its tile.";
+  "The reader shuffles, so other photos are read too. Pin seed and batch to keep these, or use the " +
+  "dice on a tile for other random values of its photo.";
 const PINNED =
-  "The draws are pinned\n\nSeed and batch stay as they are: what you see change is your edit.";
-const PIN = "Pin the draws\n\nKeeps seed and batch as they are while you change values.";
+  "Seed and batch are pinned\n\nAll differences you see come from your edits.";
+const PIN = "Pin seed and batch\n\nThey stay the same while you change values.";
 
 type Numbered = "batch" | "seed";
 
 interface Props {
   link: Link<"preview">;
-  /** Whether one tile is looked at closely. */
+  /** Whether a close-up is open. */
   near: boolean;
-  /** Whether the originals are shown for as long as something is held. */
+  /** Whether originals are shown while a button or key is held. */
   showingOriginal: boolean;
   hold: (on: boolean) => void;
 }
@@ -63,7 +63,7 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
       choose={(id) => link.set("mode", id as PreviewFields["mode"])}
     />
   );
-  /** In the menu of the row, which a click closes. */
+  /** A click closes the menu of the row. */
   const closing = (content: ComponentChildren) => (
     <span onClick={({ currentTarget }) => currentTarget.closest<HTMLElement>("[popover]")!.hidePopover()}>
       {content}
@@ -71,7 +71,7 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
   );
   const chosen = MODES.find(({ id }) => id === mode)?.label ?? mode;
   const unusual = MORE_MODES.filter(({ id }) => id === mode);
-  /** All modes behind a button. An arrow key chooses too, and leaves the menu open. */
+  /** All modes behind a button. Arrow keys select too, and leave the menu open. */
   const compactModes = (
     <Popover
       handle={menu}
@@ -115,10 +115,10 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
       seed
       <WholeNumber name="seed" label="Seed" reason={reasons.seed} {...field} />
       <IconButton
-        label="New draw: another seed"
+        label="New random values (changes the seed)"
         name="reseed"
         class="wb-ico wb-reveal"
-        data-tip={`New draw: another seed${more && `\n\n${more}`}`}
+        data-tip={`New random values (changes the seed)${more && `\n\n${more}`}`}
         aria-description={more || undefined}
         disabled={pinned}
         onClick={() => link.set("seed", Math.floor(Math.random() * SEEDS))}
@@ -146,7 +146,7 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
   return (
     <div class="wb-controls-row">
       <OverflowRow
-        label="More of what is shown"
+        label="More options"
         items={[
           {
             id: "mode",
@@ -184,7 +184,7 @@ interface WholeNumberProps {
   refuse: (name: Numbered, reason: string) => void;
 }
 
-/** A field of whole numbers. What it refuses stays in it, with the reason under the controls. */
+/** Field for an integer. A refused value stays in it, with the reason below the controls. */
 function WholeNumber({ link, name, label, pinned, reason, refuse }: WholeNumberProps) {
   const value = useField(link, name, 0);
   const most = useField(link, "limits", {})[name] ?? Number.MAX_SAFE_INTEGER;
@@ -214,13 +214,13 @@ function WholeNumber({ link, name, label, pinned, reason, refuse }: WholeNumberP
   );
 }
 
-/** A button that does something for as long as it is pressed; a key may press it too. */
+/** Button that is active while it is pressed, also with a key. */
 function HoldButton({ on, hold }: { on: boolean; hold: (on: boolean) => void }) {
   const end = (): void => hold(false);
   const presses = (event: KeyboardEvent): boolean => event.key === " " || event.key === "Enter";
   return (
     <IconButton
-      label="Hold to see the originals (key o)"
+      label="Hold to show originals (o)"
       name="show-original"
       aria-pressed={on}
       aria-keyshortcuts="o"

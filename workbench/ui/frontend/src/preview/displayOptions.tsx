@@ -1,4 +1,4 @@
-// How many tiles, how large, how exact: behind the words that say how many are shown.
+// Display options: number and size of tiles, lossless pictures.
 
 import { Select } from "../lib/fields";
 import { useField } from "../lib/hooks";
@@ -13,9 +13,9 @@ const SIZES = [64, 96, 128, 160, 224, 320, 448];
 interface Props {
   link: Link<"preview">;
   header: SheetHeader | undefined;
-  /** Those of its tiles that are on the screen. */
+  /** Tiles on the screen. */
   tiles: TileEntry[];
-  /** Whether how many there are is said elsewhere. */
+  /** Whether their number is shown elsewhere. */
   filtered: boolean;
 }
 
@@ -34,20 +34,20 @@ export function DisplayOptions({ link, header, tiles, filtered }: Props) {
   };
   return (
     <span>
-      <Popover label="How they are shown" align="end" button={button}>
+      <Popover label="Display options" align="end" button={button}>
         <div class="wb-view">
           <Choice
-            label="Samples at most"
+            label="Maximum number of samples"
             name="count"
             options={withOwn(COUNTS, count).map((n) => [String(n), String(n)])}
             value={String(count)}
             set={(value) => link.set("tiles", Number(value))}
           />
           <Choice
-            label="Size of a tile"
+            label="Tile size"
             name="size"
             options={[
-              ["0", "as it fits"],
+              ["0", "automatic"],
               ...withOwn(SIZES, size).map((n): [string, string] => [String(n), `${n} × ${n}`]),
             ]}
             value={String(size)}
@@ -58,7 +58,7 @@ export function DisplayOptions({ link, header, tiles, filtered }: Props) {
             name="baseline"
             hidden={mode !== "difference"}
             options={[
-              ["", "the first that fits"],
+              ["", "first suitable node"],
               ...baselines.map((id): [string, string] => [id, id]),
             ]}
             value={baseline}
@@ -74,7 +74,7 @@ export function DisplayOptions({ link, header, tiles, filtered }: Props) {
             />
             <span>
               Lossless
-              <small>Exact pixels in place of JPEG: more to send</small>
+              <small>Exact pixels instead of JPEG; transfers more data</small>
             </span>
           </label>
         </div>
@@ -85,7 +85,7 @@ export function DisplayOptions({ link, header, tiles, filtered }: Props) {
 
 function counted({ of }: SheetHeader, tiles: TileEntry[]): string {
   const bad = tiles.filter((tile) => tile.error).length;
-  const left = bad ? ` · ${bad} left out` : "";
+  const left = bad ? ` · ${bad} skipped` : "";
   return `${tiles.length - bad} of ${of} shown${left}`;
 }
 

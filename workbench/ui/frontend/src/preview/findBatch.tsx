@@ -1,4 +1,4 @@
-// The way to the next batch with a sample of what is shown, where tiles are filtered.
+// Search for the next batch with a sample that passes the filter.
 
 import { IconButton, WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
@@ -16,7 +16,7 @@ export function FindBatch({ link, header }: Props) {
   return (
     <span class="wb-control">
       <IconButton
-        label="Previous batch with one"
+        label="Previous batch with a match"
         name="find-back"
         disabled={pinned || !header?.batch}
         onClick={() => link.ask("find_batch", { back: true })}
@@ -24,7 +24,7 @@ export function FindBatch({ link, header }: Props) {
         <Icon name="left" size={13} />
       </IconButton>
       <IconButton
-        label="Next batch with one"
+        label="Next batch with a match"
         name="find-next"
         disabled={pinned}
         onClick={() => link.ask("find_batch", { back: false })}
@@ -35,7 +35,7 @@ export function FindBatch({ link, header }: Props) {
   );
 }
 
-/** In place of the tiles, where the batch has no sample that is to be shown. */
+/** Shown instead of the tiles if no sample of the batch passes the filter. */
 export function NoneInBatch({ link, header }: Props) {
   const pinned = useField(link, "pinned", false);
   if (!header) return null;
@@ -45,10 +45,10 @@ export function NoneInBatch({ link, header }: Props) {
     <p class="wb-empty" data-wb="none-in-batch">
       {`None of ${looked} of batch ${batch} passes the filter. `}
       {pinned ? (
-        "The draws are pinned."
+        "Seed and batch are pinned."
       ) : (
         <WordButton
-          label="Find the next batch with one"
+          label="Find the next batch with a match"
           name="find-one"
           onClick={() => link.ask("find_batch", { back: false })}
         />

@@ -1,12 +1,14 @@
-// What happened to a sample, below its tile: as much as has room, and how much more there is.
+// Caption of a tile with the augmentations applied: as many as fit, and the number of others.
 
 import { Fragment } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-/** Pixels that the words of how many more there are take. */
+/** Width in pixels of the number of others. */
 const MORE = 52;
 
-/** `texts` wrap between each other; those that have no room are counted, and told by the tip. */
+/**
+ * `texts` wrap between each other; those that do not fit are counted, and listed in the tooltip.
+ */
 export function FiredCaption({ texts }: { texts: string[] }) {
   const box = useRef<HTMLSpanElement>(null);
   const [shown, show] = useState(texts.length);
@@ -21,7 +23,7 @@ export function FiredCaption({ texts }: { texts: string[] }) {
   return (
     <span class="wb-fired" ref={box} data-wb="fired">
       {texts.map((text, at) => (
-        // Hidden, not gone: where the others stand does not depend on how many are shown.
+        // Hidden, not removed: the position of the others does not depend on how many are shown.
         <Fragment key={at}>
           {at > 0 && " "}
           <span data-cut={at >= shown || undefined}>{at < texts.length - 1 ? `${text} ·` : text}</span>
@@ -36,7 +38,7 @@ export function FiredCaption({ texts }: { texts: string[] }) {
   );
 }
 
-/** How many of the texts can be read whole, beside how many more there are if these are not all. */
+/** Number of texts that fit, next to the number of others if some do not. */
 function countThatFit(el: HTMLElement): number {
   const texts = [...el.querySelectorAll<HTMLElement>(":scope > span")];
   const room = el.clientHeight;

@@ -1,4 +1,4 @@
-// A filter of the tiles by what is named in groups: the bodies of blocks, what a node chose.
+// Filter of the tiles by grouped keys: bodies of blocks, augmentations of nodes.
 
 import type { ComponentChild } from "preact";
 import { IconButton } from "../lib/button";
@@ -8,19 +8,19 @@ import type { SheetHeader, TileEntry } from "../payloads";
 
 export interface Choice {
   key: string;
-  /** Of several choices of one group any is enough; each group that is named must agree. */
+  /** One choice per group is sufficient; all groups with choices must match. */
   group: string;
   label: string;
-  /** As it is named beside others. */
+  /** Text next to other choices. */
   text: string;
 }
 
-/** Whether a sample, of which these keys are told, passes the chosen ones. */
+/** Whether a sample with these keys passes the selected ones. */
 export function passes(keys: string[], shown: string[]): boolean {
   return [...groups(shown, groupOf).values()].every((any) => any.some((key) => keys.includes(key)));
 }
 
-/** The part before the last dot: the block of a scope, the node of an augmentation. */
+/** Part before the last dot: the block of a scope, the node of an augmentation. */
 function groupOf(key: string): string {
   return key.slice(0, key.lastIndexOf("."));
 }
@@ -35,14 +35,14 @@ function groups<T>(all: T[], groupOfOne: (one: T) => string): Map<string, T[]> {
 }
 
 interface Props {
-  /** What is filtered by, in the plural: `branches`. */
+  /** Plural name of the choices: `branches`. */
   noun: string;
-  /** The same in the singular, for tests: `branch-filter`. */
+  /** Singular name for tests: `branch-filter`. */
   name: string;
   choices: Choice[];
   shown: string[];
   header: SheetHeader | undefined;
-  /** Those of its tiles that are shown. */
+  /** Tiles that are shown. */
   tiles: TileEntry[];
   keysOf: (tile: TileEntry) => string[];
   choose: (shown: string[]) => void;
@@ -55,7 +55,7 @@ export function GroupedFilter(props: Props): ComponentChild {
   const button = {
     class: "wb-shown",
     "data-wb": `${name}-filter`,
-    "data-tip": `${capital(noun)} whose samples are shown`,
+    "data-tip": `Filter by ${noun}`,
     children: [
       <span data-wb={`of-${noun}`}>{words || `all ${noun}`}</span>,
       <Icon name="down" size={11} />,
@@ -66,7 +66,7 @@ export function GroupedFilter(props: Props): ComponentChild {
       class={shown.length ? "wb-class-filter" : "wb-class-filter wb-reveal"}
       data-filtered={shown.length ? "true" : undefined}
     >
-      <Popover label={`${capital(noun)} that are shown`} align="end" button={button}>
+      <Popover label={`Filter by ${noun}`} align="end" button={button}>
         <div class="wb-class-chooser">
           {[...groups(choices, ({ group }) => group)].map(([group, own]) => (
             <div key={group} role="group" aria-label={group}>
@@ -101,15 +101,11 @@ export function GroupedFilter(props: Props): ComponentChild {
   );
 }
 
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
 function came({ tiles }: SheetHeader, key: string, keysOf: Props["keysOf"]): string {
   return `${tiles.filter((tile) => keysOf(tile).includes(key)).length} of ${tiles.length}`;
 }
 
-/** `4 of 64 in this batch · branch: then`; of a larger batch only the first are looked at. */
+/** `4 of 64 in this batch · branch: then`; only the first samples of a larger batch are counted. */
 function counted({ tiles, of }: SheetHeader, count: number, props: Props): string {
   const { noun, choices, shown } = props;
   const all = tiles.length < of ? `the first ${tiles.length} of ${of}` : String(of);

@@ -1,17 +1,17 @@
-// Boxes, points and masks over a picture, with the names of their classes. They are no part of its pixels.
+// Boxes, points and masks drawn on a picture, with class names. They are not part of its pixels.
 
 import type { Ref } from "preact";
 import type { MarkEntry, SheetHeader, TileEntry } from "../payloads";
 
 const HUES = 12;
 
-/** The marks of one picture of a tile, by the picture's place in the sheet. */
+/** Annotations of one picture of a tile, by its rectangle in the sheet. */
 export function marksAt({ original, augmented, marks }: TileEntry, rect: number[]): MarkEntry[] {
   const pictures = original.length === 4 ? [original, ...augmented] : augmented;
   return marks[pictures.findIndex((each) => each.join() === rect.join())] ?? [];
 }
 
-/** Those of an output, or of the original. */
+/** Annotations of an output, or of the original. */
 export function marksOf(tile: TileEntry, of: string, { outputs }: SheetHeader): MarkEntry[] {
   const has = tile.original.length === 4;
   if (of === "original") return has ? (tile.marks[0] ?? []) : [];
@@ -25,7 +25,7 @@ export function hasMarks(header: SheetHeader | undefined): boolean {
   return header?.tiles.some(has) ?? false;
 }
 
-/** In words, for those who cannot see them. */
+/** Text for screen readers. */
 export function markWords(marks: MarkEntry[]): string {
   const counts = new Map<string, number>();
   const masked = marks.filter(({ mask }) => mask).map(({ text }) => `mask: ${text}`);
@@ -40,7 +40,7 @@ export function markWords(marks: MarkEntry[]): string {
 interface Props {
   marks: MarkEntry[];
   layer?: Ref<HTMLDivElement>;
-  /** Width over height of the picture, where the layer finds its own size. */
+  /** Aspect ratio of the picture, if the layer determines its own size. */
   ratio?: number;
 }
 
@@ -101,7 +101,7 @@ function hue(colour: number): string {
   return String(((colour * 5) % HUES) * (360 / HUES));
 }
 
-/** A polygon within its own box. */
+/** Polygon relative to its bounding box. */
 function Outline({ corners, outline }: Pick<MarkEntry, "corners" | "outline">) {
   const [left = 0, top = 0, right = 0, bottom = 0] = corners;
   const points = outline.map((value, index) =>

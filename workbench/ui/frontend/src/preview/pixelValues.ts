@@ -1,4 +1,4 @@
-// The values of a region of one sample, as they are in the pipeline.
+// Values of a region of one sample, as in the pipeline.
 
 import { parsePayload } from "../lib/binaryPayload";
 import type { Bytes, ValuesHeader } from "../payloads";
@@ -27,7 +27,7 @@ export class PixelValues {
     return new PixelValues(read.header, new DataView(buffer, byteOffset, byteLength));
   }
 
-  /** The channels of a pixel, or null where it lies outside the region. */
+  /** Channels of a pixel, or null outside the region. */
   at(x: number, y: number): number[] | null {
     const { header } = this;
     const [wide = 0, tall = 0] = header.region;
@@ -40,7 +40,7 @@ export class PixelValues {
   }
 }
 
-/** Whole numbers whole, others to four digits. */
+/** Integers in full, others with four digits. */
 export function valueText(value: number): string {
   const words = Number.isInteger(value) ? String(value) : value.toPrecision(4);
   return words.replace("-", "−");

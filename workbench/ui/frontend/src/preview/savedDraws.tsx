@@ -1,4 +1,4 @@
-// Draws worth keeping: kept with the graph, and shown again.
+// Saved samples: stored with the graph, and shown again.
 
 import { useRef } from "preact/hooks";
 import { IconButton, WordButton } from "../lib/button";
@@ -17,14 +17,14 @@ export function SavedDraws({ link }: { link: Link<"preview"> }) {
   const button = {
     class: "wb-ico wb-saved-draws-open",
     "data-wb": "saved-draws",
-    "aria-label": draws.length ? `Kept draws: ${draws.length}` : "Kept draws",
-    "data-tip": "Keep this draw, or show one that was kept",
+    "aria-label": draws.length ? `Saved samples: ${draws.length}` : "Saved samples",
+    "data-tip": "Save this sample, or show a saved one",
     children: [<Icon name="bookmark" size={13} />, <span>{draws.length || ""}</span>],
   };
   return (
     <span>
-      <Popover handle={pop} label="Kept draws" button={button}>
-        <div class="wb-saved-draws" role="list" aria-label="Kept draws">
+      <Popover handle={pop} label="Saved samples" button={button}>
+        <div class="wb-saved-draws" role="list" aria-label="Saved samples">
           {draws.map(({ text, note, shown }, index) => (
             <div key={index} role="listitem" data-wb="saved-draw">
               <button
@@ -37,7 +37,7 @@ export function SavedDraws({ link }: { link: Link<"preview"> }) {
                 {note && <small>{note}</small>}
               </button>
               <IconButton
-                label={`Forget ${text}`}
+                label={`Remove ${text}`}
                 name="drop"
                 onClick={() => link.ask("delete_draw", { draw: index })}
               >
@@ -47,10 +47,10 @@ export function SavedDraws({ link }: { link: Link<"preview"> }) {
           ))}
         </div>
         <p class="wb-ask-head" hidden={draws.length > 0}>
-          A draw that is kept is stored with the graph.
+          Saved samples are stored with the graph.
         </p>
         <WordButton
-          label="Keep this draw"
+          label="Save this sample"
           name="keep"
           hidden={draws.some((draw) => draw.shown && draw.whole)}
           onClick={() => link.ask("save_draw", { sample: -1 })}

@@ -1,4 +1,4 @@
-// What must be known to read the pictures: which is which, how values are shown, whose draws.
+// Line about the pictures: their order, how values are displayed, the repeated photo.
 
 import type { ComponentChildren } from "preact";
 import { Icon } from "../lib/icons";
@@ -7,10 +7,10 @@ import type { PreviewFields, SheetHeader } from "../payloads";
 interface Props {
   header: SheetHeader | undefined;
   mode: PreviewFields["mode"];
-  /** Whether the originals stand in place of all else. */
+  /** Whether originals replace everything else. */
   originals: boolean;
   manyPhotos: () => void;
-  /** What stands at the end of the line. */
+  /** Content at the end of the line. */
   children: ComponentChildren;
 }
 
@@ -30,11 +30,11 @@ export function SheetRemarks({ header, mode, originals, manyPhotos, children }: 
         onClick={manyPhotos}
       >
         <span>
-          {header && `${header.tiles.length} draws of ${header.tiles[0]?.file ?? "one photo"}`}
+          {header && `${header.tiles.length} random variants of ${header.tiles[0]?.file ?? "one photo"}`}
         </span>
         <Icon name="close" size={10} />
       </button>
-      {/* One line, so that the pictures stay where they are: the tip has all of it. */}
+      {/* One line, so that the pictures do not move; the tooltip has the full text. */}
       <span class="wb-note" data-wb="note" data-tip={words || undefined} tabIndex={note ? 0 : -1}>
         {words}
       </span>
@@ -43,7 +43,7 @@ export function SheetRemarks({ header, mode, originals, manyPhotos, children }: 
   );
 }
 
-/** What stands beside what. */
+/** Order of the pictures in a tile. */
 function besides(header: SheetHeader, mode: PreviewFields["mode"]): string {
   const { outputs } = header;
   const several = outputs.length > 1;
@@ -66,7 +66,7 @@ function besides(header: SheetHeader, mode: PreviewFields["mode"]): string {
 function difference(header: SheetHeader): string {
   const from = header.outputs.map((output, at) => {
     const base = header.baseline[at];
-    return base ? `${output} from ${base}` : `${output}: no step of its size`;
+    return base ? `${output} from ${base}` : `${output}: no step of the same size`;
   });
-  return `difference of ${from.join(", ")}: black is the same`;
+  return `difference of ${from.join(", ")}; black means identical`;
 }

@@ -1,11 +1,11 @@
-// Two pictures in one place, another graph's left of a slider and the present one's right of it.
+// Two pictures in one place: the other graph's left of a slider, the current one's right of it.
 
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import type { Sheet } from "../lib/contactSheet";
 import { Picture } from "../lib/picture";
 import type { SheetHeader } from "../payloads";
 
-/** Where the slider stands: a percentage of a picture's width, the same in all tiles. */
+/** Position of the slider: a percentage of a picture's width, the same in all tiles. */
 export interface Split {
   at: number;
   move(at: number): void;
@@ -15,8 +15,8 @@ const STEP = 2;
 const LEAP = 10;
 
 /**
- * Places in the other sheet of what a sample's outputs are compared with, by output: those of the
- * same name; where no names are the same, those at the same place.
+ * Rectangles in the other sheet to compare a sample's outputs with: those of the same name, or, if
+ * no names match, at the same index.
  */
 export function counterparts(sheet: Sheet<SheetHeader>, index: number, outputs: string[]): (number[] | undefined)[] {
   const tile = sheet.header.tiles.find((each) => each.index === index);
@@ -44,7 +44,7 @@ export function SplitPicture({ now, rect, other, otherRect }: PicturesProps) {
 
 interface HandlesProps {
   split: Split;
-  /** For each picture of the tile, whether it has a slider. */
+  /** Whether each picture of the tile has a slider. */
   has: boolean[];
   file: string;
   reached: boolean;
@@ -56,7 +56,7 @@ interface HandleProps {
   reached: boolean;
 }
 
-/** The slider, as wide as its parent is. */
+/** The slider, as wide as its parent. */
 export function SplitHandle({ split, label, reached }: HandleProps) {
   return (
     <div
@@ -76,7 +76,7 @@ export function SplitHandle({ split, label, reached }: HandleProps) {
   );
 }
 
-/** The sliders of a tile: one is reached by keys, for all stand at the same place. */
+/** Sliders of a tile: only one can be focused, because all are at the same position. */
 export function SplitHandles({ split, has, file, reached }: HandlesProps) {
   const first = has.indexOf(true);
   return (
@@ -84,7 +84,7 @@ export function SplitHandles({ split, has, file, reached }: HandlesProps) {
       {has.map((there, index) => (
         <div key={index}>
           {there && index === first && (
-            <SplitHandle {...{ split, reached }} label={`Other graph and present graph, ${file}`} />
+            <SplitHandle {...{ split, reached }} label={`Other graph and current graph, ${file}`} />
           )}
           {there && index !== first && (
             <div
@@ -103,16 +103,16 @@ export function SplitHandles({ split, has, file, reached }: HandlesProps) {
 
 function words(at: number): string {
   return at === 0
-    ? "only the present graph"
+    ? "only the current graph"
     : at === 100
       ? "only the other graph"
-      : `${at} % other graph, then the present one`;
+      : `${at} % other graph, then the current one`;
 }
 
 function start(event: TargetedPointerEvent<HTMLElement>): void {
   if (event.button) return;
-  event.preventDefault(); // no text is selected, no picture dragged
-  event.stopPropagation(); // nor moved, in the close-up
+  event.preventDefault(); // no text selection or picture drag
+  event.stopPropagation(); // and no panning in the close-up
   event.currentTarget.focus();
   event.currentTarget.setPointerCapture(event.pointerId);
 }
@@ -139,7 +139,7 @@ function press(event: TargetedKeyboardEvent<HTMLElement>, split: Split): void {
   }[event.key];
   if (at === undefined) return;
   event.preventDefault();
-  event.stopPropagation(); // arrows go from tile to tile elsewhere
+  event.stopPropagation(); // elsewhere arrow keys move between tiles
   split.move(within(at));
 }
 

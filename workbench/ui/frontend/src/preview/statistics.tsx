@@ -1,4 +1,4 @@
-// What the values of the batch are like: a histogram, mean and deviation for each channel.
+// Statistics of the batch: histogram, mean and standard deviation per channel.
 
 import { Heads } from "../lib/fields";
 import { useField } from "../lib/hooks";
@@ -13,7 +13,7 @@ const WIDE = 256;
 const TALL = 40;
 const COLOURS = ["var(--red)", "var(--green)", "var(--blue)"];
 const NAMES = ["R", "G", "B"];
-const HEADS = ["Channel", "Histogram", "Mean", "Deviation", "Smallest", "Largest"];
+const HEADS = ["Channel", "Histogram", "Mean", "Std", "Min", "Max"];
 
 export function Statistics({ link }: { link: Link<"preview"> }) {
   const shown = useField(link, "show_statistics", false);
@@ -21,7 +21,7 @@ export function Statistics({ link }: { link: Link<"preview"> }) {
   const counting = useField(link, "statistics_pending", false);
   const reason = useField(link, "statistics_error", "");
   const none = !entries.length;
-  const waiting = counting ? "Counting …" : none ? "Counted once there is a picture." : "";
+  const waiting = counting ? "Computing …" : none ? "Computed once there is a picture." : "";
   return (
     <div data-wb="statistics" data-late={(counting && !none) || undefined} hidden={!shown}>
       <div class="wb-figures">
@@ -37,7 +37,7 @@ export function Statistics({ link }: { link: Link<"preview"> }) {
         {reason ? (
           <>
             <Icon name="warn" size={13} />
-            {`Not counted: ${reason} `}
+            {`Not computed: ${reason} `}
             <button class="wb-link" type="button" onClick={() => link.ask("retry", {})}>
               Try again
             </button>
@@ -111,10 +111,10 @@ interface HistogramProps {
   colour: string;
 }
 
-/** Bars from the axis' low to its high end, with the mean and one deviation to both sides. */
+/** Bars from the low to the high end, with mean ± one standard deviation. */
 function Histogram({ entry, channel, colour }: HistogramProps) {
   const { counts, mean, deviation } = channel;
-  // The ends often hold all that was cut off: they must not flatten the rest.
+  // The end bins often contain all clipped values: they must not flatten the rest.
   const inner = Math.max(...counts.slice(1, -1), 1);
   const most = Math.min(Math.max(...counts, 1), inner * 2);
   const step = WIDE / counts.length;

@@ -1,4 +1,4 @@
-// What the last picture took, and what is kept for the next one.
+// Time of the last picture, and cached memory.
 
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
@@ -22,7 +22,7 @@ export function StatusLine({ link, header }: Props) {
         onClick={() => link.set("show_statistics", !open)}
       >
         <Icon name="right" size={11} />
-        {`Values: histogram, mean, deviation${header?.branches.length ? "; branches" : ""}`}
+        {`Statistics: histogram, mean, std${header?.branches.length ? "; branches" : ""}`}
       </button>
       {header ? <Took {...header} /> : <span class="wb-took" data-wb="memory" tabIndex={0} />}
     </div>
@@ -30,25 +30,25 @@ export function StatusLine({ link, header }: Props) {
 }
 
 function Took({ memory, milliseconds, reran }: SheetHeader) {
-  const kept = memory ? ` · ${bytes(memory.host + memory.gpu)} kept` : "";
+  const kept = memory ? ` · ${bytes(memory.host + memory.gpu)} cached` : "";
   const words = `${milliseconds.toFixed(1)} ms${kept}`;
   const lines = memory
     ? [
         `Host: ${bytes(memory.host)} of ${bytes(memory.host_budget)}`,
         memory.gpu_budget
           ? `GPU: ${bytes(memory.gpu)} of ${bytes(memory.gpu_budget)}`
-          : "GPU: there is none",
-        `The worker takes ${bytes(memory.resident)} in all`,
+          : "GPU: none",
+        `Worker total: ${bytes(memory.resident)}`,
       ]
     : [];
-  const ran = reran.length ? `Ran again: ${reran.join(", ")}` : "Nothing ran again";
+  const ran = reran.length ? `Ran again: ${reran.join(", ")}` : "No node ran again";
   return (
     <span
       class="wb-took"
       data-wb="memory"
       tabIndex={0}
       role="note"
-      data-tip={`Kept between changes\n\n${[...lines, ran].join("\n")}`}
+      data-tip={`Cached between edits\n\n${[...lines, ran].join("\n")}`}
       aria-label={[words, ...lines].join(", ")}
     >
       {words}

@@ -1,4 +1,4 @@
-// The tiles of a batch: each draws its part of the sheet and says what was drawn for it.
+// Tiles of a batch: each shows its part of the sheet, and its random values on hover.
 
 import type { RefObject, TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
@@ -19,30 +19,30 @@ const NO_PARTS: (number[] | undefined)[] = [];
 interface Acts {
   look(tile: TileEntry): void;
   choose(tile: TileEntry): void;
-  /** Marks it, or takes the mark away: cells read which are marked. */
+  /** Mark or unmark the tile: notebook cells can read the marked ones. */
   mark(tile: TileEntry): void;
   repeat(tile: TileEntry): void;
 }
 
 interface Props {
   sheet: Sheet<SheetHeader> | null;
-  /** Another graph's, to be compared with; null where there is none. */
+  /** Sheet of the graph to compare with; null without a comparison. */
   other: Sheet<SheetHeader> | null;
   split: Split;
-  /** By tile, how far the two lie apart. */
+  /** Difference of the two graphs by tile. */
   distances: string[];
-  /** Those of its tiles that are shown. */
+  /** Tiles that are shown. */
   tiles: TileEntry[];
   mode: Mode;
-  /** Whether originals stand in place of all else. */
+  /** Whether originals replace everything else. */
   showingOriginal: boolean;
   sized: boolean;
-  /** Whether it is of another graph: what was drawn for it is then not told. */
+  /** Whether the sheet belongs to another graph: its random values are then not shown. */
   stale: boolean;
   hidden: boolean;
-  /** Whether boxes and points are drawn. */
+  /** Whether annotations are drawn. */
   marked: boolean;
-  /** Places of the samples that a person has marked. */
+  /** Indices of the marked samples. */
   picked: number[];
   acts: Acts;
   list: RefObject<HTMLDivElement | null>;
@@ -54,7 +54,7 @@ export function Tiles({ sheet, tiles, other, split, distances, mode, ...rest }: 
   const at = Math.min(reached, Math.max(0, tiles.length - 1));
   const parts = (tile: TileEntry): number[][] =>
     partsOf(tile, mode, showingOriginal, sheet?.header.outputs ?? []);
-  /** How many pictures stand side by side in a tile. */
+  /** Number of pictures per tile. */
   const cells = Math.max(1, ...tiles.filter(({ error }) => !error).map((tile) => parts(tile).length));
   const originals = sheet !== null && standsIn(sheet.header, mode, showingOriginal);
   const key = (event: TargetedKeyboardEvent<HTMLElement>): void => {
@@ -96,7 +96,7 @@ export function Tiles({ sheet, tiles, other, split, distances, mode, ...rest }: 
       onKeyDown={key}
     >
       {tiles.map((tile, index) => (
-        // Keyed by place, not by sample, so that the next batch reuses these canvases.
+        // Keyed by index, so that the next batch reuses these canvases.
         <Tile
           key={index}
           tile={tile}
@@ -108,7 +108,7 @@ export function Tiles({ sheet, tiles, other, split, distances, mode, ...rest }: 
           }
           distance={other ? (distances[sheet!.header.tiles.indexOf(tile)] ?? "") : ""}
           split={split}
-          // Shape and draws are the augmented picture's.
+          // Shape and random values belong to the augmented picture.
           changed={mode !== "original"}
           stale={stale}
           known={sheet!.header.branches}
@@ -123,7 +123,7 @@ export function Tiles({ sheet, tiles, other, split, distances, mode, ...rest }: 
   );
 }
 
-/** How many columns a list of tiles has; counted anew with its width and what is `drawn`. */
+/** Number of columns of a tile list; recomputed with its width and with `drawn`. */
 export function useColumns(list: RefObject<HTMLElement | null>, drawn: unknown[]): number {
   const [columns, set] = useState(1);
   useLayoutEffect(() => {
@@ -139,7 +139,7 @@ export function useColumns(list: RefObject<HTMLElement | null>, drawn: unknown[]
   return columns;
 }
 
-/** Gives the focus to a tile. */
+/** Focus a tile. */
 export function focusTile(list: HTMLElement, index: number): void {
   (frameAt(list, index) ?? list.querySelector<HTMLElement>(".wb-tile-frame[tabindex='0']"))?.focus();
 }
@@ -148,18 +148,18 @@ function frameAt(list: HTMLElement, index: number): HTMLElement | null {
   return (list.children[index]?.firstElementChild as HTMLElement | null | undefined) ?? null;
 }
 
-/** Whether originals stand in place of what the mode shows. */
+/** Whether originals replace what the mode shows. */
 export function standsIn(header: SheetHeader, mode: Mode, showingOriginal: boolean): boolean {
   const good = header.tiles.find((tile) => !tile.error);
   return mode !== "original" && good !== undefined && showsOriginal(good, showingOriginal);
 }
 
-/** Whether the original stands in for the rest: also until a sheet comes that has the rest. */
+/** Whether the original replaces the others, also until a sheet with the others arrives. */
 function showsOriginal(tile: TileEntry, showingOriginal: boolean): boolean {
   return tile.original.length === 4 && (showingOriginal || !tile.augmented.length);
 }
 
-/** The places in the sheet of what a tile shows, side by side. */
+/** Rectangles of a tile's pictures in the sheet, in order. */
 function partsOf(tile: TileEntry, mode: Mode, held: boolean, outputs: string[]): number[][] {
   const original = tile.original.length === 4 ? [tile.original] : [];
   if (mode === "original" && original.length) return original;
@@ -258,7 +258,7 @@ function Tile({ tile, pixels, parts, other, otherParts, distance, split, ...rest
           <Icon name="steps" size={14} />
         </IconButton>
         <IconButton
-          label="Many draws of this photo (r)"
+          label="Many random variants of this photo (r)"
           name="tile-repeat"
           tabIndex={-1}
           onClick={() => acts.repeat(tile)}
@@ -277,7 +277,7 @@ interface MarkedProps {
   marks: MarkEntry[];
 }
 
-/** A picture, and what lies on it. */
+/** Picture with its annotations. */
 function MarkedPicture({ pixels, rect, marks }: MarkedProps) {
   if (!marks.length) return <Picture pixels={pixels} rect={rect} />;
   return (
@@ -291,9 +291,9 @@ function MarkedPicture({ pixels, rect, marks }: MarkedProps) {
 interface CaptionProps {
   tile: TileEntry;
   distance: string;
-  /** What automatic augmentation chose, and which bodies of blocks ran. */
+  /** Augmentations that were applied, and bodies of blocks that ran. */
   fired: string[];
-  /** Those that have no place on the picture. */
+  /** Annotations that cannot be drawn on the picture. */
   targets: string[];
 }
 
@@ -305,7 +305,7 @@ function Caption({ tile, distance, fired, targets }: CaptionProps) {
         {tile.class_name && <i data-wb="label">{tile.class_name}</i>}
       </b>
       {tile.error ? (
-        <span>left out</span>
+        <span>skipped</span>
       ) : (
         <>
           {tile.warning && <span class="wb-warning">⚠ {tile.warning}</span>}
@@ -328,7 +328,7 @@ function Caption({ tile, distance, fired, targets }: CaptionProps) {
 
 function lines(tile: TileEntry, known: string[]): string[] {
   const said = tile.error
-    ? [tile.error, "Left out; the others are shown."]
+    ? [tile.error, "Skipped; the other samples are shown."]
     : [tile.warning, ...known, ...tile.notes];
   return said.filter(Boolean);
 }

@@ -1,4 +1,4 @@
-// Whether the preview is what the exported script gives, bit for bit: asked, found out, and said.
+// Verification: whether the preview is bit-identical to the exported script.
 
 import { useRef } from "preact/hooks";
 import { useField } from "../lib/hooks";
@@ -9,15 +9,15 @@ import type { VerifiedEntry } from "../payloads";
 
 const NOTHING: VerifiedEntry = { state: "none", text: "", detail: [], share: 0, stale: false };
 const TIP =
-  "Compare with the exported script\n\nRuns the script in a process of its own and compares " +
-  "three whole batches with the preview, sample by sample, bit for bit.";
+  "Compare with the exported script\n\nRuns the script in a separate process and compares " +
+  "three batches with the preview, bit for bit.";
 
 export function Verification({ link }: { link: Link<"preview"> }) {
   const entry = { ...NOTHING, ...useField(link, "verification", {}) };
   const { state, stale } = entry;
   const running = state === "running";
   const told = state !== "none" && !running;
-  const words = stale && state === "identical" ? "identical before an edit" : entry.text;
+  const words = stale && state === "identical" ? "identical before the last edit" : entry.text;
   const start = (): void => {
     link.ask("verify", {});
   };
@@ -77,9 +77,9 @@ function Found({ entry: { state, stale, detail }, words, start }: FoundProps) {
     children: [state !== "stopped" && glyph, words],
   };
   return (
-    <Popover handle={pop} label="The comparison" align="end" button={button}>
+    <Popover handle={pop} label="Comparison" align="end" button={button}>
       <div class="wb-found-lines">
-        {stale && <p>The graph or the data have changed since.</p>}
+        {stale && <p>The graph or the data has changed since.</p>}
         {detail.map((line) => (
           <p key={line}>{line}</p>
         ))}

@@ -1,12 +1,12 @@
-// A picture that can be zoomed and moved, with one pixel marked.
+// Zoomable picture with one marked pixel.
 
 const MOST = 64;
 const STEP = 1.25;
 const STRIDE = 10;
-/** Screen pixels of one pixel of the picture, from which on the marked one gets a frame. */
+/** Screen pixels per picture pixel from which the marked pixel is outlined. */
 const FRAMED = 4;
 
-/** Where the picture stands, and how large. */
+/** Position and scale of the picture. */
 export interface View {
   scale: number | null;
   left: number;
@@ -16,7 +16,7 @@ export interface View {
 export class Zoom {
   private picture: ImageBitmap | null = null;
   private size = [0, 0];
-  /** Screen pixels of one pixel; null: as large as fits. */
+  /** Screen pixels per picture pixel; null: fit. */
   private scale: number | null = null;
   private left = 0;
   private top = 0;
@@ -29,7 +29,8 @@ export class Zoom {
   private resized = new ResizeObserver(() => this.place());
 
   /**
-   * `canvas` and `mark` stand in `el`; `marked` hears of another pixel, `zoomed` of another scale.
+   * `canvas` and `mark` are in `el`; `marked` is called when the pixel changes, `zoomed` when the
+   * scale does.
    */
   constructor(
     readonly el: HTMLElement,
@@ -53,7 +54,7 @@ export class Zoom {
     this.picture?.close();
   }
 
-  /** Another picture; of the same size, it stays where it is. */
+  /** Show another picture; it keeps its position if the size is the same. */
   show(picture: ImageBitmap | null): void {
     const size = picture ? [picture.width, picture.height] : [0, 0];
     const other = size.join() !== this.size.join();
@@ -68,7 +69,7 @@ export class Zoom {
     else this.place();
   }
 
-  /** Lay another picture over this one, at the same place; gives what takes it away. */
+  /** Overlay another picture at the same position; returns a function that removes it. */
   overlay(canvas: HTMLCanvasElement): () => void {
     this.over = canvas;
     this.place();
@@ -77,7 +78,7 @@ export class Zoom {
     };
   }
 
-  /** Lay an element over the picture that is as large as it. */
+  /** Overlay an element of the same size as the picture. */
   cover(layer: HTMLElement | null): void {
     this.layer = layer;
     this.place();

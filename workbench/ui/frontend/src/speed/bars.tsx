@@ -1,4 +1,4 @@
-// A bar for each measured configuration, with its interval and the spread of its rounds.
+// Bar per measured configuration, with its confidence interval and the spread of its rounds.
 
 import type { CompareView, RatioEntry, SpeedBar } from "../payloads";
 import { BarTrack } from "../lib/barTrack";
@@ -10,7 +10,7 @@ import { Table, Wide } from "./table";
 
 export function Bars({ on = [], bars = [], ratios = [], notes = [] }: Partial<CompareView>) {
   const tops = bars.flatMap((bar) => [bar.high ?? bar.median ?? 0, ...bar.rounds]);
-  const most = Math.max(1, ...tops) * 1.01; // so that the last whisker is not cut
+  const most = Math.max(1, ...tops) * 1.01; // so that the last whisker is not clipped
   const several = new Set(bars.map((bar) => bar.settings)).size > 1;
   const names = [...new Set(bars.map((bar) => bar.group))];
   return (
@@ -57,10 +57,10 @@ function Numbers({ bars }: { bars: readonly SpeedBar[] }) {
   ]);
   return (
     <details class="wb-speed-fold" data-wb="table" hidden={!measured.length}>
-      <summary>All figures as a table</summary>
+      <summary>All values as a table</summary>
       <div>
-        <Wide label="All figures">
-          <Table caption="All figures" heads={["configuration", "settings", ...heads]} lines={lines} />
+        <Wide label="All values">
+          <Table caption="All values" heads={["configuration", "settings", ...heads]} lines={lines} />
         </Wide>
       </div>
     </details>
@@ -107,7 +107,7 @@ function Bar({ bar, most, withSettings }: BarProps) {
         <Track bar={bar} median={median} most={most} />
       )}
       {median === null ? (
-        <span class="wb-figure">no figure</span>
+        <span class="wb-figure">no value</span>
       ) : (
         <span class="wb-figure">
           <b>{rateFigure(median, bar.frames)}</b> {rateUnit(bar.frames)}

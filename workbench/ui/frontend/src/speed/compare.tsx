@@ -1,4 +1,5 @@
-// CPU against mixed decoding, decode alone and the whole pipeline; another record's bars beside it.
+// CPU and mixed decoding, decoding alone and the whole pipeline; optionally with the bars of
+// another record.
 
 import { useState } from "preact/hooks";
 import { IconButton } from "../lib/button";
@@ -14,7 +15,7 @@ export function Compare({ link }: { link: Speed }) {
   const view = useField(link, "compare", {});
   return (
     <>
-      <Head line="CPU against mixed decoding, decoding alone and the whole pipeline.">
+      <Head line="CPU and mixed decoding compared: decoding alone and the whole pipeline.">
         <Beside link={link} shown={view.on?.[0]?.id ?? ""} />
         <Effort link={link} />
         <StartButton
@@ -26,7 +27,7 @@ export function Compare({ link }: { link: Speed }) {
       </Head>
       <Bars {...view} />
       <p class="wb-empty" hidden={!!view.on?.length}>
-        Not compared yet. Measure runs the exported script with each decoder, in turns, in fresh
+        Not compared yet. Measure runs the exported script with each decoder, interleaved, in fresh
         processes.
       </p>
       <Elsewhere link={link} />
@@ -34,7 +35,7 @@ export function Compare({ link }: { link: Speed }) {
   );
 }
 
-/** Another record whose bars stand among those of the one that is shown. */
+/** Another record whose bars are added to those of the current one. */
 function Beside({ link, shown }: { link: Speed; shown: string }) {
   const overlay = useField(link, "overlay", "");
   const others = useField(link, "records", []).filter(
@@ -42,12 +43,12 @@ function Beside({ link, shown }: { link: Speed; shown: string }) {
   );
   return (
     <label class="wb-control wb-speed-beside" hidden={!shown || !others.length}>
-      beside it
+      compare with
       <Select
-        name="Record beside it"
+        name="Record to compare with"
         data-wb="overlay"
         options={[
-          ["", "no other"],
+          ["", "none"],
           ...others.map(({ id, name, machine }) => [id, `${name} · ${machine}`] as const),
         ]}
         value={overlay}
@@ -57,13 +58,13 @@ function Beside({ link, shown }: { link: Speed; shown: string }) {
   );
 }
 
-/** What to do on a machine that has a GPU, where this one has none. */
+/** Command for a machine with a GPU, if this one has none. */
 function Elsewhere({ link }: { link: Speed }) {
   const { mixed = "", command = "", hint = "" } = useField(link, "limits", {});
   const [said, say] = useState("");
   useChange(() => say(""), [command]);
   const copy = async (): Promise<void> =>
-    say((await copyText(command)) ? "Copied." : "The browser did not allow copying.");
+    say((await copyText(command)) ? "Copied." : "The browser denied access to the clipboard.");
   return (
     <section class="wb-speed-elsewhere" data-wb="elsewhere" hidden={!command}>
       <p>
@@ -85,7 +86,7 @@ function Elsewhere({ link }: { link: Speed }) {
         {hint}
       </p>
       <p class="wb-speed-after">
-        and open its record here, beside this one: <OpenButton link={link} />
+        and open its record here to compare: <OpenButton link={link} />
       </p>
     </section>
   );

@@ -1,4 +1,4 @@
-// Which part is open, with which settings it measures, how far it is.
+// Controls of the speed panel: open part, settings, progress.
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -47,7 +47,7 @@ export function Controls({ link }: { link: Speed }) {
             threads
             <Setting link={link} name="threads" label="Threads" usual={4} />
           </label>
-          <label class="wb-control" title="Side by side in one process, each with its threads">
+          <label class="wb-control" title="Number of pipelines in one process, each with its own threads">
             pipelines
             <Setting link={link} name="pipelines" label="Pipelines" usual={1} />
           </label>
@@ -90,7 +90,7 @@ function Setting({ link, name, label, usual }: SettingProps) {
   );
 }
 
-/** The run that goes on, wherever it was begun; else what the last one, or the last action, said. */
+/** Progress of the running measurement, wherever it was started; otherwise the last message. */
 export function Progress({ link }: { link: Speed }) {
   const running = useField(link, "running", false);
   const words = useField(link, "message", "");
@@ -129,7 +129,7 @@ export function Progress({ link }: { link: Speed }) {
         hidden={!running}
         onClick={() => link.ask("cancel", {})}
       />
-      {/* Told once, when it ends: nobody wants to hear each round. */}
+      {/* Announced once at the end, not for every round. */}
       <span class="wb-hidden" role="status">
         {!running && words}
       </span>
@@ -141,15 +141,15 @@ interface StartProps {
   link: Speed;
   words: string;
   run: () => void;
-  /** Why it cannot be begun at all. */
+  /** Why it cannot be started. */
   impossible?: string;
-  /** What is measured, for how long that takes. */
+  /** Key of the time estimate. */
   what?: string;
-  /** Seconds of a time limit; 0: none. */
+  /** Time limit in seconds; 0: none. */
   limit?: number;
 }
 
-/** A button that begins a run; while one goes on it cannot be pressed. */
+/** Button that starts a run; disabled during a run. */
 export function StartButton({ link, words, run, impossible = "", what = "", limit = 0 }: StartProps) {
   const running = useField(link, "running", false);
   const effort = useField(link, "effort", "usual");
@@ -176,7 +176,7 @@ export function StartButton({ link, words, run, impossible = "", what = "", limi
   );
 }
 
-/** Minutes after which a search ends with what it has found. */
+/** Time limits in minutes. */
 const LIMITS = [0, 1, 2, 5, 10, 30];
 
 interface LimitProps {
@@ -200,14 +200,14 @@ export function TimeLimit({ limit, choose }: LimitProps) {
   );
 }
 
-/** How carefully: a first look, or the method's rounds. */
+/** Precision: a quick measurement, or the rounds of METHOD.md. */
 export function Effort({ link, usual = "Precise" }: { link: Speed; usual?: string }) {
   return (
     <Segmented
-      label="How carefully"
+      label="Precision"
       choices={[
         { id: "usual", label: usual },
-        { id: "quick", label: "Quick look" },
+        { id: "quick", label: "Quick" },
       ]}
       chosen={useField(link, "effort", "usual")}
       choose={(id) => link.set("effort", id as Fields["effort"])}
@@ -215,7 +215,7 @@ export function Effort({ link, usual = "Precise" }: { link: Speed; usual?: strin
   );
 }
 
-/** The line over a figure: what it is, its button, and how carefully. */
+/** Header of a figure: description, button, and precision. */
 export function Head({ line, children }: { line: string; children: ComponentChildren }) {
   return (
     <div class="wb-speed-head">

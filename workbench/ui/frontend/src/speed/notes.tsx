@@ -1,4 +1,4 @@
-// What is said of a figure in words: that it is partial, and what else is to be known of it.
+// Remarks on a figure: whether it is partial, and others.
 
 import type { MeasuredOn } from "../payloads";
 
@@ -14,7 +14,7 @@ export function Notes({ words }: { words: readonly string[] }) {
   );
 }
 
-/** Of a run that goes on: its figures are not the last. */
+/** Marks the figures of a running measurement. */
 export function PartialMark({ all }: { all: readonly MeasuredOn[] }) {
   const words = all.find(({ partial }) => partial)?.partial;
   return (

@@ -1,4 +1,4 @@
-// Records that come in: chosen, or dropped on the panel.
+// Open records: chosen, or dropped on the panel.
 
 import { useRef } from "preact/hooks";
 import { WordButton } from "../lib/button";
@@ -8,7 +8,7 @@ const LARGEST = 16_000_000;
 
 async function read(file: File | undefined, link: Speed): Promise<void> {
   if (!file) return;
-  // Python says what is wrong with what is no record; a file too large for that is not read.
+  // Python reports invalid records; a file that is too large is not read.
   const text = file.size > LARGEST ? " ".repeat(LARGEST + 1) : await file.text();
   link.ask("open", { text, name: file.name });
 }
@@ -40,7 +40,7 @@ export function OpenButton({ link }: { link: Speed }) {
   );
 }
 
-/** Takes files before the bar does, which would look for a graph in them. */
+/** Handle dropped files before the bar, which would look for a graph in them. */
 export function takeRecords(root: HTMLElement, link: Speed): () => void {
   const over = (event: DragEvent): void => {
     if (!event.dataTransfer?.types.includes("Files")) return;

@@ -1,4 +1,4 @@
-// Other libraries at the same work, where they are installed: those that are ticked.
+// Comparison with other installed libraries: those that are ticked.
 
 import { useState } from "preact/hooks";
 import { useField } from "../lib/hooks";
@@ -20,8 +20,8 @@ export function Peers({ link }: { link: Speed }) {
   return (
     <>
       <Head
-        line={`Other libraries on the same files and sizes, in turns with DALI, each with the workers that are best for it${
-          most ? `: ${most} s for each at most, and DALI counts twice` : ""
+        line={`Other libraries on the same files and sizes, interleaved with DALI, each with its best number of workers${
+          most ? `: at most ${most} s each, twice for DALI` : ""
         }.`}
       >
         <Effort link={link} />

@@ -1,4 +1,4 @@
-// What stands under every figure: what it was measured on, in a line, and all of it on demand.
+// Line below every figure: conditions of the measurement, with details on demand.
 
 import { Fragment } from "preact";
 import type { MeasuredOn } from "../payloads";
@@ -6,7 +6,7 @@ import { Icon } from "../lib/icons";
 
 interface Props {
   all: readonly MeasuredOn[];
-  /** Whether what is doubtful is said here; else it is next to the headline. */
+  /** Whether warnings are shown here; otherwise they are next to the headline. */
   flagged?: boolean;
 }
 
@@ -21,12 +21,12 @@ export function Provenance({ all, flagged = true }: Props) {
   );
 }
 
-/** Whether figures are not of the present graph and data; undefined where they are. */
+/** Whether figures belong to another graph or other data; undefined if they are current. */
 export function isStale(all: readonly MeasuredOn[] = []): "true" | undefined {
   return all.some(({ earlier }) => earlier) ? "true" : undefined;
 }
 
-/** What is doubtful about figures: measured quickly, of an earlier graph, on a busy machine. */
+/** Warnings about figures: measured quickly, for an earlier graph, on a busy machine. */
 export function QualityFlags({ all }: { all: readonly MeasuredOn[] }) {
   const named = all.length > 1;
   return (

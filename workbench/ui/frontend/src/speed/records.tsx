@@ -1,4 +1,4 @@
-// Runs that were made or opened: shown again, named, set side by side, taken along as files.
+// List of records: show, rename, compare, export.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ComparisonView, RecordEntry } from "../payloads";
@@ -13,7 +13,7 @@ import { Table, Wide } from "./table";
 
 const HEADS = ["", "record", "what", "machine", "at best", ""];
 const FILES = ["json", "csv", "png", "svg"];
-const TICKED = ["Tick two to compare them.", "Tick one more to compare them.", "2 ticked"];
+const TICKED = ["Select two to compare them.", "Select one more to compare them.", "2 selected"];
 
 export function Records({ link }: { link: Speed }) {
   const records = useField(link, "records", []);
@@ -24,7 +24,7 @@ export function Records({ link }: { link: Speed }) {
   };
   return (
     <>
-      <Head line="Earlier runs, of this machine and others.">
+      <Head line="Earlier runs on this machine and others.">
         <span class="wb-muted">{records.length > 1 && TICKED[chosen.length]}</span>
         <WordButton
           label="Export CSV"
@@ -47,7 +47,7 @@ export function Records({ link }: { link: Speed }) {
                   </th>
                 ) : (
                   <td key={at}>
-                    <span class="wb-hidden">{at ? "actions" : "side by side"}</span>
+                    <span class="wb-hidden">{at ? "actions" : "compare"}</span>
                   </td>
                 ),
               )}
@@ -67,7 +67,7 @@ export function Records({ link }: { link: Speed }) {
         </table>
       </Wide>
       <p class="wb-empty" hidden={records.length > 0}>
-        No record yet. Every run is kept here; a record made elsewhere can be opened or dropped.
+        No records yet. Every run is stored here; records of other machines can be opened or dropped.
       </p>
       <Comparison view={useField(link, "comparison", {})} />
     </>
@@ -94,7 +94,7 @@ function Row({ link, entry, chosen, choose }: RowProps) {
         <input
           type="checkbox"
           data-wb="choose"
-          aria-label={`Set ${name} beside another`}
+          aria-label={`Select ${name} for comparison`}
           checked={chosen}
           onChange={(event) => choose(event.currentTarget.checked)}
         />
@@ -117,7 +117,7 @@ function Row({ link, entry, chosen, choose }: RowProps) {
       </td>
       <td>
         {entry.machine}
-        {entry.elsewhere && <em>elsewhere</em>}
+        {entry.elsewhere && <em>other machine</em>}
       </td>
       <td>{entry.best === null ? "nothing measured" : rateWords(entry.best, entry.frames)}</td>
       <td>
@@ -154,7 +154,7 @@ function Row({ link, entry, chosen, choose }: RowProps) {
   );
 }
 
-/** The two that are ticked: the second over the first. */
+/** The two selected records: the second over the first. */
 function Comparison({ view }: { view: Partial<ComparisonView> }) {
   const { first, second, pairs = [], warnings = [], only = [] } = view;
   if (!first || !second) {

@@ -1,4 +1,4 @@
-// Rewrites of the graph that make it faster: each with its gain and how far its pixels move.
+// Rewrites that make the graph faster: each with its gain and pixel differences.
 
 import { useState } from "preact/hooks";
 import type { RewriteEntry, RewritesView } from "../payloads";
@@ -16,7 +16,7 @@ export function Rewrites({ link }: { link: Speed }) {
   const [seconds, setSeconds] = useState(0);
   return (
     <>
-      <Head line="Other orders of the same operators, each measured beside the graph and compared with it on these data.">
+      <Head line="Equivalent graphs, each measured and compared with the current graph on your data.">
         <TimeLimit limit={seconds} choose={setSeconds} />
         <StartButton
           link={link}
@@ -30,8 +30,8 @@ export function Rewrites({ link }: { link: Speed }) {
         {known && <Figure view={view as RewritesView} link={link} />}
       </div>
       <p class="wb-empty" hidden={known}>
-        Nothing tried yet. Exact rewrites keep every byte, near ones at least 35 dB; draws stay as
-        they are in both. What is slower is not proposed.
+        Nothing tried yet. Exact rewrites keep every byte, near ones at least 35 dB PSNR; random
+        values stay the same. Slower ones are not proposed.
       </p>
     </>
   );
@@ -60,7 +60,7 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
               "No rewrite makes this graph faster."
             )}
           </p>
-          <p class="wb-muted">{view.control && `the same graph again ${view.control}`}</p>
+          <p class="wb-muted">{view.control && `unchanged graph ${view.control}`}</p>
         </div>
         <button
           class="wb-btn"
@@ -69,10 +69,10 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
           hidden={!open.length}
           onClick={() => take([])}
         >
-          Take all
+          Apply all
         </button>
         <WordButton
-          label="Take the exact ones"
+          label="Apply exact ones"
           name="take-exact"
           hidden={kinds.size < 2}
           onClick={() => take(["exact"])}
@@ -116,7 +116,7 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
   );
 }
 
-/** Of a run that goes on: each rewrite with what is known of it, and nothing to take. */
+/** Progress of an unfinished run: each rewrite with its results so far, none can be applied yet. */
 function SoFar({ view }: { view: RewritesView }) {
   return (
     <>
@@ -174,21 +174,21 @@ function Take({ one, take }: { one: RewriteEntry; take: () => void }) {
   }
   return (
     <WordButton
-      label="Take"
+      label="Apply"
       name="take"
       data-rewrite={one.name}
-      aria-label={`Take: ${one.title}`}
+      aria-label={`Apply: ${one.title}`}
       onClick={take}
     />
   );
 }
 
-/** The samples that lie farthest from the original, before and after. */
+/** Samples that differ most from the original, before and after. */
 function Worst({ one }: { one: RewriteEntry }) {
   if (!one.worst.length) return null;
   return (
     <div class="wb-rewrite-worst" data-rewrite={one.name}>
-      <p class="wb-muted">{`${one.title}, farthest from the original, before and after:`}</p>
+      <p class="wb-muted">{`${one.title}, largest difference, before and after:`}</p>
       {one.worst.map(({ name, before, after }) => (
         <figure key={name}>
           <img src={before} alt={`${name}, before`} />

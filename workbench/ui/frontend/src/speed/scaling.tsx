@@ -1,4 +1,4 @@
-// How imgs/s grow with threads, and with GPUs that have a process and a shard of the data each.
+// Scaling of imgs/s with threads, pipelines, and GPUs with a process and a data shard each.
 
 import { useState } from "preact/hooks";
 import type { ScalingPoint, ScalingView } from "../payloads";
@@ -24,9 +24,9 @@ export function Scaling({ link }: { link: Speed }) {
   const known = !!view.on?.length;
   return (
     <>
-      <Head line="How the whole pipeline grows with threads, pipelines side by side, or GPUs.">
+      <Head line="Throughput of the whole pipeline by number of threads, pipelines, or GPUs.">
         <Segmented
-          label="Over what"
+          label="Scale by"
           choices={[
             { id: "threads", label: "Threads" },
             { id: "pipelines", label: "Pipelines" },
@@ -42,8 +42,8 @@ export function Scaling({ link }: { link: Speed }) {
         {known && <Figure view={view as ScalingView} />}
       </div>
       <p class="wb-empty" hidden={known}>
-        Scaling is not measured yet. The pipeline runs with 1, 2, 4, … threads up to the cores of the
-        machine, or 1 to 4 of it run side by side, in turns.
+        Scaling is not measured yet. Runs the pipeline with 1, 2, 4, … threads up to the number of
+        cores, or 1 to 4 pipelines in parallel, interleaved.
       </p>
       <p class="wb-speed-fact" data-wb="no-gpus" hidden={!why}>
         {`GPUs: ${why}.`}
@@ -83,7 +83,7 @@ function Figure({ view }: { view: ScalingView }) {
   );
 }
 
-/** `2`, or where several numbers of pipelines were measured `2 × 1 pipeline`. */
+/** `2`, or `2 × 1 pipeline` if several numbers of pipelines were measured. */
 function counted(point: ScalingPoint): string {
   return point.pipelines ? `${point.count} × ${pipelines(point)}` : String(point.count);
 }
@@ -131,7 +131,7 @@ function Chart({ view }: { view: ScalingView }) {
         <g>
           <path class="wb-ideal" d={`M${x(0)} ${y(0)}L${x(till)} ${y(each * till)}`} />
           <text x={x(till) + 6} y={y(each * till) + 9} text-anchor="start">
-            in proportion
+            linear
           </text>
         </g>
       )}

@@ -1,4 +1,4 @@
-// Where the time of a batch goes: what each stage adds, beside each operator alone.
+// Time of a batch by stage: what each stage adds, and the time of each operator alone.
 
 import type { StageEntry, StagesView } from "../payloads";
 import { useField } from "../lib/hooks";
@@ -9,9 +9,9 @@ import { Notes, PartialMark } from "./notes";
 import { isStale, Provenance, QualityFlags, sentence } from "./provenance";
 import { Table, Wide } from "./table";
 
-/** Of the whole width: below it a name does not fit. */
+/** Fraction of the width below which a name does not fit. */
 const NAMED = 0.09;
-/** Of the whole width: below it nothing is drawn. */
+/** Fraction of the width below which nothing is drawn. */
 const SEEN = 0.001;
 
 type Show = (node: string) => void;
@@ -21,7 +21,7 @@ export function Stages({ link }: { link: Speed }) {
   const known = !!view.on?.length;
   return (
     <>
-      <Head line="What each stage adds to a batch, and each operator alone; the ceiling without reading and decoding.">
+      <Head line="Time per batch added by each stage, time of each operator alone, and the limit without reading and decoding.">
         <Effort link={link} usual="Usual" />
         <StartButton
           link={link}
@@ -36,8 +36,8 @@ export function Stages({ link }: { link: Speed }) {
         )}
       </div>
       <p class="wb-empty" hidden={known}>
-        The stages are not measured yet. The script is cut behind each stage, and what a stage adds to a batch
-        is its cost.
+        The stages are not measured yet. The script is truncated after each stage; the time that a
+        stage adds to a batch is its cost.
       </p>
     </>
   );
@@ -108,7 +108,7 @@ function Figure({ view, show }: { view: StagesView; show: Show }) {
   );
 }
 
-/** What takes the most time, and next to it what makes the figures doubtful. */
+/** The slowest stage, with warnings about the figures. */
 function Verdict({ view }: { view: StagesView }) {
   const worst = view.stages.find(({ name }) => name === view.bottleneck);
   const takes = worst && taken(worst);
@@ -140,7 +140,7 @@ function ms(value: number | null): string {
   return value.toFixed(Math.abs(value) < 10 ? 2 : 1).replace("-", "−");
 }
 
-/** As the canvas and the script call it: ``color (color_twist)``. */
+/** Name as on the canvas and in the script: `color (color_twist)`. */
 function titleOf({ name, op }: StageEntry): string {
   return op ? `${name} (${op})` : name;
 }
@@ -151,7 +151,7 @@ interface StackProps {
   value: (stage: StageEntry) => number | null;
   /** Milliseconds of the whole width. */
   most: number;
-  /** Milliseconds that no stage takes. */
+  /** Milliseconds that belong to no stage. */
   rest: number;
   bottleneck: string;
   show: Show;
@@ -181,7 +181,7 @@ function Stack({ label, stages, value, most, rest, bottleneck, show }: StackProp
         {rest / most > SEEN && (
           <span
             class="wb-stage wb-stage-rest"
-            data-tip={`${left}: reading, waiting, handing over`}
+            data-tip={`${left}: reading, waiting, data transfer`}
             style={{ width: `${(rest / most) * 100}%` }}
           >
             {rest / most > NAMED && (
@@ -197,12 +197,12 @@ function Stack({ label, stages, value, most, rest, bottleneck, show }: StackProp
   );
 }
 
-/** What the stages take adds up to the whole; a record of old has the differences alone. */
+/** Times that add up to the whole; older records only have differences. */
 function taken({ exclusive, adds }: StageEntry): number | null {
   return exclusive ?? adds;
 }
 
-/** A difference below zero says only that it could not be told from nothing. */
+/** A difference below zero is noise. */
 function added(adds: number | null): string {
   return adds !== null && adds < 0 ? "not measurable" : ms(adds);
 }
@@ -251,7 +251,7 @@ function Part({ stage, spent, share, odd, worst, show }: PartProps) {
 }
 
 function Numbers({ view, show }: { view: StagesView; show: Show }) {
-  /** Whether what a stage takes is another number than the measured difference. */
+  /** Whether the time of a stage differs from the measured difference. */
   const apart = view.stages.some((stage) => taken(stage) !== stage.adds);
   const lines = view.stages.map((stage) => {
     const { name, node, op, kind, device, adds, alone, low, high } = stage;
@@ -303,7 +303,7 @@ function Numbers({ view, show }: { view: StagesView; show: Show }) {
       </tfoot>
       {(view.remainder ?? 0) < 0 && (
         <caption>
-          Below zero: the operators together take less than each alone, as they run at once.
+          Below zero: together the operators need less time than separately, because they run in parallel.
         </caption>
       )}
     </Table>

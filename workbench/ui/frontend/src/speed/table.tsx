@@ -1,4 +1,4 @@
-// Figures as a table: for who wants the numbers, and for who does not see the picture.
+// Figures as a table: for exact numbers, and for screen readers.
 
 import type { ComponentChildren } from "preact";
 import { Heads } from "../lib/fields";
@@ -6,9 +6,9 @@ import { Heads } from "../lib/fields";
 interface Props {
   caption: string;
   heads: readonly string[];
-  /** The first cell of each line is its head. */
+  /** The first cell of each line is its header. */
   lines: readonly (readonly ComponentChildren[])[];
-  /** What stands after the body. */
+  /** Content after the body. */
   children?: ComponentChildren;
 }
 
@@ -38,7 +38,7 @@ interface WideProps {
   children: ComponentChildren;
 }
 
-/** A region that scrolls sideways where the panel is narrow, by key too. */
+/** Region that scrolls horizontally in a narrow panel, also by key. */
 export function Wide({ label, hidden = false, children }: WideProps) {
   return (
     <div class="wb-speed-wide" tabIndex={0} role="region" aria-label={label} hidden={hidden}>

@@ -1,4 +1,5 @@
-// The settings to use: the tuner, or every setting, as heat maps; one button writes the best.
+// Search for the best settings: the tuner or every setting, as heat maps; a button applies the
+// best.
 
 import type { RefObject } from "preact";
 import { useRef, useState } from "preact/hooks";
@@ -21,7 +22,7 @@ const FIELDS: { id: Field; label: string }[] = [
   { id: "loads", label: "hw_decoder_load" },
   { id: "pipelines", label: "pipelines" },
   { id: "files", label: "files, mapped or read" },
-  { id: "memory", label: "most host memory, GiB" },
+  { id: "memory", label: "maximum host memory, GiB" },
 ];
 const SEARCHES = [
   { id: "tuner", label: "Tuner" },
@@ -38,8 +39,8 @@ export function Tune({ link }: { link: Speed }) {
   const known = !!view.on?.length;
   return (
     <>
-      <Head line="The fastest threads, pipelines, batch and prefetch for the whole pipeline; on a GPU also hw_decoder_load, executor and dont_use_mmap.">
-        <Segmented label="How to search" choices={SEARCHES} chosen={search} choose={choose} />
+      <Head line="Finds the fastest threads, pipelines, batch size and prefetch for the whole pipeline; on a GPU also hw_decoder_load, executor and dont_use_mmap.">
+        <Segmented label="Search method" choices={SEARCHES} chosen={search} choose={choose} />
         {search === "tuner" && <TimeLimit limit={limit} choose={setLimit} />}
         <StartButton
           link={link}
@@ -60,7 +61,7 @@ export function Tune({ link }: { link: Speed }) {
       </div>
       <p class="wb-empty" hidden={known}>
         Nothing tried yet. The tuner tries up to a quarter of the settings (of eight or fewer, all),
-        and measures the best anew beside the graph's own.
+        and measures the best again, interleaved with the current ones.
       </p>
     </>
   );
@@ -71,7 +72,7 @@ interface ValuesProps {
   usual: Record<string, string>;
 }
 
-/** What is to be tried; an empty field takes the usual values, which it shows. */
+/** Values to try; empty fields show and use the defaults. */
 function Values({ list, usual }: ValuesProps) {
   return (
     <details class="wb-speed-fold wb-speed-try" ref={list}>
@@ -87,7 +88,7 @@ function Values({ list, usual }: ValuesProps) {
               autocomplete="off"
               aria-label={id === "memory" ? label : `Values of ${label} to try`}
               data-wb={`try-${id}`}
-              placeholder={id === "memory" ? "80 %" : usual[id] || "as it is"}
+              placeholder={id === "memory" ? "80 %" : usual[id] || "unchanged"}
             />
           </label>
         ))}
@@ -122,7 +123,7 @@ function Figure({ view, link }: { view: TuneView; link: Speed }) {
                 <small>{rateSpread(view.low, view.high, view.frames)}</small>
               </>
             ) : running ? (
-              "The first is being measured."
+              "Measuring the first setting."
             ) : (
               "No setting could be measured."
             )}
@@ -223,7 +224,7 @@ function Cell({ cell, most, frames }: CellProps) {
         <span class="wb-hidden">{now ? "being measured" : "not tried"}</span>
       )}
       {best && <small>best</small>}
-      {own && <small>now</small>}
+      {own && <small>current</small>}
     </td>
   );
 }

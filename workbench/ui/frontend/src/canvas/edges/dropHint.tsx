@@ -1,4 +1,4 @@
-// While an edge is drawn: by the pointer, what a drop there would do, or why nothing can be done.
+// Hint at the pointer while an edge is dragged.
 
 import { useConnection } from "@xyflow/react";
 import { useCanvasStore, useCanvasState } from "../state/context";

@@ -1,4 +1,4 @@
-// What becomes of an edge's loose end where it is dropped.
+// Drop of an edge's dragged end.
 
 import type { ConnectTargets } from "../../payloads";
 import type { CanvasStore } from "../state/canvasStore";
@@ -7,14 +7,14 @@ import { isOutput, type Point } from "../layout/geometry";
 import { feedTo, fitting, nodeRefusal, refusal, type Linking } from "../state/edgeDrag";
 
 export interface Aim {
-  /** The port at the pointer, and its box; empty where there is none. */
+  /** Node and port at the pointer; empty if there is none. */
   node: string;
   port: string;
   /** The box under the pointer. */
   under: string;
-  /** Whether that is where a port is given out. */
+  /** Whether it is the place for a new output. */
   out: boolean;
-  /** On the screen. */
+  /** Screen coordinates. */
   at: Point;
 }
 
@@ -57,11 +57,11 @@ export function previewDrop(store: CanvasStore, linking: Linking, connectTargets
       refused: false,
     };
   }
-  if (linking.edge) return { text: "drop here to cut the edge", refused: false };
+  if (linking.edge) return { text: "drop here to remove the edge", refused: false };
   return { text: linking.fixed === "source" ? "drop here to add an operator" : "", refused: false };
 }
 
-/** Carries it out. */
+/** Apply the drop. */
 export function drop(store: CanvasStore, linking: Linking, aim: Aim): void {
   const { connect_targets: connectTargets } = store.get();
   if (aim.node) {
@@ -92,7 +92,7 @@ export function drop(store: CanvasStore, linking: Linking, aim: Aim): void {
     connectTo(store, feedTo(linking, under, ""), linking.edge);
   } else if (linking.edge) {
     store.link.ask("disconnect", { edges: [linking.edge] });
-    store.say("edge cut");
+    store.say("edge removed");
   } else if (linking.fixed === "source") {
     const place = { do: "branch", node: linking.node, output: linking.port } as const;
     store.set({ popup: { kind: "search", place, at: aim.at } });

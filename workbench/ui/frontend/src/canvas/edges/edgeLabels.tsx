@@ -1,4 +1,4 @@
-// The `+` on each edge.
+// The `+` button on each edge.
 
 import { EdgeLabelRenderer } from "@xyflow/react";
 import { memo } from "preact/compat";
@@ -7,9 +7,9 @@ import { useCanvasStore, useCanvasState } from "../state/context";
 import { Icon } from "../../lib/icons";
 import type { Route } from "../layout/edgeRouting";
 
-/** Between two neighbours there is room for the edge to be clicked, or for the button. */
+/** Between close neighbours there is only room for the edge or the button. */
 const SHORT = 70;
-/** So that both have room. */
+/** Offset of the button, so that both can be clicked. */
 const ASIDE = 15;
 
 interface Props {
@@ -17,7 +17,7 @@ interface Props {
   routes: ReadonlyMap<string, Route>;
 }
 
-/** All of them in one layer: one in each edge would look for that layer at every move. */
+/** All buttons in one layer: separate ones would search for that layer on every move. */
 export const EdgeLabels = memo(function EdgeLabels({ edges, routes }: Props) {
   return (
     <EdgeLabelRenderer>

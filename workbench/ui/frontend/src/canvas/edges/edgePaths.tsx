@@ -1,4 +1,4 @@
-// An edge's path.
+// Path of an edge.
 
 import type { EdgeProps } from "@xyflow/react";
 import { memo } from "preact/compat";

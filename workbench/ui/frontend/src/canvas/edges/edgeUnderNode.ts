@@ -1,4 +1,4 @@
-// The edge that lies under a node which is dragged with Alt.
+// Edge under a node that is dragged with Alt.
 
 import type { Point } from "../layout/geometry";
 import type { Route } from "../layout/edgeRouting";

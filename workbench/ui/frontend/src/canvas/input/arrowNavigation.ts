@@ -1,4 +1,4 @@
-// Arrows go to what lies in that direction.
+// Arrow keys move to the nearest box in that direction.
 
 import type { Point } from "../layout/geometry";
 
@@ -13,7 +13,9 @@ const AXES: Record<string, Point> = {
   ArrowDown: { x: 0, y: 1 },
 };
 
-/** The nearest in a cone around the arrow's direction; what lies aside counts more than ahead. */
+/**
+ * Nearest box in a cone around the direction; sideways distance counts more than distance ahead.
+ */
 export function neighbour(spots: readonly Spot[], from: string, key: string): string {
   const at = spots.find(({ id }) => id === from);
   const axis = AXES[key];
@@ -30,7 +32,7 @@ export function neighbour(spots: readonly Spot[], from: string, key: string): st
   return best;
 }
 
-/** As one reads: row by row, from the left. */
+/** Reading order: row by row, from the left. */
 export function reading(spots: readonly Spot[]): Spot[] {
   const rows: Spot[][] = [];
   for (const spot of [...spots].sort((a, b) => a.y - b.y)) {

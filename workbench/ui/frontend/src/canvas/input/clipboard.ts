@@ -1,5 +1,5 @@
-// Copy, cut and paste as text, by the browser's own events: so it works from one notebook to
-// another, and asks for no permission.
+// Copy, cut and paste as text, with the browser's own events: works between notebooks and needs no
+// permission.
 
 import { copyText } from "../../lib/files";
 import { jsonEqual } from "../../lib/jsonEquality";
@@ -8,16 +8,18 @@ import { focused } from "../../lib/focus";
 import type { CanvasStore } from "../state/canvasStore";
 import { isOutput, type Point } from "../layout/geometry";
 
-/** `spot` is where new nodes have room. Returns what ends the listening. */
+/** `spot` is free space for new nodes. Returns a function that removes the listeners. */
 export function clipboard(store: CanvasStore, spot: () => Point): () => void {
-  // The event goes to where the text cursor is, which need not be the canvas: so the document
-  // listens, and the focus decides.
+  // The event is sent to the text cursor, which may be outside the canvas, so the document listens
+  // and the focus decides.
   const mine = (): boolean => {
     const el = focused(store.dom.root);
     return !!el && store.dom.root.contains(el) && !isTyping(el) && !store.get().popup;
   };
   const selected = (): string[] => store.get().selected.filter((id) => !isOutput(id));
-  /** What Python writes, a moment after the selection: half of it must not be taken. */
+  /**
+   * Fragment of the selection, which Python sends with a short delay; outdated ones are ignored.
+   */
   const written = (nodes: string[]): string => {
     const text = store.link.get("fragment", "");
     return nodes.every((id) => text.includes(JSON.stringify(id))) ? text : "";
@@ -29,7 +31,7 @@ export function clipboard(store: CanvasStore, spot: () => Point): () => void {
   };
   let late = (): void => {};
   const takeLate = (nodes: string[], cut: boolean): void => {
-    store.say("Not copied yet: the selection is on its way.");
+    store.say("Not copied: the selection is still loading. Try again.");
     late = store.link.on("fragment", () => {
       const same = jsonEqual(selected(), nodes);
       const text = written(nodes);
@@ -38,7 +40,7 @@ export function clipboard(store: CanvasStore, spot: () => Point): () => void {
       if (!same) return;
       void copyText(text).then((done) => {
         if (done) taken(nodes, cut);
-        else store.say("Not copied: this page may not use the clipboard. Press the keys again.");
+        else store.say("Not copied: the browser denied access to the clipboard. Press the keys again.");
       });
     });
   };

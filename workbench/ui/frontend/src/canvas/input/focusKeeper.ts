@@ -1,13 +1,13 @@
-// Keeps the keyboard's focus where the work is, also when what had it has gone.
+// Keeps the keyboard focus on the canvas when the focused element disappears.
 
 import { focused } from "../../lib/focus";
 import type { CanvasStore } from "../state/canvasStore";
 
 export class FocusKeeper {
-  /** Whether the focus was here last, and nobody took it elsewhere. */
+  /** Whether the focus was here last and was not moved elsewhere by the user. */
   private held = false;
   private current = "";
-  /** Whether the current box has yet to be given the focus: it may be drawn later. */
+  /** Whether the current box still needs the focus: it may be rendered later. */
   private due = false;
 
   constructor(private store: CanvasStore) {}
@@ -26,10 +26,10 @@ export class FocusKeeper {
     root.addEventListener("focusin", into);
     root.addEventListener("focusout", out);
     document.addEventListener("pointerdown", press, true);
-    // At once, before another key comes, which would reach the page instead.
+    // Immediately, because another key would otherwise reach the page.
     const gone = new MutationObserver(() => this.restore());
     gone.observe(root, { childList: true, subtree: true });
-    // After the change is drawn: a button that is disabled by it loses the focus, too.
+    // After rendering: a button that becomes disabled also loses the focus.
     const unwatch = this.store.watch(() => requestAnimationFrame(() => this.restore()));
     return () => {
       unwatch();
@@ -40,13 +40,13 @@ export class FocusKeeper {
     };
   }
 
-  /** Follows the selection. Returns whether another box is current than before. */
+  /** Follow the selection. Returns whether the current box has changed. */
   follow(): boolean {
     const changed = this.current !== this.store.current;
     this.current = this.store.current;
     if (changed) this.due = true;
     this.restore();
-    // React Flow draws its nodes, and takes them away, only after this.
+    // React Flow adds and removes its nodes only after this.
     requestAnimationFrame(() => this.restore());
     return changed;
   }

@@ -1,4 +1,4 @@
-// What each key does while the focus is on the canvas.
+// Keyboard shortcuts while the focus is on the canvas.
 
 import { isPage } from "../../lib/fullPage";
 import { chord, isTyping, undoKey } from "../../lib/keyboard";
@@ -33,23 +33,23 @@ import type { LayoutCache } from "../layout/layoutCache";
 import { showPalette } from "../state/paletteVisibility";
 import { neighbour, reading, type Spot } from "./arrowNavigation";
 
-/** How far a key puts a box: from dot to dot. */
+/** Distance that a key moves a box: the grid spacing. */
 const STEP = 18;
 
 export interface View {
   reveal(id: string): void;
   fit(): void;
-  /** Lays everything out anew, and shows it all. */
+  /** Reset to automatic layout and show the whole graph. */
   arrange(): void;
-  /** Puts the selected boxes somewhat elsewhere. */
+  /** Move the selected boxes. */
   nudge(dx: number, dy: number): void;
   zoom(by: number): void;
-  /** Puts a note where there is room. */
+  /** Add a note in free space. */
   note(): void;
   help(): void;
 }
 
-/** What the arrows go by: the middle of each box's upper part. */
+/** Reference points for arrow keys: the middle of each box's upper part. */
 function middles({ boxes, settled }: LayoutCache): Spot[] {
   return boxes.flatMap(({ id, width }) => {
     const at = settled.get(id);
@@ -57,11 +57,11 @@ function middles({ boxes, settled }: LayoutCache): Spot[] {
   });
 }
 
-/** Returns what ends the listening. */
+/** Returns a function that removes the listeners. */
 export function listen(store: CanvasStore, view: View): () => void {
   const at = (): string => store.dom.focusedId || store.current;
 
-  /** Goes there; with Shift what was selected stays so. */
+  /** Go to a box; with Shift extend the selection. */
   const go = (id: string, more: boolean): void => {
     if (!id) return;
     const { selected } = store.get();
@@ -159,9 +159,9 @@ export function listen(store: CanvasStore, view: View): () => void {
     const target = event.target as HTMLElement;
     if (event.defaultPrevented || isTyping(target) || store.get().popup) return;
     const name = chord(event);
-    // A button that has the focus keeps its own keys.
+    // A focused button handles its own keys.
     if ((name === "Enter" || name === " ") && !target.dataset["focus"]) return;
-    // Escape closes what is open over the canvas before anything else.
+    // Escape first closes what is open over the canvas.
     if (name === "Escape" && store.dom.root.querySelector(".wb-pop:popover-open:not(.wb-detail)")) return;
     const run = keys[name];
     if (!run) return;
@@ -169,8 +169,8 @@ export function listen(store: CanvasStore, view: View): () => void {
     run();
   };
   /**
-   * Ctrl+K and `/` open the search from any part of the workbench, in the web app also when nothing
-   * has the focus. `/` within the canvas is handled by `onKey`, and is text where text is typed.
+   * Ctrl+K and `/` open the search from any part of the workbench, in the web app also without
+   * focus. Inside the canvas `/` is handled by `onKey`; in text fields it is text.
    */
   const onPageKey = (event: KeyboardEvent): void => {
     const name = chord(event);

@@ -1,4 +1,4 @@
-// What the mouse does on the canvas.
+// Mouse handlers of the canvas.
 
 import type {
   Connection,
@@ -17,11 +17,11 @@ import { feedTo, portOf, refusal } from "../state/edgeDrag";
 import { edgeUnder } from "../edges/edgeUnderNode";
 import { leastSpot, placements } from "../layout/movedSpots";
 
-/** Its functions stay the same objects, so that nothing is drawn anew for them. */
+/** The methods are stable objects, so that they cause no rendering. */
 export class PointerHandlers {
   constructor(
     private store: CanvasStore,
-    /** Keeps the view where it is: what is put somewhere by hand must not slip away under it. */
+    /** Fix the view: manually placed boxes must not move under the pointer. */
     private stay: () => void,
   ) {}
 
@@ -53,7 +53,7 @@ export class PointerHandlers {
     if (chosen) store.select(selected, picked);
   };
 
-  /** A click on one of many selected ones leaves that one. */
+  /** A click on one of several selected boxes selects only that box. */
   readonly click = (event: MouseEvent, node: BoxFlow): void => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     if (isOutput(node.id)) this.store.select([], new Set([node.id]));
@@ -62,7 +62,7 @@ export class PointerHandlers {
 
   readonly pane = (): void => this.store.select([]);
 
-  /** On the canvas itself, not on what stands there. */
+  /** Double click on empty canvas. */
   readonly doubleClick = (event: MouseEvent): void => {
     if (!(event.target as Element).classList.contains("react-flow__pane")) return;
     this.find({ do: "add", after: "" }, event);
@@ -104,11 +104,11 @@ export class PointerHandlers {
     }
     const positions = moved && this.isByHand(node.id) ? placements(this.store.layout, moved) : {};
     const asked = store.link.ask("splice", { node: node.id, edge, positions });
-    // Where all is laid out automatically there is a place for it.
+    // In automatic layout it has a position.
     if (!asked || !Object.keys(positions).length) store.set({ moved: null });
   };
 
-  /** Whether what stands in the same body as a node stands where it was put. */
+  /** Whether boxes in the same body as a node have manual positions. */
   private isByHand(id: string): boolean {
     const { boxes, scopes } = this.store.layout;
     const { positions } = this.store.get();
@@ -124,7 +124,7 @@ export class PointerHandlers {
     const next = new Map(moved);
     for (const id of chosen) {
       const at = settled.get(id);
-      if (!at || corners.has(id)) continue; // a body's bar stays
+      if (!at || corners.has(id)) continue; // the bar of a body stays
       const corner = corners.get(scopes.get(id) ?? "");
       const least = corner ? leastSpot(corner) : { x: -Infinity, y: -Infinity };
       next.set(id, { x: Math.max(least.x, at.x + dx), y: Math.max(least.y, at.y + dy) });
@@ -141,7 +141,7 @@ export class PointerHandlers {
     if (!asked) this.store.set({ moved: null });
   }
 
-  /** What is joined to others leaves its place only with Alt. */
+  /** Connected nodes are only moved to another edge with Alt. */
   private splices({ altKey }: MouseEvent | TouchEvent, { id }: BoxFlow): boolean {
     const joined = ({ source, target, argument }: EdgeEntry): boolean =>
       source === id || (target === id && !argument);
@@ -173,7 +173,7 @@ export class PointerHandlers {
     this.watchRelease();
   };
 
-  /** In a shadow root React Flow does not hear of a button that is let go outside of it. */
+  /** In a shadow root React Flow does not receive a mouse button released outside of it. */
   private watchRelease(): void {
     const { root } = this.store.dom;
     const away = (event: MouseEvent): void => {
@@ -194,12 +194,12 @@ export class PointerHandlers {
         : [connection.source, connection.sourceHandle];
     const feed = feedTo(linking, node, portOf(handle));
     const { scopes } = this.store.layout;
-    if (scopes.get(node ?? "") !== scopes.get(linking.node)) return false; // of another body
+    if (scopes.get(node ?? "") !== scopes.get(linking.node)) return false; // in another body
     this.askFor(feed.source, feed.output);
     return !refusal(connectTargets, feed);
   };
 
-  /** What an output that is hovered may feed, while the other end is fixed. */
+  /** Request the inputs that a hovered output can be connected to, while the other end is fixed. */
   private askFor(node: string, output: string): void {
     const { linking } = this.store.get();
     if (linking?.fixed !== "target" || this.asked === `${node}.${output}`) return;
@@ -216,7 +216,7 @@ export class PointerHandlers {
     const aim = aimed(this.store, toHandle?.nodeId ?? "", portOf(toHandle?.id), at);
     this.store.set({ linking: null });
     if (!linking) return;
-    // A list that opens before the button's release is done with would be closed by it.
+    // A list that opens before the release of the button is handled would be closed by it.
     setTimeout(() => drop(this.store, linking, aim));
   };
 }

@@ -1,17 +1,18 @@
-// Chains as one box each: dagre's time grows with every box, and in a chain it has nothing to decide.
+// Merges chains into one box each: dagre's time grows with the number of boxes, and chains need no
+// layout.
 
 import type { Boxed, Joined, Ranked } from "./ranks";
 
 export interface Contracted {
-  /** One box for each chain, as wide as its widest. */
+  /** One box per chain, as wide as its widest member. */
   boxes: Boxed[];
-  /** Those between chains. */
+  /** Edges between chains. */
   edges: Joined[];
-  /** The first box of each chain -> all of them, downwards. */
+  /** First box of each chain -> all its boxes from top to bottom. */
   chains: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Joins each box with the one below where either has no other way; `last` stay by themselves. */
+/** Merge boxes that are each other's only neighbours; `last` are not merged. */
 export function contracted(
   boxes: readonly Boxed[],
   edges: readonly Joined[],
@@ -27,7 +28,7 @@ export function contracted(
   const inside = new Set(below.values());
   const head = new Map<string, string>();
   const chains = new Map<string, string[]>();
-  // Of a circle no box is the first: any will do.
+  // A cycle has no first box: use any.
   const order = [...boxes].sort((a, b) => Number(inside.has(a.id)) - Number(inside.has(b.id)));
   for (const { id: first } of order) {
     const chain: string[] = [];
@@ -51,7 +52,7 @@ export function contracted(
   };
 }
 
-/** The places of all boxes, from those of their chains. What is fed by nothing stands low. */
+/** Positions of all boxes from those of their chains. Boxes without inputs are placed low. */
 export function expanded(
   places: ReadonlyMap<string, Ranked>,
   { chains, edges }: Contracted,

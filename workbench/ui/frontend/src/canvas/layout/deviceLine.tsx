@@ -1,4 +1,4 @@
-// The line between what runs on the CPU and what runs on the GPU.
+// Line between CPU and GPU.
 
 import { ViewportPortal } from "@xyflow/react";
 import { memo } from "preact/compat";
@@ -6,7 +6,7 @@ import type { NodeEntry } from "../../payloads";
 import type { Point } from "./geometry";
 import { GAP } from "./layout";
 
-/** The level above which all runs on the CPU; null where nothing runs on a GPU. */
+/** Level above which everything runs on the CPU; null if nothing runs on a GPU. */
 export function deviceLine(
   nodes: readonly NodeEntry[],
   spots: ReadonlyMap<string, Point>,
@@ -18,12 +18,12 @@ export function deviceLine(
   return top === Infinity ? null : top - GAP.rows / 2;
 }
 
-/** Whether a node runs on the CPU below the line; a draw always does. */
+/** Whether a CPU node is below the line; generators always run on the CPU. */
 export function isBelowGpuLine(node: NodeEntry, at: Point, line: number | null): boolean {
   return line !== null && !node.generator && !!node.op && node.device === "cpu" && at.y > line;
 }
 
-/** `left` is where the graph begins. */
+/** `left` is the left edge of the graph. */
 export const DeviceLine = memo(function DeviceLine({ line, left }: { line: number; left: number }) {
   const at = { transform: `translate(${left - 20}px, ${line}px)` };
   return (

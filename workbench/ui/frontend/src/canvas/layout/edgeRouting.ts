@@ -1,5 +1,5 @@
-// How an edge runs: straight where nothing is in its way, else through the free lane that costs
-// the least. Every path is M C L C, so that the browser can let one glide into another.
+// Routing of edges: straight if nothing is in the way, else through the free lane with the lowest
+// cost. Every path is M C L C, so that the browser can animate between two paths.
 
 import type { Point, Side } from "./geometry";
 
@@ -18,13 +18,13 @@ export interface Route {
   from: End;
   to: End;
   path: string;
-  /** Where its `+` stands. */
+  /** Position of its `+`. */
   middle: Point;
-  /** Points along it, to find the edge that lies under a node. */
+  /** Points along the edge, to find the edge under a node. */
   along: Point[];
 }
 
-/** A vertical run that another edge already takes. */
+/** Vertical segment taken by another edge. */
 export interface Run {
   port: string;
   x: number;
@@ -36,14 +36,14 @@ export interface Run {
 type Shape = [Point, Point, Point, Point, Point, Point, Point, Point];
 
 const BULGE = 38;
-/** Within this an edge turns aside: the least gap between two rows. */
+/** Height for a turn: the smallest gap between two rows. */
 const TURN = 27;
 const COST = { hit: 1e4, overlap: 400, detour: 40 };
 const LANES = 48;
 
 /**
- * `port` names the source: edges from one port may share a lane. `lane` is the one that the layout
- * has kept free for it. Adds its own run to `runs`.
+ * `port` names the source: edges from one port may share a lane. `lane` was reserved by the
+ * layout. Adds its own segment to `runs`.
  */
 export function route(
   from: End,
@@ -75,7 +75,7 @@ export function route(
   return { from, to, path: pathOf(best), middle: middleOf(best), along: along(best) };
 }
 
-/** Where an edge may run down, the nearest first. */
+/** x positions where an edge may run down, nearest first. */
 function lanes(from: End, to: End, rects: readonly Rect[]): number[] {
   const top = Math.min(from.y, to.y) - BULGE;
   const bottom = Math.max(from.y, to.y) + BULGE;
@@ -116,7 +116,7 @@ function cost(shape: Shape, rects: readonly Rect[], port: string, runs: readonly
   return sum + shared.length * COST.overlap;
 }
 
-/** Those that a path could touch at all: it stays between its outermost points. */
+/** Rectangles that a path can intersect: it stays between its outermost points. */
 function near(shape: Shape, rects: readonly Rect[]): Rect[] {
   const [xs, ys] = [shape.map(({ x }) => x), shape.map(({ y }) => y)];
   const [left, right] = [Math.min(...xs) - 3, Math.max(...xs) + 3];
@@ -132,7 +132,7 @@ function runOf(shape: Shape, port: string): Run | null {
   return { port, x: a.x, top: Math.min(a.y, b.y), bottom: Math.max(a.y, b.y) };
 }
 
-/** One curve, cut in two at its middle. */
+/** One curve, split in its middle. */
 export function straight(from: End, to: End): Shape {
   const reach = Math.max(14, Math.abs(to.y - from.y) / 2);
   const [c1, c2] = [outwards(from, reach), outwards(to, reach)];
@@ -149,7 +149,7 @@ const outwards = ({ x, y, side }: End, by: number): Point => ({
   y: side === "top" ? y - by : y + by,
 });
 
-/** Down the lane at `x`; back up in wide bows where the target lies above. */
+/** Down the lane at `x`; with wide curves if the target is above. */
 function through(from: End, to: End, x: number): Shape {
   const room = to.y - from.y;
   if (room > 24) {
@@ -169,7 +169,7 @@ function through(from: End, to: End, x: number): Shape {
     ];
   }
   const [below, above] = [from.y + BULGE, to.y - BULGE];
-  // The wider the bow, the farther out it has to begin, so as to clear the cards that it passes.
+  // A wider curve has to start farther out to clear the cards it passes.
   const clear = (wide: number): number => Math.min(40, Math.max(0, (wide - 80) / 5));
   const a = { x, y: from.y - 24 + clear(Math.abs(x - from.x)) };
   const b = { x, y: Math.min(to.y + 24 - clear(Math.abs(to.x - x)), a.y) };
@@ -198,7 +198,7 @@ function bezier(a: Point, b: Point, c: Point, d: Point, t: number): Point {
 
 const STEP = 14;
 
-/** Points along a path, close enough that no card lies between two of them. */
+/** Points along a path, close enough that no card fits between two of them. */
 function along([p0, p1, p2, p3, p4, p5, p6, p7]: Shape): Point[] {
   return [...curve(p0, p1, p2, p3), p3, mid(p3, p4), p4, ...curve(p4, p5, p6, p7)];
 }
@@ -220,7 +220,7 @@ function pathOf([p0, p1, p2, p3, p4, p5, p6, p7]: Shape): string {
 
 const round = (value: number): number => Math.round(value * 10) / 10;
 
-/** The path of an edge while one of its ends is on the move. */
+/** Path of an edge while one end is being dragged. */
 export function loose(from: End, to: End): string {
   const back = to.y - from.y <= 12;
   return pathOf(back ? through(from, to, (from.x + to.x) / 2) : straight(from, to));

@@ -1,19 +1,19 @@
-// Which part of the graph is seen until somebody pans or zooms.
+// Part of the graph that is visible until the user pans or zooms.
 
 import type { NoteEntry } from "../../payloads";
 import type { Point, Size } from "./geometry";
 
-/** Room kept free, in pixels of the screen. */
+/** Free space in screen pixels. */
 export const ROOM = { above: 14, below: 46, breadcrumb: 30, side: 26, narrow: 12 };
-/** The least room at a side. */
+/** Minimum space at a side. */
 const RIM = 4;
-/** Below this there is no room for the values on a card: only its name is shown. */
+/** Below this zoom there is no room for values on a card: only its name is shown. */
 export const FAR = 0.66;
-/** Below this there is only room for one line of its name, in place of its picture. */
+/** Below this zoom there is only room for one line of the name, in place of the picture. */
 const CLOSE = 0.5;
-/** Below this there is none for text at all. */
+/** Below this zoom there is no room for text. */
 const TEXTLESS = 0.25;
-/** The least zoom that is chosen unasked: for names, and for buttons on cards to be hit. */
+/** Smallest zoom chosen automatically, to read names and to click buttons on cards. */
 const LEAST = { names: 0.56, buttons: 0.7, small: 0.42 };
 /** Below this, as in a cell of a notebook, a canvas shows all even without pictures. */
 const SMALL = { width: 480, height: 360 };
@@ -21,15 +21,15 @@ const LEAST_OF_ALL = 0.1;
 const USUAL = 0.7;
 const STEP = 0.02;
 
-/** The smallest text on the screen, in pixels. */
+/** Smallest text on the screen in pixels. */
 export const LEAST_TEXT = 11;
-/** Zooms are told apart in these steps where the size of text follows them. */
+/** Step of the zoom levels for which text sizes are computed. */
 const TEXT_STEP = 0.05;
 
-/** How much there is room for at a zoom: all, no long words, names, beginnings of names, no text. */
+/** Level of detail at a zoom: everything, short text, names, start of names, no text. */
 export type Detail = "full" | "small" | "names" | "titles" | "none";
 
-/** What is shown at a zoom, and the size that gives text its least on the screen. */
+/** Level of detail at a zoom, and the font size with the minimum size on the screen. */
 export function legibility(zoom: number): { text: number; detail: Detail } {
   const step = Math.floor(Math.max(zoom, TEXTLESS) / TEXT_STEP + 1e-6) * TEXT_STEP;
   const text = Math.ceil((100 * LEAST_TEXT) / step) / 100;
@@ -38,10 +38,10 @@ export function legibility(zoom: number): { text: number; detail: Detail } {
   return { text, detail: below ?? "full" };
 }
 
-/** Of a note, about: how wide it may be, letters in a row, rows that are seen, and their height. */
+/** Approximate size of a note: maximum width, letters per row, visible rows, row height. */
 const NOTE = { width: 240, letters: 28, rows: 4, row: 18, edges: 8 };
 
-/** The notes where they stand: of those at a node, from its place. */
+/** Positions of notes; those of a node are relative to it. */
 export function notesAt(
   notes: readonly NoteEntry[],
   settled: ReadonlyMap<string, Point>,
@@ -52,7 +52,7 @@ export function notesAt(
   });
 }
 
-/** A rectangle that holds the notes too. */
+/** Rectangle that includes the notes. */
 export function withNotes(
   bounds: Rectangle,
   notes: readonly (Point & { text: string })[],
@@ -69,7 +69,7 @@ export function withNotes(
   return { x: left, y: top, width: right - left, height: bottom - top };
 }
 
-/** The room that a card's own buttons take above them, where there is none beside the card. */
+/** Space for a card's buttons above it, if there is no space next to it. */
 export const ROOM_OF_TOOLBAR = 34;
 
 export interface View extends Point {
@@ -84,19 +84,19 @@ export interface Seen {
   cards: Rectangle;
   /** Cards and pills, without the frames around them. */
   boxes: readonly (Rectangle & { id: string })[];
-  /** What feeds all others, and what is selected: neither is to be out of sight. */
+  /** The first node and the selection, both of which must be visible. */
   head: string;
   current: string;
-  /** Whether there are buttons on the cards. */
+  /** Whether cards show buttons. */
   buttons: boolean;
-  /** Whether the way to the body that is shown stands above it. */
+  /** Whether a breadcrumb is shown above. */
   breadcrumb: boolean;
 }
 
 /**
- * As large as life where all is seen so, else smaller: with `all` as far as it takes, without it
- * down to what can be read. Notes count as long as all can be read with them. What is too large even
- * so is shown in part: what is selected and the head, and as few cards as can be cut by an edge.
+ * Zoom 1 if everything fits, else smaller: with `all` as small as necessary, otherwise while text
+ * is readable. Notes are included while everything stays readable. A larger graph is shown in
+ * part: the selection and the first node, with as few cards cut off as possible.
  */
 export function firstView(seen: Seen, size: Size, all: boolean): View {
   const least = seen.buttons ? LEAST.buttons : LEAST.names;
@@ -120,7 +120,7 @@ export function isTooWide(bounds: Size, { width }: Size): boolean {
   return width < SMALL.width && (width - 2 * ROOM.narrow) / bounds.width < FAR;
 }
 
-/** The width that a graph takes where its height decides the zoom. */
+/** Width of a graph if its height determines the zoom. */
 export function usualWidth(bounds: Size, height: number): number {
   const tall = (height - ROOM.above - ROOM.below) / bounds.height;
   return bounds.width * Math.min(1, Math.max(USUAL, tall)) + 2 * ROOM.side;
@@ -130,7 +130,7 @@ interface Pane extends Size {
   above: number;
   below: number;
   side: number;
-  /** Zooms at which all of the graph fits across, and down. */
+  /** Zoom at which the whole graph fits horizontally and vertically. */
   wide: number;
   tall: number;
 }
@@ -166,11 +166,11 @@ function partialView(seen: Seen, pane: Pane, least: number): View {
     return [side, RIM].map((room) => room - bounds.x * zoom).concat(ends);
   };
   const tops = (zoom: number): number[] => {
-    const top = above - bounds.y * zoom; // nothing is gained by room that is empty above it
+    const top = above - bounds.y * zoom; // avoid empty space above the graph
     return current ? [top, Math.min(top, height - below - (current.y + current.height) * zoom)] : [top];
   };
   const open = { left: side / 2, top: above / 2, right: width - side / 2, bottom: height - below + 1 };
-  /** The less, the better; the first number counts before the second. */
+  /** Lower is better; earlier numbers have priority. */
   const penalty = (view: View): number[] => {
     const hidden = (box?: Rectangle): number => (box && !isWhole(onScreen(box, view), open) ? 1 : 0);
     const canvas = { left: 0, top: 0, right: width, bottom: height };
@@ -180,7 +180,7 @@ function partialView(seen: Seen, pane: Pane, least: number): View {
       if (isWhole(at, canvas)) whole += 1;
       else if (at.left < width && at.top < height && at.right > 0 && at.bottom > 0) cut += 1;
     }
-    const begins = bounds.x * view.zoom + view.x >= 0 ? 0 : 1; // frames are not to lack their names
+    const begins = bounds.x * view.zoom + view.x >= 0 ? 0 : 1; // the titles of frames should be visible
     return [2 * hidden(current) + hidden(head), cut, begins, -whole, Math.abs(view.zoom - usual)];
   };
   let best: View = { x: centred(bounds, pane, usual), y: above - bounds.y * usual, zoom: usual };
@@ -198,8 +198,8 @@ function partialView(seen: Seen, pane: Pane, least: number): View {
 }
 
 /**
- * The view moved as little as it takes to show all boxes, smaller only while names can be read. Of
- * what is too large even so, the last box is shown whole.
+ * Move the view as little as possible to show all boxes; zoom out only while names are readable.
+ * If they do not fit, the last box is shown.
  */
 export function revealed(view: View, boxes: readonly Rectangle[], size: Size): View {
   if (!boxes.length) return view;
@@ -220,13 +220,13 @@ export function revealed(view: View, boxes: readonly Rectangle[], size: Size): V
   return { x, y, zoom };
 }
 
-/** Whether boxes are seen whole, above the buttons at the lower edge. */
+/** Whether boxes are completely visible, above the buttons at the lower edge. */
 export function isInSight(boxes: readonly Rectangle[], view: View, { width, height }: Size): boolean {
   const open = { left: 0, top: 0, right: width, bottom: height - ROOM.below + 1 };
   return boxes.every((box) => isWhole(onScreen(box, view), open));
 }
 
-/** How far something is moved into an interval; what is longer than it begins at its start. */
+/** Shift needed to move an interval into another; a longer one is aligned at its start. */
 function pushed(low: number, high: number, least: number, most: number): number {
   return low < least ? least - low : high > most ? Math.max(least - low, most - high) : 0;
 }

@@ -1,4 +1,4 @@
-// How large the boxes are, and where their ports sit. All in pixels at zoom 1.
+// Sizes of boxes and positions of ports, in pixels at zoom 1.
 
 import type { EdgeEntry, NodeEntry, PortEntry } from "../../payloads";
 import type { DrawnEntry } from "./groups";
@@ -7,11 +7,11 @@ import { beside, drawWords } from "./nodeLabels";
 export const CARD = { width: 228, most: 340, height: 62, line: 114, fault: 18, bodies: 42 };
 export const DRAW = { height: 24, least: 84, most: 200, letter: 6.7 };
 export const PORT = { size: 11, gap: 24 };
-/** The frame of a block: room around its bodies, and above them for its title. */
+/** Frame of a block: padding around its bodies, and height of its title. */
 export const FRAME = { pad: 9, head: 32, button: 34 };
 /**
- * A body in it: its bar says what it takes in and whether it ran, its pills what it gives. `gap` is
- * the least room below the bar.
+ * Body in a frame: a bar for its inputs at the top, pills for its outputs. `gap` is the minimum
+ * space below the bar.
  */
 export const BODY = {
   pad: 9,
@@ -21,13 +21,13 @@ export const BODY = {
   bar: { width: 128, height: 26 },
   output: { width: 86, height: 24 },
 };
-/** What stands beside a card's name: picture, role, margins. */
+/** Width of picture, role and margins next to a card's name. */
 const ASIDE = 80;
 const NAME = '600 13px system-ui, "Segoe UI", Roboto, sans-serif';
 const SMALL = '11px ui-monospace, Consolas, "DejaVu Sans Mono", monospace';
 const TITLE = '600 11.5px system-ui, "Segoe UI", Roboto, sans-serif';
 const FRAME_MOST = 320;
-/** What an output's name adds to its pill. */
+/** Letter width in an output's pill. */
 const LETTER = 6.7;
 
 export interface Point {
@@ -42,27 +42,27 @@ export interface Size {
 
 export type Side = "top" | "bottom";
 
-/** A port's place in its box, and the side on which it sits. */
+/** Position of a port in its box, and its side. */
 export interface Socket extends Point {
   side: Side;
 }
 
-/** Size of a block or of a part of it, with what depends on its contents. */
+/** Size of a block or a part of it, with values that depend on its contents. */
 export interface Place extends Size {
-  /** Where its first port sits. */
+  /** Position of its first port. */
   line: number;
-  /** The bodies of a frame. */
+  /** Bodies of a frame. */
   rects?: readonly (Point & Size & { scope: string })[];
 }
 
-/** A node as it is drawn. */
+/** Node with its size. */
 export type DrawnNode = DrawnEntry & { place?: Place };
 
-/** The id of an output's box, as of its edge: `:images`, `branch.then:images`. */
+/** Id of an output's box, the same as of its edge: `:images`, `branch.then:images`. */
 export const outputId = (name: string): string => `:${name}`;
-/** No id of a node has a dot. */
+/** Node ids contain no dot. */
 export const isOutput = (id: string): boolean => /^([^:]*\.[^:]*)?:/.test(id);
-/** The body that an output belongs to, and its name. */
+/** Body and name of an output. */
 export function outputOf(id: string): { scope: string; name: string } {
   const at = id.indexOf(":");
   return { scope: id.slice(0, at), name: id.slice(at + 1) };
@@ -76,21 +76,21 @@ export function sizeOf(node: DrawnNode): Size {
   return { width: cardWidth(node), height: CARD.height + below };
 }
 
-/** As wide as its name: none is cut. */
+/** As wide as the name, which is never truncated. */
 function cardWidth(node: NodeEntry): number {
   const id = beside(node);
   const name = textWidth(node.title, NAME) + (id ? textWidth(id, SMALL) + 6 : 0);
   return Math.ceil(Math.min(CARD.most, Math.max(CARD.width, name + ASIDE)));
 }
 
-/** Of the pill at the end of an edge. */
+/** Size of the pill at the end of an edge. */
 export function outputSize(edge: EdgeEntry): Size {
   if (outputOf(edge.id).scope) return BODY.output;
   const name = edge.input;
   return { width: Math.round(72 + Math.min(name.length, 16) * LETTER), height: 24 };
 }
 
-/** Of the title of a frame, with which branch ran. */
+/** Width of a frame's title, including the branch that ran. */
 export function titleWidth({ title, id, bodies }: NodeEntry): number {
   const longest = bodies.reduce((long, { name }) => (name.length > long.length ? name : long), "");
   return Math.min(FRAME_MOST, textWidth(`${title} · ${longest} ran`, TITLE) + textWidth(id, SMALL) + 12);
@@ -101,30 +101,30 @@ function drawWidth(node: NodeEntry): number {
   return Math.round(Math.min(DRAW.most, Math.max(DRAW.least, 42 + letters * DRAW.letter)));
 }
 
-/** Where the first port of a box sits: on it a chain runs straight. */
+/** Position of the first port of a box: chains run straight through it. */
 export function lineOf(node: DrawnNode | null, width: number): number {
   if (node?.place) return node.place.line;
   return node && !node.generator ? CARD.line : width / 2;
 }
 
-/** The inputs that are drawn: a generator's own only where they are fed. */
+/** Visible inputs: those of a generator only if they are connected. */
 export function drawnInputs(node: NodeEntry): PortEntry[] {
   return node.generator ? node.inputs.filter((port) => port.fed) : node.inputs;
 }
 
-/** Where an input sits: on the upper edge, arguments beside what is given by place. */
+/** Position of an input: at the upper edge, arguments after positional inputs. */
 export function inputSocket(node: DrawnNode, name: string): Socket {
   const ports = drawnInputs(node).map((port) => port.name);
   return { x: rung(node, ports, name), y: 0, side: "top" };
 }
 
-/** Where an output sits: on the lower edge. */
+/** Position of an output: at the lower edge. */
 export function outputSocket(node: DrawnNode, name: string): Socket {
   const ports = node.outputs.map((port) => port.name);
   return { x: rung(node, ports, name), y: sizeOf(node).height, side: "bottom" };
 }
 
-/** Where an output's pill takes in what it gives out. */
+/** Position of the input of an output's pill. */
 export function pillSocket(edge: EdgeEntry): Socket {
   return { x: outputSize(edge).width / 2, y: 0, side: "top" };
 }
@@ -138,17 +138,17 @@ function rung(node: DrawnNode, names: readonly string[], name: string): number {
   return 18 + at * Math.min(PORT.gap, (width - 36) / (names.length - 1));
 }
 
-/** Where an edge begins or ends: at the outer rim of the port. */
+/** End point of an edge: the outer edge of the port. */
 export function rim(box: Point, socket: Socket): Point {
   const out = PORT.size / 2;
   return { x: box.x + socket.x, y: box.y + socket.y + (socket.side === "top" ? -out : out) };
 }
 
-/** Widths that were measured before, by font and text. */
+/** Cache of text widths by font and text. */
 const widths = new Map<string, number>();
 let context: CanvasRenderingContext2D | null = null;
 
-/** In pixels; `font` as in CSS. */
+/** Width in pixels; `font` as in CSS. */
 function textWidth(text: string, font: string): number {
   const key = `${font} ${text}`;
   const found = widths.get(key);

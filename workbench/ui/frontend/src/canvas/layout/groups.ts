@@ -1,27 +1,30 @@
-// Long chains drawn as one card each, "4 colour operators", which a click opens. Pure: tested
-// outside of a browser.
+// Long chains shown as one card each, such as "4 colour operators". Pure functions, tested without
+// a browser.
 
 import type { EdgeEntry, NodeEntry, PortEntry } from "../../payloads";
 
 export interface Group {
-  /** No node has such an id. */
+  /** Differs from all node ids. */
   id: string;
   title: string;
-  /** Ids of its nodes, downwards. */
+  /** Ids of its nodes from top to bottom. */
   members: readonly string[];
 }
 
-/** A node as it is drawn, or a group in place of its nodes. */
+/** A node, or a group in place of its nodes. */
 export type DrawnEntry = NodeEntry & { group?: Group };
 
-/** A graph with more nodes than these has its chains collapsed as it is opened. */
+/** Chains are collapsed when a graph with more nodes than this is opened. */
 const LONG = 12;
-/** The shortest chain that is collapsed. */
+/** Shortest chain that is collapsed. */
 const LEAST = 3;
 const ROLES = new Set<string>(["geometry", "colour", "arithmetic"]);
 const ENDS = new Set<string>(["read", "decode", "output"]);
 
-/** The chains of like operators in a long graph. None has a fault or one of the nodes `kept`. */
+/**
+ * Chains of operators with the same role in a long graph, without faults and without the nodes
+ * `kept`.
+ */
 export function findGroups(
   nodes: readonly NodeEntry[],
   edges: readonly EdgeEntry[],
@@ -93,7 +96,7 @@ function countBy(edges: readonly EdgeEntry[], end: "source" | "target"): Map<str
   return counts;
 }
 
-/** The nodes and edges that are drawn: a group stands for its nodes, with what enters and leaves it. */
+/** Visible nodes and edges: a group replaces its nodes, and has their external edges. */
 export function withGroups(
   nodes: readonly NodeEntry[],
   edges: readonly EdgeEntry[],
@@ -141,7 +144,7 @@ function entryOf(
   return {
     ...last,
     id: group.id,
-    op: group.id, // as of no operator, so that its id is not told beside its title
+    op: group.id, // no operator, so that its id is not shown next to its title
     title: group.title,
     label: "",
     values: present.map((id) => known.get(id)!.title).join(", "),

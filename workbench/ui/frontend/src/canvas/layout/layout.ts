@@ -1,16 +1,16 @@
-// Where everything stands when nobody put it anywhere: downwards, row under row.
+// Automatic layout: from top to bottom in rows.
 
 import type { EdgeEntry } from "../../payloads";
 import { lineOf, outputSize, sizeOf, type DrawnNode, type Point, type Size } from "./geometry";
 import { mirrored, ranks, type Ranks } from "./ranks";
 
 export const GAP = { rows: 38 };
-/** How straight an edge runs: what the pictures pass through before all else. */
+/** Weights for straight edges: image paths have priority. */
 const WEIGHTS = { image: 8, encoded: 8, argument: 1, other: 2 };
 
 export interface Layout {
   spots: Map<string, Point>;
-  /** Edge that passes by other boxes -> the x at which it does. */
+  /** Edge that passes other boxes -> its x position. */
   lanes: Map<string, number>;
 }
 
@@ -19,7 +19,7 @@ export interface Box extends Size {
   node: DrawnNode | null;
 }
 
-/** Everything that is drawn: nodes, and a pill for each of the graph's outputs. */
+/** All boxes: nodes, and a pill for each output. */
 export function boxesOf(nodes: readonly DrawnNode[], edges: readonly EdgeEntry[]): Box[] {
   const outputs = edges.filter((edge) => !edge.target);
   return [
@@ -28,7 +28,7 @@ export function boxesOf(nodes: readonly DrawnNode[], edges: readonly EdgeEntry[]
   ];
 }
 
-/** `gap` is the room between two rows. */
+/** `gap` is the space between two rows. */
 export function arrange(
   nodes: readonly DrawnNode[],
   edges: readonly EdgeEntry[],
@@ -47,7 +47,7 @@ export function arrange(
     weight: argument ? WEIGHTS.argument : (WEIGHTS[kind as "image"] ?? WEIGHTS.other),
   }));
   let found = ranks(boxed, joined, ends, "left");
-  // What the graph gives out first stands on the left, below what it comes from.
+  // The first output is on the left, below its source.
   if (!isFirst(found, ends)) found = mirrored(ranks(boxed, joined, ends, "right"));
   const { places, lanes } = found;
   const rows: Box[][] = [];
@@ -58,7 +58,7 @@ export function arrange(
     const height = Math.max(...row.map((box) => box.height));
     for (const box of row) {
       const x = places.get(box.id)!.x - lineOf(box.node, box.width);
-      // A draw stands close above what it feeds.
+      // A generator is directly above its consumer.
       const y = box.node?.generator ? top + height - box.height : top;
       spots.set(box.id, { x: Math.round(x), y });
     }
@@ -67,7 +67,7 @@ export function arrange(
   return { spots, lanes };
 }
 
-/** Whether the first of the outputs stands farther to the left than they do on the average. */
+/** Whether the first output is left of the average of all outputs. */
 function isFirst({ places }: Ranks, ends: readonly string[]): boolean {
   const lines = ends.map((id) => places.get(id)!.x);
   const mean = lines.reduce((sum, x) => sum + x, 0) / lines.length;

@@ -1,4 +1,4 @@
-// Where everything stands and how the edges run, worked out anew only when something moved.
+// Cache of positions and edge routes, recomputed only if something moved.
 
 import { useMemo, useRef } from "preact/compat";
 import { reuseUnchanged } from "../../lib/jsonEquality";
@@ -20,23 +20,23 @@ export interface Bounds extends Point {
 
 export interface LayoutCache {
   boxes: readonly Box[];
-  /** As Python shows them, with their ports in the order in which they are drawn. */
+  /** Nodes from Python, with their ports in display order. */
   nodes: readonly DrawnNode[];
-  /** Of the body that is shown, with all that stands in frames there. */
+  /** Positions in the visible body, including nodes in frames. */
   spots: ReadonlyMap<string, Point>;
-  /** With what was moved, but for a drag that is still going on. */
+  /** Positions including moved boxes, without the current drag. */
   settled: ReadonlyMap<string, Point>;
   routes: ReadonlyMap<string, Route>;
   bounds: Bounds;
-  /** The level below which things run on the GPU; null where none does. */
+  /** Level below which nodes run on the GPU; null if there are none. */
   line: number | null;
-  /** What stands in frames. */
+  /** Nodes in frames. */
   inner: ReadonlyMap<string, Inner>;
-  /** The body of each node, edge and output. */
+  /** Body of each node, edge and output. */
   scopes: ReadonlyMap<string, string>;
-  /** The body that all of it stands in. */
+  /** The visible body. */
   scope: string;
-  /** Body drawn in a frame -> its upper left corner, but for a drag that is still going on. */
+  /** Body in a frame -> its upper left corner, without the current drag. */
   corners: ReadonlyMap<string, Point>;
 }
 
@@ -45,7 +45,7 @@ type Found = { spots: ReadonlyMap<string, Point>; lanes: ReadonlyMap<string, num
 
 const NO_LANES: ReadonlyMap<string, number> = new Map();
 
-/** The layout of an empty canvas. */
+/** Layout of an empty canvas. */
 export const NO_LAYOUT: LayoutCache = {
   boxes: [],
   nodes: [],
@@ -60,7 +60,7 @@ export const NO_LAYOUT: LayoutCache = {
   corners: new Map(),
 };
 
-/** The part of the canvas's state that decides where everything stands. */
+/** Part of the state that affects positions. */
 interface Placed {
   nodes: readonly NodeEntry[];
   edges: readonly EdgeEntry[];
@@ -95,7 +95,7 @@ function isCut(before: Placed | null, { nodes, edges, positions, arranged }: Pla
   );
 }
 
-/** The layout of a state; the same object while nothing stands elsewhere. */
+/** Layout of a state; the same object while no position changes. */
 export function useLayoutCache(state: Placed): LayoutCache {
   const { nodes, edges, positions, moved, dragging, arranged } = state;
   const shape = useMemo(() => shapeOf(nodes, edges), [nodes, edges]);
@@ -162,7 +162,7 @@ export function useLayoutCache(state: Placed): LayoutCache {
   );
 }
 
-/** All that the places depend on: values that change neither sizes nor edges leave them alone. */
+/** Key of the layout: changed values that affect neither sizes nor edges keep it. */
 function shapeOf(nodes: readonly NodeEntry[], edges: readonly EdgeEntry[]): string {
   return JSON.stringify([
     nodes.map((node) => {

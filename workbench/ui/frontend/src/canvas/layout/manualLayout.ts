@@ -1,12 +1,12 @@
-// Where things stand once somebody has put them somewhere.
+// Manual layout: positions of boxes after the user has moved some.
 
 import type { EdgeEntry } from "../../payloads";
 import { CARD, lineOf, type DrawnNode, type Point, type Size } from "./geometry";
 import { boxesOf, GAP, type Box } from "./layout";
 
 /**
- * What was put somewhere by hand stays there, unless the frame of an open block needs the room; what
- * is new stands below what feeds it, and farther to the right until it covers nothing.
+ * Manual positions stay unless an expanded block needs the space; new boxes are placed below
+ * their source, and to the right until they cover nothing.
  */
 export function manualLayout(
   nodes: readonly DrawnNode[],
@@ -32,8 +32,8 @@ export function manualLayout(
 }
 
 /**
- * Moves what stands below or beside a frame out of it: a block was placed as a card, and is larger
- * once it is open. All rows below move, so that they stay in line; where there is room, nothing does.
+ * Move boxes below or next to a frame out of it: a block was placed as a card and is larger once
+ * expanded. All rows below move together; if there is space, nothing moves.
  */
 function makeRoom(boxes: readonly Box[], spots: Map<string, Point>): void {
   const frames = boxes.filter(({ node }) => node?.place?.rects);
@@ -55,7 +55,7 @@ function makeRoom(boxes: readonly Box[], spots: Map<string, Point>): void {
   }
 }
 
-/** The first place from there to the right in which a box covers nothing. */
+/** First position to the right at which a box covers nothing. */
 export function freeSpot(
   from: Point,
   box: Size,

@@ -1,4 +1,4 @@
-// Where things stand once some were moved by hand, and what Python is told of it.
+// Positions after boxes were moved, and the values sent to Python.
 
 import { BODY, CARD, type DrawnNode, type Point } from "./geometry";
 import type { LayoutCache } from "./layoutCache";
@@ -7,7 +7,7 @@ type Spots = ReadonlyMap<string, Point>;
 
 const blockOf = (scope: string): string => scope.slice(0, scope.lastIndexOf("."));
 
-/** Where one stands: what stands in a frame that was moved has gone with it. */
+/** Position of a box; boxes in a moved frame move with it. */
 export function spotWith(
   id: string,
   spots: Spots,
@@ -29,7 +29,7 @@ export function spotsWith(spots: Spots, moved: Spots, scopes: ReadonlyMap<string
   return new Map([...spots].map(([id, at]) => [id, spotWith(id, spots, moved, scopes) ?? at]));
 }
 
-/** Body drawn in a frame -> its upper left corner. */
+/** Body in a frame -> its upper left corner. */
 export function cornersOf(nodes: readonly DrawnNode[], spots: Spots): Map<string, Point> {
   const corners = new Map<string, Point>();
   for (const { id, place } of nodes) {
@@ -41,12 +41,12 @@ export function cornersOf(nodes: readonly DrawnNode[], spots: Spots): Map<string
   return corners;
 }
 
-/** How far to the left and up a box may stand in its body: not before its edge, nor on its bar. */
+/** Minimum position of a box in its body: inside its edges, below its bar. */
 export function leastSpot(corner: Point): Point {
   return { x: corner.x + BODY.pad, y: corner.y + BODY.bar.height + BODY.gap };
 }
 
-/** The places of all that stands in the bodies in which something was moved, as Python keeps them. */
+/** Positions of all boxes in bodies in which something was moved, in the format of Python. */
 export function placements(
   { boxes, nodes, spots, scopes, scope }: LayoutCache,
   moved: Spots,
@@ -65,7 +65,7 @@ export function placements(
   return found;
 }
 
-/** Where the card of what a body takes in stands when that body is opened alone: on its bar. */
+/** Position of the input card when the body is opened: that of its bar. */
 function openedBar(bar: DrawnNode | null): number[] {
   const line = bar?.place?.line ?? BODY.line;
   return [Math.round(line - CARD.line), BODY.bar.height - CARD.height];

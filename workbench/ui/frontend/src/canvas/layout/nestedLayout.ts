@@ -1,29 +1,29 @@
-// Blocks laid out with what stands in them: each body by itself, one under the other in a frame.
+// Layout of blocks with their contents: each body separately, one below the other in a frame.
 
 import type { EdgeEntry, NodeEntry, ScopeEntry } from "../../payloads";
 import { BODY, CARD, FRAME, titleWidth, type DrawnNode, type Place, type Point } from "./geometry";
 import { arrange, boxesOf, type Layout } from "./layout";
 import { manualLayout } from "./manualLayout";
 
-/** Where what stands in a frame lies: from the corner of the outermost frame around it. */
+/** Position in a frame: relative to the outermost frame. */
 export interface Inner extends Point {
   frame: string;
 }
 
 export interface NestedLayout {
-  /** What the sizes depend on that of what stands in them; the others have their usual size. */
+  /** Sizes of boxes that depend on their contents; the others have their default size. */
   places: ReadonlyMap<string, Place>;
   inner: ReadonlyMap<string, Inner>;
-  /** Edge inside a frame -> the lane kept free for it, from the frame's left. */
+  /** Edge inside a frame -> its reserved lane, relative to the frame's left edge. */
   lanes: ReadonlyMap<string, Inner>;
 }
 
-/** The body that is shown; empty for the graph itself. */
+/** The visible body; empty for the graph itself. */
 export function shownScope(breadcrumb: readonly ScopeEntry[]): string {
   return breadcrumb.at(-1)?.bodies.find((body) => body.shown)?.scope ?? "";
 }
 
-/** Which body each node, edge and output's pill stands in. */
+/** Body of each node, edge and output pill. */
 export function scopesOf(
   nodes: readonly NodeEntry[],
   edges: readonly EdgeEntry[],
@@ -33,7 +33,7 @@ export function scopesOf(
   return scopes;
 }
 
-/** The nodes with the sizes that were found for them. */
+/** Nodes with their computed sizes. */
 export function sized(
   nodes: readonly NodeEntry[],
   places: NestedLayout["places"],
@@ -45,7 +45,7 @@ export function sized(
   });
 }
 
-/** `positions` are those that somebody has given. A body that has none is laid out automatically. */
+/** `positions` are manual positions. A body without any is laid out automatically. */
 export function layOutFrames(
   nodes: readonly NodeEntry[],
   edges: readonly EdgeEntry[],
@@ -56,7 +56,7 @@ export function layOutFrames(
   return maker;
 }
 
-/** With what stands in frames where those are. */
+/** Positions including the contents of frames. */
 export function withInner(
   spots: Map<string, Point>,
   inner: ReadonlyMap<string, Inner>,
@@ -70,12 +70,12 @@ export function withInner(
 
 type Positions = Readonly<Record<string, number[]>>;
 
-/** A body that is laid out, from its own corner. */
+/** Layout of a body, relative to its own corner. */
 interface Body {
   scope: string;
   width: number;
   height: number;
-  /** Where a chain runs straight. */
+  /** x position of straight chains. */
   line: number;
   spots: Map<string, Point>;
   lanes: Map<string, number>;
@@ -105,7 +105,7 @@ class Maker implements NestedLayout {
     return this.drawn.has(scope);
   }
 
-  /** Lays out a frame of the body that is shown, and all that is in it. */
+  /** Compute the layout of a frame of the visible body with its contents. */
   addFrame(node: NodeEntry): void {
     this.frame(node);
     this.put(node, node.id, { x: 0, y: 0 });
@@ -145,7 +145,7 @@ class Maker implements NestedLayout {
     const down = Math.max(0, BODY.bar.height + BODY.gap - Math.min(...tops)) - bar.y;
     const wide = BODY.bar.width;
     let [left, right, bottom] = [bar.x, Math.max(wide, bar.x + wide), BODY.bar.height];
-    if (this.isByHand(own, edges)) left += BODY.line - CARD.line; // so that it stays where it is
+    if (this.isByHand(own, edges)) left += BODY.line - CARD.line; // so that it keeps its position
     for (const box of boxes) {
       const at = spots.get(box.id)!;
       at.y += down;
@@ -167,7 +167,7 @@ class Maker implements NestedLayout {
 
   private layout(scope: string, nodes: readonly DrawnNode[], edges: readonly EdgeEntry[]): Layout {
     if (!this.isByHand(nodes, edges)) return arrange(nodes, edges, BODY.rows);
-    // Kept as of the body opened alone, where a card stands for the bar: with one lower edge.
+    // Stored as in the opened body, where a card replaces the bar: both have the same lower edge.
     const [x, y] = this.positions[scope] ?? [];
     const positions = { ...this.positions };
     if (x !== undefined && y !== undefined) {
@@ -176,7 +176,7 @@ class Maker implements NestedLayout {
     return { spots: manualLayout(nodes, edges, positions), lanes: new Map() };
   }
 
-  /** Everything in a frame, whose corner is given, at its place in the outermost one. */
+  /** Place the contents of a frame relative to the outermost frame. */
   private put({ id }: NodeEntry, frame: string, corner: Point): void {
     for (const { scope, x, y } of this.places.get(id)!.rects!) {
       const { spots, lanes } = this.bodies.get(scope)!;

@@ -1,8 +1,8 @@
-// What a node says of itself in words.
+// Labels of nodes.
 
 import type { NodeEntry } from "../../payloads";
 
-/** What the id says beyond the operator's name: `2` of `flip_2`, all of `left_view`. */
+/** Part of the id that is not in the operator's name: `2` of `flip_2`, all of `left_view`. */
 function besides({ id, op, title, twin }: NodeEntry): string {
   if (!op) return "";
   const last = op.split(".").at(-1) ?? op;
@@ -15,17 +15,17 @@ function besides({ id, op, title, twin }: NodeEntry): string {
   return word && ([...usual, "reader", "decode"].includes(word) || op.includes(word)) ? number![2]! : id;
 }
 
-/** Letters of a card's first line: a longer id stands beside the name only where names are equal. */
+/** Letters in the first line of a card: a longer id is only shown if names are equal. */
 const ROOM = 26;
 
-/** What stands beside the operator's name. */
+/** Text next to the operator's name. */
 export function beside(node: NodeEntry): string {
   const id = besides(node);
   if (node.bodies.length) return id;
   return node.twin || node.title.length + id.length <= ROOM ? id : "";
 }
 
-/** What a generator's pill says: its distribution, and what it draws from. */
+/** Text of a generator's pill: distribution and parameters. */
 export function drawWords({ op, output }: NodeEntry): [string, string] {
   const word = op.replace(/^random\./, "");
   return [word, output.startsWith(`${word} `) ? output.slice(word.length + 1) : output];
@@ -33,7 +33,7 @@ export function drawWords({ op, output }: NodeEntry): [string, string] {
 
 const SHORT = { cpu: "CPU", mixed: "CPU and GPU", gpu: "GPU" } as const;
 
-/** What a screen reader says: first what one sees, in its order, then what is only in the tip. */
+/** Screen reader text: first the visible text in its order, then the tooltip. */
 export function described(node: NodeEntry, lines: readonly string[]): string {
   const seen = node.generator
     ? drawWords(node)
@@ -50,14 +50,14 @@ export function described(node: NodeEntry, lines: readonly string[]): string {
   return [seen.filter(Boolean).join(" "), ...more.filter(Boolean)].join(", ");
 }
 
-/** Nothing where the card itself says it all. */
+/** Tooltip; undefined if the card shows everything. */
 export function tipOf(node: NodeEntry): string | undefined {
   const hidden = besides(node) !== beside(node) || node.values || node.draws.length > 1;
   if (!hidden && node.known && !node.fault && !node.generator) return undefined;
   const aside = node.label && node.label !== node.op ? `${node.id} · ${node.label}` : node.id;
   const lacking = node.label
-    ? "It stands for code that the graph cannot hold, and is kept as it is."
-    : "This DALI does not have it. It is kept as it is.";
+    ? "It stands for code that a graph cannot represent. It is not changed."
+    : "The installed DALI does not have this operator. The node is not changed.";
   const opaque = node.known ? "" : lacking;
   const draws = node.draws.map((draw) => draw.text);
   return [`${node.title}\n\n${aside}`, node.output, node.values, ...draws, opaque, node.fault]

@@ -1,9 +1,9 @@
-// In which order the ports of a card stand: so that no two edges cross where a swap avoids it.
+// Order of the ports of a card, chosen to avoid edge crossings.
 
 import type { EdgeEntry, PortEntry } from "../../payloads";
 import { inputSocket, outputSocket, type DrawnNode, type Point } from "./geometry";
 
-/** The nodes with their ports in order; one whose order is right stays the same object. */
+/** Nodes with ordered ports; nodes that are already ordered stay the same object. */
 export function orderPorts(
   nodes: readonly DrawnNode[],
   edges: readonly EdgeEntry[],
@@ -35,7 +35,7 @@ function add(found: Map<string, number[]>, key: string, x: number): void {
   found.set(key, [...(found.get(key) ?? []), x]);
 }
 
-/** What nothing is joined to stands behind the rest. */
+/** Unconnected ports are last. */
 function mean(xs: readonly number[] | undefined): number {
   return xs ? xs.reduce((sum, x) => sum + x, 0) / xs.length : Infinity;
 }

@@ -1,12 +1,11 @@
-// From dagre: how far from the start each box stands, in which order beside its neighbours, and
-// where edges run that pass by others.
+// Ranks from dagre: row and order of each box, and positions of edges that pass other boxes.
 
 import { Graph, layout } from "@dagrejs/dagre";
 import { contracted, expanded } from "./chains";
 
 export interface Boxed {
   id: string;
-  /** How far it reaches to either side of the line of its first port. */
+  /** Extent on either side of the first port's line. */
   left: number;
   right: number;
 }
@@ -15,11 +14,11 @@ export interface Joined {
   id: string;
   source: string;
   target: string;
-  /** The more, the straighter. */
+  /** Higher weights give straighter edges. */
   weight: number;
 }
 
-/** The rank, from 0, and the line of the first port. */
+/** Rank from 0, and position of the first port's line. */
 export interface Ranked {
   rank: number;
   x: number;
@@ -27,20 +26,17 @@ export interface Ranked {
 
 export interface Ranks {
   places: Map<string, Ranked>;
-  /** Edge that passes by other boxes -> where it runs. */
+  /** Edge that passes other boxes -> its position. */
   lanes: Map<string, number>;
 }
 
 /**
- * Above this many boxes chains are laid out as one box each, and above as many chains dagre takes
- * its shorter ways: all else would be felt at each edit.
+ * Above this number of boxes chains are merged, and above it dagre uses faster algorithms:
+ * otherwise each edit would be noticeably slow.
  */
 const MANY = 60;
 
-/**
- * `last` are the boxes that stand under all others. Where a way parts, its left or its right branch
- * goes `straight` on.
- */
+/** `last` are placed below all others. `straight` selects the branch that continues straight. */
 export function ranks(
   boxes: readonly Boxed[],
   edges: readonly Joined[],
@@ -65,11 +61,11 @@ function ranked(
   const many = boxes.length > MANY;
   const align = straight === "left" ? "UL" : "UR";
   const ranker = many ? "tight-tree" : "network-simplex";
-  // Beside a card there is room for its buttons, also where the view is as small as it gets.
+  // Space next to a card for its buttons, even at the smallest zoom.
   graph.setGraph({ rankdir: "TB", align, ranker, nodesep: 36, edgesep: 18, ranksep: 40 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const { id, left, right } of boxes) {
-    // Even to both sides, so that dagre's middle is the line on which a chain runs straight.
+    // Symmetric, so that dagre's middle is the line of straight chains.
     graph.setNode(id, { width: 2 * Math.max(left, right), height: 100 });
   }
   for (const { id, source, target, weight } of joined) {
@@ -84,7 +80,7 @@ function ranked(
   rows.sort((a, b) => a - b);
   const lanes = new Map<string, number>();
   for (const { id, source, target } of joined) {
-    // One point lies between two rows: what has more passes by others.
+    // One point is between two rows: an edge with more passes other boxes.
     const points = (graph.edge({ v: source, w: target, name: id }).points ?? []).slice(2, -2);
     const middle = points[points.length >> 1];
     if (middle) lanes.set(id, middle.x);
@@ -100,7 +96,7 @@ function ranked(
 
 const END = " end";
 
-/** The same, seen from behind. */
+/** The same, mirrored. */
 export function mirrored({ places, lanes }: Ranks): Ranks {
   return {
     places: new Map([...places].map(([id, { rank, x }]) => [id, { rank, x: -x }])),

@@ -1,4 +1,4 @@
-// How all edges of a graph run.
+// Routes of all edges of a graph.
 
 import type { EdgeEntry } from "../../payloads";
 import { route, type Rect, type Route, type Run } from "./edgeRouting";
@@ -7,11 +7,11 @@ import type { DrawnNode, Point, Size } from "./geometry";
 import { KeyedMemo } from "../../lib/keyedMemo";
 import { scopesOf } from "./nestedLayout";
 
-/** How all edges run, for the places where the boxes stand. */
+/** Computes the routes of all edges from the positions of the boxes. */
 export class Routes {
   private memory = new KeyedMemo<Route>();
 
-  /** `lanes` are those that the layout has kept free. */
+  /** `lanes` are reserved by the layout. */
   find(
     nodes: readonly DrawnNode[],
     edges: readonly EdgeEntry[],

@@ -1,11 +1,12 @@
-// Nodes as Python lines on the clipboard; where the page has none, in a card to be copied by hand.
+// Copies nodes as Python code to the clipboard; without a clipboard, shows the code to copy
+// manually.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { copyText } from "../../lib/files";
 import { Icon } from "../../lib/icons";
 import { useCanvasStore } from "../state/context";
 
-/** Takes what Python answers. */
+/** Handles the response from Python. */
 export function CodeCopy() {
   const store = useCanvasStore();
   const [refused, setRefused] = useState("");
@@ -13,14 +14,14 @@ export function CodeCopy() {
   useEffect(() => {
     const take = async (): Promise<void> => {
       const { text = "" } = store.link.get("copied_code", {});
-      // Other pages of the same workbench hear of it too.
+      // Other pages of the workbench are notified too.
       if (!store.wantsCode || !text) return;
       store.wantsCode = false;
       if (await copyText(text)) {
         const lines = text.trimEnd().split("\n").length;
         store.say(`${lines} ${lines === 1 ? "line" : "lines"} of Python copied`);
       } else setRefused(text);
-      // What copies by a selection takes the focus along.
+      // Copying by selection moves the focus.
       if (!store.dom.root.matches(":focus-within")) store.dom.focus(store.current);
     };
     return store.link.on("copied_code", () => void take());
@@ -42,7 +43,7 @@ export function CodeCopy() {
       onKeyDown={(event) => event.key !== "Escape" && event.stopPropagation()}
       onToggle={(event) => event.newState === "closed" && setRefused("")}
     >
-      <p>This page may not use the clipboard: copy the lines with Ctrl C.</p>
+      <p>This page cannot use the clipboard. Copy the lines with Ctrl C.</p>
       <textarea readOnly rows={10} spellcheck={false} aria-label="Python lines" value={refused} />
       <button type="button" aria-label="Close" onClick={() => pop.current?.hidePopover()}>
         <Icon name="close" size={13} />

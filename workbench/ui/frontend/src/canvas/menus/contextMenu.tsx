@@ -1,4 +1,4 @@
-// What the other button of the mouse opens on a node, an edge, a port, an output and the canvas.
+// Context menu of nodes, edges, ports, outputs and the canvas.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Menu } from "../../lib/popover";
@@ -36,9 +36,9 @@ interface View {
   fit: () => void;
   arrange: () => void;
   zoom: (by: number) => void;
-  /** Shows the card of keys. */
+  /** Opens the keyboard help. */
   help: () => void;
-  /** A place of the window on the canvas. */
+  /** Converts window to canvas coordinates. */
   place: (at: Point) => Point;
 }
 
@@ -56,7 +56,7 @@ interface Opened {
   entries: Entry[];
 }
 
-/** Opens, at a button, what a right-click on an element opens. */
+/** Open the context menu of an element from a button. */
 export function openMenu(button: Element, about: Element | null): void {
   const { left: clientX, top: clientY } = button.getBoundingClientRect();
   const at = { clientX, clientY, bubbles: true, cancelable: true };
@@ -142,12 +142,12 @@ function choices(
       { label: "Add an operator", keys: "/", run: () => search(store) },
       { label: "Palette of operators", keys: "p", run: () => showPalette(store) },
       { label: "Note here", keys: "n", run: () => note(store, view.place(at)) },
-      { label: "Lay out anew", keys: "l", run: view.arrange },
+      { label: "Automatic layout", keys: "l", run: view.arrange },
       { label: "Collapse long chains", run: () => store.collapseChains() },
       { label: "Zoom in", keys: "+", run: () => view.zoom(ZOOM) },
       { label: "Zoom out", keys: "−", run: () => view.zoom(1 / ZOOM) },
       {
-        label: "Map of the graph",
+        label: "Minimap",
         run: () => store.set({ map: !store.dom.root.querySelector(".wb-map") }),
       },
       {
@@ -160,7 +160,7 @@ function choices(
       { label: "Show everything", keys: "0", run: view.fit },
       { label: "Undo", keys: "Ctrl Z", run: () => void store.link.ask("undo", {}) },
       { label: "Redo", keys: "Ctrl Shift Z", run: () => void store.link.ask("redo", {}) },
-      { label: "Keys", keys: "?", run: view.help },
+      { label: "Keyboard shortcuts", keys: "?", run: view.help },
     ],
   };
 }
@@ -171,7 +171,7 @@ function ofNode(store: CanvasStore, id: string): { label: string; entries: Entry
   const node = store.node(id)!;
   const chosen = store.get().selected;
   const body = node.bodies[0];
-  if (!node.op) return { label: id, entries: [{ label: "Add an operator behind", run: () => search(store) }] };
+  if (!node.op) return { label: id, entries: [{ label: "Add an operator after", run: () => search(store) }] };
   const all = chosen.every((other) => store.node(other)?.muted);
   const found: (Entry | false)[] = [
     !!body && { label: "Open", keys: "Enter", run: () => openScope(store, body.scope) },
@@ -179,25 +179,25 @@ function ofNode(store: CanvasStore, id: string): { label: string; entries: Entry
       label: node.expanded ? "Collapse to a card" : "Expand to a frame",
       run: () => collapse(store, node, node.expanded),
     },
-    { label: "Add an operator behind", keys: "/", run: () => search(store) },
+    { label: "Add an operator after", keys: "/", run: () => search(store) },
     node.outputs.length > 0 && { label: "Branch from here", keys: "y", run: () => branch(store) },
     { label: all ? "Unmute" : "Mute", keys: "m", run: () => mute(store) },
     node.movable && { label: "Move up", keys: "Alt ↑", run: () => move(store, -1) },
     node.movable && { label: "Move down", keys: "Alt ↓", run: () => move(store, 1) },
-    node.generator && { label: "Fold into what it feeds", keys: "u", run: () => unfold(store) },
-    node.draws.length > 0 && { label: "Show the draw as a node", keys: "u", run: () => unfold(store) },
+    node.generator && { label: "Hide the random value's node", keys: "u", run: () => unfold(store) },
+    node.draws.length > 0 && { label: "Show the random value as a node", keys: "u", run: () => unfold(store) },
     node.outputs.length > 0 && { label: "Connect", keys: "c", run: () => connect(store) },
     {
       label: "Edges",
       keys: "e",
       run: () => store.set({ popup: { kind: "edges", node: id } }),
     },
-    { label: "Frame", keys: "g", run: () => frame(store) },
+    { label: "Group", keys: "g", run: () => frame(store) },
     node.movable && { label: "Apply with probability", keys: "i", run: () => wrap(store) },
     node.movable && { label: "Apply by class", run: () => wrap(store, "if", false, "label") },
     node.movable && { label: "Apply by size", run: () => wrap(store, "if", false, "size") },
     node.movable && {
-      label: chosen.length > 1 ? "One of the selected" : "One of this and nothing",
+      label: chosen.length > 1 ? "One of the selected" : "This or no operation",
       keys: "b",
       run: () => chooseOneOf(store),
     },
@@ -209,13 +209,13 @@ function ofNode(store: CanvasStore, id: string): { label: string; entries: Entry
       },
     node.movable &&
       chosen.length > 1 && {
-        label: "One option of the selected",
+        label: "All selected as one option",
         keys: "Shift G",
         run: () => chooseChain(store),
       },
     node.movable && { label: "Repeat", keys: "r", run: () => repeat(store) },
     node.op === "if" && { label: "Add an elif", run: () => addElif(store) },
-    !!body && { label: "Take out of the block", keys: "Shift I", run: () => unwrap(store) },
+    !!body && { label: "Unwrap the block", keys: "Shift I", run: () => unwrap(store) },
     { label: "Rename", keys: "F2", run: () => store.set({ renaming: id }) },
     chosen.length > 1 && { label: "Align", keys: "a", run: () => chooseAlignment(store) },
     { label: "Copy as code", keys: "Shift C", run: () => copyCode(store) },
@@ -260,7 +260,7 @@ function ofEdge(store: CanvasStore, edge: string, at: Point): { label: string; e
         run: () => store.set({ popup: { kind: "search", place: { do: "add_on", edge }, at } }),
       },
       {
-        label: "Cut",
+        label: "Remove",
         keys: "Delete",
         run: () => {
           store.link.ask("disconnect", { edges: [edge] });

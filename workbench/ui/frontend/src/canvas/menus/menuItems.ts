@@ -1,13 +1,13 @@
-// Ports, edges and draws as items of a list.
+// List items for ports, edges and random values.
 
 import type { EdgeEntry, NodeEntry, ConnectTargets } from "../../payloads";
 import { ALIGNMENTS } from "../state/alignment";
 import { outputId } from "../layout/geometry";
 import type { Item } from "../search/searchItems";
 
-/** What is chosen to have everything laid out anew. */
+/** Id of the item for automatic layout. */
 const AUTOMATIC = "automatic";
-/** What is chosen to give a port out under a free name. */
+/** Id of the item for a new output with a free name. */
 export const NEW_OUTPUT = ":";
 
 function item(id: string, name: string, group: string, rest: Partial<Item> = {}): Item {
@@ -22,14 +22,14 @@ function item(id: string, name: string, group: string, rest: Partial<Item> = {})
   };
 }
 
-/** The outputs of a node, of which one is to be connected. */
+/** Outputs of a node to connect. */
 export function outputItems(node: NodeEntry): Item[] {
   return node.outputs.map(({ name, kind, flows }) =>
     item(name, `${node.id}.${name}`, "Which output?", { chips: [kind], note: flows }),
   );
 }
 
-/** Every place that an output may feed, then those that it may not, with the reason. */
+/** Inputs that an output can be connected to, then the others with the reason. */
 export function offerItems(
   nodes: readonly NodeEntry[],
   edges: readonly EdgeEntry[],
@@ -41,9 +41,9 @@ export function offerItems(
     const [target, input] = [id.slice(0, at), id.slice(at + 1)];
     if (only ? target !== only : target === connectTargets.source?.replace(/\.[^.]*$/, "")) return [];
     const node = nodes.find((entry) => entry.id === target);
-    if (!node) return []; // folded into another
+    if (!node) return []; // has no card of its own
     const port = node.inputs.find((entry) => entry.name === input);
-    const group = reason ? "Cannot feed" : "Can feed";
+    const group = reason ? "Cannot connect" : "Can connect";
     const chips = port ? [port.kind] : ["argument"];
     return [
       item(id, `${target}.${input}`, group, {
@@ -53,23 +53,23 @@ export function offerItems(
       }),
     ];
   });
-  // Ports before arguments, of which some operators have many.
+  // Ports before arguments, which may be numerous.
   const order = ({ reason, chips }: Item): number =>
     2 * Number(!!reason) + Number(chips[0] === "argument");
   found.sort((a, b) => order(a) - order(b));
   if (only) return found;
   const names = edges.filter((edge) => !edge.target).map((edge) => edge.input);
   return [
-    item(NEW_OUTPUT, "a new output of the graph", "Can feed", { chips: ["output"] }),
+    item(NEW_OUTPUT, "new output of the graph", "Can connect", { chips: ["output"] }),
     ...found.filter(({ reason, chips }) => !reason && chips[0] !== "argument"),
     ...names.map((name) =>
-      item(outputId(name), `output ${name}`, "Can feed", { note: "in place of what feeds it now" }),
+      item(outputId(name), `output ${name}`, "Can connect", { note: "replaces its current connection" }),
     ),
     ...found.filter(({ reason, chips }) => reason || chips[0] === "argument"),
   ];
 }
 
-/** The outputs of a node, to feed an input from behind. */
+/** Outputs of a node to connect to an input. */
 export function edgeItems(id: string, edges: readonly EdgeEntry[]): Item[] {
   const into = edges.filter((edge) => edge.target === id);
   const out = edges.filter((edge) => edge.source === id);
@@ -81,12 +81,12 @@ export function edgeItems(id: string, edges: readonly EdgeEntry[]): Item[] {
       { chips: [edge.kind], note: edge.crosses },
     );
   return [
-    ...into.map((edge) => made(edge, "Into it")),
-    ...out.map((edge) => made(edge, "Out of it")),
+    ...into.map((edge) => made(edge, "Inputs")),
+    ...out.map((edge) => made(edge, "Outputs")),
   ];
 }
 
-/** How so many boxes may be aligned, and the way back. */
+/** Alignments for `count` boxes, and automatic layout. */
 export function alignmentItems(count: number): Item[] {
   return [
     ...ALIGNMENTS.map(({ how, label, least }) =>
@@ -98,6 +98,6 @@ export function alignmentItems(count: number): Item[] {
 
 export function drawItems(node: NodeEntry): Item[] {
   return node.draws.map(({ arg, text }) =>
-    item(arg, arg, "Show which generator as a node?", { note: text }),
+    item(arg, arg, "Which random value?", { note: text }),
   );
 }

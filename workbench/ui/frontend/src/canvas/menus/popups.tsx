@@ -1,4 +1,4 @@
-// The list that is open: operators to add, ports to connect, edges, draws.
+// The open list: operators to add, ports to connect, edges, random values.
 
 import type { CSSProperties } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/compat";
@@ -16,7 +16,7 @@ type Of<K extends Popup["kind"]> = Extract<Popup, { kind: K }>;
 
 const WIDTH = 460;
 const HEIGHT = 350;
-/** How many of those found first are tried out before one is chosen. */
+/** Number of first results that are tried on the graph before one is selected. */
 const TRIED = 8;
 
 export function Popups() {
@@ -40,7 +40,7 @@ export function Popups() {
   }
 }
 
-/** What every list needs: how it closes, and where it stands. */
+/** Shared by all lists: closing and position. */
 function usePopup(popup: Popup) {
   const store = useCanvasStore();
   const close = (chosen = false): void => {
@@ -48,7 +48,7 @@ function usePopup(popup: Popup) {
     const held = store.dom.root.querySelector(".wb-search:focus-within") !== null;
     store.set({ popup: null });
     if (!held) return;
-    // What is chosen may change the part in which the opener stands: then the canvas has the focus.
+    // The selection may change the part that contains the opener: then the canvas is focused.
     if (!chosen && popup.opener?.isConnected) popup.opener.focus({ preventScroll: true });
     else store.dom.focus(store.current);
   };
@@ -56,7 +56,7 @@ function usePopup(popup: Popup) {
   return { store, close, style };
 }
 
-/** Near the pointer where it was opened by one, else at the canvas's top; always on the screen. */
+/** Near the pointer, else at the top of the canvas; always on the screen. */
 function placed({ at }: Popup, box: DOMRect): CSSProperties {
   const width = Math.min(WIDTH, innerWidth - 24);
   const left = at ? at.x - 40 : box.left + (box.width - width) / 2;
@@ -124,7 +124,7 @@ function Search({ popup }: { popup: Of<"search"> }) {
 
 const isBranch = (place: Place): boolean => place.do === "branch" && place.node !== "";
 
-/** The place, or that of the inspected node where an undo has just taken the node away. */
+/** The place, or that of the inspected node if undo has removed the node. */
 function usePresentPlace(place: Place): Place {
   const store = useCanvasStore();
   const after = useCanvasState(() =>
@@ -162,7 +162,7 @@ function Connect({ popup }: { popup: Of<"connect"> }) {
       placeholder={output ? "Connect to" : "Which output"}
       where={output ? `from ${id}.${output}` : `from ${id}`}
       items={items}
-      empty={output ? "Looking …" : `${id} has no output.`}
+      empty={output ? "Loading …" : `${id} has no output.`}
       hook="choice"
       grouped
       style={style}
@@ -172,7 +172,7 @@ function Connect({ popup }: { popup: Of<"connect"> }) {
   );
 }
 
-/** After a drop on a node of which several ports may be meant. */
+/** After a drop on a node with several possible ports. */
 function Drop({ popup }: { popup: Of<"drop"> }) {
   const { store, close, style } = usePopup(popup);
   const { linking, node: id } = popup;
@@ -199,7 +199,7 @@ function Drop({ popup }: { popup: Of<"drop"> }) {
       placeholder="Which port"
       where={`to ${id}`}
       items={items}
-      empty={`${id} takes nothing of it.`}
+      empty={`${id} has no matching input.`}
       hook="choice"
       grouped
       style={style}
@@ -217,7 +217,7 @@ function Edges({ popup }: { popup: Of<"edges"> }) {
     <SearchableList
       title={`Edges of ${popup.node}`}
       placeholder="Which edge"
-      where="Enter adds on it, Delete cuts it"
+      where="Enter inserts on the edge, Delete removes it"
       items={items}
       empty={`${popup.node} has no edges.`}
       hook="choice"
@@ -229,7 +229,7 @@ function Edges({ popup }: { popup: Of<"edges"> }) {
       cut={(item) => {
         close();
         store.link.ask("disconnect", { edges: [item.id] });
-        store.say(`${item.name} cut`);
+        store.say(`${item.name} removed`);
       }}
       close={close}
     />
@@ -242,10 +242,10 @@ function Align({ popup }: { popup: Of<"align"> }) {
   return (
     <SearchableList
       title="Align"
-      placeholder="How"
+      placeholder="Alignment"
       where={`${count} selected`}
       items={alignmentItems(count)}
-      empty="There is nothing to align."
+      empty="Nothing to align."
       hook="choice"
       grouped
       style={style}
@@ -260,7 +260,7 @@ function Align({ popup }: { popup: Of<"align"> }) {
   );
 }
 
-/** The name under which the selected nodes are kept. */
+/** Name for a snippet of the selected nodes. */
 function SnippetName({ popup }: { popup: Of<"snippet"> }) {
   const { store, close, style } = usePopup(popup);
   const snippets = useCanvasState((state) => state.snippets);
@@ -274,7 +274,7 @@ function SnippetName({ popup }: { popup: Of<"snippet"> }) {
       name: `Save as “${text}”`,
       group: "New",
       chips: [],
-      note: `${popup.nodes.join(", ")}: to be put into any graph`,
+      note: `${popup.nodes.join(", ")}: can be added to any graph`,
       reason: "",
     }),
     [popup.nodes],
@@ -282,7 +282,7 @@ function SnippetName({ popup }: { popup: Of<"snippet"> }) {
   return (
     <SearchableList
       title="Save as a snippet"
-      placeholder="Its name"
+      placeholder="Name"
       where={popup.nodes.join(", ")}
       items={items}
       typed={typed}
@@ -312,11 +312,11 @@ function Draws({ popup }: { popup: Of<"draws"> }) {
   }, [nodes, popup.node]);
   return (
     <SearchableList
-      title={`Draws of ${popup.node}`}
-      placeholder="Which draw"
+      title={`Random values of ${popup.node}`}
+      placeholder="Which random value"
       where={`of ${popup.node}`}
       items={items}
-      empty={`${popup.node} draws nothing.`}
+      empty={`${popup.node} has no random values.`}
       hook="choice"
       grouped
       style={style}

@@ -1,49 +1,49 @@
-// The card of keys that `?` shows.
+// Keyboard help, opened with `?`.
 
 import type { Ref } from "preact/compat";
 
 const KEYS: [string, string][] = [
-  ["/", "add an operator after the selected one"],
-  ["Ctrl K", "find anything: operators, arguments, commands, recipes, nodes, folders"],
-  ["p", "the palette of operators: Enter adds at the selected place, or drag from it"],
-  ["← → ↑ ↓", "go to the next one; with Shift select more"],
-  ["Home End", "the first one, the last one"],
-  ["Alt ↑ ↓", "move it along the chain"],
-  ["d", "what it gives: picture, values, histogram, time"],
-  ["Page ↑ ↓", "the sample before, the next one"],
-  ["Ctrl ← → ↑ ↓", "put it elsewhere on the canvas"],
+  ["/", "add an operator after the selected node"],
+  ["Ctrl K", "search everything: operators, arguments, commands, recipes, nodes, folders"],
+  ["p", "palette of operators: press Enter to insert at the selection, or drag"],
+  ["← → ↑ ↓", "go to the next node; with Shift extend the selection"],
+  ["Home End", "first node, last node"],
+  ["Alt ↑ ↓", "move the node along the chain"],
+  ["d", "show the node's output: picture, values, histogram, time"],
+  ["Page ↑ ↓", "previous sample, next sample"],
+  ["Ctrl ← → ↑ ↓", "move the node on the canvas"],
   ["y", "branch: add an operator that it feeds too"],
-  ["c", "connect its output"],
-  ["e", "its edges: add on one, cut one"],
-  ["u", "show or fold a random draw"],
-  ["m", "mute the selected ones: the code leaves them out; again lets them run"],
-  ["g", "a frame around the selected ones"],
+  ["c", "connect the node's output"],
+  ["e", "list the node's edges, to insert on one or remove one"],
+  ["u", "show or hide the node of a random value"],
+  ["m", "mute the selected nodes (excluded from the code), or unmute them"],
+  ["g", "group the selected nodes"],
   ["n", "a note"],
-  ["t", "hide and show boxes, points and masks on the cards"],
-  ["i", "apply the selected ones with probability; with Shift take them out of the block"],
-  ["b", "one of the selected ones for each sample"],
-  ["Shift B", "some of the selected ones for each sample"],
-  ["Shift G", "all selected ones as one option, beside none"],
-  ["r", "repeat the selected ones"],
-  ["Enter", "open a block; Esc leads out, and ends a selection of several"],
-  ["F2", "rename it"],
-  ["Delete", "remove it; also Backspace"],
+  ["t", "hide or show boxes, points and masks on the cards"],
+  ["i", "apply the selected nodes with probability; with Shift unwrap the block"],
+  ["b", "run one of the selected nodes for each sample"],
+  ["Shift B", "run some of the selected nodes for each sample"],
+  ["Shift G", "run all selected nodes or none of them"],
+  ["r", "repeat the selected nodes"],
+  ["Enter", "open a block; Esc leaves it, and clears a multiple selection"],
+  ["F2", "rename"],
+  ["Delete", "remove; also Backspace"],
   ["Ctrl D", "duplicate"],
   ["Ctrl C X V", "copy, cut, paste: also in another notebook"],
-  ["s", "save the selected ones as a snippet, for any graph"],
-  ["Shift C", "copy the selected ones, or all, as Python code"],
+  ["s", "save the selected nodes as a snippet for other graphs"],
+  ["Shift C", "copy the selected nodes, or all, as Python code"],
   ["Ctrl A", "select all"],
   ["Ctrl Z", "undo; with Shift redo"],
-  ["a", "align or distribute the selected ones"],
-  ["l", "lay everything out anew"],
+  ["a", "align or distribute the selected nodes"],
+  ["l", "automatic layout"],
   ["0", "show everything"],
-  ["f", "the whole screen for the canvas, or for the open panel, and back"],
+  ["f", "toggle full window for the canvas or the open panel"],
   ["+ −", "zoom; also the wheel, in a notebook with Ctrl"],
   ["Ctrl S", "save the graph; in JupyterLab the notebook"],
 ];
 
 const MOUSE =
-  "Shift-drag selects a box of nodes. Drag from a port to connect, or into the empty to find what fits. Drop a node that stands apart on an edge, with Alt any node. A double click finds an operator. The other button shows what can be done.";
+  "Shift-drag selects a box of nodes. Drag from a port to connect, or to an empty area to search for a matching operator. Drop an unconnected node on an edge to insert it; hold Alt for any node. Double-click to add an operator. Right-click for a menu.";
 
 export function ShortcutHelp({ ref }: { ref: Ref<HTMLDivElement> }) {
   return (
@@ -52,7 +52,7 @@ export function ShortcutHelp({ ref }: { ref: Ref<HTMLDivElement> }) {
       className="wb-pop wb-keys-card nowheel"
       popover="auto"
       role="dialog"
-      aria-label="Keys"
+      aria-label="Keyboard shortcuts"
     >
       <dl className="wb-keys">
         {KEYS.flatMap(([keys, what]) => [

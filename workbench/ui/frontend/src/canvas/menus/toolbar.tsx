@@ -1,4 +1,4 @@
-// What is most often done with the selected nodes, by the mouse; the rest is in their menu.
+// Toolbar of the selected nodes with the most frequent actions; the rest is in their menu.
 
 import { memo } from "preact/compat";
 import { NodeToolbar, Panel, useStore } from "@xyflow/react";
@@ -11,7 +11,7 @@ import { openMenu } from "./contextMenu";
 import { freeEdge, freeSide } from "./toolbarPlacement";
 import type { LayoutCache } from "../layout/layoutCache";
 
-/** Pixels of a button's side. */
+/** Side of a button in pixels. */
 const BUTTON = 25;
 
 type Action = [label: string, hook: string, icon: Parameters<typeof Icon>[0]["name"], run: () => void];
@@ -29,7 +29,7 @@ export const Toolbar = memo(function Toolbar({ places }: { places: LayoutCache }
   const height = useStore((state) => state.height);
   const count = selected.length + outputs;
   const id = count === 1 ? selected[0] : undefined;
-  // What a body takes in stays as it is, and an output alone is renamed and removed by its menu.
+  // The input of a body cannot be edited, and outputs are renamed and removed by their menu.
   if (busy || !count || (count === 1 && !(id && store.node(id)?.op))) return null;
   const nodes: Action[] = [
     [muted ? "Unmute" : "Mute", "mute", "mute", () => mute(store)],
@@ -38,7 +38,7 @@ export const Toolbar = memo(function Toolbar({ places }: { places: LayoutCache }
   const single: Action[] = [["Branch from here", "branch", "split", () => branch(store)]];
   const several: Action[] = [
     ["Align", "align", "alignLeft", () => chooseAlignment(store)],
-    ["Frame", "frame-selected", "frame", () => frame(store)],
+    ["Group", "frame-selected", "frame", () => frame(store)],
   ];
   const actions: Action[] = [
     ...(count > 1 ? several : []),
@@ -55,7 +55,7 @@ export const Toolbar = memo(function Toolbar({ places }: { places: LayoutCache }
       data-tip={label}
       data-wb={hook}
       onClick={() => {
-        // Where the focus stays on a button that goes away with the node, keys lead nowhere.
+        // Keys have no effect if the focus stays on a button that was removed with the node.
         store.dom.focus(id ?? store.current);
         run();
       }}

@@ -1,4 +1,4 @@
-// On which side of a node its buttons cover least.
+// Placement of a node's toolbar where it covers least.
 
 import { Position } from "@xyflow/react";
 import type { LayoutCache } from "../layout/layoutCache";
@@ -6,7 +6,7 @@ import type { LayoutCache } from "../layout/layoutCache";
 interface Side {
   position: Position;
   align: "start" | "end";
-  /** Screen pixels between the node and the buttons. */
+  /** Screen pixels between node and toolbar. */
   offset: number;
 }
 
@@ -20,20 +20,20 @@ interface Area extends Size {
   y: number;
 }
 
-/** x, y and zoom of the view, as React Flow has them. */
+/** x, y and zoom of the view, as in React Flow. */
 type View = readonly [number, number, number];
 
 const GAP = 8;
-/** Screen pixels below buttons at the bottom of the canvas, as in `canvas.css`. */
+/** Screen pixels below a toolbar at the bottom of the canvas, as in `canvas.css`. */
 const BELOW = 46;
-/** How much worse it is to lie outside of the canvas than on another node. */
+/** Weight of the area outside of the canvas, relative to area on other nodes. */
 const OUTSIDE = 4;
-/** The share of the buttons that may lie on other nodes before they leave their node. */
+/** Fraction of the toolbar that may cover other nodes before it moves away from its node. */
 const COVERED = 0.2;
 
 /**
- * Null where there is no room beside the node. `size` in screen pixels; `canvas` is what is seen of
- * the canvas.
+ * Null if there is no space next to the node. `size` is in screen pixels; `canvas` is its visible
+ * part.
  */
 export function freeSide(
   { boxes, settled, inner }: LayoutCache,
@@ -67,7 +67,9 @@ export function freeSide(
   return least <= COVERED * size.width * size.height ? best : null;
 }
 
-/** Where buttons lie that have no room beside their node: at the bottom, unless the node is there. */
+/**
+ * Position of a toolbar without space next to its node: at the bottom, unless the node is there.
+ */
 export function freeEdge(
   { boxes, settled }: LayoutCache,
   id: string,
@@ -86,7 +88,7 @@ export function freeEdge(
   return overlap(onScreen(box, at, view), bottom) > 0 ? "top-right" : "bottom-center";
 }
 
-/** How far from the node the buttons lie beside the wider cards above and below it as well. */
+/** Distance from the node at which the toolbar also clears wider cards above and below. */
 function besideAll(own: Area, side: Side, size: Size, seen: Area[]): number {
   const area = placed(own, side, size);
   const beyond = seen

@@ -1,4 +1,5 @@
-// A block as a frame around its bodies: what decides at its head, the branch that ran lit.
+// A block as a frame around its bodies: condition in its title, with the branch that ran
+// highlighted.
 
 import type { NodeProps } from "@xyflow/react";
 import { memo } from "preact/compat";
@@ -11,7 +12,7 @@ import { beside } from "../layout/nodeLabels";
 import { facts, Ports } from "./nodeViews";
 import { RenameField } from "./renameField";
 
-const WORDS = { ran: "ran", not: "not this time", "": "" } as const;
+const WORDS = { ran: "ran", not: "not run", "": "" } as const;
 
 export const BlockFrame = memo(function BlockFrame({ data, selected }: NodeProps<OpFlow>) {
   const store = useCanvasStore();
@@ -61,7 +62,7 @@ function BodyArea({ scope, at }: { scope: string; at: Area }) {
   return <div className="wb-body-area" style={at} data-ran={ran || undefined} />;
 }
 
-/** What a body takes in, over all of its width; opens the body alone. */
+/** Bar for the inputs of a body, across its width; opens the body. */
 export const BodyBar = memo(function BodyBar({ data, selected }: NodeProps<OpFlow>) {
   const store = useCanvasStore();
   const { entry } = data;
@@ -77,7 +78,7 @@ export const BodyBar = memo(function BodyBar({ data, selected }: NodeProps<OpFlo
       <div
         className="wb-body-bar"
         {...facts(data, selected, ran ? [WORDS[ran]] : [])}
-        aria-label={`${name}${ran && ` · ${WORDS[ran]}`}${body?.faulty ? ", has a fault" : ""}, what ${entry.id} takes in`}
+        aria-label={`${name}${ran && ` · ${WORDS[ran]}`}${body?.faulty ? ", has a fault" : ""}, inputs of ${entry.id}`}
         data-ran={ran || undefined}
         onDblClick={() => openScope(store, entry.id)}
       >
@@ -94,9 +95,9 @@ export const BodyBar = memo(function BodyBar({ data, selected }: NodeProps<OpFlo
         data-fault={body?.faulty || undefined}
         data-ran={ran ? ran === "ran" : undefined}
         aria-label={`Open ${name} of ${block}, ${count}`}
-        data-tip={`Open ${name} alone`}
+        data-tip={`Open ${name}`}
         onClick={(event) => {
-          event.stopPropagation(); // what is opened says what is selected
+          event.stopPropagation(); // the selection follows the opened body
           openScope(store, entry.id);
         }}
       >

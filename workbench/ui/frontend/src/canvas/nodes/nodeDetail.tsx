@@ -1,4 +1,4 @@
-// What one node gives for the chosen sample: pictures, shape, type, values, histogram, time.
+// Output of a node for the selected sample: pictures, shape, type, values, histogram, time.
 
 import { useLayoutEffect, useRef } from "preact/compat";
 import { paintPart, type Sheet } from "../../lib/contactSheet";
@@ -6,7 +6,7 @@ import type { DetailHeader, Histogram as HistogramValues, StepEntry, StepOutputE
 import { useCanvasState, useCanvasStore } from "../state/context";
 import { RandomIcon, Icon } from "../../lib/icons";
 
-/** Pixels between the card and what opens from it, and from the window's edge. */
+/** Pixels between the card and the popup, and to the window's edge. */
 const GAP = 12;
 
 export function NodeDetail() {
@@ -32,7 +32,7 @@ export function NodeDetail() {
       className="wb-pop wb-detail"
       popover="manual"
       role="dialog"
-      aria-label={`What ${id} gives`}
+      aria-label={`Output of ${id}`}
       data-wb="detail"
       data-node={id}
       data-stale={stale ? true : undefined}
@@ -61,7 +61,7 @@ export function NodeDetail() {
         ))}
       {step && (step.draws.length > 0 || step.drawn) && (
         <p className="wb-detail-draws">
-          <RandomIcon size={12} /> {[...step.draws, ...(step.drawn ? ["draws by itself"] : [])].join(", ")}
+          <RandomIcon size={12} /> {[...step.draws, ...(step.drawn ? ["internal random values"] : [])].join(", ")}
         </p>
       )}
     </div>
@@ -72,7 +72,7 @@ function Time({ step, header }: { step: StepEntry | undefined; header: DetailHea
   if (!step || !header) return null;
   const ms = step.milliseconds;
   const untimed = step.untimed && `Not timed: ${step.untimed}`;
-  const floor = header.floor === null ? "" : ` A pipeline that does nothing takes ${header.floor.toFixed(2)} ms.`;
+  const floor = header.floor === null ? "" : ` An empty pipeline takes ${header.floor.toFixed(2)} ms.`;
   const how = header.timing && `How the time was measured\n\n${header.timing}${floor}`;
   const text = ms !== null ? `${ms.toFixed(ms < 10 ? 2 : 1)} ms` : untimed ? "–" : "…";
   const of = ms !== null ? ` for ${header.samples} samples` : "";
@@ -157,7 +157,7 @@ function outline(counts: readonly number[], most: number): string {
   return `M${points.join("L")}`;
 }
 
-/** Beside the card, wherever in the window there is room. */
+/** Next to the card, wherever there is room in the window. */
 function place(box: HTMLElement, card: HTMLElement | null): void {
   const { clientWidth, clientHeight } = document.documentElement;
   const { offsetWidth: width, offsetHeight: height } = box;

@@ -1,4 +1,4 @@
-// What a card shows of the chosen sample: its picture, and what was drawn for it.
+// Picture and random values of the selected sample on a card.
 
 import { useLayoutEffect, useRef } from "preact/compat";
 import { paintPart } from "../../lib/contactSheet";
@@ -10,13 +10,16 @@ export interface Line {
   text: string;
 }
 
-/** What stands beneath a card's name: two lines at most, the shape where there is room for it. */
+/**
+ * Lines below a card's name: two at most, the shape only if there is room. `faint` if the sample
+ * did not reach the node.
+ */
 /** `faint` where the chosen sample did not come there. */
 export function useLines(node: NodeEntry, faint = false): Line[] {
   const drawn = useCanvasState(({ cards }) => cards.get(node.id)?.draws);
   const known = node.draws.map(({ text }) => text.replace("~ uniform ", "~ "));
   const draws = drawn?.length ? drawn.map((draw) => draw.replace(/ -(?=[\d.])/, " −")) : known;
-  if (faint) return [{ what: "shape", text: "not this time" }];
+  if (faint) return [{ what: "shape", text: "not run" }];
   const lines: Line[] = [
     { what: "values", text: node.values },
     { what: "draws", text: draws.join(", ") },
@@ -25,10 +28,10 @@ export function useLines(node: NodeEntry, faint = false): Line[] {
   return lines.filter(({ text }) => text).slice(0, 2);
 }
 
-/** What flows out, where there is no picture of it. */
+/** Output type if there is no picture. */
 const WORDS: Record<string, string> = { encoded: "JPEG", number: "number" };
 
-/** A click opens what the node gives. */
+/** A click opens the output of the node. */
 export function NodePicture({ node, faint = false }: { node: NodeEntry; faint?: boolean }) {
   const store = useCanvasStore();
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -49,7 +52,7 @@ export function NodePicture({ node, faint = false }: { node: NodeEntry; faint?: 
       tabIndex={-1}
       data-wb="look"
       data-stale={stale || undefined}
-      aria-label={pictured || !words ? `What ${node.id} gives` : `${words}, what ${node.id} gives`}
+      aria-label={pictured || !words ? `Output of ${node.id}` : `${words}, output of ${node.id}`}
       aria-pressed={open}
       onClick={() => store.look(node.id)}
     >

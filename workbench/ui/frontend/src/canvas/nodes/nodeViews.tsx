@@ -1,4 +1,4 @@
-// What stands on the canvas: an operator's card, a generator's pill, an output's pill.
+// Elements of the canvas: operator card, generator pill, output pill.
 
 import type { NodeProps } from "@xyflow/react";
 import { Fragment } from "preact";
@@ -40,7 +40,7 @@ export function Ports({ node }: { node: DrawnNode }) {
   );
 }
 
-/** Opens the bodies of a block. */
+/** Buttons that open the bodies of a block. */
 function Bodies({ node }: { node: NodeEntry }) {
   const store = useCanvasStore();
   const branches = useCanvasState(({ cards }) => cards.get(node.id)?.branches);
@@ -70,7 +70,7 @@ function Bodies({ node }: { node: NodeEntry }) {
   );
 }
 
-/** What every node's own element says of it. */
+/** Attributes of every node's element. */
 export function facts(
   { entry, current, reached }: OpFlow["data"],
   selected: boolean,
@@ -95,7 +95,7 @@ export function facts(
   };
 }
 
-/** A name that may go on in the next line behind each of its words. */
+/** A name with line breaks allowed after each of its words. */
 function breakable(name: string) {
   return name.split(/(?<=[_.])/).map((word, at) => (
     <Fragment key={at}>
@@ -160,7 +160,7 @@ export const Card = memo(function Card({ data, selected }: NodeProps<OpFlow>) {
   );
 }, looksTheSame);
 
-/** A chain as one card: a click, or Enter, opens it. */
+/** A chain as one card: a click or Enter expands it. */
 export const GroupCard = memo(function GroupCard({ data }: NodeProps<OpFlow>) {
   const store = useCanvasStore();
   const { entry, reached } = data;
@@ -176,10 +176,10 @@ export const GroupCard = memo(function GroupCard({ data }: NodeProps<OpFlow>) {
         data-focus={entry.id}
         data-role={entry.role}
         data-loose={entry.loose || undefined}
-        data-tip={`${title}\n\n${values}\nA click opens the chain.`}
-        aria-label={`${title}: ${values}. Opens the chain`}
+        data-tip={`${title}\n\n${values}\nClick to expand the chain.`}
+        aria-label={`${title}: ${values}. Expands the chain`}
         onClick={(event) => {
-          event.stopPropagation(); // what is opened says what is selected
+          event.stopPropagation(); // the selection follows the opened body
           store.select([entry.id]);
         }}
       >

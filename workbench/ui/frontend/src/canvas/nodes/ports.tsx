@@ -1,4 +1,4 @@
-// A port: its kind by colour and by shape, and while an edge is drawn, whether it may end there.
+// A port: colour and shape show its kind, and during an edge drag whether the edge may end there.
 
 import type { TargetedPointerEvent } from "preact";
 import { Handle, Position } from "@xyflow/react";
@@ -19,11 +19,11 @@ interface Props {
   port: PortEntry;
   into: boolean;
   at: Socket;
-  /** The edge that leads into it. */
+  /** Edge that ends here. */
   edge?: string;
 }
 
-/** `fits`, `refused`, `fixed` for the end that stays, and nothing while no edge is drawn. */
+/** `fits`, `refused`, `fixed` for the fixed end, empty without an edge drag. */
 function standing({ linking, connect_targets: connectTargets }: State, node: string, port: string, into: boolean): string {
   if (!linking) return "";
   const own = linking.node === node && linking.port === port;
@@ -39,14 +39,14 @@ export const Port = memo(function Port({ node, port, into, at, edge }: Props) {
   const id = edge ?? `${node}:${port.name}`;
   const what = `${port.name} · ${port.kind}${port.argument ? " · argument" : ""}`;
 
-  /** Only when it is wanted: to look for the edge at every change would be felt. */
+  /** Computed on demand: searching for the edge on every change would be slow. */
   const tell = (event: TargetedPointerEvent<HTMLElement>): void => {
     const own = fed ? store.edge(id) : undefined;
-    const source = own ? `fed by ${own.source}.${own.output}` : "";
-    const rest = port.flows || source || (port.optional ? "optional" : into ? "not fed yet" : "");
+    const source = own ? `connected to ${own.source}.${own.output}` : "";
+    const rest = port.flows || source || (port.optional ? "optional" : into ? "not connected" : "");
     event.currentTarget.dataset["tip"] = `${what}\n\n${rest}`;
   };
-  /** A fed port gives away the end of its edge. */
+  /** A connected port starts a drag of its edge's end. */
   const grab = (event: MouseEvent): void => {
     if (!fed || event.button !== 0) return;
     const anchor = store.dom.root.querySelector(

@@ -1,4 +1,4 @@
-// Frames around nodes, and notes: what a person wrote on the canvas, and how it is changed there.
+// Groups around nodes, and notes: display and editing.
 
 import type { TargetedFocusEvent, TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import { useReactFlow, ViewportPortal } from "@xyflow/react";
@@ -13,7 +13,7 @@ import { Icon } from "../../lib/icons";
 import type { LayoutCache } from "../layout/layoutCache";
 
 const PAD = 16;
-/** Pixels a key moves a note by. */
+/** Pixels that a key moves a note. */
 const STEP = 18;
 const ARROWS: Record<string, Point> = {
   ArrowLeft: { x: -STEP, y: 0 },
@@ -23,14 +23,14 @@ const ARROWS: Record<string, Point> = {
 };
 
 const TIPS = {
-  frame: "Double click to rename; a click selects what stands in it",
-  note: "A click shows all of it; double click to change it",
+  frame: "Double-click to rename, click to select its nodes",
+  note: "Click to show all, double-click to edit",
 };
 
-/** What is being written in: as `renaming` of the store has it. */
+/** Key of the text being edited, as `renaming` of the store. */
 const key = (kind: "frame" | "note", id: string): string => `${kind}:${id}`;
 
-/** Opens what was asked for a moment ago, as soon as it is there. */
+/** Start editing an element that was requested, once it exists. */
 function useOpened(kind: "frame" | "note", entries: readonly { id: string }[]): void {
   const store = useCanvasStore();
   const known = useRef(new Set(entries.map(({ id }) => id)));
@@ -68,7 +68,7 @@ function FrameBox({ frame, places }: { frame: FrameEntry; places: LayoutCache })
   const bottom = Math.max(...around.map(({ y, height }) => y + height)) + PAD;
   const remove = (): void => {
     store.link.ask("remove_frame", { frame: id });
-    store.say(`frame ${title} removed`);
+    store.say(`group ${title} removed`);
     store.dom.focus("");
   };
   return (
@@ -82,7 +82,7 @@ function FrameBox({ frame, places }: { frame: FrameEntry; places: LayoutCache })
         kind="frame"
         id={id}
         text={title}
-        label={`Frame ${title}, around ${nodes.join(", ")}`}
+        label={`Group ${title}: ${nodes.join(", ")}`}
         most={80}
         write={(text) => text && store.link.ask("frame", { frame: id, title: text, nodes: [] })}
         remove={remove}
@@ -177,7 +177,7 @@ function begin<F extends Field>(el: F | null): void {
   el?.select();
 }
 
-/** A text that a double click or Enter opens, and the button that removes it. */
+/** Text that a double click or Enter edits, and the button that removes it. */
 function Writable({ kind, id, text, label, most, write, remove, choose, move }: WritableProps) {
   const store = useCanvasStore();
   const name = key(kind, id);
@@ -192,7 +192,7 @@ function Writable({ kind, id, text, label, most, write, remove, choose, move }: 
     const field = {
       className: "wb-remark-field nodrag nopan",
       "data-wb": `${kind}-text`,
-      "aria-label": kind === "note" ? "Text of the note" : "Title of the frame",
+      "aria-label": kind === "note" ? "Text of the note" : "Title of the group",
       defaultValue: text,
       maxLength: most,
       onBlur: (event: TargetedFocusEvent<Field>) => end(event.currentTarget.value.trim()),
@@ -227,7 +227,7 @@ function Writable({ kind, id, text, label, most, write, remove, choose, move }: 
         type="button"
         className="wb-remark nopan"
         data-wb={`${kind}-open`}
-        aria-label={`${label}. Enter changes it, Delete removes it`}
+        aria-label={`${label}. Enter edits, Delete removes`}
         data-tip={TIPS[kind]}
         onClick={choose}
         onDblClick={edit}
@@ -239,7 +239,7 @@ function Writable({ kind, id, text, label, most, write, remove, choose, move }: 
         type="button"
         className="wb-remark-remove nopan"
         data-wb={`${kind}-remove`}
-        aria-label={`Remove the ${kind}`}
+        aria-label={kind === "note" ? "Remove the note" : "Remove the group"}
         onClick={remove}
       >
         <Icon name="close" size={11} />

@@ -1,9 +1,9 @@
-// A name that is being written in its box.
+// Name field inside a box.
 
 import { useCanvasStore, useCanvasState } from "../state/context";
 import { isOutput, outputOf } from "../layout/geometry";
 
-/** As Python has it: what a space or a hyphen becomes while it is typed. */
+/** Converted as Python would: spaces and hyphens become underscores while typing. */
 const asName = (typed: string): string => typed.trimStart().replace(/[\s-]/g, "_");
 const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
 
@@ -43,8 +43,8 @@ export function RenameField({ id, name }: { id: string; name: string }) {
         event.preventDefault();
         const field = event.currentTarget;
         if (event.key === "Enter" && field.value && !NAME.test(field.value)) {
-          field.setCustomValidity("A Python name: letters, digits and _, no digit first");
-          field.reportValidity(); // what was typed stays
+          field.setCustomValidity("Use a Python name: letters, digits and _, not starting with a digit");
+          field.reportValidity(); // the typed text stays
           return;
         }
         end(event.key === "Enter" ? field.value : null);

@@ -1,5 +1,5 @@
-// The commands that the search knows, and what each does: asks Python, or presses the control of
-// another component of the same workbench, so that no command is written twice.
+// Commands of the search. Each sends a request to Python, or presses a control of another component
+// of the workbench, so that no command is implemented twice.
 
 import { controlOf } from "../../lib/siblings";
 import { align, ALIGNMENTS } from "../state/alignment";
@@ -25,9 +25,9 @@ import type { Command } from "./searchItems";
 
 interface Run extends Command {
   run: (store: CanvasStore) => void;
-  /** The control that it presses: it is offered only where that is on the page. */
+  /** Control that it presses; the command is available only if that control is on the page. */
   control?: readonly [component: string, selector: string];
-  /** How many selected nodes it takes. */
+  /** Number of selected nodes it requires. */
   selected?: number;
 }
 
@@ -62,7 +62,7 @@ const COMMANDS: readonly Run[] = [
     id: "undo",
     name: "Undo",
     keys: "Ctrl Z",
-    note: "Take the last edit back",
+    note: "Undo the last edit",
     synonyms: ["back", "revert", "take back"],
     run: (store) => void store.link.ask("undo", {}),
   },
@@ -70,7 +70,7 @@ const COMMANDS: readonly Run[] = [
     id: "redo",
     name: "Redo",
     keys: "Ctrl Shift Z",
-    note: "Make the edit again that was taken back",
+    note: "Redo the edit that was undone",
     synonyms: ["again", "forward"],
     run: (store) => void store.link.ask("redo", {}),
   },
@@ -81,19 +81,19 @@ const COMMANDS: readonly Run[] = [
     synonyms: ["check export", "compare with script", "bit for bit", "prove"],
     run: (store) => void store.link.ask("verify", {}),
   },
-  measure("compare", "Benchmark", "Measure CPU against mixed", [
+  measure("compare", "Benchmark", "Compare CPU and mixed decoding", [
     ...["bench", "speed", "measure", "throughput", "images per second", "CPU against GPU", "how fast"],
   ]),
-  measure("stages", "Measure each operator", "Where the time goes", ["profile", "bottleneck", "stages", "slowest"]),
+  measure("stages", "Measure each operator", "Time per operator", ["profile", "bottleneck", "stages", "slowest"]),
   measure("threads", "Measure threads", "Speed by the number of threads", ["scaling", "num_threads"]),
   measure("peers", "Measure other libraries", "The same pipeline in torchvision and Albumentations", ["peers", "compare libraries"]),
   press("export", "Export the script", ["bar", "[data-wb=export]"], "Write the Python script", [
     ...["export", "python", "save script", "generate code", "write code"],
   ]),
   press("save", "Save the graph", ["bar", "[data-wb=save]"], "Write the graph's JSON", ["save", "store", "json"], "Ctrl S"),
-  press("open", "Open a graph", ["bar", "[data-wb=open]"], "A file, a text or recent work", ["open", "load", "import", "recent"]),
-  press("share", "Share", ["bar", "[data-wb=share]"], "A picture that carries the graph, or a link", ["link", "picture", "send"]),
-  press("faults", "Show faults", ["bar", "[data-wb=status]"], "What is wrong, and what can be done", ["errors", "problems", "status", "fix"]),
+  press("open", "Open a graph", ["bar", "[data-wb=open]"], "From a file, text or recent work", ["open", "load", "import", "recent"]),
+  press("share", "Share", ["bar", "[data-wb=share]"], "A picture that contains the graph, or a link", ["link", "picture", "send"]),
+  press("faults", "Show faults", ["bar", "[data-wb=status]"], "List faults and their fixes", ["errors", "problems", "status", "fix"]),
   {
     id: "new",
     name: "New graph",
@@ -102,22 +102,22 @@ const COMMANDS: readonly Run[] = [
     replaces: true,
     run: (store) => void store.link.ask("new", {}),
   },
-  tab("preview", "The pictures", ["pictures", "images", "see"]),
-  tab("speed", "What was measured", ["records", "tune", "tuner", "measurements"]),
+  tab("preview", "Original and augmented pictures", ["pictures", "images", "see"]),
+  tab("speed", "Measurements and records", ["records", "tune", "tuner", "measurements"]),
   tab("code", "The graph as code for a target", ["targets", "pytorch", "lightning", "triton", "source"]),
-  tab("data", "What is read", ["dataset", "folder", "classes", "files", "open folder"]),
+  tab("data", "Data set: folders, classes, files", ["dataset", "folder", "classes", "files", "open folder"]),
   {
     id: "arrange",
     name: "Arrange",
     keys: "L",
-    note: "Lay the graph out anew",
+    note: "Automatic layout of the graph",
     synonyms: ["auto layout", "automatic layout", "tidy", "layout"],
     run: arrange,
   },
   ...ALIGNMENTS.map(({ how, label, least }) => ({
     id: `align-${how}`,
     name: label,
-    note: `The selected nodes: ${least} or more`,
+    note: `Align selected nodes (${least} or more)`,
     synonyms: how === "across" || how === "down" ? ["spacing", "space evenly"] : ["line up"],
     selected: least,
     run: (store: CanvasStore) => align(store, how),
@@ -126,7 +126,7 @@ const COMMANDS: readonly Run[] = [
     id: "copy-code",
     name: "Copy as code",
     keys: "Shift C",
-    note: "The selected nodes, or all, as lines of Python on the clipboard",
+    note: "Copy the selected nodes, or all, as Python code",
     synonyms: ["copy python", "python lines", "snippet", "clipboard"],
     run: copyCode,
   },
@@ -134,7 +134,7 @@ const COMMANDS: readonly Run[] = [
     id: "save-snippet",
     name: "Save as a snippet",
     keys: "S",
-    note: "The selected nodes under a name, to be put into any graph; Delete in the list removes one",
+    note: "Save the selected nodes under a name for other graphs; press Delete in the list to remove one",
     synonyms: ["reuse", "my snippets", "block", "macro", "group", "preset", "remove snippet"],
     selected: 1,
     run: saveSnippet,
@@ -161,7 +161,7 @@ const COMMANDS: readonly Run[] = [
     id: "duplicate",
     name: "Duplicate",
     keys: "Ctrl D",
-    note: "Copies of the selected nodes",
+    note: "Duplicate the selected nodes",
     synonyms: ["copy node"],
     selected: 1,
     run: duplicate,
@@ -170,7 +170,7 @@ const COMMANDS: readonly Run[] = [
     id: "remove",
     name: "Remove",
     keys: "Delete",
-    note: "The selected nodes and edges",
+    note: "Remove the selected nodes and edges",
     synonyms: ["delete", "cut"],
     selected: 1,
     run: remove,
@@ -179,16 +179,16 @@ const COMMANDS: readonly Run[] = [
     id: "wrap",
     name: "Apply with probability",
     keys: "I",
-    note: "Put the selected nodes into an if: they run for some samples only",
+    note: "Wrap the selected nodes in an if: they run only for some samples",
     synonyms: ["wrap", "put into an if", "sometimes", "apply with p", "RandomApply"],
     selected: 1,
     run: (store) => wrap(store),
   },
   ...(
     [
-      ["label", "Apply by class", "Where the label is one of some classes", ["label is", "class", "per class"]],
-      ["size", "Apply by size", "Where the image is large or small, wide or tall", ["size is", "height", "width", "aspect"]],
-      ["comparison", "Apply by comparison", "Where a number of the graph is more or less", ["condition", "less than", "threshold"]],
+      ["label", "Apply by class", "If the label is one of some classes", ["label is", "class", "per class"]],
+      ["size", "Apply by size", "If the image is large or small, wide or tall", ["size is", "height", "width", "aspect"]],
+      ["comparison", "Apply by comparison", "If a number in the graph is above or below a threshold", ["condition", "less than", "threshold"]],
     ] as const
   ).map(([kind, name, note, synonyms]) => ({
     id: `wrap-${kind}`,
@@ -201,7 +201,7 @@ const COMMANDS: readonly Run[] = [
   {
     id: "add-elif",
     name: "Add an elif",
-    note: "A second condition, asked where that of the selected if does not hold",
+    note: "Add a second condition, used if that of the selected if is false",
     synonyms: ["else if", "another condition", "case"],
     selected: 1,
     run: addElif,
@@ -217,9 +217,9 @@ const COMMANDS: readonly Run[] = [
   },
   {
     id: "one-option",
-    name: "One option of the selected",
+    name: "All selected as one option",
     keys: "Shift G",
-    note: "All selected nodes are one option, beside one that changes nothing",
+    note: "All selected nodes run together, or none of them",
     synonyms: ["group", "option", "chain", "one of", "Compose"],
     selected: 1,
     run: chooseChain,
@@ -228,7 +228,7 @@ const COMMANDS: readonly Run[] = [
     id: "some-of",
     name: "Some of the selected",
     keys: "Shift B",
-    note: "So many of the selected nodes run for each sample, in order or shuffled",
+    note: "A number of the selected nodes run for each sample, in order or shuffled",
     synonyms: ["some of", "SomeOf", "RandomOrder", "k of n", "shuffle"],
     selected: 1,
     run: chooseSomeOf,
@@ -237,38 +237,38 @@ const COMMANDS: readonly Run[] = [
     id: "repeat",
     name: "Repeat",
     keys: "R",
-    note: "The selected nodes run again and again",
+    note: "The selected nodes run several times",
     synonyms: ["loop", "for", "n times", "again"],
     selected: 1,
     run: repeat,
   },
   {
     id: "masks",
-    name: "Give out masks",
-    note: "The masks of the annotations are an output, and follow the image",
+    name: "Output masks",
+    note: "Output the masks of the annotations; they follow the image",
     synonyms: [...MASKS, "masks follow the image", "outlines", "instances"],
     run: (store) => void store.link.ask("give_masks", {}),
   },
   {
     id: "targets",
-    name: "Hide or show targets",
+    name: "Hide or show annotations",
     keys: "T",
-    note: "Boxes, points and masks over the pictures and on the cards",
+    note: "Boxes, points and masks on pictures and cards",
     synonyms: ["annotations", "boxes", "masks", "key points", "overlay", "marks"],
     run: showTargets,
   },
   {
     id: "unwrap",
-    name: "Take out of the block",
+    name: "Unwrap the block",
     keys: "Shift I",
-    note: "In place of the block, what stands in it",
+    note: "Replace the block by its nodes",
     synonyms: ["unwrap", "dissolve"],
     selected: 1,
     run: unwrap,
   },
 ];
 
-/** Those that can be carried out now. */
+/** Commands that are currently available. */
 export function commandsNow(store: CanvasStore): readonly Command[] {
   const { selected, unread_masks } = store.get();
   const offered = COMMANDS.filter(

@@ -1,4 +1,4 @@
-// Where the search adds what is chosen: asked about before, and carried out.
+// Insertion of search results: suggestions before, and the insertion itself.
 
 import type { NodeEntry } from "../../payloads";
 import { imageOf } from "../state/actions";
@@ -7,8 +7,8 @@ import type { CanvasStore } from "../state/canvasStore";
 import { fixOf, PREFIXES, type Item } from "./searchItems";
 
 /**
- * Asks Python what fits a place, and of those in `tried` whether the graph would have a fault.
- * Returns how its answer will name that place.
+ * Request from Python what fits a place, and whether the items in `tried` would cause a fault.
+ * Returns the name of the place in the response.
  */
 export function askCompatibleOps(
   store: CanvasStore,
@@ -26,7 +26,7 @@ export function askCompatibleOps(
   return node ? `${node}.${output}` : "";
 }
 
-/** Adds the operator or template of an item; Python refuses what would be a fault. */
+/** Add the operator or template of an item; Python refuses additions that cause a fault. */
 export function addTo(store: CanvasStore, place: Place, item: Item): void {
   const { link } = store;
   const { id, fix } = fixOf(item);
@@ -41,8 +41,8 @@ export function addTo(store: CanvasStore, place: Place, item: Item): void {
 }
 
 /**
- * The second image of a mix: of two selected nodes of one body the one that the place is not after,
- * else the only loose end beside it, or for a loose end the image that is an output.
+ * Second image of a mix: of two selected nodes in one body the one that is not the place;
+ * otherwise the only other unconnected output, or for an unconnected place the image output.
  */
 export function otherOf(store: CanvasStore, place: Place): string {
   const { selected, nodes, edges } = store.get();

@@ -1,5 +1,5 @@
-// The palette: a column at the canvas's left edge with all that can be added, by category. From it
-// one drags onto the canvas, an edge, a card or a port; a click or Enter adds at the selected place.
+// Palette: a column at the left edge of the canvas with everything that can be added, by category.
+// Drag to the canvas, an edge, a card or a port; a click or Enter adds at the selection.
 
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import { memo } from "preact/compat";
@@ -17,10 +17,10 @@ import { showPalette } from "../state/paletteVisibility";
 import { chooseFound } from "./search";
 import { PREFIXES, type Item } from "./searchItems";
 
-/** Pixels that the pointer moves before a press is a drag. */
+/** Pixels of movement after which a press is a drag. */
 const THRESHOLD = 5;
 const FOUND = 60;
-/** Before a name there is no room for it; the tip has all of it. */
+/** Removed from the start of names for lack of space; the tooltip has the full name. */
 const EXPERIMENTAL = /^experimental\./;
 
 interface Dragged {
@@ -29,14 +29,14 @@ interface Dragged {
   drop: Drop | null;
 }
 
-/** Where a click adds: on the picked edge, else behind the inspected node, else at the end. */
+/** Where a click adds: on the selected edge, after the inspected node, or at the end. */
 function selectedPlace(store: CanvasStore): Place {
   const edge = [...store.get().picked][0];
   if (edge && (store.edge(edge) || isOutput(edge))) return { do: "add_on", edge };
   return { do: "add", after: inspectedOperator(store) };
 }
 
-/** `dropUnder` says what lies under a point of the window; null beside the canvas. */
+/** `dropUnder` returns the drop target at a point of the window; null outside the canvas. */
 export const Palette = memo(function Palette({ dropUnder }: { dropUnder: (at: Point) => Drop | null }) {
   const store = useCanvasStore();
   const open = useCanvasState((state) => state.palette);
@@ -57,7 +57,7 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
   const [dragged, setDragged] = useState<Dragged | null>(null);
   const column = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    // Not where it is open since the page was loaded.
+    // Not if the palette was already open when the page loaded.
     if (store.dom.root.matches(":focus-within")) column.current?.querySelector("input")?.focus();
   }, []);
   const all = { operators, categories, templates, snippets, blocks, recipes, selected };
@@ -103,7 +103,7 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
     } else if (group && (event.key === "ArrowRight" || event.key === "ArrowLeft")) {
       toggle(group, event.key === "ArrowRight");
     } else if (!typing && event.key.length === 1 && event.key !== " ") {
-      return column.current?.querySelector("input")?.focus(); // and what is typed lands there
+      return column.current?.querySelector("input")?.focus(); // typed characters go there
     } else return;
     event.preventDefault();
   };
@@ -182,14 +182,14 @@ interface OptionProps {
   item: Item;
   take: (item: Item) => void;
   move: (at: Point) => void;
-  /** Null where the drag was given up. */
+  /** Null if the drag was cancelled. */
   release: (at: Point | null) => void;
 }
 
 function Option({ item, take, move, release }: OptionProps) {
   const latest = useRef({ move, release });
   latest.current = { move, release };
-  /** The click that ends a drag chooses nothing. */
+  /** The click at the end of a drag is ignored. */
   const dragging = useRef(false);
   const end = useRef<(() => void) | null>(null);
   useEffect(() => () => end.current?.(), []);
@@ -247,7 +247,7 @@ function Option({ item, take, move, release }: OptionProps) {
   );
 }
 
-/** What is dragged, beside the pointer: above everything, so that no pane cuts it off. */
+/** Dragged item next to the pointer, above everything so that no pane clips it. */
 function Ghost({ item, at, words }: Dragged & { words: string }) {
   return (
     <div
@@ -260,7 +260,7 @@ function Ghost({ item, at, words }: Dragged & { words: string }) {
       style={{ left: at.x + 12, top: at.y + 10 }}
     >
       <b>{item.name}</b>
-      <span>{words || "drop it on the canvas"}</span>
+      <span>{words || "drop on the canvas"}</span>
     </div>
   );
 }

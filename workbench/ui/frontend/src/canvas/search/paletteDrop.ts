@@ -1,4 +1,4 @@
-// Where something that is dragged out of the palette would be added.
+// Drop targets of the palette.
 
 import type { NodeEntry } from "../../payloads";
 import type { CanvasStore } from "../state/canvasStore";
@@ -14,12 +14,12 @@ export type Drop =
   | { do: "branch"; node: string; output: string; at?: number[] }
   | { do: "add_into"; node: string; input: string };
 
-/** How far from a port's middle a drop still means it, at zoom 1. */
+/** Distance from a port's centre that counts as the port, at zoom 1. */
 const REACH = 11;
 
 type Places = Pick<LayoutCache, "boxes" | "nodes" | "settled" | "routes">;
 
-/** What lies at a point of the canvas: a port, a card, an edge, or nothing. */
+/** Drop target at a point of the canvas: a port, a card, an edge, or none. */
 export function dropAt({ boxes, nodes, settled, routes }: Places, point: Point): Drop {
   for (const node of nodes) {
     const at = node.group ? undefined : settled.get(node.id);
@@ -45,7 +45,7 @@ function portAt(node: NodeEntry, { x, y }: Point): Drop | null {
   return output ? { do: "branch", node: node.id, output: output.name } : null;
 }
 
-/** What the words beside the pointer say of a drop. */
+/** Text next to the pointer that describes the drop. */
 export function foretellDrop(store: CanvasStore, { id }: Item, drop: Drop): string {
   if (id.startsWith(PREFIXES.recipe)) return "opens the recipe";
   if (id.startsWith(PREFIXES.block)) return "around the selected nodes";
@@ -54,7 +54,7 @@ export function foretellDrop(store: CanvasStore, { id }: Item, drop: Drop): stri
   return wherePlaced(store, drop);
 }
 
-/** Adds an operator or template there. Python says why where it cannot stand there. */
+/** Add an operator or template. Python reports why an addition is refused. */
 export function addDropped(store: CanvasStore, item: Item, drop: Drop): void {
   const { id } = item;
   const template = id.startsWith(PREFIXES.template);
@@ -64,7 +64,7 @@ export function addDropped(store: CanvasStore, item: Item, drop: Drop): void {
     else store.link.ask("add_into", { op: id, node: drop.node, input: drop.input, sound: true });
   } else if (!isLoose(drop)) addTo(store, drop, item);
   else if (template) addTo(store, { do: "add", after: "" }, item);
-  // On its own it lacks what it needs: it is to be connected by hand.
+  // Without connections it may lack inputs, which the user connects later.
   else store.link.ask("branch", { op: id, node: "", output: "", ...(drop.at && { at: drop.at }) });
 }
 

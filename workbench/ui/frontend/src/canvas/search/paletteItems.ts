@@ -1,5 +1,5 @@
-// What the palette lists: operators by category, then templates, blocks and recipes. Pure: tested
-// outside of a browser.
+// Contents of the palette: operators by category, then templates, blocks and recipes. Pure
+// functions, tested without a browser.
 
 import { rank } from "../../lib/ranking";
 import type { State } from "../state/canvasState";
@@ -26,7 +26,7 @@ function byName(items: readonly Item[]): Item[] {
   return [...items].sort((a, b) => key(a).localeCompare(key(b)));
 }
 
-/** Without what cannot be used here: only a filter finds that, with the reason. */
+/** Items that cannot be used here are only found by a filter, with the reason. */
 export function paletteGroups(state: PaletteState): PaletteGroup[] {
   const { operators, categories, templates, snippets, blocks, recipes, selected } = state;
   const usable = operators.filter((op) => !op.unusable);
@@ -44,7 +44,7 @@ export function paletteGroups(state: PaletteState): PaletteGroup[] {
   ].filter(({ items }) => items.length > 0);
 }
 
-/** What a query finds among all of it, best first. */
+/** Items that match a query, best first. */
 export function paletteFinds(state: PaletteState, query: string): Item[] {
   const { operators, templates, snippets, blocks, recipes, selected } = state;
   return rank(

@@ -1,4 +1,4 @@
-// The one search: what it offers at a place, and what becomes of what is chosen.
+// Search: items available at a place, and what happens when one is selected.
 
 import { siblingOf } from "../../lib/siblings";
 import { wrap } from "../state/actions";
@@ -21,7 +21,7 @@ import {
   type Item,
 } from "./searchItems";
 
-/** The parts of the state in which it searches. */
+/** Parts of the state that are searched. */
 export const SOURCES = [
   "operators",
   "templates",
@@ -36,7 +36,7 @@ export const SOURCES = [
 ] as const satisfies readonly (keyof State)[];
 type Source = (typeof SOURCES)[number];
 
-/** What can stand at a place; `everything` adds all else that there is to find. */
+/** Items that can be added at a place; `everything` adds all other items. */
 export function searchItems(
   store: CanvasStore,
   sources: Pick<State, Source>,
@@ -68,7 +68,7 @@ export function searchItems(
 
 const SNIPPET = `${PREFIXES.template}snippet:`;
 
-/** The operator or template that an item would put into the graph, if it is one; no snippet. */
+/** Operator or template that an item would add to the graph, if any; not for snippets. */
 export function insertedName(item: Item): string | null {
   const { id } = fixOf(item);
   if (id.startsWith(SNIPPET)) return null;
@@ -93,10 +93,10 @@ export function chooseFound(store: CanvasStore, place: Place, item: Item): void 
   }
 }
 
-/** The value first, then how it is given. */
+/** Value controls first, then the others. */
 const CONTROLS = ["input", "select, textarea", "[data-wb=source], [data-wb=dice]", "button"];
 
-/** Leads to the row of an argument in the inspector, also where it is folded away. */
+/** Focus the row of an argument in the inspector, also if it is collapsed. */
 function editArgument(store: CanvasStore, name: string): void {
   const inspector = siblingOf(store.dom.root, "inspector");
   if (!inspector) return;

@@ -1,4 +1,4 @@
-// What the search offers, as items of its list. Pure: tested outside of a browser.
+// Items of the search. Pure functions, tested without a browser.
 
 import type { Searchable } from "../../lib/ranking";
 import type {
@@ -12,16 +12,16 @@ import type {
 
 export interface Item extends Searchable {
   id: string;
-  /** Small signs at the right: kinds, devices. */
+  /** Labels at the right: kinds, devices. */
   chips: readonly string[];
   note: string;
   group: string;
-  /** Whether it replaces the whole graph: it has to be chosen twice. */
+  /** Whether it replaces the whole graph and must be confirmed. */
   replaces?: boolean | undefined;
 }
 
 export const PREFIXES = {
-  /** What puts the selected nodes into a block. */
+  /** Wraps the selected nodes in a block. */
   block: ":",
   template: "template:",
   argument: "argument:",
@@ -29,7 +29,7 @@ export const PREFIXES = {
   command: "command:",
   node: "node:",
   folder: "folder:",
-  /** What is added together with what makes it fit. */
+  /** Added together with its fix. */
   fix: "fix:",
 } as const;
 
@@ -37,16 +37,16 @@ const DEVICES: Record<string, string> = { cpu: "CPU", gpu: "GPU", mixed: "MIX" }
 const FITS = "Fits";
 const SOURCES = "Sources";
 const REPAIRED = "Fits with another node";
-const MISFIT = "Does not fit this place";
+const MISFIT = "Does not fit here";
 const UNUSABLE = "Not usable here";
-const SELECT_TWO = "select two nodes first, the second one by Shift and a click";
+const SELECT_TWO = "select two nodes first, the second with Shift-click";
 const WEIGHTS = { operator: 3, command: 2, argument: 2, recipe: 1, node: 1, folder: 0 };
-/** For what is made for just the kind that flows at the place. */
+/** Weight of operators made for the kind of data at this place. */
 const MADE_FOR = 0.5;
-/** What most graphs begin with stands first among the sources, and among the decoders. */
+/** Usual first nodes, listed first among sources and decoders. */
 const USUAL = ["readers.file", "decoders.image"];
 
-/** `asked` is the place that the reasons must be about. */
+/** `asked` is the place that the reasons must refer to. */
 export function operatorItems(
   operators: readonly OperatorEntry[],
   compatibleOps: Partial<CompatibleOps>,
@@ -76,7 +76,7 @@ export function operatorItems(
   });
 }
 
-/** An item for each way to make it fit, instead of one that says why it does not. */
+/** One item per fix, in place of the item with the reason. */
 function repairedItems(item: Item, fixes: readonly string[] = []): Item[] {
   if (!fixes.length) return [item];
   const made = (fix: string): Item => ({ ...item, id: fixId(item.id, fix), fix, reason: "", group: REPAIRED });
@@ -85,7 +85,7 @@ function repairedItems(item: Item, fixes: readonly string[] = []): Item[] {
 
 const fixId = (id: string, fix: string): string => `${PREFIXES.fix}${fix}:${id}`;
 
-/** Of an item with a fix: what it adds, and the fix. */
+/** Added operator and fix of an item. */
 export function fixOf({ id, fix = "" }: Item): { id: string; fix: string } {
   return { id: fix ? id.slice(PREFIXES.fix.length + fix.length + 1) : id, fix };
 }
@@ -100,7 +100,7 @@ export function templateItems(
   templates: readonly TemplateEntry[],
   compatibleOps: Partial<CompatibleOps>,
   asked: string,
-  /** Whether there is a second image to be mixed with. */
+  /** Whether there is a second image to mix. */
   second = false,
 ): Item[] {
   const reasons = compatibleOps.place === asked ? (compatibleOps.reasons ?? {}) : {};
@@ -125,7 +125,7 @@ export function templateItems(
   });
 }
 
-/** Templates that the person made. */
+/** Templates saved by the user. */
 export function snippetItems(snippets: readonly TemplateEntry[]): Item[] {
   return templateItems(snippets, {}, "").map((item) => ({
     ...item,
@@ -135,7 +135,7 @@ export function snippetItems(snippets: readonly TemplateEntry[]): Item[] {
   }));
 }
 
-/** What can be made of the selected nodes. */
+/** Blocks that can be made of the selected nodes. */
 export function blockItems(blocks: readonly OperatorEntry[], selected: readonly string[]): Item[] {
   return blocks.map((block) => ({
     id: PREFIXES.block + block.name,
@@ -147,11 +147,11 @@ export function blockItems(blocks: readonly OperatorEntry[], selected: readonly 
     chips: ["block"],
     note: `Put ${selected.join(", ")} into ${block.name}. ${block.summary}`,
     group: selected.length ? "Block" : MISFIT,
-    reason: selected.length ? "" : "select what is to run for some samples only",
+    reason: selected.length ? "" : "select the nodes that should run only for some samples",
   }));
 }
 
-/** `empty`: a graph begins with one, so they are listed between the sources and the rest. */
+/** `empty`: recipes are listed between sources and other items if the graph is empty. */
 export function recipeItems(recipes: readonly RecipeLine[], empty = false): Item[] {
   return recipes.map(({ name, line }) => ({
     id: PREFIXES.recipe + name,
@@ -189,7 +189,7 @@ export function nodeItems(nodes: readonly NodeEntry[]): Item[] {
     prose: label,
     weight: WEIGHTS.node,
     chips: ["node"],
-    note: op === id ? "Go to it" : `Go to it: ${op}`,
+    note: op === id ? "Go to node" : `Go to node: ${op}`,
     group: "Nodes",
     reason: "",
   }));
@@ -208,14 +208,14 @@ export function folderItems(folders: readonly string[]): Item[] {
   }));
 }
 
-/** A command: its name, by which keys it is had elsewhere, and what else it is called. */
+/** Command: name, keyboard shortcut, and synonyms. */
 export interface Command {
   id: string;
   name: string;
   keys?: string;
   note: string;
   synonyms: readonly string[];
-  /** Texts for which it is the first of all. */
+  /** Queries for which it is the first result. */
   firstFor?: readonly string[];
   /** Whether it replaces the whole graph. */
   replaces?: boolean | undefined;

@@ -1,4 +1,4 @@
-// A field and the list of what it finds: for operators, for ports, for edges.
+// Search field with a list of results: for operators, ports and edges.
 
 import type { CSSProperties } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/compat";
@@ -9,30 +9,30 @@ import { PREFIXES, type Item } from "./searchItems";
 interface Props {
   title: string;
   placeholder: string;
-  /** What the list is about, at the right of the field. */
+  /** Subject of the list, shown at the right of the field. */
   where: string;
   items: readonly Item[];
-  /** Said where there is nothing at all. */
+  /** Text for an empty list. */
   empty: string;
-  /** What stands for one item in the tests: `operator`, `choice`. */
+  /** Name of an item in tests: `operator`, `choice`. */
   hook: string;
   style: CSSProperties;
   choose: (item: Item) => void;
-  /** What a text that is typed stands for by itself, before all that it finds. */
+  /** Item for the typed text itself, listed before the results. */
   typed?: (text: string) => Item;
-  /** Whether a query's finds stay in their groups; else the best of all groups stands first. */
+  /** Whether results stay in their groups; otherwise the best of all groups is first. */
   grouped?: boolean;
-  /** Hears what is found, best first. */
+  /** Called with the results, best first. */
   onFound?: (found: readonly Item[]) => void;
-  /** Whether what is found may still come in another order: Enter then waits. */
+  /** Whether the order of the results may still change: Enter then waits. */
   isPending?: (found: readonly Item[]) => boolean;
-  /** What Delete does to an item, where it does anything. */
+  /** Called when Delete is pressed on an item. */
   cut?: (item: Item) => void;
   close: () => void;
 }
 
-const REPLACES = "Replaces the graph; undo returns. Press Enter or click again.";
-/** How many are drawn; more as the list is scrolled. */
+const REPLACES = "Replaces the graph; undo restores it. Press Enter or click again to confirm.";
+/** Number of rendered items; more are added while scrolling. */
 const SHOWN = 80;
 
 function find(items: readonly Item[], query: string, grouped: boolean): Item[] {
@@ -45,7 +45,7 @@ function find(items: readonly Item[], query: string, grouped: boolean): Item[] {
   }
   const last = ({ id, replaces, reason }: Item): number =>
     Number(!reason && !!replaces && id.startsWith(PREFIXES.recipe));
-  // Recipes that replace the graph are the last that fit.
+  // Recipes that replace the graph are last.
   const fits = found.filter(({ reason }) => !reason).sort((a, b) => last(a) - last(b));
   return [...fits, ...found.filter(({ reason }) => reason)];
 }
@@ -69,9 +69,9 @@ export function SearchableList({
   const [query, setQuery] = useState("");
   const [chosen, setChosen] = useState("");
   const [shown, setShown] = useState(SHOWN);
-  /** The item that replaces the graph if it is chosen once more. */
+  /** Item that replaces the graph when selected again. */
   const [confirmed, setConfirmed] = useState("");
-  /** Enter was pressed before the order of what is found was known. */
+  /** Enter was pressed before the final order was known. */
   const [entered, setEntered] = useState(false);
   const pop = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -217,7 +217,7 @@ export function SearchableList({
         })}
       </div>
       {found.length === 0 && (
-        <p className="wb-search-none">{query ? `Nothing is like “${query}”.` : empty}</p>
+        <p className="wb-search-none">{query ? `No results for “${query}”.` : empty}</p>
       )}
     </div>
   );

@@ -1,4 +1,4 @@
-// Several boxes put in line, or apart by equal gaps.
+// Align boxes, or distribute them with equal gaps.
 
 import type { CanvasStore } from "./canvasStore";
 import { placements } from "../layout/movedSpots";
@@ -12,7 +12,7 @@ interface Row {
   how: Alignment;
   label: string;
   icon: ComponentProps<typeof Icon>["name"];
-  /** How many boxes it takes. */
+  /** Minimum number of boxes. */
   least: number;
 }
 
@@ -31,7 +31,7 @@ export interface Rectangle extends Point, Size {
   id: string;
 }
 
-/** Where the boxes are to stand. The box around all of them stays, but for what it need not hold. */
+/** New positions of boxes. Their bounding box stays the same or becomes smaller. */
 export function alignedBoxes(how: Alignment, boxes: readonly Rectangle[]): Map<string, Point> {
   const across = how === "left" || how === "centre" || how === "right" || how === "across";
   const start = (box: Rectangle): number => (across ? box.x : box.y);
@@ -58,7 +58,7 @@ export function alignedBoxes(how: Alignment, boxes: readonly Rectangle[]): Map<s
   return new Map(boxes.map((box) => moved(box, low + share * (high - low - length(box)))));
 }
 
-/** The selected boxes, as they stand now. */
+/** The selected boxes at their current positions. */
 export function selectedBoxes(store: CanvasStore): Rectangle[] {
   const { selected, picked } = store.get();
   const chosen = new Set([...selected, ...[...picked].filter(isOutput)]);
@@ -69,7 +69,7 @@ export function selectedBoxes(store: CanvasStore): Rectangle[] {
   });
 }
 
-/** Aligns what is selected; all the others stay where they are, from now on by hand. */
+/** Align the selection; all other boxes get manual positions. */
 export function align(store: CanvasStore, how: Alignment): void {
   const { label, least } = ALIGNMENTS.find((row) => row.how === how)!;
   const boxes = selectedBoxes(store);
@@ -79,7 +79,7 @@ export function align(store: CanvasStore, how: Alignment): void {
   store.say(`${label}: ${boxes.map(({ id }) => (isOutput(id) ? `output ${id.slice(1)}` : id)).join(", ")}`);
 }
 
-/** Opens the list of alignments. */
+/** Open the list of alignments. */
 export function chooseAlignment(store: CanvasStore): void {
   if (selectedBoxes(store).length < 2) return store.say("Select two or more to align them");
   store.set({ popup: { kind: "align" } });

@@ -1,13 +1,13 @@
-// Which bodies of the blocks the chosen sample came to.
+// Bodies of blocks that the selected sample reached.
 
 import { useCanvasState } from "./context";
 import type { State } from "./canvasState";
 import { shownScope } from "../layout/nestedLayout";
 
-/** `ran`, `not`, or nothing where that is not known or the body is not in a frame. */
+/** `ran`, `not`, or empty if unknown or if the body is not in a frame. */
 export type Ran = "" | "ran" | "not";
 
-/** What ran of a block for the chosen sample: `option_0, option_2 ran`; empty: not known. */
+/** Text about a block for the selected sample: `option_0, option_2 ran`; empty if unknown. */
 export function useHappened(block: string): string {
   return useCanvasState(({ cards, nodes }) => {
     const branches = cards.get(block)?.branches;
@@ -31,5 +31,5 @@ export function ranIn(state: State, scope: string): Ran {
   return found;
 }
 
-/** Whether the chosen sample came to a body that is drawn in a frame. */
+/** Whether the selected sample reached a body in a frame. */
 export const useRan = (scope: string): Ran => useCanvasState((state) => ranIn(state, scope));

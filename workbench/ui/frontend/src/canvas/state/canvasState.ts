@@ -1,5 +1,5 @@
-// The state of the canvas: the fields that Python sends, and what only this view knows. It knows
-// neither the page nor the link to Python.
+// State of the canvas: fields from Python, and state of this view. Independent of the page and of
+// the link to Python.
 
 import { createStore } from "zustand/vanilla";
 import type { Sheet } from "../../lib/contactSheet";
@@ -16,13 +16,13 @@ import { shownScope } from "../layout/nestedLayout";
 import type { Linking } from "./edgeDrag";
 import type { Group } from "../layout/groups";
 
-/** Where the operator search adds what is chosen. */
+/** Where the operator search adds the selected item. */
 export type Place =
   | { do: "add"; after: string }
   | { do: "add_on"; edge: string }
   | { do: "branch"; node: string; output: string };
 
-/** A list that is open over the canvas, and the pointer's place where it was opened by one. */
+/** A list open over the canvas, and the position of the pointer that opened it. */
 export type Popup = (
   | { kind: "search"; place: Place; everything?: boolean }
   | { kind: "connect"; node: string; output: string }
@@ -33,27 +33,27 @@ export type Popup = (
   | { kind: "snippet"; nodes: readonly string[] }
 ) & {
   at?: Point;
-  /** What had the focus, where that was outside of the canvas. */
+  /** Focused element outside the canvas before the list was opened. */
   opener?: HTMLElement;
 };
 
-/** The fields of Python that the state follows, with their values until Python sends one. */
+/** Fields of Python with their initial values. */
 export const FIELDS = {
   /** Number of the opened graph. */
   graph_number: 0,
   nodes: [],
   edges: [],
-  /** The blocks around the body that is shown, from outside in; empty for the graph itself. */
+  /** Blocks around the visible body, outermost first; empty for the graph itself. */
   breadcrumb: [],
   positions: {},
   frames: [],
   notes: [],
   operators: [],
-  /** Of operators, in the order of a palette. */
+  /** Categories of operators in the order of the palette. */
   categories: [],
   blocks: [],
   templates: [],
-  /** Templates that the person saved. */
+  /** Templates saved by the user. */
   snippets: [],
   recipes: [],
   /** Arguments of the inspected node. */
@@ -64,13 +64,13 @@ export const FIELDS = {
   compatible_ops: {},
   /** Ids of nodes; the last is the inspected one. */
   selected: [],
-  /** The sample that the cards show. */
+  /** Sample on the cards. */
   sample: 0,
-  /** Why the cards' pictures are not of the present graph; empty if they are. */
+  /** Why the cards' pictures do not show the current graph; empty if they do. */
   stale: "",
   /** The nodes whose pictures are those of the present graph nevertheless. */
   unchanged: [],
-  /** The node whose details are open; empty if none are. */
+  /** Node whose details are open; empty if there is none. */
   detail_of: "",
 } satisfies Partial<CanvasFields>;
 
@@ -78,11 +78,11 @@ export type FieldName = keyof typeof FIELDS;
 type ReadOnly<T> = T extends (infer Item)[] ? readonly Item[] : Readonly<T>;
 export type Fields = { readonly [Name in FieldName]: ReadOnly<CanvasFields[Name]> };
 
-/** What only this view knows. */
+/** State of this view only. */
 interface ViewState {
-  /** Ids of edges; an output's pill and its edge have the same. */
+  /** Ids of selected edges; an output's pill and its edge have the same id. */
   readonly picked: ReadonlySet<string>;
-  /** Where nodes are while they are dragged, and until Python has their places. */
+  /** Positions of nodes while they are dragged, and until Python has them. */
   readonly moved: ReadonlyMap<string, Point> | null;
   readonly dragging: boolean;
   /** How often a new layout was requested. */
@@ -90,22 +90,25 @@ interface ViewState {
   readonly linking: Linking | null;
   readonly popup: Popup | null;
   readonly renaming: string;
-  /** The edge under the pointer, or under a node that is dragged into it. */
+  /** Edge under the pointer, or under a node that is dragged onto it. */
   readonly hovered: string;
-  /** What a screen reader is to say. */
+  /** Text for screen readers. */
   readonly said: string;
-  /** The pictures of all cards, of one sample. */
+  /** Pictures of all cards for one sample. */
   readonly sheet: Sheet<CardsHeader> | null;
-  /** What they say of each node; an entry that did not change stays the same object. */
+  /** Text and values of the cards; unchanged entries stay the same objects. */
   readonly cards: ReadonlyMap<string, CardEntry>;
   readonly detail: Sheet<DetailHeader> | null;
-  /** The chains that are drawn as one card each. */
+  /** Chains that are shown as one card each. */
   readonly groups: readonly Group[];
   /** Whether chains are cards and saved positions are ignored, because the canvas is small. */
   readonly crowded: boolean;
   /** Whether the palette is open. */
   readonly palette: boolean;
-  /** Whether the map is asked for; null: where something is out of sight and there is room. */
+  /**
+   * Whether the minimap is shown; null: automatically, if nodes are out of view and there is
+   * space.
+   */
   readonly map: boolean | null;
 }
 
@@ -136,27 +139,27 @@ const START: State = {
 export class CanvasState {
   private readonly state = createStore<State>(() => START);
   readonly get = this.state.getState;
-  /** Calls a function after each change. Returns what ends it. */
+  /** Call a function after each change. Returns a function that stops this. */
   readonly watch = this.state.subscribe;
 
-  /** Changes some parts; notifies nobody if all of them are what they were. */
+  /** Change parts of the state; without a difference nothing is called. */
   set(change: Partial<State>): void {
     const now = this.get();
     const names = Object.keys(change) as (keyof State)[];
     if (names.some((name) => !Object.is(now[name], change[name]))) this.state.setState(change);
   }
 
-  /** The node whose arguments the inspector shows. */
+  /** Node in the inspector. */
   get inspected(): string {
     return this.get().selected.at(-1) ?? "";
   }
 
-  /** What the keys are about: the inspected node, else an output that is picked. */
+  /** Target of keyboard shortcuts: the inspected node, else a selected output. */
   get current(): string {
     return this.inspected || [...this.get().picked].find(isOutput) || "";
   }
 
-  /** The body that is shown; empty for the graph itself. */
+  /** The visible body; empty for the graph itself. */
   get scope(): string {
     return shownScope(this.get().breadcrumb);
   }

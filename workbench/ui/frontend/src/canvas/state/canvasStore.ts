@@ -1,4 +1,4 @@
-// The state of the canvas, kept in step with Python's fields, and what its parts need beside it.
+// State of the canvas, synchronised with Python's fields, and objects that its parts need.
 
 import { Decoder, type Sheet } from "../../lib/contactSheet";
 import { jsonEqual, reuseEqual, reuseUnchanged } from "../../lib/jsonEquality";
@@ -13,9 +13,9 @@ import { paletteWasOpen } from "./paletteVisibility";
 
 export class CanvasStore extends CanvasState {
   readonly dom: CanvasDom;
-  /** Where everything stands, as it was last drawn. */
+  /** Layout as last rendered. */
   layout: LayoutCache = NO_LAYOUT;
-  /** Whether the code that Python sends next was asked for here. */
+  /** Whether this view requested the code that Python sends next. */
   wantsCode = false;
   private readonly announced: AnnouncedEdit;
 
@@ -43,7 +43,7 @@ export class CanvasStore extends CanvasState {
     link.watch(["detail"], () => detail.push(link.get("detail", NO_BYTES)));
   }
 
-  /** Takes over Python's fields, and keeps the objects of what did not change. */
+  /** Adopt Python's fields; unchanged objects are reused. */
   private adopt(): void {
     const old = this.get();
     const names = Object.keys(FIELDS) as FieldName[];
@@ -52,7 +52,7 @@ export class CanvasStore extends CanvasState {
     ) as unknown as Fields;
     const { nodes, edges, positions } = fields;
     const changed = nodes !== old.nodes || edges !== old.edges;
-    // Only as a graph is opened: an edit collapses nothing under the pointer.
+    // Only when a graph is opened: edits must not collapse anything under the pointer.
     const opened = fields.graph_number !== old.graph_number || !old.nodes.length;
     this.set({
       ...fields,
@@ -66,7 +66,7 @@ export class CanvasStore extends CanvasState {
     this.dom.root.dataset["nodes"] = String(nodes.length);
   }
 
-  /** What was moved stands where Python says, also where it refused to have it moved. */
+  /** Adopt Python's positions, also if it refused the move. */
   private answered(): void {
     this.announced.settle();
     if (!this.link.waiting && !this.get().dragging) this.set({ moved: null });
@@ -80,7 +80,7 @@ export class CanvasStore extends CanvasState {
     dataset["sheet"] = String(Number(dataset["sheet"] ?? 0) + 1);
   }
 
-  /** Shows another sample on the cards. */
+  /** Show another sample on the cards. */
   choose(sample: number): void {
     const last = Math.max(0, (this.get().sheet?.header.samples ?? 1) - 1);
     const chosen = Math.min(last, Math.max(0, sample));
@@ -89,14 +89,14 @@ export class CanvasStore extends CanvasState {
     this.link.set("sample", chosen);
   }
 
-  /** Opens the details of a node; closes them if they are open already. */
+  /** Open the details of a node, or close them. */
   look(node: string): void {
     const detail_of = node === this.get().detail_of ? "" : node;
     this.set({ detail_of, detail: null });
     this.link.set("detail_of", detail_of);
   }
 
-  /** Draws long chains as one card each, but for those with a selected node. */
+  /** Show long chains as one card each, except those with a selected node. */
   collapseChains(): void {
     const { nodes, edges, selected } = this.get();
     this.set({ groups: findGroups(nodes, edges, selected, 0) });
@@ -108,7 +108,7 @@ export class CanvasStore extends CanvasState {
     this.set({ groups: findAllGroups(nodes, edges, selected), crowded: true });
   }
 
-  /** Selects nodes; what is drawn as one card is opened, and its first node selected. */
+  /** Select nodes; collapsed chains are expanded, and their first node is selected. */
   select(selected: readonly string[], picked: ReadonlySet<string> = NONE): void {
     const { groups } = this.get();
     const opened = groups.filter(({ id, members }) => [id, ...members].some((each) => selected.includes(each)));
@@ -123,12 +123,12 @@ export class CanvasStore extends CanvasState {
 
   say(said: string): void {
     this.announced.start();
-    // A no-break space makes it another text, so that it is said again.
+    // A no-break space changes the text, so that it is announced again.
     this.set({ said: this.get().said === said ? `${said}\u00a0` : said });
   }
 }
 
-/** The groups without those in which one of some nodes is. */
+/** Groups that contain none of the given nodes. */
 function without(groups: readonly Group[], ...shown: readonly (readonly string[])[]): readonly Group[] {
   const ids = new Set(shown.flat());
   const left = groups.filter(({ members }) => !members.some((id) => ids.has(id)));

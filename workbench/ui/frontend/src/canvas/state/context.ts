@@ -1,4 +1,4 @@
-// How the parts of the canvas reach its store, and follow the parts of the state that they draw.
+// Access to the canvas store and its state for the parts of the canvas.
 
 import { createContext, useContext, useRef, useSyncExternalStore } from "preact/compat";
 import type { State } from "./canvasState";
@@ -18,7 +18,7 @@ export function useCanvasState<T>(pick: (state: State) => T): T {
   return useSyncExternalStore(store.watch, () => pick(store.get()));
 }
 
-/** Some parts of the state, in an object that is another only when one of them is. */
+/** Some parts of the state, in an object that changes only with them. */
 export function useCanvasParts<Name extends keyof State>(...names: Name[]): Pick<State, Name> {
   const parts = useRef<Pick<State, Name> | null>(null);
   return useCanvasState((state) => {

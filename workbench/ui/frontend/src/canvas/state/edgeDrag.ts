@@ -1,14 +1,14 @@
-// An edge that is being drawn: where it may end, and why not elsewhere.
+// An edge being dragged: where it may end, and why not elsewhere.
 
 import type { EdgeEntry, NodeEntry, ConnectTargets } from "../../payloads";
 import { isOutput, outputOf } from "../layout/geometry";
 
 export interface Linking {
-  /** The end that stays where it is. */
+  /** The end that is not dragged. */
   fixed: "source" | "target";
   node: string;
   port: string;
-  /** The edge whose other end is being moved; empty for a new one. */
+  /** Edge whose other end is dragged; empty for a new edge. */
   edge: string;
 }
 
@@ -19,11 +19,11 @@ export interface Feed {
   input: string;
 }
 
-/** The ids of handles: `in:data`, `out:images`. */
+/** Port of a handle id: `in:data`, `out:images`. */
 export const portOf = (handle: string | null | undefined): string =>
   (handle ?? "").replace(/^(in|out):/, "");
 
-/** The edge there would be if the loose end were put on this port. */
+/** Edge that would result from dropping the dragged end on this port. */
 export function feedTo(linking: Linking, node: string, port: string): Feed {
   const [source, output] = linking.fixed === "source" ? [linking.node, linking.port] : [node, port];
   const [target, input] = linking.fixed === "source" ? [node, port] : [linking.node, linking.port];
@@ -32,7 +32,7 @@ export function feedTo(linking: Linking, node: string, port: string): Feed {
     : { source, output, target, input };
 }
 
-/** Why an edge cannot be: empty where it can, undefined while that is not known yet. */
+/** Why an edge is not possible: empty if it is, undefined if unknown. */
 export function refusal(connectTargets: Partial<ConnectTargets>, feed: Feed): string | undefined {
   if (!feed.target) return "";
   if (connectTargets.source !== `${feed.source}.${feed.output}`) return undefined;
@@ -41,7 +41,7 @@ export function refusal(connectTargets: Partial<ConnectTargets>, feed: Feed): st
   );
 }
 
-/** The ports and arguments of a node that may be fed. */
+/** Ports and arguments of a node that can be connected. */
 export function fitting(connectTargets: Partial<ConnectTargets>, linking: Linking, node: NodeEntry): string[] {
   if (linking.fixed === "target") return node.outputs.map((output) => output.name);
   if (connectTargets.source !== `${linking.node}.${linking.port}`) return [];
@@ -49,20 +49,20 @@ export function fitting(connectTargets: Partial<ConnectTargets>, linking: Linkin
   const free = Object.entries(connectTargets.reasons ?? {})
     .filter(([id, reason]) => id.startsWith(prefix) && !reason)
     .map(([id]) => id.slice(prefix.length));
-  // A port on the left is meant, unless only arguments are left.
+  // The first port is meant, unless only arguments are left.
   const ports = free.filter((name) =>
     node.inputs.some((port) => port.name === name && !port.argument),
   );
   return ports.length ? ports : free;
 }
 
-/** The first reason why nothing of a node may be fed. */
+/** First reason why a node cannot be connected. */
 export function nodeRefusal(connectTargets: Partial<ConnectTargets>, linking: Linking, node: NodeEntry): string {
   if (node.id === linking.node) return "an operator cannot feed itself";
-  if (linking.fixed === "target") return `${node.id} gives nothing out`;
+  if (linking.fixed === "target") return `${node.id} has no output`;
   const reasons = Object.entries(connectTargets.reasons ?? {});
   return (
-    reasons.find(([id]) => id.startsWith(`${node.id}:`))?.[1] ?? `${node.id} takes nothing of it`
+    reasons.find(([id]) => id.startsWith(`${node.id}:`))?.[1] ?? `${node.id} has no matching input`
   );
 }
 

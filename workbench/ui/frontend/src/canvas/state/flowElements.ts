@@ -1,5 +1,5 @@
-// What React Flow draws, made from what Python shows. An item that did not change stays the same
-// object, so that React draws only what did.
+// Elements of React Flow, created from Python's nodes and edges. Unchanged items stay the same
+// objects, so that React only renders the others.
 
 import { Position, type Edge, type Node, type NodeHandle, type NodeProps } from "@xyflow/react";
 import type { EdgeEntry } from "../../payloads";
@@ -25,14 +25,14 @@ export interface OpData extends Record<string, unknown> {
   entry: DrawnNode;
   current: boolean;
   reached: boolean;
-  /** Whether it stands on the other side of the line between the devices. */
+  /** Whether it is on the other side of the line between the devices. */
   strays: boolean;
 }
 export type OpFlow = Node<OpData, "op" | "group" | "draw" | "block" | "body">;
 export type OutFlow = Node<{ edge: EdgeEntry; reached: boolean }, "out">;
 export type BoxFlow = OpFlow | OutFlow;
 
-/** Whether a box looks the same: React Flow moves it, and tells it so with every move. */
+/** Whether a box looks the same: React Flow passes new properties with every move. */
 export function looksTheSame<T extends BoxFlow>(a: NodeProps<T>, b: NodeProps<T>): boolean {
   return a.data === b.data && a.selected === b.selected;
 }
@@ -42,7 +42,7 @@ const SIDES = {
   top: Position.Top,
   bottom: Position.Bottom,
 };
-/** React Flow says "node" of every box, which is no word for an element without a role. */
+/** Removes React Flow's role description, which is not valid for elements without a role. */
 const BARE = { "aria-roledescription": undefined } as const;
 
 const inHandle = (name: string): string => `in:${name}`;
@@ -81,7 +81,7 @@ export class Flow {
   private sockets = new KeyedMemo<NodeHandle[]>();
   private data = new KeyedMemo<OpData>();
 
-  /** `nodes` have their ports in the order in which they are drawn. */
+  /** `nodes` have their ports in display order. */
   nodes(
     state: Shown,
     nodes: readonly DrawnNode[],
@@ -92,11 +92,11 @@ export class Flow {
     const reached = nodes.some((node) => node.id === current) ? current : nodes[0]?.id;
     const where = (id: string): Point =>
       spotWith(id, spots, state.moved ?? NOTHING, scopes) ?? { x: 0, y: 0 };
-    /** In a frame it is moved within its body, down and to the right as far as one likes. */
+    /** A box in a frame moves within its body, without limit down and to the right. */
     const bound = (id: string, at: Point): Pick<BoxFlow, "draggable" | "extent"> | undefined => {
       const corner = corners.get(scopes.get(id) ?? "");
       if (!corner) return undefined;
-      if (corners.has(id)) return { draggable: false }; // a body's bar
+      if (corners.has(id)) return { draggable: false }; // the bar of a body
       const least = leastSpot(corner);
       const from: [number, number] = [Math.min(least.x, at.x), Math.min(least.y, at.y)];
       return { extent: [from, [Infinity, Infinity]] };
@@ -111,7 +111,7 @@ export class Flow {
         reached: id === reached,
         strays: isBelowGpuLine(entry, at, line) && !inner.has(id),
       };
-      // What only moved keeps these, so that its card is not drawn anew.
+      // Moved boxes keep these, so that their card is not rendered again.
       const data = this.data.take(id, [entry, ...Object.values(flags)], () => ({ entry, ...flags }));
       const sockets = this.sockets.take(id, [entry], () => handles(entry));
       return this.boxes.take(id, [data, at.x, at.y, corner?.x, corner?.y, selected, moving], () => ({

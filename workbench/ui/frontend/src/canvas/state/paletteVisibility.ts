@@ -1,4 +1,4 @@
-// Whether the palette is open, kept by the browser.
+// Whether the palette is open, stored by the browser.
 
 import type { CanvasStore } from "./canvasStore";
 
@@ -12,7 +12,7 @@ export function paletteWasOpen(): boolean {
   }
 }
 
-/** Opens or closes it. */
+/** Open or close the palette. */
 export function showPalette(store: CanvasStore, open = !store.get().palette): void {
   const held = store.dom.root.querySelector(".wb-palette:focus-within") !== null;
   store.set({ palette: open });
@@ -20,6 +20,6 @@ export function showPalette(store: CanvasStore, open = !store.get().palette): vo
   try {
     localStorage.setItem(KEPT, open ? "open" : "closed");
   } catch {
-    // A browser that keeps nothing: it is as long open as the page.
+    // Without storage the state lasts as long as the page.
   }
 }
