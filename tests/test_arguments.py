@@ -248,7 +248,7 @@ def test_a_workbench_says_what_it_does_not_take(w: wb.Workbench) -> None:
         (
             wb.GraphEditError,
             lambda: setattr(w.canvas, "nodes", []),
-            "w.canvas.nodes shows what is, and cannot be set.",
+            "w.canvas.nodes is read-only.",
         ),
         (wb.ArgumentError, lambda: wb.Workbench(w.graph, heigth=9), "Did you mean height?"),
         (wb.ArgumentError, lambda: wb.Workbench(w.graph, roots=3), "Workbench: roots is 3 (int)."),
@@ -263,7 +263,7 @@ def test_a_workbench_says_what_it_does_not_take(w: wb.Workbench) -> None:
         (wb.GraphFormatError, lambda: setattr(w, "graph", 3), "int is not a graph"),
         (wb.SaveError, lambda: w.share("nowhere/x.png"), "No such file or directory"),
         (AttributeError, lambda: w.previw, "Did you mean preview?"),
-        (wb.ArgumentError, lambda: wb.Workbench(w.graph, layout="x"), "give one of: side, stacked"),
+        (wb.ArgumentError, lambda: wb.Workbench(w.graph, layout="x"), "Use one of: side, stacked"),
     ):
         one_sentence(error, words, make)  # type: ignore[arg-type]
 

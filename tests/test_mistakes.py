@@ -122,7 +122,7 @@ MISTAKES = {
     "g.decode()": ("GraphFaultsError", "it requires encoded"),
     "g.labels.rotate(angle=5)": ("GraphFaultsError", "it requires images"),
     'wb.Workbench(wb.load_recipe("simclr"))': ("ArgumentError", "The graph has no data"),
-    'wb.Workbench("photos", g, layout="wide")': ("ArgumentError", "give one of: side, stacked"),
+    'wb.Workbench("photos", g, layout="wide")': ("ArgumentError", "Use one of: side, stacked"),
     'wb.Workbench("photos", g, restor=True)': ("UnknownNameError", "Did you mean restore?"),
     "%%dali photos\nx = 1": ("ImportFailedError", "no pipeline of DALI"),
 }

@@ -68,7 +68,7 @@ IMPORTED = with_report(
         ("reader", "decode"),
         (
             ImportIssue("changed", "Rotate", "t.py:3", "<b>bilinear</b>", made="rotate"),
-            ImportIssue("refused", "Elastic", "t.py:4", "left out: no such operator"),
+            ImportIssue("refused", "Elastic", "t.py:4", "omitted: no such operator"),
         ),
         (ImportIssue("fault", "resize", "", "x" * 2000),),
         ("it is fed",),

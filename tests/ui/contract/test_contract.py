@@ -106,7 +106,7 @@ def test_every_component_has_a_module_and_a_row(component) -> None:  # type: ign
 
 def test_a_field_has_the_text_below_it() -> None:
     fields = {field.name: field for component in COMPONENTS for field in component.fields}
-    assert fields["tiles"].doc == "How many samples are shown, 4 to 64."
+    assert fields["tiles"].doc == "Maximum number of samples shown, 4 to 64."
     assert (fields["tiles"].direction, fields["tiles"].default) == ("both", 16)
 
 

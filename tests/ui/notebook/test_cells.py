@@ -71,7 +71,7 @@ def test_without_data_it_reads_what_the_pipeline_names_and_says_so(
     shell: Any, photos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell.run_cell_magic("dali", "", CELL.format(root=str(photos)))
-    assert f"It reads {photos}, which the pipeline names: a folder of images." in (
+    assert f"Reading {photos}, as set in the pipeline: a folder of images." in (
         capsys.readouterr().out
     )
     assert shell.user_ns["w"]._model.data_panel.dataset.location == str(photos)
@@ -91,7 +91,7 @@ def test_a_pipeline_that_names_its_files_needs_no_data(
     (first, *_) = sorted(photos.rglob("*.jpg"))
     named = CELL.format(root="").replace("file_root=''", f"files=[{str(first)!r}]")
     shell.run_cell_magic("dali", "", named)
-    assert "The pipeline names its files itself" in capsys.readouterr().out
+    assert "The pipeline names its files, so" in capsys.readouterr().out
 
 
 NO_FOLDER = CELL.format(root="").replace("file_root=''", "file_root=root")
@@ -107,7 +107,7 @@ NO_FOLDER = NO_FOLDER.replace("def pipe(", "def pipe(root")
         ("'a", "x = 1", "No closing quotation"),
         (".", "x = 1", "pipeline"),
         (".", "def", "invalid syntax"),
-        (". --name 1", "x = 1", "--name '1' is no Python name"),
+        (". --name 1", "x = 1", "--name '1' is not a Python name"),
     ],
 )
 def test_what_cannot_be_is_an_error_of_a_few_lines(

@@ -68,9 +68,9 @@ def test_parts_are_widgets_of_their_own(widget: Workbench) -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"layout": "sideways"}, "layout is 'sideways'; give one of: side, stacked."),
+        ({"layout": "sideways"}, "layout is 'sideways'. Use one of: side, stacked."),
         ({"layout": None}, "layout is None"),
-        ({"height": 40}, "height is 40; give whole pixels, 320 or more"),
+        ({"height": 40}, "height is 40. Use an integer, at least 320 pixels"),
         ({"height": "tall"}, "height is 'tall'"),
         ({"height": True}, "height is True"),
     ],
@@ -254,7 +254,7 @@ def test_a_field_that_a_cell_sets_wrong_says_why(widget: Workbench) -> None:
     assert widget.preview.batch == 0
     widget.preview.set_state({"batch": -3})  # as the browser sets it
     assert widget.preview.batch == 0
-    assert "batch -3" in widget.bar.message
+    assert "Batch -3" in widget.bar.message
 
 
 def test_widget_and_preview_alone_leave_a_picture(

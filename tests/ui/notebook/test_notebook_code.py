@@ -100,7 +100,7 @@ def test_mistakes_are_one_sentence(w: wb.Workbench) -> None:
         (lambda: w.param("rotate"), GraphEditError, "Use node.argument"),
         (lambda: w.batch(0, samples=99), GraphEditError, "Use 1 to 8"),
         (lambda: w.loader("tf"), GraphExportError, "Use one of torch, jax"),
-        (lambda: w.to_cell(), GraphEditError, "There is no notebook"),
+        (lambda: w.to_cell(), GraphEditError, "only be inserted in a notebook"),
         (lambda: w.to_code("x"), GraphExportError, "There is no target"),
     ):
         with pytest.raises(error) as raised:  # type: ignore[call-overload]
@@ -293,7 +293,7 @@ def test_the_code_wins_over_earlier_edits(
 ) -> None:
     assert capsys.readouterr().out == ""
     w = open_workbench(graph, restore=None)
-    assert "1 edit of" in (line := capsys.readouterr().out)
+    assert "1 edit made" in (line := capsys.readouterr().out)
     assert "restore=True" in line
     assert w.graph == w._model.graph == graph
     assert w.preview.batch == 0

@@ -1,1 +1,1 @@
-"""What components show and accept: fields, payloads and actions, shared with TypeScript."""
+"""Contract between Python and TypeScript: fields, payloads and actions of all components."""

@@ -1,8 +1,8 @@
-"""Actions: what the browser may ask for. Each is a frozen struct with an ``apply`` method.
+"""Actions that the browser can request: frozen structs with an ``apply`` method.
 
-An action is declared where its subject is (``canvas/canvas_actions.py``, ``speed/speed_actions.py``
-and so on); ``app/actions.py`` lists those of each component, and ``frontend/src/payloads.ts`` is
-written from that list.
+An action is declared in the package of its panel (``canvas/canvas_actions.py``,
+``speed/speed_actions.py`` and others); ``app/actions.py`` lists those of each component, and
+``frontend/src/payloads.ts`` is generated from that list.
 """
 
 from __future__ import annotations
@@ -23,44 +23,44 @@ if TYPE_CHECKING:
     from workbench.ui.state.view_state import ViewState
 
 Edited = tuple[Document, list[str] | None]
-"""The new document and the nodes to select, or None to leave the selection."""
+"""The new document and the nodes to select, or None to keep the selection."""
 
 
 class Action(msgspec.Struct, frozen=True, tag_field="do"):
-    """One thing that the browser may ask for; its tag is the ``do`` of the outbox's entry."""
+    """Request of the browser; its tag is the ``do`` of the outbox entry."""
 
     def apply(self, model: ViewModel) -> str | None:
-        """Carry it out, with the model's lock held. Returns what to tell the user, None: nothing.
+        """Apply the action; the model's lock is held. Return a message for the user, or None.
 
-        Raises WorkbenchError where it cannot be done.
+        Raises WorkbenchError if it is not possible.
         """
         raise NotImplementedError
 
 
 class DocumentEdit(Action, frozen=True):
-    """An action that changes the document: one step of undo, whichever component asks for it."""
+    """Action that changes the document in one step of undo; any component may send it."""
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
-        """The document after the action. Raises GraphEditError where it does not suit the graph."""
+        """Return the edited document. Raises GraphEditError if the edit is not possible."""
         raise NotImplementedError
 
     def step_label(self) -> str:
-        """The history's label of the step; empty: derived from the documents."""
+        """Label of the undo step; empty: derived from the documents."""
         return ""
 
     def said(self) -> str:
-        """What to tell the user."""
+        """Message for the user."""
         return ""
 
     def apply(self, model: ViewModel) -> str:
-        """Edit the document and select what the edit says."""
+        """Edit the document and set the selection."""
         model.sessions.release()
         before = model.history.document
         after, selected = self.edit(model.state, before, model.catalog)
         classes = len(model.data_panel.view["classes"])
         counted = with_class_count(before.graph, after.graph, classes)
         after = after if counted is after.graph else after.with_graph(counted)
-        # edits that share a group, such as the values of one drag, are one step
+        # edits of the same group, such as the values of one drag, are one step
         group = getattr(self, "group", "")
         model.history.push_document(after, group, None, self.step_label())
         if selected is not None:
@@ -69,16 +69,16 @@ class DocumentEdit(Action, frozen=True):
 
 
 def tag_of(kind: type[Action]) -> str:
-    """The ``do`` of an action."""
+    """``do`` of an action."""
     return str(kind.__struct_config__.tag)
 
 
 def parse_action(
     component: str, kinds: Sequence[type[Action]], message: Mapping[str, Any]
 ) -> Action:
-    """An entry of a component's outbox (untrusted JSON) as one of the ``kinds`` of its actions.
+    """Parse an entry of an outbox (untrusted JSON) as one of the ``kinds`` of actions.
 
-    Raises GraphEditError, naming the parameter, for what is none of them.
+    Raises GraphEditError with the name of the invalid parameter.
     """
     do = message.get("do")
     known = {tag_of(kind): kind for kind in kinds}

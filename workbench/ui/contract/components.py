@@ -1,26 +1,26 @@
-"""The components: a struct for each, whose fields both hosts and TypeScript are made from.
+r"""Components: one struct each, from which both hosts and TypeScript are generated.
 
-``ui/notebook/notebook_part.py`` makes traitlets of the fields, ``ui/web.py`` makes params, and
+``ui/notebook/notebook_part.py`` creates traitlets from the fields, ``ui/web.py`` params, and
 ``ui/typescript.py`` types. A component is one ES module, ``frontend/src/<name>.tsx``.
 
 A field has one of four directions:
 
-show      Python sets it, the browser draws it (types in ``payloads.py``).
-Both      either side sets it; the last one wins.
-Picture   bytes: u32 little-endian header length, a JSON header (``SheetHeader`` and the like), the
-          image. Pixels and what they mean travel in one field because Panel does not update several
+show      set by Python, rendered by the browser (types in ``payloads.py``).
+Both      set by either side; the last value wins.
+Picture   bytes: u32 little-endian header length, a JSON header (``SheetHeader`` and others), the
+          image. Pixels and metadata are in one field because Panel does not update several
           atomically.
-Python    Python sets it for cells to read and observe; it is not sent.
+Python    set by Python for cells to read and observe; not sent to the browser.
 
-Besides these every component has those of ``Link``. By two the browser asks for an edit:
+All components also have the fields of ``Link``. Two of them carry requests for edits:
 
-``outbox``  list of ``{"n": 1, "do": "set_arg", ...}``, numbered from 1 up; the browser appends,
-``ack``     the highest ``n`` that Python has carried out; the browser then drops up to it.
+``outbox``  list of ``{"n": 1, "do": "set_arg", ...}``, numbered from 1; the browser appends,
+``ack``     the highest ``n`` that Python has applied; the browser then removes entries up to it.
 
-A list with an acknowledgement, and not one field for the last edit, because a host may merge two
-quick changes of one field into one. Numbers start at a random high value for each view, so a
-reloaded page is not mistaken for an old one (``n`` at or below the last seen of the same
-``view`` is ignored). By the others it knows whether Python is there (``page_heartbeat.py``).
+This is an acknowledged list instead of one field because a host may merge two quick changes of a
+field into one. Numbers start at a random high value for each rendered view, so a reloaded page is
+not mistaken for an old one (``n`` at or below the last of the same ``view`` is ignored). The other
+fields tell the browser whether Python is alive (``page_heartbeat.py``).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Both = Annotated[T, "both"]
 Python = Annotated[T, "python"]
 Picture = Annotated[bytes, "picture"]
 Empty = dict[str, Never]
-"""The value before there is one."""
+"""Value of a payload that is not set yet."""
 
 Tab = Literal["preview", "speed", "code", "data"]
 Mode = Literal["original", "augmented", "both", "difference", "compare"]
@@ -61,28 +61,28 @@ TABS: tuple[Tab, ...] = get_args(Tab)
 
 
 def _default(value: T) -> T:
-    """A default that is a dict."""
+    """Default value of a dict."""
     made: T = msgspec.field(default_factory=lambda: value)
     return made
 
 
 class Fields(msgspec.Struct, kw_only=True):
-    """The fields of a component with their defaults; its name is that of the class."""
+    """Fields of a component with their defaults; the component is named after the class."""
 
 
 class Link(Fields):
-    """What every component has besides its own."""
+    """Fields of all components."""
 
     outbox: Both[list[Any]] = []
-    """Edits that the browser asks for."""
+    """Edits requested by the browser."""
     ack: int = 0
-    """The last of them that was carried out."""
+    """Number of the last edit that was applied."""
     workbench: str = ""
-    """Which workbench the component is a part of."""
+    """Id of the workbench of the component."""
     watched: Both[int] = 0
-    """A heartbeat: pages that are visible change it repeatedly."""
+    """Changed regularly by visible pages."""
     beat: int = 0
-    """A heartbeat of Python while a page is visible."""
+    """Heartbeat of Python while a page is visible."""
 
 
 class Bar(Fields):
@@ -94,90 +94,90 @@ class Bar(Fields):
     """``samples/ · 96 images``."""
     folders: data_payloads.FolderListing | Empty = {}
     recent_folders: list[str] = []
-    """As ``list_folders`` found them."""
+    """Recent data folders, after ``list_folders``."""
     data: payloads.OpenedData | Empty = {}
     device: Both[Literal["cpu", "mixed"]] = "cpu"
-    """Where images are decoded."""
+    """Decoding device."""
     devices: list[payloads.DeviceChoice] = []
     can_undo: bool = False
     """Whether there is an edit to undo."""
     can_redo: bool = False
     """Whether there is an edit to redo."""
     undo_label: str = ""
-    """What undo takes back; empty: nothing."""
+    """Label of the edit to undo; empty: none."""
     redo_label: str = ""
-    """What redo makes again; empty: nothing."""
+    """Label of the edit to redo; empty: none."""
     history: list[payloads.HistoryEntry] = []
     """Undo and redo labels, oldest first; empty while the history is closed."""
     history_in_view: Both[bool] = False
-    """Whether the history is looked at."""
+    """Whether the history is open."""
     status: payloads.Status | Empty = _default(payloads.Status(state="busy", text="starting"))
     recipes: list[payloads.RecipeEntry] = []
     faults: list[payloads.FaultEntry] = []
     import_report: payloads.ImportEntry | Empty = {}
     message: str = ""
-    """What the last action did or why it failed."""
+    """Result or error of the last action."""
     saved: str = ""
-    """The graph's JSON, for the browser to offer as a file."""
+    """JSON of the graph for download."""
     target: str = "script"
-    """What the Code panel shows the graph as."""
+    """Export target shown in the Code panel."""
     unread: list[data_payloads.OtherReading] = []
-    """Targets of the data that the graph does not read."""
+    """Annotations in the data that the graph does not read."""
     refusals: dict[str, str] = {}
-    """Targets that cannot hold the graph, and why; empty until asked for."""
+    """Targets that cannot represent the graph, with reasons; empty until requested."""
     targets: list[payloads.TargetEntry] = []
     save_folder: str = ""
-    """Where files with a plain name are saved."""
+    """Folder for files with a plain name."""
     overwrite: payloads.OverwriteQuestion | Empty = {}
     shared: bytes = b""
-    """The PNG that ``share`` requested; empty until it is ready."""
+    """PNG requested by ``share``; empty until it is ready."""
     tab: str = ""
-    """Owner of what is kept (``owner.py``). A page remembers it for its tab and hands it in by
-    ``attach`` when it is loaded anew. Empty: nothing is kept, or a notebook is the owner."""
+    """Owner of the stored session (``owner.py``). A page stores it for its tab and sends it with
+    ``attach`` after a reload. Empty: nothing is stored, or the owner is a notebook.
+    """
     restored: payloads.RestoredEntry | Empty = {}
     graph_number: int = 0
     """Changes whenever another graph is opened."""
     opened: int = 0
-    """Number of the graph that is to be confirmed by ``shown``."""
+    """Number of the graph to confirm with ``shown``."""
     recent: list[payloads.RecentEntry] = []
     cell: payloads.CellEntry | Empty = {}
 
 
 class Canvas(Fields):
-    """The nodes and their edges."""
+    """Nodes and edges."""
 
     graph_number: int = 0
     """Number of the opened graph; edits do not change it."""
     nodes: list[payloads.NodeEntry] = []
     edges: list[payloads.EdgeEntry] = []
     breadcrumb: list[payloads.ScopeEntry] = []
-    """Blocks from the graph into the body that is shown. Empty: the graph itself is."""
+    """Blocks from the graph to the visible body. Empty: the whole graph."""
     positions: dict[str, list[float]] = {}
-    """Where nodes were put by hand: id (``:name`` for an output) -> [x, y]. Empty: all are laid out
-    automatically."""
+    """Manual positions: id (``:name`` for an output) -> [x, y]. Empty: automatic layout."""
     frames: list[payloads.FrameEntry] = []
     notes: list[payloads.NoteEntry] = []
     operators: list[payloads.OperatorEntry] = []
     blocks: list[payloads.OperatorEntry] = []
-    """The same of blocks."""
+    """Blocks that can be added."""
     categories: list[str] = []
-    """Of operators, in the order of a palette."""
+    """Categories of operators in the order of the palette."""
     templates: list[payloads.TemplateEntry] = []
     snippets: list[payloads.TemplateEntry] = []
-    """What the person saved."""
+    """Snippets saved by the user."""
     recipes: list[payloads.RecipeLine] = []
     arguments: list[payloads.ArgumentSearchEntry] = []
-    """Of the inspected node."""
+    """Arguments of the inspected node."""
     unread_masks: bool = False
-    """Whether the data have masks that the graph does not read."""
+    """Whether the data has masks that the graph does not read."""
     recent_folders: list[str] = []
-    """As ``list_folders`` found them."""
+    """Recent data folders, after ``list_folders``."""
     selected: Both[list[str]] = []
-    """Ids of the selected nodes; the last is inspected."""
+    """Ids of the selected nodes; the last is in the inspector."""
     fragment: str = ""
     """The selected nodes as text, to be copied."""
     copied_code: payloads.TextFile | Empty = _default(empty(payloads.TextFile))
-    """The Python lines that ``copy_code`` requested."""
+    """Python code requested by ``copy_code``."""
     connect_targets: payloads.ConnectTargets | Empty = _default(
         payloads.ConnectTargets(source="", reasons={})
     )
@@ -185,67 +185,67 @@ class Canvas(Fields):
         payloads.CompatibleOps(place="", kind="", reasons={}, tried=[], fixes={})
     )
     pictures: Picture = b""
-    """The cards' pictures: ``CardsHeader`` and JPEG."""
+    """Pictures of the cards: ``CardsHeader`` and JPEG."""
     sample: Both[int] = 0
-    """Which sample of the batch the cards show, from 0."""
+    """Sample on the cards: index in the batch."""
     show_targets: Both[bool] = True
-    """Whether targets are drawn over the cards."""
+    """Whether annotations are drawn on the cards."""
     in_view: Both[bool] = False
-    """Whether it is on the screen: only then pictures are made."""
+    """Whether the canvas is visible; pictures are only computed then."""
     stale: str = ""
-    """Why the pictures are not of the present graph."""
+    """Why the pictures do not show the current graph; empty if they do."""
     unchanged: list[str] = []
     """Nodes whose pictures are those of the present graph nevertheless; empty while none is stale.
     """
     detail_of: Both[str] = ""
-    """Id of the node that is looked at; empty: none."""
+    """Id of the node whose output is shown in detail; empty: none."""
     detail: Picture = b""
-    """What it gave: ``DetailHeader`` and picture."""
+    """Output of that node: ``DetailHeader`` and picture."""
 
 
 class Inspector(Fields):
-    """The arguments of the selected node."""
+    """Arguments of the selected node."""
 
     node: inspector_payloads.InspectorView | Empty = {}
     classes: list[str] = []
-    """Names of the classes of the data."""
+    """Class names of the data."""
     start: payloads.StartEntry | Empty = {}
-    """A recipe to start from. Empty: the graph is the user's own, and has nodes."""
+    """Recipe to start from. Empty: the user has opened a graph with nodes."""
     warnings: list[str] = []
-    """Errors of rows and of the node that stop nothing."""
+    """Errors of rows and of the node that do not stop the graph."""
     fused_speed: speed_payloads.FusedSpeedEntry | Empty = {}
-    """An if against one operator."""
+    """Speed of an ``if`` and of an equivalent operator."""
     shares: preview_payloads.InspectedSharesEntry | Empty = {}
-    """How often the bodies of the shown block ran."""
+    """How often the bodies of the inspected block ran."""
     effect_open: Both[bool] = False
-    """Whether the effect of arguments is wanted."""
+    """Whether the effect sheet is open."""
     effect_choices: list[str] = []
-    """Arguments whose effect can be seen."""
+    """Arguments that can be varied."""
     effect_remark: str = ""
-    """What cannot be varied, and why; may be empty."""
+    """Arguments that cannot be varied, and why; may be empty."""
     effect_args: Both[list[str]] = []
-    """The one or two that are varied."""
+    """The one or two varied arguments."""
     effect: Picture = b""
-    """One sample varied: ``EffectHeader`` and JPEG."""
+    """Effect sheet of one sample: ``EffectHeader`` and JPEG."""
     effect_stale: bool = False
-    """Whether it is not of the present graph."""
+    """Whether the effect sheet belongs to an earlier graph."""
     effect_blocked: str = ""
-    """Why it cannot be computed; empty: it can."""
+    """Why the effect sheet cannot be computed; empty if it can."""
     policy_rows: Both[list[int]] = []
-    """Sub-policies on the screen, from 0."""
+    """Indices of the visible sub-policies."""
     policy_pictures: Picture = b""
-    """One sample after each: ``PolicyHeader``."""
+    """One sample after each sub-policy: ``PolicyHeader`` and JPEG."""
     augmentations: dict[str, bool] = {}
-    """Names that a policy may have: whether they take a magnitude."""
+    """Names of augmentations in a policy -> whether they have a magnitude."""
     policies: list[str] = []
-    """Names of the learnt policies."""
+    """Names of the learned policies."""
 
 
 class Tabs(Fields):
-    """Which of the lower panels is open."""
+    """Tabs of the lower panels."""
 
     tab: Both[Tab] = "preview"
-    """The open one."""
+    """The open panel."""
     work: list[payloads.RunningWork] = []
 
 
@@ -253,106 +253,106 @@ class Preview(Fields):
     """A batch, original and augmented."""
 
     picture: Picture = b""
-    """The contact sheet: ``SheetHeader`` and image."""
+    """Contact sheet: ``SheetHeader`` and image."""
     mode: Both[Mode] = "both"
-    """What is shown."""
+    """Pictures that are shown."""
     show_original: Both[bool] = False
-    """Whether the originals are shown while a key is held."""
+    """Whether originals are shown while a key is held."""
     baseline: Both[str] = ""
-    """Node that a difference compares with; empty: the first."""
+    """Node that a difference compares with; empty: the first suitable node."""
     baselines: list[str] = []
-    """Nodes that it may compare with."""
+    """Nodes that a difference can compare with."""
     against: Both[str] = "last"
-    """What the graph is compared with: an id."""
+    """Id of the graph to compare with."""
     comparison_choices: list[preview_payloads.ComparisonChoice] = []
-    """What it may be compared with; empty while it is not compared."""
+    """Graphs to compare with; empty in other modes."""
     comparison: preview_payloads.ComparisonEntry | Empty = {}
     compared: Picture = b""
-    """The other graph's sheet: ``SheetHeader``, image."""
+    """The other graph's sheet: ``SheetHeader`` and image."""
     batch: Both[int] = 0
     """Index of the batch, from 0."""
     seed: Both[int] = 42
     """The graph's seed."""
     pinned: Both[bool] = False
-    """Whether seed and batch stay as they are."""
+    """Whether seed and batch are fixed."""
     repeat: Both[int] = -1
-    """Index of the photo that is shown in every tile; -1: none."""
+    """Index of the photo that is repeated in every tile; -1: none."""
     tiles: Both[int] = 16
-    """How many samples are shown, 4 to 64."""
+    """Maximum number of samples shown, 4 to 64."""
     tile_size: Both[int] = 0
-    """Side of a tile in pixels; 0: as it fits."""
+    """Side of a tile in pixels; 0: automatic."""
     lossless: Both[bool] = False
-    """Exact pixels in place of JPEG."""
+    """Exact pixels instead of JPEG."""
     limits: dict[str, int] = {}
-    """Largest batch and seed."""
+    """Maximum batch and seed."""
     classes: list[str] = []
-    """Names of the classes of the data."""
+    """Class names of the data."""
     shown_classes: Both[list[str]] = []
-    """Names of the classes whose samples alone are shown; empty: all."""
+    """Show only samples of these classes; empty: all."""
     shown_branches: Both[list[str]] = []
-    """Scopes of the bodies of blocks whose samples alone are shown; empty: all."""
+    """Show only samples that ran these bodies (scopes); empty: all."""
     shown_augmentations: Both[list[str]] = []
-    """Keys of the augmentations, node.name, whose samples alone are shown; empty: all."""
+    """Show only samples with these augmentations (node.name); empty: all."""
     stale: str = ""
-    """Why the picture is not of the present graph; empty if it is."""
+    """Why the picture does not show the current graph; empty if it does."""
     rendering: bool = False
-    """Whether the picture is of the graph before, and the one of the graph just opened follows."""
+    """Whether the picture shows the previous graph until that of the opened graph arrives."""
     fault: payloads.FaultEntry | Empty = {}
-    """What ``stale`` says, with what mends it; empty where that is no fault of the graph."""
+    """Fault described by ``stale``, with its fixes; empty if it is not a fault of the graph."""
     retryable: bool = False
-    """Whether trying again may help."""
+    """Whether a retry may help."""
     shuffles: bool = False
-    """Whether another seed also means other photos."""
+    """Whether another seed also changes the photos."""
     verification: preview_payloads.VerifiedEntry | Empty = _default(
         empty(preview_payloads.VerifiedEntry)
     )
     saved_draws: list[preview_payloads.SavedDrawEntry] = []
     show_targets: Both[bool] = True
-    """Whether targets are drawn over pictures."""
+    """Whether annotations are drawn on pictures."""
     show_statistics: Both[bool] = False
-    """Whether the statistics are wanted."""
+    """Whether statistics are shown."""
     statistics: list[OutputStatistics] = []
     statistics_pending: bool = False
-    """Whether they are of other values than the picture."""
+    """Whether the statistics belong to earlier values than the picture."""
     statistics_error: str = ""
-    """Why there are none; empty where nothing went wrong."""
+    """Why there are no statistics; empty without an error."""
     branch_shares: preview_payloads.BranchSharesEntry | Empty = {}
-    """Empty while no statistics are shown."""
+    """Empty unless statistics are shown."""
     sample: int = 0
-    """The one that the cards of the canvas show."""
+    """Sample on the cards of the canvas."""
     marked: Both[list[int]] = []
     """Indices of the marked samples in the batch."""
     selected: Python[SelectedSamples] = SelectedSamples()
-    """The samples marked, else the one on the cards: files, labels, draws."""
+    """The marked samples, otherwise the one on the cards: files, labels, random values."""
     closeup: Picture = b""
-    """One sample: ``CloseupHeader`` and PNG."""
+    """Close-up of a sample: ``CloseupHeader`` and PNG."""
     compared_closeup: Picture = b""
-    """The sample in the other graph: ``CloseupHeader`` and PNG; empty: not compared."""
+    """The same sample in the other graph: ``CloseupHeader`` and PNG; empty without a comparison."""
     values: Picture = b""
-    """``ValuesHeader`` and the values of a region."""
+    """Pixel values of a region: ``ValuesHeader`` and the values."""
 
 
 class Speed(Fields):
-    """The speed lab: CPU against mixed, stages, rewrites, tuner, scaling, peers, records."""
+    """Measurements: CPU and mixed decoding, stages, rewrites, tuner, scaling, peers, records."""
 
     part: Both[speed_payloads.SpeedPart] = "compare"
-    """Which part is open."""
+    """The open part."""
     effort: Both[speed_payloads.Effort] = "usual"
     """Precision of the measurement."""
     batch_size: Both[int] = 64
-    """Samples in a batch."""
+    """Batch size."""
     threads: Both[int] = 4
-    """Threads of a pipeline."""
+    """Threads per pipeline."""
     pipelines: Both[int] = 1
-    """Pipelines side by side."""
+    """Number of pipelines."""
     running: bool = False
-    """Whether a measurement runs."""
+    """Whether a measurement is running."""
     what: str = ""
-    """The part that it is of, or that the last one was of."""
+    """Part of the running or last measurement."""
     progress: float = 0.0
-    """0 to 1."""
+    """Progress, 0 to 1."""
     message: str = ""
-    """The running step, or the last one."""
+    """Text of the current or last step."""
     failed: bool = False
     """Whether the message is an error."""
     compare: speed_payloads.CompareView | Empty = {}
@@ -363,81 +363,82 @@ class Speed(Fields):
     peers: speed_payloads.CompareView | Empty = {}
     records: list[speed_payloads.RecordEntry] = []
     overlay: Both[str] = ""
-    """Record whose bars are shown in a comparison."""
+    """Record whose bars are added to a comparison."""
     selected_records: Both[list[str]] = []
-    """Two records, to be set side by side."""
+    """Two records to compare."""
     comparison: speed_payloads.ComparisonView | Empty = {}
     limits: speed_payloads.SpeedLimits | Empty = {}
     file: Picture = b""
-    """``FileHeader`` and a file that ``export`` made."""
+    """``FileHeader`` and a file created by ``export``."""
 
 
 class Code(Fields):
     """The graph as code for a target, live."""
 
     source: Python[str] = ""
-    """The script for any data; empty: the graph has faults."""
+    """Script for any data; empty: the graph has faults."""
     target: Both[str] = "script"
-    """What the graph is shown as."""
+    """Export target."""
     from_top: int = 1
-    """Another number with each choice of a target, whose code is then shown from its top; 0 once a
-    node is selected, whose lines are then shown."""
+    """Changes when a target is selected, whose code is then shown from its first line; 0 after a
+    node is selected, whose lines are then shown.
+    """
     script: payloads.TextFile | Empty = {}
-    """What ``download`` made."""
+    """File created by ``download``."""
     refusals: dict[str, str] = {}
-    """As the bar's."""
+    """As in ``Bar``."""
     targets: list[payloads.TargetEntry] = []
     in_view: Both[bool] = False
-    """Whether it is on the screen: only then it is sent."""
+    """Whether the panel is visible; code is only sent then."""
     skip_bad: Both[bool] = False
     """Whether the code reads a list of the good files."""
     files: list[payloads.CodeFile] = []
-    """What the target last gave, the main file first."""
+    """Files of the last export, main file first."""
     highlighted: dict[str, list[int]] = {}
-    """File -> line numbers, from 1, that the selected node made."""
+    """File -> line numbers, from 1, that belong to the selected node."""
     fault: payloads.CodeFault | Empty = {}
-    """Where there is one, there are no files."""
+    """Why there are no files."""
     download: bytes = b""
     """The file to download, or a ZIP of several."""
     notes: list[str] = []
-    """What the files do otherwise than the graph."""
+    """Differences between the files and the graph."""
     note: str = ""
-    """What running the code on these data meets, or empty."""
+    """Problems that running the code on this data would meet, or empty."""
     lists_files: bool = False
     """Whether a check has determined which files can be used."""
     graph_number: int = 0
-    """As the bar's."""
+    """As in ``Bar``."""
     message: str = ""
-    """Where it was saved, or why not."""
+    """Where the code was saved, or why not."""
     save_folder: str = ""
-    """Where files with a plain name are saved."""
+    """Folder for files with a plain name."""
     overwrite: payloads.OverwriteQuestion | Empty = {}
 
 
 class Data(Fields):
-    """The data set: counts, sizes, formats, and the result of a check of its files."""
+    """Data set: counts, sizes, formats, and the result of the file check."""
 
     summary: data_payloads.DataView | Empty = {}
     shown_classes: list[str] = []
-    """As the preview's."""
+    """As in ``Preview``."""
     folders: data_payloads.FolderListing | Empty = {}
     recent_folders: list[str] = []
-    """As ``list_folders`` found them."""
+    """Recent data folders, after ``list_folders``."""
     report: payloads.TextFile | Empty = _default(empty(payloads.TextFile))
-    """The report of a check, a web page."""
+    """Report of a check, an HTML page."""
 
 
 class Status(Fields):
-    """The line below: faults, the last measured speed of the graph, whether edits are kept."""
+    """Status line: faults, last measured speed of the graph, autosave state."""
 
     faults: list[payloads.FaultEntry] = []
-    """As the bar's."""
+    """As in ``Bar``."""
     speeds: list[payloads.LastSpeed] = []
-    """Of this very graph; empty: none."""
+    """Last speeds of the current graph; empty: none."""
     kept: payloads.KeptState | Empty = {}
 
 
-# What the hosts and the generator of TypeScript make of a struct.
+# Conversion of structs for the hosts and TypeScript
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,13 +453,13 @@ class Field:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The values that it may have; empty: any of its type."""
+        """Allowed values; empty: any value of its type."""
         return get_args(self.type) if get_origin(self.type) is Literal else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One component: an ES module of the same name, and its fields."""
+    """One component: its fields and the name of its ES module."""
 
     name: str
     doc: str
@@ -475,7 +476,7 @@ def _component(struct: type[Fields]) -> Component:
 
 @cache
 def _field_docs() -> dict[str, dict[str, str]]:
-    """Class -> field -> the text below the field in this module."""
+    """Class -> field -> docstring of the field in this module."""
     module = ast.parse(inspect.getsource(sys.modules[__name__]))
     docs: dict[str, dict[str, str]] = {}
     for made in module.body:
@@ -501,7 +502,7 @@ STATIC = Path(__file__).parents[1] / "static"
 
 
 def bundle_path(component: Component) -> Path:
-    """The component's bundle. Raises WorkbenchError where the front end was not built."""
+    """Path of the component's bundle. Raises WorkbenchError if the front end was not built."""
     path = STATIC / f"{component.name}.js"
     if not path.is_file():
         raise WorkbenchError(

@@ -1,4 +1,4 @@
-"""What the data panel is shown: each type also stands in ``frontend/src/payloads.ts``."""
+"""Payloads of the data panel; each type is also in ``frontend/src/payloads.ts``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.sources import Dataset, annotated_alternatives, load_source
 
 
 class FileFinding(TypedDict):
-    """Something that a check found in a file."""
+    """Finding of a check in a file."""
 
     file: str
     level: Literal["bad", "damaged", "unusual"]
@@ -20,46 +20,46 @@ class FileFinding(TypedDict):
 
 
 class DataParameter(TypedDict):
-    """One parameter of the graph's program that names data."""
+    """Parameter of the graph's program that names data."""
 
     name: str
     about: str
-    """What its source reads: ``folder of images``."""
+    """Kind of data that its source reads: ``folder of images``."""
     reads: str
-    """What it is given; empty where that is nothing."""
+    """Its data; empty if there is none."""
     error: str
-    """Why it cannot be read, or empty."""
+    """Why the data cannot be read, or empty."""
 
 
 class FolderEntry(TypedDict):
-    """A folder that may be opened, or looked into. Hidden entries do not count."""
+    """Folder that can be opened or browsed. Hidden entries are not counted."""
 
     name: str
     path: str
     images: int
-    """Directly in it."""
+    """Number of images directly in it."""
     folders: int
     more: bool
-    """Whether there is more in it than was counted."""
+    """Whether it contains more than was counted."""
 
 
 class FolderListing(TypedDict):
-    """What lies in a folder; all empty before the first was asked for."""
+    """Contents of a folder; empty before the first request."""
 
     path: str
     parent: str
-    """The folder around it; empty where that may not be opened."""
+    """Parent folder; empty if it may not be opened."""
     places: list[str]
-    """Where to begin: the folders below which may be opened."""
+    """Folders below which data may be opened."""
     entries: list[FolderEntry]
     more: bool
-    """Whether there are more than are listed."""
+    """Whether there are more folders than listed."""
     error: str
     """Why it cannot be listed, or empty."""
 
 
 class ClassCount(TypedDict):
-    """How often there is a class."""
+    """Number of images of a class."""
 
     name: str
     count: int
@@ -72,72 +72,74 @@ class DataView(TypedDict):
     kind: str
     """``folder of images``."""
     noun: str
-    """What one sample is called: ``image``."""
+    """Name of one sample: ``image``."""
     parameters: list[DataParameter]
-    """Every one of the graph."""
+    """All parameters of the graph."""
     error: str
     refused: str
-    """Why the folder that was asked for last was not opened in place of this one, or empty."""
+    """Why the last requested folder was not opened, or empty."""
     outside: str
-    """That folder, where the user may confirm that it is opened; else empty."""
+    """That folder if the user can confirm to open it; otherwise empty."""
     count: int
-    """So far, until ``counted``."""
+    """Number of samples so far, until ``counted``."""
     counted: bool
     counting: bool
-    """Whether the count goes on; else it was stopped."""
+    """Whether the count is running; otherwise it is paused."""
     provisional: bool
-    """Whether the pictures are of the first samples alone: the reader's index is being made."""
+    """Whether the pictures show only the first samples, until the reader's index is built."""
     at_fault: str
-    """How many samples lack something or have targets that cannot be, and the first; or empty."""
+    """Number of incomplete or invalid samples with the first reason, or empty."""
     unusable: bool
-    """Whether some of these samples cannot be used. Else ``at_fault`` is about their targets."""
+    """Whether some of these samples are unusable. Otherwise ``at_fault`` is about their
+    annotations.
+    """
     pillow_only: str
-    """Which images lie there that are not read, and why; or empty."""
+    """Images that are not read, and why; or empty."""
     read_all: str
-    """What to open so that they are read."""
+    """Location to open so that they are read."""
     also: list[OtherReading]
-    """How else the same data can be read, with targets that are not read now."""
+    """Other ways to read the same data, with annotations that are not read now."""
     classes: list[str]
-    """The names of labels, by number."""
+    """Class names by label."""
     class_counts: list[ClassCount]
-    """Of each class its images, or its boxes, or the masks that have it."""
+    """Number of images, boxes or masks per class."""
     counted_by: str
-    """``boxes of each, in 400 images``; empty where images are counted, and all."""
+    """``boxes per class, in 400 images``; empty if all images are counted."""
     no_classes: str
     """Why no classes are counted, or empty."""
     megabytes: float
     formats: dict[str, int]
     size_counts: dict[str, int]
-    """Images of each size, or of each span of the longer side, of those that were looked at."""
+    """Number of checked images by size, or by range of the longer side."""
     sizes: str
     """``300×225 … 1200×900``; empty until known."""
     checked: bool
-    """Whether every file has been decoded, to find those that are bad."""
+    """Whether all files were decoded to find bad ones."""
     checking: bool
     bad: int
-    """Files that DALI does not read or decode."""
+    """Files that DALI cannot read or decode."""
     damaged: int
-    """Files that it decodes, of which a decoder warned."""
+    """Files that DALI decodes with a warning."""
     findings: list[FileFinding]
-    """Of the worst files; all are in the report of ``workbench check``."""
+    """Findings of the worst files; the report of ``workbench check`` has all."""
 
 
-# How else data can be read: of records with boxes or masks beside their images, with these.
+# Other ways to read data: records with boxes or masks next to their images.
 
 
 class OtherReading(TypedDict):
-    """Targets that the data have and the graph does not read."""
+    """Annotations in the data that the graph does not read."""
 
     place: str
-    """What to open: ``webdataset_boxes:shards``; empty: the masks of what is open."""
+    """Location to open: ``webdataset_boxes:shards``; empty: the masks of the open data."""
     words: str
-    """Of the button that reads them: ``Read COCO annotations (annotations.json)``."""
+    """Label of the button: ``Read COCO annotations (annotations.json)``."""
 
 
 def other_readings(dataset: Dataset, read: Dataset) -> list[OtherReading]:
-    """The targets of a dataset that are not read, if any; ``read`` is what the graph does.
+    """Annotations of a dataset that are not read; ``read`` is the dataset as read by the graph.
 
-    Looks at the first samples, and at annotations in the folder.
+    Checks the first samples, and annotation files in the folder.
     """
     if not dataset.location:
         return []
@@ -148,5 +150,5 @@ def other_readings(dataset: Dataset, read: Dataset) -> list[OtherReading]:
         found.append({"place": f"{each.kind}:{each.location}", "words": words})
     with suppress(DataError):  # the annotations may have gone meanwhile
         if load_source(read.kind).has_unread_masks(read):
-            found.append({"place": "", "words": "Give out masks: the annotations have outlines"})
+            found.append({"place": "", "words": "Output masks: the annotations have outlines"})
     return found

@@ -1,4 +1,4 @@
-"""Payloads: empty ones, as JSON, and in front of bytes."""
+"""Encoding of payloads: empty values, JSON, and binary."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ P = TypeVar("P")
 
 
 def pack_payload(header: Mapping[str, Any], payload: bytes) -> bytes:
-    """Pixels and what they mean in one field: header length (u32, little-endian), JSON, bytes.
+    """Pack metadata and bytes in one field: header length (u32, little-endian), JSON, bytes.
 
-    Panel does not update several fields of a component at once, so they travel together. Raises
-    ValueError for a number that JSON has not.
+    Panel does not update several fields of a component atomically. Raises ValueError for numbers
+    that JSON does not support.
     """
     plain = to_json(header)
     text = json.dumps(plain, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
@@ -23,15 +23,15 @@ def pack_payload(header: Mapping[str, Any], payload: bytes) -> bytes:
 
 
 def to_json(value: Any) -> Any:
-    """A payload with the dataclasses in it as dicts, and NumPy's numbers as Python's."""
+    """Convert dataclasses in a payload to dicts, and NumPy numbers to Python numbers."""
     return msgspec.to_builtins(value, enc_hook=lambda number: number.item())
 
 
 def empty(kind: type[P], /, **values: Any) -> P:
-    """A payload of a TypedDict, with an empty value for each field that is not given.
+    """Payload of a TypedDict with empty values for all fields that are not given.
 
-    That is an empty text, list or dict, zero, False, None where that is allowed, and of a Literal
-    the first.
+    Empty values are an empty text, list or dict, zero, False, None if allowed, and the first of a
+    Literal.
     """
     hints = get_type_hints(kind, include_extras=True)
     required = {name: hint for name, hint in hints.items() if get_origin(hint) is not NotRequired}

@@ -1,4 +1,4 @@
-"""What the inspector shows of the selected node (see ``payloads.py``)."""
+"""Payloads of the inspector (see ``payloads.py``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from workbench.ui.contract.payloads import BodyEntry, Json
 
 
 class RandomView(TypedDict):
-    """A random argument."""
+    """Random argument."""
 
     op: str
     """``random.uniform``, ``random.normal``, ``random.coin_flip``, ``random.choice``."""
@@ -17,7 +17,7 @@ class RandomView(TypedDict):
     node: str
     """Id of the generator."""
     shared: list[str]
-    """What else it feeds: ``node.arg``, or ``output name``."""
+    """Other inputs that the generator feeds: ``node.arg``, or ``output name``."""
 
 
 class ArgRow(TypedDict):
@@ -44,105 +44,105 @@ class ArgRow(TypedDict):
         "shown",
         "policy",
     ]
-    """The control for a fixed value. ``shown`` is read only: ``locked`` says why."""
+    """Control for a fixed value. ``shown`` is read only, with the reason in ``locked``."""
     parts: list[str]
     """Names of a list's elements, or of a matrix' columns; may be empty."""
     mode: Literal["fixed", "random", "linked"]
     value: Json
-    """The fixed value: what is set, else the default, else null."""
+    """Fixed value: the set value, else the default, else null."""
     random: NotRequired[RandomView]
     link: NotRequired[str]
-    """``node.port`` that feeds it."""
+    """``node.port`` that it is connected to."""
     links: list[str]
-    """The ``node.output`` that may feed it, but for its own generator."""
+    """``node.output`` that it can be connected to, except its own generator."""
     low: float | None
     high: float | None
     step: float | None
     minimum: float | None
-    """Least value that is accepted; a slider may begin higher."""
+    """Minimum accepted value; a slider may start higher."""
     maximum: float | None
     choices: list[Json]
     default: Json
     changed: bool
     tensor: bool
-    """Whether a value for each sample can come from another node."""
+    """Whether another node can provide a value per sample."""
     fixed_only: str
-    """Why it can be neither; empty where it can be one."""
+    """Why the value cannot be random or connected; empty if it can."""
     distributions: list[str]
-    """The generators it may be drawn from, the usual one first; empty where it cannot be random."""
+    """Generators that can feed it, the default first; empty if it cannot be random."""
     off: str
-    """Why it has no effect now, such as a rival that is given; else empty."""
+    """Why it currently has no effect, such as a conflicting argument; else empty."""
     locked: str
     """Why it cannot be edited, or empty."""
     required: bool
     advanced: bool
     deprecated: str
     error: str
-    """What is wrong with the value, or empty."""
+    """Error of the value, or empty."""
 
 
 class ConditionEntry(TypedDict):
-    """What an ``if`` asks of each sample."""
+    """Condition of an ``if``."""
 
     kind: str
-    """``chance``, ``label``, ``size``, ``comparison``, ``other``; empty where nothing decides."""
+    """``chance``, ``label``, ``size``, ``comparison``, ``other``; empty if not connected."""
     classes: list[int]
     measure: str
     comparison: str
     value: float | None
     source: str
-    """The port of which it is asked; empty of a draw."""
+    """Port that is compared; empty for a random condition."""
     sources: dict[str, list[str]]
-    """For each kind the ports of which it may be asked; none: the kind cannot be had here."""
+    """Ports that can be compared, by kind; empty: the kind is not available here."""
     fused: str
-    """The operator that does the same without the ``if``; empty where there is none."""
+    """Operator that does the same without the ``if``; empty if there is none."""
 
 
 class InspectorView(TypedDict):
-    """The selected node; ``id`` is empty where none is."""
+    """The selected node; ``id`` is empty if there is none."""
 
     id: str
     op: str
     label: str
     doc: str
     device: str
-    """Where it runs: cpu, gpu, mixed."""
+    """Device: cpu, gpu or mixed."""
     devices: list[str]
-    """Where it could be told to run."""
+    """Devices that can be selected."""
     device_set: str
-    """Where it was told to run; empty: it follows its inputs, a decoder the graph's setting."""
+    """Device set by the user; empty: that of its inputs, for a decoder the graph's setting."""
     follows: str
-    """What it follows unless told otherwise, in words."""
+    """Text for the default device."""
     known: bool
-    """False for an operator that the installed DALI lacks."""
+    """False for an operator that the installed DALI does not have."""
     feeds: list[str]
-    """What a generator feeds: ``node.arg``."""
+    """Inputs that a generator feeds: ``node.arg``."""
     caution: str
-    """Why pictures of it are not those of the script; empty where they are."""
+    """Why its preview differs from the script; empty if it does not."""
     selected: int
-    """How many nodes are; this is the last."""
+    """Number of selected nodes; this is the last."""
     errors: list[str]
-    """What is wrong with it and stands at none of its rows."""
+    """Errors of the node that belong to no row."""
     muted: bool
-    """Whether it is left out of what runs."""
+    """Whether it is excluded from the run."""
     augments: bool
-    """Whether it changes images, so that it may run for some samples only."""
+    """Whether it changes images, so that it can run for some samples only."""
     ports: dict[str, str]
-    """Words for what rows name in ``links``: ``the draw of rotate.angle``."""
+    """Names of the ports in ``links``: ``the random value of rotate.angle``."""
     rows: list[ArgRow]
     condition: str
-    """Of a block what decides: ``0.5 yes``; else empty."""
+    """Condition of a block: ``0.5 yes``; else empty."""
     control: str
-    """The input of a block that decides: ``condition``."""
+    """Input of the condition: ``condition``."""
     condition_node: str
-    """The node that feeds it; empty where nothing does."""
+    """Node that feeds the condition; empty if not connected."""
     asks: ConditionEntry | None
-    """Of an ``if``; else null."""
+    """Condition of an ``if``; else null."""
     probability: float | None
-    """Of an ``if`` that a coin flip decides; else null."""
+    """Probability of an ``if`` with a coin flip; else null."""
     numbered: bool
     """Whether it has options: bodies that can be added, removed and moved."""
     weights: list[float]
-    """The probability of each body, where a draw chooses one of several; else empty."""
+    """Probability of each body if one of several is chosen at random; else empty."""
     bodies: list[BodyEntry]
-    """Of a block, each to be opened."""
+    """Bodies of a block."""

@@ -1,8 +1,7 @@
-"""What each component shows and takes: the contract between Python and the browser.
+"""Payloads of all components: the contract between Python and the browser.
 
-``frontend/src/payloads.ts`` is written from these types by
-``python -m workbench.ui.typescript``; a test fails when the two differ. All of it is
-JSON, but for the pictures.
+``frontend/src/payloads.ts`` is generated from these types by ``python -m workbench.ui.typescript``;
+a test fails if they differ. Everything is JSON, except pictures.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ Json = Any
 
 
 class DeviceChoice(TypedDict):
-    """One side of the CPU / mixed switch."""
+    """Option of the CPU / mixed switch."""
 
     id: str
     label: str
     """``CPU`` or ``Mixed · H200``."""
     disabled: str
-    """Why it cannot be chosen; empty where it can."""
+    """Why it cannot be selected; empty if it can."""
 
 
 class Status(TypedDict):
-    """The chip at the top right."""
+    """Status chip at the top right."""
 
     state: Literal["ready", "busy", "fault", "dead"]
     text: str
@@ -37,36 +36,36 @@ class Status(TypedDict):
 
 
 class OverwriteQuestion(TypedDict):
-    """A file that is there already where one is to be saved; empty texts: there is none."""
+    """Existing file in place of which one is to be saved; empty texts: no question."""
 
     number: int
-    """Another one each time that it is asked."""
+    """Counter, incremented with each question."""
     do: str
-    """The action that asks, to be sent again with ``overwrite``."""
+    """Action that asks, to be sent again with ``overwrite``."""
     path: str
-    """As it was typed."""
+    """Path as typed."""
     message: str
 
 
 class TextFile(TypedDict):
-    """A file that was made for the browser to keep."""
+    """File for download."""
 
     number: int
-    """Another one for each; 0: there is none yet."""
+    """Counter, incremented with each file; 0: no file yet."""
     text: str
 
 
 class RecipeEntry(TypedDict):
     name: str
     line: str
-    """One line on what it is for."""
+    """One-line description."""
     picture: str
-    """What it makes of four photos, side by side: a ``data:`` URL; empty where there is none."""
+    """Four augmented photos: a ``data:`` URL; empty if there is none."""
 
 
 class StartEntry(RecipeEntry):
     example: bool
-    """Whether the graph is the example that everybody sees first; else it is empty."""
+    """Whether the graph is the initial example; otherwise it is empty."""
 
 
 class OpenedData(TypedDict):
@@ -75,92 +74,92 @@ class OpenedData(TypedDict):
     path: str
     refused: str
     outside: str
-    """As the data panel's."""
+    """As in the data panel."""
     places: dict[str, str]
     """Absolute path of each parameter's data, for a link; empty if given in Python."""
 
 
 class RunningWork(TypedDict):
-    """A measurement, comparison or check that runs, for the tab of the panel that shows it."""
+    """Running measurement, comparison or check, shown on the tab of its panel."""
 
     tab: str
     text: str
     share: float
-    """From 0 to 1."""
+    """Progress from 0 to 1."""
 
 
 class RecentEntry(TypedDict):
-    """A session that was kept."""
+    """Stored session."""
 
     owner: str
     name: str
-    """Of its graph."""
+    """Name of the graph."""
     when: str
-    """When it was last changed: ``09:05`` or ``4 Mar, 17:30``."""
+    """Time of the last change: ``09:05`` or ``4 Mar, 17:30``."""
     data: str
-    """The last part of the path of its folder; empty where its data were given in Python."""
+    """Last part of the folder's path; empty if the data was passed in Python."""
     picture: str
-    """A ``data:`` URL of its first photos, side by side; empty where there is none."""
+    """``data:`` URL of its first photos; empty if there is none."""
     open: bool
-    """Whether a page or a notebook has it open now."""
+    """Whether a page or a notebook has it open."""
 
 
 class RestoredEntry(TypedDict):
-    """Earlier edits that were restored or are offered, or data of a shared graph that are not open.
+    """Earlier edits that were restored or are offered, or data of a shared graph that is not open.
 
-    Empty: there is nothing to report.
+    Empty: nothing to report.
     """
 
     text: NotRequired[str]
     offered: NotRequired[bool]
     """Whether the edits were not applied; ``apply_kept`` applies them."""
     choose: NotRequired[bool]
-    """Whether data are to be chosen."""
+    """Whether data needs to be selected."""
     outside: NotRequired[str]
-    """Data that ``open_shared_data`` opens; empty: they cannot be opened."""
+    """Data that ``open_shared_data`` opens; empty: it cannot be opened."""
 
 
 class CellEntry(TypedDict):
-    """The present graph as the code of a cell; empty where there is no notebook."""
+    """The current graph as code of a cell; empty outside a notebook."""
 
     after: NotRequired[str]
-    """Id of the cell that made the workbench; empty where the front end named none."""
+    """Id of the cell that created the workbench; empty if unknown."""
     source: NotRequired[str]
-    """Empty until ``describe_cell`` asked for it."""
+    """Empty until ``describe_cell`` is requested."""
     asked: NotRequired[int]
-    """How often it was asked for."""
+    """Number of requests."""
 
 
 class FaultEntry(TypedDict):
-    """One reason why the graph cannot run."""
+    """Reason why the graph cannot run."""
 
     node: str
-    """Node id, or empty where the fault is the whole graph's."""
+    """Node id, or empty if the fault concerns the whole graph."""
     arg: str
     message: str
     remedy: str
     fixes: list[str]
-    """What can be done about it at a click; the label is also the name that ``fix`` takes."""
+    """Labels of its fixes; ``fix`` accepts them as names."""
     warning: bool
     """Whether it does not stop a run."""
 
 
 class ImportRow(TypedDict):
-    """Something that the import of the graph did not bring across as it was."""
+    """Part of the import that differs from the original."""
 
     kind: str
-    """``changed``, ``left out`` and the like."""
+    """``changed``, ``left out`` and others."""
     subject: str
-    """The node, transform or value; empty: the whole pipeline."""
+    """Node, transform or value; empty: the whole pipeline."""
     place: str
-    """``train.py:12``; empty where it is not known."""
+    """``train.py:12``; empty if unknown."""
     why: str
     node: str
-    """The node to select; empty where the graph has none for it."""
+    """Node to select; empty if there is none."""
 
 
 class ImportEntry(TypedDict):
-    """The report of the import that the graph came from."""
+    """Report of the import that created the graph."""
 
     summary: str
     """``12 of 14 steps exact, 2 changed``."""
@@ -169,33 +168,33 @@ class ImportEntry(TypedDict):
 
 
 class HistoryEntry(TypedDict):
-    """One step of undo or redo."""
+    """Step of undo or redo."""
 
     step: int
-    """How many steps are done after it; ``go_to`` takes it."""
+    """Number of done steps after it, an argument of ``go_to``."""
     label: str
     """``angle of rotate to 5``."""
     done: bool
-    """Whether it is; else redo leads to it."""
+    """Whether it is done; otherwise redo applies it."""
 
 
 class PortEntry(TypedDict):
-    """One input or output of a node."""
+    """Input or output of a node."""
 
     name: str
     kind: str
     """``PortKind``: encoded, image, sound, label, boxes, mask, points, number, any."""
     argument: bool
-    """Whether it is a named argument that a node feeds; else it is positional."""
+    """Whether it is a named argument; otherwise it is positional."""
     fed: bool
-    """Whether an edge leads into it (inputs) or leaves it (outputs)."""
+    """Whether it is connected."""
     optional: bool
     flows: str
-    """What comes out: ``224×224×3 u8 HWC``, with ``?`` where only the data tell."""
+    """Type of its data: ``224×224×3 u8 HWC``, with ``?`` for what depends on the data."""
 
 
 class DrawEntry(TypedDict):
-    """A random argument whose generator is folded into the node."""
+    """Random argument whose generator is shown inside the node."""
 
     arg: str
     text: str
@@ -203,33 +202,33 @@ class DrawEntry(TypedDict):
 
 
 class BodyEntry(TypedDict):
-    """One body of a block."""
+    """Body of a block."""
 
     name: str
     """``then``"""
     title: str
-    """What a person calls it; may be empty."""
+    """Title set by the user; may be empty."""
     scope: str
     """``branch.then``"""
     nodes: int
-    """How many it has, without the generators."""
+    """Number of nodes without generators."""
     faulty: bool
-    """Whether something in it is at fault."""
+    """Whether a node in it has a fault."""
 
 
 class ScopeBody(TypedDict):
-    """One body of a block on the way into the body that is shown."""
+    """Body of a block on the path to the visible body."""
 
     name: str
     title: str
-    """What a person calls it; may be empty."""
+    """Title set by the user; may be empty."""
     scope: str
     shown: bool
-    """Whether it is on that way."""
+    """Whether it is on the path."""
 
 
 class ScopeEntry(TypedDict):
-    """One block on the way from the graph into the body that is shown."""
+    """Block on the path from the graph to the visible body."""
 
     block: str
     op: str
@@ -237,59 +236,61 @@ class ScopeEntry(TypedDict):
 
 
 Role = Literal["read", "decode", "geometry", "colour", "arithmetic", "output", "other"]
-"""The kind of work that an operator does."""
+"""Role of an operator, which sets the colour of its card."""
 
 
 class NodeEntry(TypedDict):
-    """One box of the canvas. The first of a body is what that takes in."""
+    """Box on the canvas. The first box of a body represents its inputs."""
 
     id: str
-    """Of what a body takes in its scope, ``branch.then``."""
+    """For the inputs of a body its scope, ``branch.then``."""
     scope: str
-    """The body in which it stands; empty for the graph itself."""
+    """Body that contains it; empty for the graph itself."""
     op: str
-    """Empty for what a body takes in."""
+    """Empty for the inputs of a body."""
     title: str
-    """What its card says: the operator, the call that an opaque node stands for, or of a block
-    what decides."""
+    """Text of the card: the operator, the call that an opaque node represents, or a block's
+    condition.
+    """
     label: str
     role: Role
     device: Literal["cpu", "gpu", "mixed"]
     output: str
-    """``224×224×3 u8``, ``jpeg, label``; ``?`` where only the data tell."""
+    """``224×224×3 u8``, ``jpeg, label``; ``?`` for what depends on the data."""
     values: str
-    """``size 256, fill_value 0``: what was changed; may be empty."""
+    """Changed values: ``size 256, fill_value 0``; may be empty."""
     draws: list[DrawEntry]
     inputs: list[PortEntry]
-    """Positional ports, then the arguments that a drawn node feeds."""
+    """Positional ports, then arguments connected to a visible node."""
     outputs: list[PortEntry]
     fault: str
-    """First fault's message, or empty."""
+    """Message of its first fault, or empty."""
     warned: bool
     """Whether ``fault`` is a warning, which does not stop a run."""
     movable: bool
-    """Whether it may change places with its neighbour (the reader and the decoder may not)."""
+    """Whether it can be swapped with its neighbour (readers and decoders cannot)."""
     generator: bool
-    """Whether it only draws numbers; then it may be folded into what it feeds if that is one."""
+    """Whether it only generates random numbers; with one consumer it can be shown inside it."""
     known: bool
-    """False for an operator that the installed DALI lacks, and for code that the graph cannot hold:
-    kept as it is."""
+    """False for an operator that the installed DALI does not have, and for code that a graph cannot
+    represent: these nodes are not changed.
+    """
     twin: bool
     """Whether another node has the same operator."""
     note: str
-    """What is to be known of it and is no fault: ``feeds nothing``, ``muted``."""
+    """Remark other than a fault: ``not connected``, ``muted``."""
     muted: bool
-    """Whether it is left out of what runs."""
+    """Whether it is excluded from the run."""
     loose: bool
     """Whether no output depends on it, so that it does not run."""
     bodies: list[BodyEntry]
-    """Of a block, each to be opened."""
+    """Bodies of a block."""
     expanded: bool
-    """Whether its bodies are drawn too, in a frame; the entries of their nodes follow it."""
+    """Whether its bodies are shown in a frame; the entries of their nodes follow it."""
 
 
 class FrameEntry(TypedDict):
-    """A named rectangle around nodes."""
+    """Named group of nodes."""
 
     id: str
     title: str
@@ -297,7 +298,7 @@ class FrameEntry(TypedDict):
 
 
 class NoteEntry(TypedDict):
-    """A text on the canvas, and the place of its corner, from that of ``node`` if any."""
+    """Note on the canvas, with the position of its corner, relative to ``node`` if set."""
 
     id: str
     text: str
@@ -307,61 +308,62 @@ class NoteEntry(TypedDict):
 
 
 class EdgeEntry(TypedDict):
-    """One edge, to a node or to an output of the graph."""
+    """Edge to a node or to an output of the graph."""
 
     id: str
-    """``target:input``; ``:name`` for the outputs of the body that is shown, ``branch.then:name``
-    for those of one that is drawn in it."""
+    """``target:input``; ``:name`` for the outputs of the visible body, ``branch.then:name`` for
+    those of a body shown inside it.
+    """
     source: str
     output: str
     target: str
     """Node id; empty for the outputs of a body."""
     input: str
-    """Port, argument, or the output's name."""
+    """Port, argument, or name of the output."""
     kind: str
     argument: bool
     crosses: str
-    """``to the GPU`` where the data changes sides on this edge, else empty."""
+    """``to the GPU`` if data is copied on this edge, else empty."""
 
 
 class ConnectTargets(TypedDict):
-    """What the output of a node may feed, as ``connect_targets`` was asked."""
+    """Response to ``connect_targets``: inputs that an output can be connected to."""
 
     source: str
-    """``node.output``; empty before anything was asked."""
+    """``node.output``; empty before the first request."""
     reasons: dict[str, str]
-    """Edge id (``target:input``) -> why not; empty text where it may."""
+    """Edge id (``target:input``) -> why it is not possible; empty if it is."""
 
 
 class CompatibleOps(TypedDict):
-    """Which operators may be added at a place, as ``compatible_ops`` was asked."""
+    """Response to ``compatible_ops``: operators that can be added at a place."""
 
     place: str
-    """``node.output`` or an edge's id, as asked."""
+    """``node.output`` or an edge's id, as requested."""
     kind: str
-    """What flows there; empty for an empty graph."""
+    """Kind of the data there; empty for an empty graph."""
     reasons: dict[str, str]
-    """Operator or template -> why not; those that fit are left out."""
+    """Operator or template -> why it does not fit; those that fit are omitted."""
     tried: list[str]
-    """Those of which it was found out that the graph would have no fault, or which."""
+    """Operators that were tried on the graph."""
     fixes: dict[str, list[str]]
-    """Operator or template that does not fit -> labels of what would make it fit."""
+    """Operator or template that does not fit -> labels of fixes that make it fit."""
 
 
 class OperatorEntry(TypedDict):
-    """One operator in the search."""
+    """Operator in the search."""
 
     name: str
     label: str
     synonyms: list[str]
-    """What other libraries and people call it."""
+    """Names in other libraries, and synonyms."""
     category: str
     summary: str
     devices: list[str]
     unusable: str
-    """Why it is greyed; empty where it can be added."""
+    """Why it is disabled; empty if it can be added."""
     words: str
-    """Further words of DALI's documentation, to be found by."""
+    """Words of DALI's documentation for the search."""
     inputs: list[str]
     """Kinds of its positional ports."""
     outputs: list[str]
@@ -369,30 +371,30 @@ class OperatorEntry(TypedDict):
 
 
 class TemplateEntry(TypedDict):
-    """One template in the search."""
+    """Template in the search."""
 
     name: str
     label: str
     synonyms: list[str]
     summary: str
     nodes: list[str]
-    """The operators of its nodes."""
+    """Operators of its nodes."""
     mixes: bool
-    """Whether it takes the images of two nodes."""
+    """Whether it needs the images of two nodes."""
     first_for: list[str]
-    """What it is found for before an operator that is called so."""
+    """Queries for which it precedes an operator with that name."""
 
 
 class RecipeLine(TypedDict):
-    """One recipe in the search."""
+    """Recipe in the search."""
 
     name: str
     line: str
-    """One line on what it is for."""
+    """One-line description."""
 
 
 class ArgumentSearchEntry(TypedDict):
-    """One argument of the inspected node in the search."""
+    """Argument of the inspected node in the search."""
 
     name: str
     label: str
@@ -400,34 +402,34 @@ class ArgumentSearchEntry(TypedDict):
 
 
 class TargetEntry(TypedDict):
-    """What a graph may be exported to."""
+    """Export target."""
 
     name: str
     about: str
-    """What comes out, in a few words."""
+    """Short description of the exported files."""
 
 
 class CodeFile(TypedDict):
-    """One file of an export."""
+    """File of an export."""
 
     path: str
-    """Inside the export."""
+    """Path inside the export."""
     text: str
 
 
 class CodeFault(TypedDict):
-    """Why the present graph cannot go to the target; empty texts where it can."""
+    """Why the current graph cannot be exported to the target; empty texts if it can."""
 
     message: str
     node: str
-    """The one at fault, or empty."""
+    """Node with the fault, or empty."""
 
 
-# What the search finds besides the operators and the nodes: templates, arguments, recipes.
+# Search results besides operators and nodes: templates, arguments, recipes
 
 
 def template_entries(templates: Iterable[Template]) -> list[TemplateEntry]:
-    """Every template."""
+    """Entries of all templates."""
     return [
         {
             "name": template.name,
@@ -443,7 +445,7 @@ def template_entries(templates: Iterable[Template]) -> list[TemplateEntry]:
 
 
 def argument_entries(catalog: Catalog, op: str) -> list[ArgumentSearchEntry]:
-    """The arguments of an operator; none where there is no such operator."""
+    """Arguments of an operator; empty if it does not exist."""
     spec = catalog.find(op)
     return [
         {"name": arg.name, "label": arg.label, "summary": first_sentence(arg.doc)}
@@ -453,39 +455,39 @@ def argument_entries(catalog: Catalog, op: str) -> list[ArgumentSearchEntry]:
 
 
 def recipe_lines(recipes: Iterable[RecipeEntry]) -> list[RecipeLine]:
-    """The recipes without their pictures."""
+    """Recipes without their pictures."""
     return [{"name": recipe["name"], "line": recipe["line"]} for recipe in recipes]
 
 
-# What the status line shows, in the way of ``payloads.py``, and how it is put together.
+# Payloads of the status line
 
 
 class LastSpeed(TypedDict):
-    """The last measured speed of the present graph on this machine."""
+    """Last measured speed of the current graph on this machine."""
 
     device: Literal["cpu", "mixed"]
     rate: float
-    """imgs/s of the whole pipeline, the median."""
+    """Median imgs/s of the whole pipeline."""
     frames: int
-    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
+    """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
     when: str
-    """ISO 8601, with its zone; empty where it is not recorded."""
+    """ISO 8601 with time zone; empty if it was not recorded."""
     settings: str
     """``batch 64 · 4 threads · prefetch 2``."""
     unstable: bool
 
 
 class KeptState(TypedDict):
-    """Whether the edits outlive the session."""
+    """Whether edits are autosaved."""
 
     state: Literal["kept", "waiting", "not kept"]
     text: str
     reason: str
-    """Why they are not kept, or not yet; else empty."""
+    """Why edits are not autosaved, or not yet; else empty."""
 
 
 def status_fields(
     faults: Sequence[FaultEntry], speeds: Sequence[LastSpeed], kept: KeptState
 ) -> dict[str, Any]:
-    """Every field of the component."""
+    """All fields of the component."""
     return {"faults": list(faults), "speeds": list(speeds), "kept": kept}

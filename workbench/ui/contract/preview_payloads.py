@@ -1,7 +1,4 @@
-"""What the preview and the cards show: the headers of their pictures, and what stands beside them.
-
-A part of the contract that ``payloads.py`` begins.
-"""
+"""Payloads of the preview and the cards: headers of their pictures, and related data."""
 
 from __future__ import annotations
 
@@ -16,11 +13,11 @@ PAYLOADS = (
     Augmentation, Branch, ChannelStatistics, GraphDifference, Histogram, MemoryUse,
     OutputStatistics,
 )  # fmt: skip
-"""Dataclasses of other parts of the workbench that are sent as they are."""
+"""Dataclasses of other modules that are sent unchanged."""
 
 
 class NameEntry(TypedDict):
-    """A name on a mask, at a pixel of what it names: x and y as shares of the picture's sides."""
+    """Class name on a mask; x and y as fractions of the picture's sides."""
 
     text: str
     colour: int
@@ -29,60 +26,61 @@ class NameEntry(TypedDict):
 
 
 class MarkEntry(TypedDict):
-    """A box over a picture, or a point where its corners are one, or an outline, or a mask."""
+    """Box, point (both corners equal), outline, or mask on a picture."""
 
     corners: list[float]
-    """Left, top, right, bottom, as shares of the picture's sides."""
+    """Left, top, right, bottom, as fractions of the picture's sides."""
     text: str
-    """The name of its class."""
+    """Name of its class."""
     colour: int
-    """The same number for the same class."""
+    """Colour index, the same for the same class."""
     mask: str
-    """The address of the mask's picture, which lies over all of it; empty for boxes and points."""
+    """URL of the mask, which covers the whole picture; empty for boxes and points."""
     outline: list[float]
-    """x and y of one vertex after another, as such shares; empty for boxes, points and masks."""
+    """x and y of the vertices as fractions; empty for boxes, points and masks."""
     left: bool
-    """Whether it is a point that has left the picture."""
+    """Whether it is a point outside the picture."""
     names: list[NameEntry]
-    """Those that stand on a mask."""
+    """Names shown on a mask."""
 
 
 class TileEntry(TypedDict):
-    """One sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet."""
+    """Sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet."""
 
     index: int
     file: str
     label: str
     class_name: str
-    """What the label stands for, or the label where it has no name."""
+    """Class name of the label, or the label if it has no name."""
     shape: str
-    """Of the augmented output: ``3×224×224 f32``."""
+    """Shape of the augmented output: ``3×224×224 f32``."""
     draws: list[str]
     """``angle -7.2``, ``mirror yes``."""
     notes: list[str]
-    """What else is to be known: that it is one draw of many, how large its difference is."""
+    """Remarks: random variant of a repeated photo, size of its difference."""
     branches: list[str]
-    """The scopes of the bodies of blocks that ran for it."""
+    """Scopes of the bodies of blocks that ran for it."""
     augmentations: list[str]
-    """The keys of what it got where automatic augmentation chose."""
+    """Keys of the augmentations chosen by automatic augmentation."""
     applied: list[str]
-    """The same in words: ``rotate -27, equalize``."""
+    """The same as text: ``rotate -27, equalize``."""
     targets: list[str]
-    """Those that have no place on a picture: ``image_ids 17``, ``labels cat 0.70, dog 0.30``."""
+    """Annotations that cannot be drawn: ``image_ids 17``, ``labels cat 0.70, dog 0.30``."""
     error: str
-    """Why this sample could not be shown; empty where it could."""
+    """Why this sample could not be shown; empty if it could."""
     warning: str
-    """What is odd in its file though DALI decodes it, such as an early end; else empty."""
+    """Warning about a file that DALI decodes, such as a truncated file; else empty."""
     original: list[int]
     augmented: list[list[int]]
-    """One rectangle for each image output of the graph (two for two views)."""
+    """Rectangle of each image output of the graph (two for two views)."""
     marks: list[list[MarkEntry]]
-    """Boxes and points on ``original``, where it is there, and on each of ``augmented``; empty
-    where there are none."""
+    """Annotations on ``original``, if it is shown, and on each of ``augmented``; empty if there are
+    none.
+    """
 
 
 class SheetHeader(TypedDict):
-    """The JSON header in front of the picture's bytes."""
+    """JSON header before the bytes of the picture."""
 
     mime: str
     sheet: list[int]
@@ -95,73 +93,73 @@ class SheetHeader(TypedDict):
     batch: int
     milliseconds: float
     of: int
-    """Samples in the batch, of which the tiles are the first."""
+    """Samples in the batch; the tiles are the first of them."""
     repeat: int
-    """The photo at this place stands at every place, as it was asked for; -1: each at its own."""
+    """Index of the photo that is repeated in the whole batch, as requested; -1: none."""
     baseline: list[str]
-    """For a difference, what each output is compared with: ``node.output``."""
+    """For a difference, the ``node.output`` that each output is compared with."""
     reran: list[str]
-    """The nodes that had to run."""
+    """Nodes that had to run."""
     tile: int
     """Side of a tile in pixels."""
     branches: list[Branch]
-    """All bodies of the graph's blocks, those of a nested block behind its own."""
+    """All bodies of the graph's blocks; nested ones follow their block."""
     augmentations: list[Augmentation]
-    """All that the graph's automatic augmentations may choose."""
+    """All augmentations that automatic augmentation may choose."""
     memory: NotRequired[MemoryUse]
 
 
 class VerifiedEntry(TypedDict):
-    """Whether the preview is what the exported script gives, bit for bit."""
+    """Whether the preview is bit-identical to the exported script."""
 
     state: Literal["none", "running", "identical", "different", "failed", "stopped"]
     text: str
-    """``identical to export``, ``3 of 192 samples differ``, why it could not be found out."""
+    """``identical to export``, ``3 of 192 samples differ``, or why it could not be compared."""
     detail: list[str]
-    """What was compared; where it differs, one line for each place."""
+    """What was compared; for differences, a line per place."""
     share: float
-    """What is done of it, 0 to 1."""
+    """Progress, 0 to 1."""
     stale: bool
-    """Whether the graph or the data have changed since."""
+    """Whether the graph or the data has changed since."""
 
 
 class ComparisonChoice(TypedDict):
-    """A graph that the present one may be compared with."""
+    """Graph that the current one can be compared with."""
 
     id: str
     group: str
-    """Empty: of no group."""
+    """Empty: no group."""
     label: str
 
 
 class ComparisonEntry(TypedDict):
-    """The other graph beside the present one."""
+    """Comparison with another graph."""
 
     name: str
     error: str
-    """Why there are no pictures of it; empty where there are."""
+    """Why there are no pictures of it; else empty."""
     rows: list[GraphDifference]
-    """What leads from the other graph to the present one."""
+    """Differences from the other graph to the current one."""
     more: int
-    """Rows that are not listed."""
+    """Number of rows that are not listed."""
     remarks: list[str]
-    """Where seeds were taken over, and where draws cannot be the same."""
+    """Remarks about seeds that were changed, and random values that differ."""
     distances: list[str]
-    """By tile, the mean absolute difference of the pixels as shown, of 255: ``Δ 3.2``."""
+    """Mean absolute pixel difference of each tile, of 255: ``Δ 3.2``."""
     pending: bool
 
 
 class SavedDrawEntry(TypedDict):
-    """A draw that was kept."""
+    """Saved sample."""
 
     text: str
     """``seed 42, batch 3, sample 5``."""
     note: str
-    """The file, or what was written."""
+    """File, or note of the user."""
     whole: bool
-    """Whether it is a whole batch, not one sample of it."""
+    """Whether it is a whole batch."""
     shown: bool
-    """Whether it is the one on the screen."""
+    """Whether it is currently shown."""
 
 
 class BodyShareEntry(TypedDict):
@@ -169,93 +167,93 @@ class BodyShareEntry(TypedDict):
 
     body: str
     text: str
-    """As of a ``Branch``."""
+    """As in ``Branch``."""
     count: int
     share: float | None
-    """Share of the samples that reached the block; None without any."""
+    """Fraction of the samples that reached the block; None if there are none."""
     low: float
     high: float
-    """The ends of its 99 % interval."""
+    """Ends of its 99 % interval."""
     asked: float | None
-    """The probability with which it is to run; None where no written one decides."""
+    """Expected probability; None if it is not constant."""
     agrees: bool
-    """Whether the interval holds what was asked for."""
+    """Whether the interval contains the expected probability."""
 
 
 class BlockSharesEntry(TypedDict):
-    """A block and the number of samples that reached it."""
+    """Block and the number of samples that reached it."""
 
     block: str
     scope: str
-    """Of the body in which it stands; empty: of none."""
+    """Scope of the body that contains it; empty: none."""
     samples: int
     bodies: list[BodyShareEntry]
     in_turns: bool
-    """Whether a sample counts in each turn of the repetition around it."""
+    """Whether a sample is counted in each repetition of the surrounding block."""
 
 
 class InspectedSharesEntry(TypedDict):
     """How often each body of the inspected block ran."""
 
     shown: dict[str, int]
-    """Of each body the samples of the shown batch that came to it."""
+    """Body -> samples of the current batch that reached it."""
     shown_of: int
-    """Samples of the shown batch that came to the block."""
+    """Samples of the current batch that reached the block."""
     counted: list[BodyShareEntry]
-    """Over many batches; empty while none were counted."""
+    """Counts over many batches; empty if none were counted."""
     batches: int
     counting: bool
 
 
 class BranchSharesEntry(TypedDict):
-    """What was counted over many batches, from 0 on."""
+    """Counts over many batches, starting with batch 0."""
 
     blocks: list[BlockSharesEntry]
     batches: int
     samples: int
-    """In these batches."""
+    """Number of samples in these batches."""
     wanted: int
-    """Batches that are to be counted."""
+    """Number of batches to count."""
     reads: bool
-    """Whether data decide, so that each batch has to be read."""
+    """Whether the condition depends on the data, so that each batch has to be read."""
     counting: bool
     error: str
     """Why they could not be counted; else empty."""
 
 
 class CloseupHeader(TypedDict):
-    """The JSON header in front of one sample's picture at its own size, a PNG."""
+    """JSON header before the PNG of a sample in its own size."""
 
     index: int
     of: str
-    """``original`` or an output's name."""
+    """``original`` or the name of an output."""
     choices: list[str]
-    """What may be looked at in its place."""
+    """Other pictures that can be shown."""
     size: list[int]
     """[width, height] of the picture."""
     full: list[int]
-    """[width, height] of the sample: the picture may be smaller."""
+    """[width, height] of the sample; the picture may be smaller."""
     note: str
     frames: int
-    """Of the sequence that the sample is; 0 where it is a picture."""
+    """Frames of a sequence; 0 for an image."""
     frame: int
-    """The one that is shown; -1: all, side by side."""
+    """Frame that is shown; -1: all, next to each other."""
     error: str
-    """Why there is no picture; empty where there is one."""
+    """Why there is no picture; else empty."""
 
 
 class ValuesHeader(TypedDict):
-    """The JSON header in front of the values of a region, row by row, channels last.
+    """JSON header before the values of a region, row by row, channels last.
 
-    ``store`` says how they are written, little-endian: ``f4``, ``u1``, ...; ``dtype`` what they
-    are in the pipeline. ``x``, ``y`` and ``region`` ([width, height]) are in pixels of the sample.
-    Where there is an ``error``, the region is empty and ``x``, ``y`` the pixel that was asked for.
+    ``store`` is their little-endian storage type (``f4``, ``u1``, ...), ``dtype`` their type in the
+    pipeline. ``x``, ``y`` and ``region`` ([width, height]) are in pixels of the sample. With an
+    ``error`` the region is empty, and ``x``, ``y`` are the requested pixel.
     """
 
     index: int
     of: str
     frame: int
-    """As of ``CloseupHeader``."""
+    """As in ``CloseupHeader``."""
     x: int
     y: int
     region: list[int]
@@ -263,11 +261,11 @@ class ValuesHeader(TypedDict):
     store: Literal["u1", "i1", "u2", "i2", "u4", "i4", "f4", "f8"]
     dtype: str
     error: str
-    """Why there are no values; empty where there are."""
+    """Why there are no values; else empty."""
 
 
 class StepOutputEntry(TypedDict):
-    """What one output of a node holds for the sample."""
+    """Value of one output of a node for the sample."""
 
     name: str
     kind: str
@@ -277,12 +275,12 @@ class StepOutputEntry(TypedDict):
     layout: str
     device: Literal["cpu", "gpu"]
     values: str
-    """``0 … 255``; empty where there is nothing to say."""
+    """``0 … 255``; may be empty."""
     box: list[int]
-    """Its place in the sheet, [x, y, w, h]; empty where it is no picture."""
+    """Rectangle in the sheet, [x, y, w, h]; empty if it is not an image."""
     note: str
     text: str
-    """What it holds, where it is no picture."""
+    """Its value, if it is not an image."""
     histogram: NotRequired[Histogram]
 
 
@@ -295,29 +293,29 @@ class StepEntry(TypedDict):
     outputs: list[StepOutputEntry]
     draws: list[str]
     drawn: bool
-    """Whether it draws by itself too, with DALI showing no value."""
+    """Whether it also uses internal random values, which DALI does not expose."""
     milliseconds: float | None
     untimed: str
-    """Why it has no time; empty where it has one, or will have one soon."""
+    """Why it has no time; empty if it has one or is being measured."""
 
 
 class CardEntry(TypedDict):
-    """What one node gave for the chosen sample."""
+    """Output of a node for the selected sample."""
 
     id: str
-    """The node's."""
+    """Id of the node."""
     box: list[int]
-    """Its picture's place in the sheet, [x, y, w, h]; empty where it gives none."""
+    """Rectangle of its picture in the sheet, [x, y, w, h]; empty if there is none."""
     text: str
-    """A value, where it gives no picture; may be empty."""
+    """Its value, if it has no picture; may be empty."""
     draws: list[str]
     """``angle -7.24``"""
     branches: list[str]
-    """The bodies of a block that ran for the sample, in any turn."""
+    """Bodies of a block that ran for the sample, in any repetition."""
 
 
 class CardsHeader(TypedDict):
-    """The JSON header in front of the pictures of all cards: of one sample of the batch."""
+    """JSON header before the pictures of all cards for one sample of the batch."""
 
     mime: str
     sheet: list[int]
@@ -333,65 +331,65 @@ class EffectEntry(TypedDict):
     """The sample with other values of the varied arguments."""
 
     values: list[Any]
-    """One for each argument, as it would be set."""
+    """Complete value of each argument."""
     shown: list[Any]
-    """What of it is varied: of a list an element, or the number that all of its elements are."""
+    """Varied part of the values: an element of a list, or the number that all elements have."""
     box: list[int]
-    """[x, y, w, h] in pixels of the sheet; empty where there is no picture."""
+    """[x, y, w, h] in pixels of the sheet; empty if there is no picture."""
     error: str
-    """Why there is none."""
+    """Why there is no picture."""
 
 
 class EffectHeader(TypedDict):
-    """The JSON header in front of the pictures of one sample with values of a node's arguments."""
+    """JSON header before the pictures of one sample with other values of a node's arguments."""
 
     mime: str
     sheet: list[int]
     node: str
     args: list[str]
-    """``angle``, of a list also an element: ``size.h``."""
+    """``angle``, or an element of a list: ``size.h``."""
     columns: int
     pictures: list[EffectEntry]
-    """Row by row; the values of a second argument lead down."""
+    """Row by row; the values of a second argument change by row."""
     note: str
-    """Which of the arguments changes nothing here; else empty."""
+    """Arguments without effect; else empty."""
     error: str
-    """Why there are no pictures at all; else empty."""
+    """Why there are no pictures; else empty."""
 
 
 class PolicyPicture(TypedDict):
-    """The chosen sample after one sub-policy, each of its operations applied."""
+    """The selected sample after a sub-policy, with all its operations applied."""
 
     sub_policy: list[Any]
     box: list[int]
-    """Its place in the sheet, [x, y, w, h]; empty where there is an ``error``."""
+    """Rectangle in the sheet, [x, y, w, h]; empty if there is an ``error``."""
     error: str
 
 
 class PolicyHeader(TypedDict):
-    """The JSON header in front of the pictures of the sub-policies that are on the screen."""
+    """JSON header before the pictures of the visible sub-policies."""
 
     mime: str
     sheet: list[int]
     node: str
     pictures: list[PolicyPicture]
     error: str
-    """Why there are no pictures at all; else empty."""
+    """Why there are no pictures; else empty."""
 
 
 class DetailHeader(TypedDict):
-    """The JSON header in front of the pictures of one node's outputs for one sample."""
+    """JSON header before the pictures of one node's outputs for one sample."""
 
     mime: str
     sheet: list[int]
     steps: list[StepEntry]
-    """The one; none where there is an ``error``."""
+    """The node; empty if there is an ``error``."""
     node: str
     file: str
     error: str
     samples: int
-    """In the batch that was timed."""
+    """Number of samples in the timed batch."""
     timing: str
-    """What was measured, and how; empty while the time is not there yet."""
+    """What was measured, and how; empty until the time is known."""
     floor: float | None
-    """Milliseconds of a pipeline that does nothing."""
+    """Milliseconds of an empty pipeline."""

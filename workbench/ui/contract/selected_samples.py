@@ -1,4 +1,4 @@
-"""The samples that are selected in the preview, for cells to read and observe."""
+"""Samples selected in the preview, for cells to read and observe."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _MOST_ROWS = 100
 
 @dataclass(frozen=True, slots=True)
 class SelectedSamples:
-    """``w.preview.selected``: those marked in the preview, else the one on the canvas's cards.
+    """``w.preview.selected``: the samples marked in the preview, otherwise the one on the cards.
 
     Attributes
     ----------
     batch:
-        Which batch is shown, from 0.
+        Index of the current batch.
     places:
-        Their places in it, from 0. Set to others it selects these: ``w.preview.selected = [0, 2]``,
-        as ``w.preview.marked`` does; GraphEditError says which places there are.
+        Indices in the batch. ``w.preview.selected = [0, 2]`` selects other samples, like
+        ``w.preview.marked``; GraphEditError lists the valid indices.
     files:
         Relative to the data.
     labels:
-        Whole numbers, None where the graph gives no label out.
+        Integers; None if the graph does not output labels.
     draws:
-        Random values by the id of the node that sampled them, one for each sample, as
-        ``w.batch(k).draws``. Values sampled on a GPU are only there.
+        Random values by the id of the node that sampled them, one per sample, as in
+        ``w.batch(k).draws``, which also has values sampled on a GPU.
 
     ::
 
@@ -53,7 +53,7 @@ class SelectedSamples:
         return len(self.places)
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame with a row for each sample: place, file, label, random values.
+        """Return a pandas DataFrame with a row per sample: place, file, label, random values.
 
         ::
 
@@ -67,7 +67,7 @@ class SelectedSamples:
         return pd.DataFrame({**columns, **self.draws})
 
     def plot(self) -> Figure:
-        """A figure of matplotlib: how many of them have each label.
+        """Plot the number of samples per label with matplotlib.
 
         ::
 
@@ -95,7 +95,7 @@ class SelectedSamples:
 def selected_samples(
     result: PreviewResult | None, marked: Sequence[int], sample: int
 ) -> SelectedSamples:
-    """Of what the preview shows; empty before its first picture."""
+    """Selected samples of a preview; empty before the first picture."""
     if result is None:
         return SelectedSamples()
     wanted = set(marked) or {sample}

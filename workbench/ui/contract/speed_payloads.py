@@ -1,41 +1,41 @@
-"""What the speed panel shows, in the way of ``payloads.py``."""
+"""Payloads of the speed panel (see ``payloads.py``)."""
 
 from __future__ import annotations
 
 from typing import Literal, TypedDict, get_args
 
 SpeedPart = Literal["compare", "stages", "rewrites", "tune", "scaling", "peers", "records"]
-"""A part of the panel."""
+"""Part of the panel."""
 Effort = Literal["quick", "usual"]
-"""How carefully is measured: short rounds for a first look, or those of METHOD.md."""
+"""Precision of measurements: short rounds for a quick result, or those of METHOD.md."""
 PARTS: tuple[SpeedPart, ...] = get_args(SpeedPart)
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 
 
 class SpeedFact(TypedDict):
-    """A name and a value, both for reading."""
+    """Name and value for display."""
 
     name: str
     value: str
 
 
 class MeasuredOn(TypedDict):
-    """What a record was measured on: the line under its figure, and the rest on demand."""
+    """Conditions of a record: the line below its figure, and details."""
 
     id: str
-    """The record's."""
+    """Id of the record."""
     name: str
     line: str
-    """Machine, data, settings, page cache, how it ended."""
+    """Machine, data, settings, page cache, reason for the end."""
     facts: list[SpeedFact]
     quality_flags: list[str]
-    """Why figures are to be distrusted, each with the name of its row."""
+    """Reasons to distrust figures, each with the name of its row."""
     quick: str
-    """That it was a quick look, and how wide its intervals are; empty where it was none."""
+    """Remark that it was a quick measurement, with its interval width; else empty."""
     partial: str
-    """How far a run that goes on has come; empty of a record."""
+    """Progress of an unfinished run; empty for a record."""
     earlier: str
-    """What has changed since it was measured: graph, settings, data; empty where nothing has."""
+    """What has changed since: graph, settings, data; else empty."""
 
 
 class SpeedBar(TypedDict):
@@ -46,27 +46,27 @@ class SpeedBar(TypedDict):
     group: str
     """``Decode alone``, ``Whole pipeline``."""
     source: str
-    """The record's name where two are shown, else empty."""
+    """Name of the record if two are shown, else empty."""
     median: float | None
-    """imgs/s; null where there is no figure."""
+    """imgs/s; null if there is no value."""
     frames: int
-    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
+    """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
     low: float | None
     high: float | None
     rounds: list[float]
     settings: str
     reason: str
-    """Why there is no figure; empty where there is one."""
+    """Why there is no value; else empty."""
     flags: list[str]
-    """Why the figure is to be distrusted."""
+    """Reasons to distrust the value."""
     notes: list[str]
-    """What else is to be said of it: knobs without effect, for example."""
+    """Other remarks, such as settings without effect."""
     facts: list[SpeedFact]
-    """All of the row, for the table."""
+    """All facts of the row, for the table."""
 
 
 class RatioEntry(TypedDict):
-    """How many times as fast one is as the other, with the interval."""
+    """Speed ratio of two configurations, with its interval."""
 
     group: str
     text: str
@@ -78,13 +78,13 @@ class RatioEntry(TypedDict):
 
 
 class PairEntry(TypedDict):
-    """A configuration that two records have: the second over the first."""
+    """Configuration in both records: the second over the first."""
 
     name: str
     first: float
     second: float
     frames: int
-    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
+    """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
     ratio: float
     low: float
     high: float
@@ -99,42 +99,42 @@ class ComparisonView(TypedDict):
     second: MeasuredOn
     pairs: list[PairEntry]
     only: list[str]
-    """What one of them alone has."""
+    """Configurations that only one of them has."""
     warnings: list[str]
 
 
 class CompareView(TypedDict):
-    """CPU against mixed decoding; also the peers. Without ``on`` nothing has been measured."""
+    """CPU and mixed decoding, or peers. Without ``on`` nothing was measured."""
 
     on: list[MeasuredOn]
-    """The record, and the one beside it."""
+    """The record, and the one it is compared with."""
     bars: list[SpeedBar]
     ratios: list[RatioEntry]
     notes: list[str]
-    """Pixel differences, and how the two records differ."""
+    """Pixel differences, and differences of the two records."""
 
 
 class StageEntry(TypedDict):
-    """One stage; milliseconds for a batch, null where they were not measured."""
+    """One stage; milliseconds per batch, null if not measured."""
 
     name: str
     op: str
-    """Its operator, where that is called otherwise than the stage; else empty."""
+    """Operator, if its name differs from that of the stage; else empty."""
     kind: str
     device: str
     adds: float | None
     low: float | None
     high: float | None
-    """The interval of ``adds``."""
+    """Interval of ``adds``."""
     exclusive: float | None
-    """``adds`` without its noise: not below zero, and all together are the whole."""
+    """``adds`` without noise: not negative, and the sum is the whole."""
     alone: float | None
     node: str
-    """Its node, or empty where the present graph has none of that id."""
+    """Node, or empty if the current graph has none with this id."""
 
 
 class StagesView(TypedDict):
-    """Where the time of a batch goes."""
+    """Time of a batch by stage."""
 
     on: list[MeasuredOn]
     stages: list[StageEntry]
@@ -144,22 +144,22 @@ class StagesView(TypedDict):
     high: float
     """imgs/s of the whole pipeline."""
     frames: int
-    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
+    """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
     remainder: float | None
     ceiling: float | None
     bottleneck: str
-    """Empty where the run was too unstable to name one."""
+    """Empty if the run was too unstable to name one."""
     advice: str
     functions: list[str]
-    """What each function of the user costs, against the rest."""
+    """Cost of each function of the user, compared with the rest."""
     path: list[str]
-    """The critical path, what a cached source would bring, and the slowest files."""
+    """Critical path, gain of a cached source, and slowest files."""
     notes: list[str]
-    """Why what is missing was not measured."""
+    """Why values were not measured."""
 
 
 class HeatCell(TypedDict):
-    """One setting. ``rate`` is null where it failed (``reason``) or was not tried."""
+    """One setting. ``rate`` is null if it failed (``reason``) or was not tried."""
 
     threads: int
     batch: int
@@ -167,7 +167,7 @@ class HeatCell(TypedDict):
     reason: str
     best: bool
     own: bool
-    """Whether the graph has these settings now."""
+    """Whether it is the current setting of the graph."""
     now: bool
     """Whether it is being measured."""
 
@@ -182,47 +182,47 @@ class HeatPanel(TypedDict):
 
 
 class TuneView(TypedDict):
-    """What a sweep or the tuner found."""
+    """Result of a sweep or the tuner."""
 
     on: list[MeasuredOn]
     panels: list[HeatPanel]
     most: float
     """The highest imgs/s in the panels."""
     frames: int
-    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
+    """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
     best: str
-    """The best setting in words; empty where none could be measured."""
+    """Best setting in words; empty if none could be measured."""
     median: float
     low: float
     high: float
     gain: str
-    """Against the graph's own settings, with the interval."""
+    """Gain over the graph's setting, with its interval."""
     tried: str
     notes: list[str]
     adopted: bool
-    """Whether the graph has the best setting now."""
+    """Whether the graph currently has the best setting."""
     running: bool
-    """Whether it goes on: then the best is that so far, and there is no record yet."""
+    """Whether it is still running: the best is that so far, and there is no record yet."""
 
 
 class ScalingPoint(TypedDict):
-    """So many threads or processes; rates in imgs/s, null where they were not measured."""
+    """Number of threads or processes; rates in imgs/s, null if not measured."""
 
     count: int
     pipelines: int
-    """Of each process, where several numbers of them were measured; else 0."""
+    """Pipelines per process if several numbers were measured; else 0."""
     median: float | None
     low: float | None
     high: float | None
     speedup: float | None
     efficiency: float | None
-    """1 where it grows in proportion."""
+    """1 for linear scaling."""
     reason: str
     flags: list[str]
 
 
 class ScalingView(TypedDict):
-    """How imgs/s grow."""
+    """Scaling of imgs/s."""
 
     on: list[MeasuredOn]
     unit: str
@@ -230,76 +230,76 @@ class ScalingView(TypedDict):
     kind: Literal["cpu", "mixed"]
     points: list[ScalingPoint]
     frames: int
-    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
+    """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
 
 
 class RecordEntry(TypedDict):
-    """One run that was made or opened."""
+    """Run that was made or opened."""
 
     id: str
     name: str
     kind: str
-    """In words: ``CPU against mixed``."""
+    """In words: ``CPU and mixed``."""
     part: str
-    """Which part of the panel shows it."""
+    """Part of the panel that shows it."""
     graph: str
     when: str
     machine: str
     best: float | None
     """``Report.best``."""
     frames: int
-    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
+    """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
     shown: bool
     elsewhere: bool
     """Whether it was made on another machine."""
 
 
 class SpeedLimits(TypedDict):
-    """What this machine cannot do, and what may be tried."""
+    """Measurements that this machine does not support, and allowed values."""
 
     mixed: str
-    """Why there is no mixed decoding; empty where there is."""
+    """Why mixed decoding is not available; empty if it is."""
     command: str
-    """What to run on a machine that has a GPU; empty where this has one."""
+    """Command for a machine with a GPU; empty if this one has a GPU."""
     hint: str
-    """What has to be done before the command can run there, or empty."""
+    """Preparation for the command there, or empty."""
     workers: str
     """Why scaling over GPUs cannot be measured, or empty."""
     peers: list[SpeedFact]
     """Each peer, and why it cannot be measured (empty: it can)."""
     peer_seconds: dict[str, float]
-    """The most that each takes which is compared, by how carefully: ``usual`` and ``quick``."""
+    """Time limit per library by precision: ``usual`` and ``quick``."""
     grid: dict[str, str]
-    """The usual values of each knob: ``1, 2, 4``."""
+    """Default values of each setting: ``1, 2, 4``."""
     now: str
-    """The graph's own settings in words."""
+    """Current settings of the graph in words."""
     estimates: dict[str, dict[str, str]]
     """Precision -> measurement -> estimated duration, shown before the start."""
 
 
 class FileHeader(TypedDict):
-    """Before the bytes of a file that ``export`` made, for the browser to offer."""
+    """Header of a file created by ``export`` for download."""
 
     name: str
     mime: str
     view: str
-    """The view that asked for it."""
+    """Id of the requesting view."""
     n: int
 
 
 class FusedRow(TypedDict):
-    """imgs/s of one of both, with its interval."""
+    """imgs/s of one of the two, with its interval."""
 
     name: str
     median: float
     low: float
     high: float
     frames: int
-    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
+    """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
 
 
 class FusedSpeedEntry(TypedDict):
-    """An ``if`` measured against the one operator that does the same."""
+    """Speed of an ``if`` and of an equivalent operator."""
 
     state: str
     """none, running, done, failed, stopped."""
@@ -308,16 +308,16 @@ class FusedSpeedEntry(TypedDict):
     share: float
     rows: list[FusedRow]
     ratio: list[float]
-    """Of the speed of the operator over that of the ``if``: median, low and high."""
+    """Speed of the operator over that of the ``if``: median, low and high."""
     stale: bool
-    """Whether it is of another graph or other data than those that are shown."""
+    """Whether it belongs to another graph or other data."""
 
 
-# What the speed panel shows of the optimiser, in the way of ``payloads.py``.
+# Payloads of the optimiser
 
 
 class WorstSampleEntry(TypedDict):
-    """A sample far from the original: both as data URLs."""
+    """Sample with a large difference: both pictures as data URLs."""
 
     name: str
     before: str
@@ -325,35 +325,35 @@ class WorstSampleEntry(TypedDict):
 
 
 class RewriteEntry(TypedDict):
-    """One rewrite that is proposed, or why it is not."""
+    """Rewrite that is proposed, or why it is not."""
 
     name: str
     title: str
     kind: Literal["exact", "near"]
     law: str
-    """What is put in the place of what, and why the pixels stay."""
+    """What is replaced by what, and why the pixels stay the same."""
     gain: str
     low: str
-    """The interval of the gain in words; empty where nothing was measured."""
+    """Interval of the gain in words; empty if it was not measured."""
     pixels: str
-    """The difference in words."""
+    """Pixel difference in words."""
     nodes: list[str]
     """Ids that can be selected on the canvas."""
     needs: list[str]
-    """Titles of what is done with it."""
+    """Titles of rewrites that are applied with it."""
     worst: list[WorstSampleEntry]
     taken: bool
-    """Whether there is no more place for it in the present graph."""
+    """Whether it can no longer be applied to the current graph."""
     rejected: str
-    """Why it is not proposed; empty where it is."""
+    """Why it is not proposed; else empty."""
 
 
 class RewritesView(TypedDict):
-    """What the optimiser found."""
+    """Result of the optimiser."""
 
     on: list[MeasuredOn]
     rewrites: list[RewriteEntry]
     control: str
-    """The graph over itself in the same run."""
+    """Unchanged graph compared with itself in the same run."""
     total: str
-    """All together over the graph; empty where nothing is proposed."""
+    """Gain of all rewrites together; empty if none is proposed."""

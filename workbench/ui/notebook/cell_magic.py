@@ -1,4 +1,4 @@
-"""``%%dali`` makes a graph and a workbench of a cell with a pipeline; ``%%needs`` skips a cell.
+"""IPython magics: ``%%dali`` opens a workbench for a pipeline in a cell; ``%%needs`` skips a cell.
 
 ``%load_ext workbench`` registers both.
 """
@@ -31,22 +31,22 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="%%dali", add_help=False)
-    parser.add_argument("data", nargs="?", help="what is read: a folder, a list")
-    parser.add_argument("--pipeline", help="which one, where the cell has several")
+    parser.add_argument("data", nargs="?", help="data to read: a folder or a file list")
+    parser.add_argument("--pipeline", help="pipeline to open if the cell defines several")
     parser.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--name", default="w", help="the variable that holds the workbench")
+    parser.add_argument("--name", default="w", help="name of the workbench variable")
     return parser
 
 
 def dali(line: str, cell: str) -> None:
-    """Show a workbench of the pipeline that a cell defines.
+    """Open a workbench for the pipeline defined in a cell.
 
-    ``%%dali photos`` reads photos, ``%%dali`` alone the folder that the pipeline names itself, and
-    says so; ``--pipeline NAME`` chooses one of several, ``--arg NAME=VALUE``
-    gives its function an argument, ``--name w`` names the variable that holds the workbench and,
-    with ``_graph`` behind it, the graph. The cell is run in a process of its own, as ``from_file``
-    runs a script. Raises WorkbenchError; then the variables of an earlier ``%%dali`` are deleted,
-    so that no later cell uses the earlier graph.
+    ``%%dali photos`` reads photos, ``%%dali`` alone the folder named in the pipeline, and
+    reports it; ``--pipeline NAME`` selects one of several, ``--arg NAME=VALUE``
+    passes an argument to its function, ``--name w`` sets the name of the workbench variable and,
+    with the suffix ``_graph``, of the graph variable. The cell is run in a separate process, like
+    a script with ``from_file``. Raises WorkbenchError; the variables of an earlier ``%%dali`` are
+    then deleted, so that no later cell uses the earlier graph.
     """
     try:
         _show(line, cell)
@@ -56,7 +56,7 @@ def dali(line: str, cell: str) -> None:
 
 
 def _delete_earlier(line: str) -> None:
-    """Delete the workbench and the graph that an earlier ``%%dali`` left under the same names."""
+    """Delete the workbench and graph variables of an earlier ``%%dali`` with the same names."""
     from IPython.core.getipython import get_ipython
 
     shell: Any = get_ipython()
@@ -93,20 +93,20 @@ def _show(line: str, cell: str) -> None:
 
 
 def _data(given: str | None, found: ImportedGraph) -> Datasets:
-    """What the workbench reads, told where the line does not say it. Raises ImportFailedError."""
+    """Data to read; printed if the line does not set it. Raises ImportFailedError."""
     if given is None and not parameters(found.graph.sources):
-        print("The pipeline names its files itself: it reads no folder that is given.")
+        print("The pipeline names its files, so the given folder is not used.")
         return open_datasets(".")
     if given is None and not os.path.exists(found.data):
         named = f" {found.data}, which is not there" if found.data else " no folder"
         raise ImportFailedError(
-            f"%%dali: no data are set, and the pipeline names{named}. Pass the data to read: "
+            f"%%dali: no data is set, and the pipeline names{named}. Pass the data to read: "
             "%%dali photos."
         )
     datasets = open_datasets(found.data if given is None else given)
     (dataset,) = datasets.values()
     if given is None:
-        print(f"It reads {dataset}, which the pipeline names: a {describe_kind(dataset)}.")
+        print(f"Reading {dataset}, as set in the pipeline: a {describe_kind(dataset)}.")
     elif load_source(dataset.kind).guessed:
         print(f"{dataset} is read as a {describe_kind(dataset)}.")
     return datasets
@@ -116,9 +116,9 @@ _NEEDS = re.compile(r"%%needs\s+(.+)")
 
 
 def skip_if_missing(lines: list[str]) -> list[str]:
-    """The lines of a cell behind ``%%needs torch``, or a message if a package is not installed.
+    """Lines of a cell after ``%%needs torch``, or a message if a package is not installed.
 
-    A transformation of the source, so that the cell is run as any other.
+    This transforms the source, so that the cell runs like any other.
     """
     found = _NEEDS.match(lines[0]) if lines else None
     if found is None:

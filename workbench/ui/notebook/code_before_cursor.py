@@ -1,7 +1,7 @@
-"""The code before the cursor of a cell: which object an expression is, without running it.
+"""Static evaluation of the code before the cursor, without running it.
 
-Jedi, which IPython uses, knows neither the result of a call on an object that exists nor the type
-of a lambda's parameter. Here a graph stands for each graph that its methods would return.
+Jedi, which IPython uses, does not infer results of calls on existing objects or types of lambda
+parameters. Here one graph represents every graph that its methods would return.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _TOKEN = re.compile(
 )
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 _VALUE = DataNode(Graph(), Port("", ""))
-"""Stands for the value of any node."""
+"""Represents the value of any node."""
 _READABLE = frozenset({"graph", "settings"})
-"""Properties of a workbench that are read; others might start a run."""
+"""Properties of a workbench that may be read; others might start a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A part of the code: its kind (a group of the pattern) and text."""
+    """Token of the code: kind (a group of the pattern) and text."""
 
     kind: str
     text: str
@@ -51,27 +51,27 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that is not closed before the cursor."""
+    """Call that is not closed before the cursor."""
 
     function: Any
     keywords: frozenset[str]
-    """The arguments that are given by name."""
+    """Keyword arguments that are given."""
     place: int
-    """How many arguments are complete."""
+    """Number of complete arguments."""
 
 
 class CodeBeforeCursor:
-    """The tokens of a cell up to the cursor, and what its names mean."""
+    """Tokens of a cell up to the cursor, and the values of its names."""
 
     def __init__(self, code: str, names: Mapping[str, Any]) -> None:
         self._names = names
         self.tokens: list[Token] = []
         self._opened: list[int] = []
-        """Brackets that are not closed: their places."""
+        """Positions of unclosed brackets."""
         self._partner: dict[int, int] = {}
         """Closing bracket -> the opening one."""
         self._within: list[int] = []
-        """For each token the innermost bracket around it; -1: none."""
+        """Innermost bracket around each token; -1: none."""
         for found in _TOKEN.finditer(code):
             kind = "begun" if found["begun"] is not None else str(found.lastgroup)
             if kind in ("comment", "space") or (kind == "newline" and self._opened):
@@ -86,12 +86,12 @@ class CodeBeforeCursor:
         self._within.append(self._opened[-1] if self._opened else -1)  # at the cursor
 
     def text(self, place: int) -> str:
-        """The text of a token; empty outside of the code, and for texts and numbers."""
+        """Text of a token; empty outside of the code, and for strings and numbers."""
         inside = 0 <= place < len(self.tokens)
         return self.tokens[place].text if inside and self.tokens[place].kind in _CODE else ""
 
     def object_before(self, end: int, depth: int = 0) -> Any:
-        """What the expression that ends before a token is; None if that is not known."""
+        """Object of the expression that ends before a token; None if unknown."""
         last = end - 1
         if last < 0 or depth > _DEEPEST:
             return None
@@ -131,14 +131,14 @@ class CodeBeforeCursor:
         return is_parameter and self.text(place + 1) == ":"
 
     def _brackets_around(self, place: int) -> Iterator[int]:
-        """The brackets around a token, the innermost first."""
+        """Brackets around a token, innermost first."""
         opening = self._within[place]
         while opening >= 0:
             yield opening
             opening = self._within[opening]
 
     def call_around(self, place: int) -> Call | None:
-        """The innermost call around a token, unless another bracket is closer; None for none."""
+        """Innermost call around a token; None if there is none, or another bracket is closer."""
         opening = self._within[place]
         function = self.object_before(opening) if self.text(opening) == "(" else None
         if function is None:
@@ -152,13 +152,13 @@ class CodeBeforeCursor:
 _CODE = ("name", "mark", "number")
 _WORDS = frozenset({"in", "is", "not", "and", "or", "if", "else", "return", "lambda", "yield"})
 KINDS = (Graph, DataNode, Fn, OperatorGroup, NodeHandle, LiveNode, LiveSettings, OutputBatch)
-"""Objects whose attributes can be read: nothing runs."""
+"""Objects whose attributes can be read without running anything."""
 _DEEPEST = 200
-"""Calls in one chain, and names for names."""
+"""Maximum number of calls in a chain, and of aliases."""
 
 
 def attribute(owner: Any, name: str) -> Any:
-    """An attribute of an object of the workbench, as far as reading it runs nothing."""
+    """Attribute of an object of the workbench if reading it runs nothing."""
     is_module = inspect.ismodule(owner) and owner.__name__ == "workbench"
     if isinstance(owner, CodeAccess):
         static = inspect.getattr_static(type(owner), name, None)
@@ -173,7 +173,7 @@ def attribute(owner: Any, name: str) -> Any:
 
 
 def result_of(function: Any) -> Any:
-    """What a call of a function of the workbench returns; None if that is not known."""
+    """Result of a call of a function of the workbench; None if unknown."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, NodeHandle):
         return owner._graph

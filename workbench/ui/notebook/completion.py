@@ -1,6 +1,6 @@
 """Completion in a cell: operators, arguments, enum values, recipes, targets, nodes and settings.
 
-IPython asks Jedi, which does not know what graphs return (see ``code_before_cursor``).
+IPython uses Jedi, which does not infer what graphs return (see ``code_before_cursor``).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _INTERNAL = frozenset(
         *("origins", "replace_body", "replace_node", "scope", "scope_of", "whole"),
     }
 )
-"""Methods of graphs that other modules use, and cells do not."""
+"""Methods of graphs for other modules, which are not completed in cells."""
 _NAMES: Mapping[tuple[str, str], Callable[[Any], Iterable[str]]] = {
     ("load_recipe", "name"): lambda _: load_recipes(),
     ("Workbench", "graph"): lambda _: load_recipes(),
@@ -43,11 +43,11 @@ _NAMES: Mapping[tuple[str, str], Callable[[Any], Iterable[str]]] = {
         f"{node.id}.{name}" for node in w.graph.walk() for name in node_arguments(w.graph[node.id])
     ),
 }
-"""Function and argument -> the texts that it accepts, for the object of the method."""
+"""Function and argument -> accepted strings, for the object of the method."""
 
 
 def completions(code: str, names: Mapping[str, Any]) -> tuple[str, list[str], str]:
-    """The word begun at the end of the code, the words that can be there, and their type.
+    """Unfinished word at the end of the code, its completions, and their type.
 
     ``names`` are the variables of the kernel.
     """
@@ -77,7 +77,7 @@ def _attributes(owner: Any) -> list[str]:
     if inspect.ismodule(owner) and owner.__name__ == "workbench":
         return sorted(owner.__all__)
     if not isinstance(owner, KINDS):
-        return []  # IPython knows those of other objects
+        return []  # IPython completes attributes of other objects
     hidden = _INTERNAL if isinstance(owner, Graph) else ()
     return [each for each in dir(owner) if each[0] != "_" and each not in hidden]
 
@@ -100,7 +100,7 @@ def _arguments(function: Any) -> list[str]:
 
 
 def node_arguments(handle: NodeHandle | LiveNode) -> list[str]:
-    """The arguments of the operator of a node."""
+    """Arguments of the operator of a node."""
     spec = load_catalog().find(handle.node.op)
     return [*(spec.args if spec else ()), *(["seed"] if spec and spec.seeded else [])]
 
@@ -115,7 +115,7 @@ def _reader_arguments() -> dict[str, ArgSpec]:
 
 
 def _texts(before: CodeBeforeCursor, place: int) -> Iterable[str]:
-    """What a text that is begun can be: a value of an argument, or a name that a function knows."""
+    """Completions of an unfinished string: argument values, or names that a function accepts."""
     if before.text(place - 1) == "[":
         owner = before.object_before(place - 1)
         graph = getattr(owner, "graph", None) if isinstance(owner, CodeAccess) else owner
@@ -143,7 +143,7 @@ def _positional(call: Call) -> str:
 
 
 def _values(function: Any, name: str) -> Iterable[str]:
-    """The values of an argument of an operator or node, of a setting or of a reader."""
+    """Values of an argument of an operator or node, of a setting or of a reader."""
     owner = function if isinstance(function, LiveNode) else getattr(function, "__self__", None)
     spec = getattr(function, "spec", None)
     if isinstance(owner, NodeHandle | LiveNode):
@@ -156,7 +156,7 @@ def _values(function: Any, name: str) -> Iterable[str]:
 
 
 def description(code: str, cursor: int, names: Mapping[str, Any]) -> str:
-    """Signature and documentation of the function at the cursor, or of the call around it."""
+    """Signature and documentation of the function at the cursor, or of the surrounding call."""
     end = cursor
     while end < len(code) and (code[end].isalnum() or code[end] == "_"):
         end += 1

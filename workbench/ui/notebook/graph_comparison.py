@@ -1,4 +1,4 @@
-"""Two graphs on the same photos and draws, as one object: ``workbench.compare``."""
+"""Comparison of two graphs on the same photos and random values: ``workbench.compare``."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_PICTURE = 35_000
-"""Bytes of each of the two pictures in a notebook."""
+"""Maximum size of each of the two pictures in a notebook, in bytes."""
 _MOST_ROWS = 40
 _TILE = 112
-"""Pixels."""
+"""Side of a tile in pixels."""
 
 
 @dataclass(frozen=True, repr=False)
 class GraphComparison:
-    """What two graphs make of the same samples, and in what they differ.
+    """Outputs of two graphs for the same samples, and their differences.
 
     Attributes
     ----------
     names:
-        Of the two graphs.
+        Names of the two graphs.
     differences:
-        What leads from the first graph to the second: nodes, arguments, edges, settings.
+        Changes from the first graph to the second: nodes, arguments, edges, settings.
     previews:
-        The batch of each.
+        Batch of each graph.
     distances:
-        For each sample the mean absolute difference of the shown pixels, 0 to 255, for each image
-        output of the first graph; None where the other has none of that size.
+        Mean absolute pixel difference (0 to 255) of each sample and each image
+        output of the first graph; None if the other has none of the same size.
 
     ::
 
@@ -74,14 +74,14 @@ class GraphComparison:
         return tuple(tile.sample.file for tile in self.previews[0].tiles)
 
     def to_frame(self) -> Any:
-        """A pandas frame: the file of each sample and its mean difference, a column an output.
+        """Return a pandas DataFrame: file and mean difference of each sample, a column per output.
 
         ::
 
             frame = wb.compare(graph, graph["rotate"].set(angle=20), samples=2).to_frame()
             assert frame["images"].min() > 0
 
-        Raises ImportError where pandas is not installed.
+        Raises ImportError if pandas is not installed.
         """
         import pandas
 
@@ -91,7 +91,7 @@ class GraphComparison:
         return pandas.DataFrame(columns)
 
     def plot(self) -> Figure:
-        """A figure of matplotlib: the mean difference of each sample, of the first image output.
+        """Plot the mean difference of each sample for the first image output with matplotlib.
 
         ::
 
@@ -135,7 +135,7 @@ class GraphComparison:
 
 
 def is_same_data(one: Datasets, other: Datasets) -> bool:
-    """Whether both are the same data, by their places. Copies in memory are told apart."""
+    """Whether both read the same data from the same location. Copies in memory differ."""
     return _places(one) == _places(other)
 
 
@@ -144,9 +144,9 @@ def _places(datasets: Datasets) -> dict[str, tuple[str, str]]:
 
 
 def require_same_data(written: str, one: Datasets, other: Datasets, fix: str) -> None:
-    """Raise ArgumentError where ``other`` names data that are not those of ``one``.
+    """Raise ArgumentError if ``other`` names different data than ``one``.
 
-    Data in memory are copied each time that they are read: these are compared by their names.
+    Data in memory is copied each time it is read, so it is compared by name.
     """
     known = {name: _known_as(dataset) for name, dataset in one.items()}
     for name, dataset in other.items():
@@ -163,7 +163,7 @@ def _known_as(dataset: Dataset) -> str:
 
 
 def _reading_as(graph: Graph, leading: Graph) -> Graph:
-    """The graph with the order of another's reader, where each has one, of encoded images."""
+    """The graph, with the reading order of the other's reader if both read encoded images."""
     mine, its = graph.sources, leading.sources
     if len(mine) != 1 or len(its) != 1 or mine[0].decodes or mine[0].op != its[0].op:
         return graph
@@ -180,22 +180,22 @@ def _jpeg(preview: PreviewResult) -> str:
 def compare(
     first: GraphLike, second: GraphLike, data: Data | None = None, batch: int = 0, samples: int = 8
 ) -> GraphComparison:
-    """Two graphs on the same photos and draws: pictures beside each other, and what differs.
+    """Compare two graphs on the same photos and random values: pictures and differences.
 
     Parameters
     ----------
     first, second:
-        Graphs, names of recipes, or paths of graph files. The second one runs with the seeds and
-        the batch size of the first, and reads in its order; ``differences`` are of what was given.
+        Graphs, recipe names, or paths of graph files. The second one runs with the seeds and
+        the batch size of the first, and reads in its order; ``differences`` is of the originals.
     data:
-        What ``Workbench`` takes; by default what the graphs were made to read.
+        As for ``Workbench``; by default the data that the graphs were created for.
     batch, samples:
-        Which batch, from 0, and how many samples of it.
+        Index of the batch, and number of samples.
 
-    Raises GraphFormatError for what is no graph, ArgumentError for graphs that were made to read
-    different data, where none are given, GraphFaultsError where one cannot run, DataError
-    for the data, GraphError for a batch or samples out of their range, and PipelineError where DALI
-    refuses.
+    Raises GraphFormatError for an invalid graph, ArgumentError for graphs of
+    different data without ``data``, GraphFaultsError if one cannot run, DataError
+    for the data, GraphError for a batch or samples out of range, and PipelineError if DALI
+    fails.
 
     ::
 

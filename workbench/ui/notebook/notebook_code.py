@@ -1,4 +1,4 @@
-"""What a cell does with a workbench: nodes, parameters to link, batches, loaders, code."""
+"""Access to a workbench from cells: nodes, linked parameters, batches, loaders, code."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ class KnownAttributes:
 
 
 class LiveNode:
-    """A node of the graph on the screen: ``w["rotate"].angle = 5`` is an edit that can be undone.
+    """Node of the current graph: ``w["rotate"].angle = 5`` is an edit that can be undone.
 
-    Reading gives what ``graph["rotate"]`` gives. Raises GraphEditError where the node is gone.
+    Reads return the same as ``graph["rotate"]``. Raises GraphEditError if the node was removed.
 
     ::
 
@@ -83,7 +83,7 @@ class LiveNode:
         object.__setattr__(self, "_workbench", workbench)
         object.__setattr__(self, "_node_id", node_id)
 
-    def _now(self) -> NodeHandle:  # no property: there an UnknownNameError would be swallowed
+    def _now(self) -> NodeHandle:  # not a property, which would swallow an UnknownNameError
         handle: NodeHandle = self._workbench.graph[self._node_id]
         return handle
 
@@ -91,7 +91,7 @@ class LiveNode:
 
     @checked()
     def set(self, **arguments: Any) -> None:
-        """Give arguments other values, or feed them from nodes, in one step of undo.
+        """Set arguments to values or nodes, in one step of undo.
 
         Raises as ``NodeHandle.set``, and EngineClosedError on a closed workbench.
 
@@ -142,7 +142,7 @@ class LiveNode:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._now(), name)
-        # A random argument is a node too: its handle must act on the workbench as well.
+        # A random argument is a node too: its handle must change the workbench as well.
         is_node = isinstance(value, NodeHandle)
         return LiveNode(self._workbench, value.node.id) if is_node else value
 
@@ -157,9 +157,9 @@ class LiveNode:
 
 
 class LiveSettings:
-    """The settings of the graph on the screen: ``w.settings.batch_size = 3`` can be undone.
+    """Settings of the current graph: ``w.settings.batch_size = 3`` can be undone.
 
-    Raises UnknownNameError for what is no setting, and GraphFaultsError for a value out of range.
+    Raises UnknownNameError for an unknown setting, and GraphFaultsError for a value out of range.
 
     ::
 
@@ -173,7 +173,7 @@ class LiveSettings:
     def __getattr__(self, name: str) -> Any:
         settings = self._workbench.graph.settings
         if name not in SETTINGS_NAMES:
-            hint = did_you_mean(name, SETTINGS_NAMES, f"There are {', '.join(SETTINGS_NAMES)}.")
+            hint = did_you_mean(name, SETTINGS_NAMES, f"Use one of: {', '.join(SETTINGS_NAMES)}.")
             raise UnknownNameError(f"There is no setting {name!r}. {hint}")
         return getattr(settings, name)
 
@@ -188,15 +188,16 @@ class LiveSettings:
 
 
 _ECHO_SECONDS = 2.0
-"""How long after an update a browser may send the value back, rounded to the slider's step."""
+"""Seconds after an update in which a browser may send the value back, rounded to the slider's step.
+"""
 
 
 class Parameter(KnownAttributes, traitlets.HasTraits):
-    """One argument of one node as a trait, to be linked with any widget and observed.
+    """One argument of one node as a trait that can be linked to a widget and observed.
 
-    ``value`` follows the graph; while the argument is random or fed by a node it keeps its last
-    value. Moves of one parameter are one step of undo. A slider that rounds a value to its step
-    because it was displayed or updated changes nothing.
+    ``value`` follows the graph; while the argument is random or connected to a node it keeps its
+    last value. Changes of one parameter are one step of undo. A slider that rounds a value to its
+    step when it is displayed or updated changes nothing.
     """
 
     value = traitlets.Any(None, allow_none=True)
@@ -205,7 +206,7 @@ class Parameter(KnownAttributes, traitlets.HasTraits):
         super().__init__()
         self._workbench, self._node_id, self._argument = workbench, node_id, argument
         self._updates: deque[tuple[float, Any]] = deque(maxlen=100)
-        """When the graph changed the value, and to what."""
+        """Times and values of the graph's updates."""
         self._read()
         workbench.observe(self._read, "graph")
         self.observe(self._write, "value")
@@ -227,9 +228,9 @@ class Parameter(KnownAttributes, traitlets.HasTraits):
 
     @traitlets.validate("value")
     def _without_rounding(self, proposal: Any) -> Any:
-        """The present value in place of what a slider made of it, or of an update just before."""
+        """The current value if the proposed one is only rounded by a slider, or outdated."""
         value, present = proposal["value"], self._present()
-        if present is None:  # random, or fed by a node
+        if present is None:  # random, or connected to a node
             present = self.value
         step = self._browser_step()
         if _is_close(value, present, step):
@@ -240,7 +241,7 @@ class Parameter(KnownAttributes, traitlets.HasTraits):
         return value
 
     def _browser_step(self) -> float:
-        """The step of the linked slider that the browser is setting just now; 0: none is."""
+        """Step of the linked slider that the browser is setting now; 0 if there is none."""
         handlers = self._trait_notifiers.get("value", {}).get("change", [])
         links = [getattr(handler, "__self__", None) for handler in handlers]
         ends = [each.source for each in links if isinstance(each, _LINKS)]
@@ -265,7 +266,7 @@ _LINKS = (traitlets.link, traitlets.directional_link)
 
 
 def _is_close(value: Any, other: Any, step: float) -> bool:
-    """Whether two numbers, or sequences of numbers, differ by rounding to ``step`` only."""
+    """Whether two numbers, or sequences of numbers, only differ by rounding to ``step``."""
     if isinstance(value, list | tuple) and isinstance(other, list | tuple):
         pairs = zip(value, other, strict=False)
         return len(value) == len(other) and all(_is_close(a, b, step) for a, b in pairs)
@@ -274,7 +275,7 @@ def _is_close(value: Any, other: Any, step: float) -> bool:
 
 
 class CodeAccess(KnownAttributes, RunAccess):
-    """The part of a workbench that code uses; ``Workbench`` is one."""
+    """Part of a workbench that is used from code; ``Workbench`` is a subclass."""
 
     graph: Any
     _model: ViewModel
@@ -283,14 +284,14 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @property
     def _live(self) -> ViewModel:
-        """What is on the screen. Raises EngineClosedError where it was closed."""
+        """The view-model. Raises EngineClosedError if the workbench is closed."""
         if self._closed:
             raise EngineClosedError(CLOSED)
         return self._model
 
     @property
     def settings(self) -> LiveSettings:
-        """The settings of the graph, to be read and set: ``w.settings.batch_size = 3``.
+        """Settings of the graph, which can be read and set: ``w.settings.batch_size = 3``.
 
         ::
 
@@ -311,7 +312,7 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @checked(name=TEXT)
     def param(self, name: str) -> Parameter:
-        """An argument as a trait: ``w.param("rotate.angle")``.
+        """Argument as a trait: ``w.param("rotate.angle")``.
 
         ::
 
@@ -321,7 +322,7 @@ class CodeAccess(KnownAttributes, RunAccess):
         The first of the two is copied to the second: name the parameter first, or the slider's
         value replaces that of the graph.
 
-        Raises GraphEditError for a node or argument that is not there, with those that are.
+        Raises GraphEditError for an unknown node or argument, with the known ones.
         """
         self._live  # noqa: B018
         node_id, _, argument = name.rpartition(".")
@@ -337,7 +338,7 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @checked()
     def undo(self) -> bool:
-        """Take the last edit back. Returns whether there was one.
+        """Undo the last edit. Returns False if there is none.
 
         ::
 
@@ -348,7 +349,7 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @checked()
     def redo(self) -> bool:
-        """Make the edit again that was taken back. Returns whether there was one.
+        """Redo the edit that was undone. Returns False if there is none.
 
         ::
 
@@ -368,9 +369,9 @@ class CodeAccess(KnownAttributes, RunAccess):
     def batch(self, number: int = 0, samples: int | None = None) -> OutputBatch:
         """Batch ``number`` (from 0) as arrays: ``.images``, ``.labels``, ``.files``, ``.draws``.
 
-        Bit for bit that of the exported script; run in the worker. ``samples`` is how many of it,
-        all by default. Raises GraphFaultsError where the graph cannot run, DataError for the data
-        and PipelineError where DALI refuses.
+        Bit-identical to the exported script; run in the worker. ``samples`` limits the number of
+        samples. Raises GraphFaultsError if the graph cannot run, DataError for the data
+        and PipelineError if DALI fails.
 
         ::
 
@@ -384,11 +385,11 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @checked()
     def pipeline(self, **options: Any) -> Any:
-        """The graph as ``nvidia.dali.Pipeline``, built, in this process: what ends it ends both.
+        """Build the graph as ``nvidia.dali.Pipeline`` in this process: a crash ends both.
 
         ``options`` are those of ``build_pipeline`` in the exported script: ``batch_size``,
         ``num_threads``, ``device``, ``seed``. Raises ArgumentError for others, GraphFaultsError
-        where the graph cannot run and for values out of their range, DataError for the data.
+        if the graph cannot run or a value is out of range, DataError for the data.
 
         ::
 
@@ -409,9 +410,9 @@ class CodeAccess(KnownAttributes, RunAccess):
             for images, labels in w.loader("torch", epochs=1):
                 print(images.shape)
 
-        A tuple has the graph's outputs in order. ``options`` are as of ``pipeline``. Raises as that
-        does, GraphExportError where the graph cannot go there, and ImportError where the library is
-        not installed.
+        A tuple has the graph's outputs in order. ``options`` and errors are those of ``pipeline``;
+        also raises GraphExportError if the library cannot represent the graph, and ImportError if
+        it is not installed.
         """
         data = self._live.data_panel.datasets
         with argument_errors_as("w.loader", "build_pipeline"):
@@ -419,13 +420,13 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @checked(target=TEXT, with_=TEXT)
     def to_code(self, target: str = "script", *, with_: str = "", plain: bool = False) -> str:
-        """The source for a target as the Code panel saves it: its main file, for the present data.
+        """Source for a target as saved by the Code panel: its main file, for the current data.
 
-        ``with_="training"``: with a training loop. ``plain``: without the comments with the graph,
-        which ``from_file`` reads back, and with the command that names a bad file.
+        ``with_="training"`` adds a training loop. ``plain`` omits the comments with the graph,
+        which ``from_file`` reads, and with the command that finds bad files.
         ``w.code.source`` is the plain script for any data.
 
-        Raises GraphExportError for another target and where the graph cannot go there.
+        Raises GraphExportError for an unknown target, or if it cannot represent the graph.
 
         ::
 
@@ -433,7 +434,7 @@ class CodeAccess(KnownAttributes, RunAccess):
             print(w.to_code("pytorch"))
         """
         panel = self._model.data_panel
-        # None: they are read here if the panel has not finished counting the data
+        # None: read here if the panel has not finished counting the data
         facts = panel.facts or None
         made = export(
             self.graph, target, with_=with_, data=panel.datasets, facts=facts, plain=plain
@@ -442,10 +443,10 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @checked()
     def to_cell(self) -> None:
-        """Put a cell below that shows this workbench: the graph as method calls.
+        """Insert a cell below that opens this workbench, with the graph as method calls.
 
-        They give the same graph, ids and seeds too. What no calls give, such as a graph of two
-        readers, is written as in a file, with the reason. Raises GraphEditError outside of a
+        They create the same graph, including ids and seeds. Other graphs, such as one with two
+        readers, are written as JSON, with the reason. Raises GraphEditError outside of a
         notebook.
 
         ::
@@ -459,5 +460,5 @@ class CodeAccess(KnownAttributes, RunAccess):
         source = cell_source(self._model.data_panel.datasets, document)
         shell = get_ipython()
         if shell is None:
-            raise GraphEditError("There is no notebook to put a cell into. Use to_code().")
+            raise GraphEditError("A cell can only be inserted in a notebook. Use to_code().")
         shell.set_next_input(source)

@@ -1,4 +1,4 @@
-"""One part of the workbench as a widget: canvas, inspector, preview and the others."""
+"""One part of the workbench as a widget: canvas, inspector, preview and others."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from workbench.ui.notebook.static_snapshot import StaticSnapshot
 
 _UNECHOED = ("outbox", "watched")
 _PICTURE_SECONDS = 10.0
-"""How long reading what is selected waits for the picture of an edit just before."""
+"""Seconds that reading the selected samples waits for the picture of a preceding edit."""
 _TICK = 0.005
 
 
 class _OfPicture(traitlets.Any):
-    """A trait that follows the picture: reading it waits for one that is being rendered."""
+    """Trait of the current picture: reading it waits for a picture that is being rendered."""
 
     def get(self, obj: Any, cls: Any = None) -> Any:
         obj.wait_for_picture()
@@ -45,23 +45,23 @@ _TRAITS: dict[type, Any] = {
 
 
 class Part(KnownAttributes, anywidget.AnyWidget):
-    """One component. Its traits are the fields of the table; observe and link them as any other.
+    """One component. Its traits are the fields of the component, which can be observed and linked.
 
-    What the browser sends is taken under the view-model's lock: while a cell runs, Lab delivers it
-    on a second thread.
+    Values from the browser are handled under the view-model's lock: while a cell runs, Lab delivers
+    them on a second thread.
     """
 
     _component: str
     _model: ViewModel | None = None
     _static_snapshot: StaticSnapshot | None = None
     _browser: int | None = None
-    """The thread on which the browser sets a field just now."""
+    """Thread on which the browser is currently setting a field."""
     _waiting: list[str] | None = None
-    """Fields that are to go in one message."""
+    """Fields to send in one message."""
     _publisher: int | None = None
-    """The thread that sets them."""
+    """Thread that sets them."""
     _shower: int | None = None
-    """The thread on which the view-model sets a field just now."""
+    """Thread on which the view-model is currently setting a field."""
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         if self._model is None:
@@ -75,7 +75,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
                 self._browser = None
 
     def handle_field(self, component: str, field: str, value: Any) -> None:
-        """Hand a field to the view-model. Raises GraphEditError where a cell set what cannot be."""
+        """Pass a field to the view-model. Raises GraphEditError for an invalid value of a cell."""
         assert self._model is not None
         if self._model.closed and self._browser != threading.get_ident():
             raise EngineClosedError(CLOSED)
@@ -84,7 +84,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
             raise GraphEditError(refused)
 
     def wait_for_picture(self) -> None:
-        """Return once no picture is being rendered, so that a cell reads what it has just set."""
+        """Wait until no picture is being rendered, so that a cell sees the effect of its edits."""
         publishes = self._waiting is not None and self._publisher == threading.get_ident()
         here = publishes or threading.get_ident() in (self._shower, self._browser)
         if here or self._model is None or self._model.closed:
@@ -94,7 +94,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
             time.sleep(_TICK)
 
     def show(self, field: str, value: Any) -> None:
-        """Set a field to what the view-model has."""
+        """Set a field to the value of the view-model."""
         before, self._shower = self._shower, threading.get_ident()
         try:
             setattr(self, field, value)
@@ -102,21 +102,21 @@ class Part(KnownAttributes, anywidget.AnyWidget):
             self._shower = before
 
     def _only_shown(self, proposal: Any) -> Any:
-        """Refuse what a cell sets a field to that shows what is; samples are selected by place."""
+        """Refuse values that a cell sets for read-only fields; samples are selected by index."""
         field, value = proposal["trait"].name, proposal["value"]
         if self._model is None or threading.get_ident() in (self._shower, self._browser):
             return value
         if field != "selected":
-            raise GraphEditError(f"w.{self._component}.{field} shows what is, and cannot be set.")
+            raise GraphEditError(f"w.{self._component}.{field} is read-only.")
         places = getattr(value, "places", value)
         self.set_trait("marked", [*places] if isinstance(places, Sequence) else places)
         return self.selected
 
     @contextmanager
     def one_message(self) -> Iterator[None]:
-        """Send all fields that are set meanwhile together: the browser draws once for them.
+        """Send all fields set meanwhile together, so that the browser renders once.
 
-        Unlike ``hold_sync`` it bears that the heartbeat sets its field from another thread.
+        Unlike ``hold_sync``, the heartbeat may set its field from another thread.
         """
         if self._waiting is not None:
             yield
@@ -137,7 +137,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
         return False
 
     def _ipython_display_(self, **kwargs: Any) -> None:
-        """Show the widget and, where it has pictures, the last of them for the saved notebook."""
+        """Show the widget and, if it has pictures, the last of them for the saved notebook."""
         if self._model is not None and self._model.closed:
             display({"text/plain": repr(self)}, raw=True)
             return
@@ -148,7 +148,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
             self.show_static_snapshot()
 
     def show_static_snapshot(self) -> None:
-        """Put the last picture into an output of its own, for the saved notebook."""
+        """Show the last picture in a separate output, for the saved notebook."""
         if self._static_snapshot and self._model and not self._model.data_panel.error:
             self._static_snapshot.show()
 
@@ -167,10 +167,10 @@ class Part(KnownAttributes, anywidget.AnyWidget):
         self._let_browser_choose()
 
     def _let_browser_choose(self) -> None:
-        """Let the browser say on which of the kernel's threads its messages are taken.
+        """Let the browser select the kernel thread that handles its messages.
 
-        ipykernel 7 otherwise takes them where this widget last spoke from. If that is the main
-        thread, they wait for the cell that runs there; Lab itself names a thread that is free.
+        Otherwise ipykernel 7 uses the thread on which this widget last sent. On the main thread,
+        messages would wait for the running cell; Lab itself selects a free thread.
         """
         comm: Any = self.comm
         if comm is not None:
@@ -178,7 +178,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
 
 
 def _part_class(component: Component) -> type[Part]:
-    """The widget class of a component, made from its row of the table."""
+    """Widget class of a component."""
     fields = [*component.fields, *LINK_FIELDS]
     traits = {field.name: _trait(field) for field in fields}
     members = {"__doc__": component.doc, "_esm": bundle_path(component), **traits}
@@ -196,7 +196,7 @@ def _trait(field: Field) -> Any:
         trait = traitlets.Enum(field.choices, default, help=field.doc)
     else:
         trait = _TRAITS.get(type(default), traitlets.Any)(default, help=field.doc)
-    # No view waits for what ipywidgets sends back of what it has set, which each key pays for.
+    # No view uses the values that ipywidgets echoes, which would cost time on every key.
     return trait.tag(sync=field.direction != "python", echo_update=field.name not in _UNECHOED)
 
 

@@ -1,4 +1,4 @@
-"""What a cell has measured and compared: runs of minutes, with a bar of progress."""
+"""Measurements and comparisons from cells: runs of minutes, with a progress bar."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _GIVEN = ("graph", "data", "on_progress")
 
 
 def _made(written: str, make: Callable[..., E], options: Mapping[str, Any], *given: Any) -> E:
-    """An experiment with the options of ``written``, which is what messages call it."""
+    """Create an experiment with the options of ``written``, the name used in messages."""
     _require_options(written, make, options)
     with argument_errors_as(written, make.__name__):
         return make(*given, **options)
 
 
 def _require_options(written: str, made: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    """Raise ArgumentError for an option that is none; graph and data are those on the screen."""
+    """Raise ArgumentError for an unknown option; graph and data are those of the workbench."""
     taken = signature(made)
     own = [each for each in taken.parameters.values() if each.name not in _GIVEN]
     require_names(written, options, taken.replace(parameters=own))
 
 
 def run_with_bar(experiment: SpeedExperiment) -> Report:
-    """Run with a bar. An interrupt gives what is measured so far, else one line."""
+    """Run with a progress bar. An interrupt returns the results so far, or prints one line."""
     with share_bar() as on_progress:
         try:
             return experiment.run(on_progress)
@@ -56,14 +56,14 @@ def run_with_bar(experiment: SpeedExperiment) -> Report:
 
 
 class RunAccess:
-    """The part of a workbench that measures; ``Workbench`` is one.
+    """Part of a workbench that measures; ``Workbench`` is a subclass.
 
-    Each run shows its progress. An interrupt gives what is measured until then, or is one line.
+    Each run shows its progress. An interrupt returns the results so far, or prints one line.
     """
 
     graph: Any
     _written = "w"
-    """What messages call it."""
+    """Name used in messages."""
 
     @property
     def _live(self) -> ViewModel:
@@ -75,9 +75,9 @@ class RunAccess:
 
     @checked()
     def bench(self, **options: Unpack[BenchOptions]) -> Report:
-        """imgs/s of the exported script, CPU and mixed decoding in turns, with a bar of progress.
+        """Measure imgs/s of the exported script, with CPU and mixed decoding interleaved.
 
-        ``options`` are those of ``Benchmark``. Raises as that and its ``run`` do::
+        ``options`` are those of ``Benchmark``; the errors are those of its ``run``::
 
             report = w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG)
         """
@@ -85,7 +85,7 @@ class RunAccess:
 
     @checked()
     def stages(self, **options: Any) -> Report:
-        """Where the time goes: what each stage costs, and the slowest files, in a minute at most.
+        """Measure the cost of each stage, and the slowest files, in at most a minute.
 
         ``options`` are ``seconds`` (60 by default; None is no limit), ``measurement_config``,
         ``cache`` (``"warm"`` or ``"cold"``) and ``name``. Raises DataError for the data and
@@ -103,15 +103,15 @@ class RunAccess:
 
     @checked()
     def tune(self, device: DecodeDevice | None = None, **options: Any) -> TunedReport:
-        """The fastest number of threads, batch size and queue on this machine, in minutes.
+        """Find the fastest number of threads, batch size and prefetch on this machine, in minutes.
 
         The report shows every setting that was tried; ``best`` is the rate of the fastest,
         ``best_settings`` its settings, and ``apply()`` the graph with them.
 
         ``device`` is ``"cpu"`` or ``"mixed"``, by default the graph's; ``options`` are ``grid``,
-        ``seconds`` (how long it may take), ``host_limit`` and ``gpu_limit`` (bytes),
+        ``seconds`` (time limit), ``host_limit`` and ``gpu_limit`` (bytes),
         ``measurement_config``, ``cache`` and ``name``.
-        Raises DataError for the data and EngineError where nothing can be measured.
+        Raises DataError for the data and EngineError if nothing can be measured.
 
         ::
 
@@ -129,16 +129,16 @@ class RunAccess:
         )
 
     def _measured(self, experiment: SpeedExperiment) -> Report:
-        """Run with a bar; the Speed panel and the status line show the figures too."""
+        """Run with a progress bar; the Speed panel and the status line show the figures too."""
         report = run_with_bar(experiment)
         self._live.speed.add_report(report)
         return report
 
     @checked()
     def optimise(self, **options: Any) -> Optimisation:
-        """Rewrites that make the graph faster: ``workbench.optimise`` of the present graph.
+        """Find rewrites that make the graph faster: ``workbench.optimise`` of the current graph.
 
-        Takes its ``rewrites``, ``seconds`` and ``config``, and raises as that does. To take them:
+        Accepts its ``rewrites``, ``seconds`` and ``config``, and raises the same errors. To apply:
         ``w.graph = found.apply("exact")``.
 
         ::
@@ -153,7 +153,7 @@ class RunAccess:
     def verify(self, batches: int = 3) -> Verification:
         """Compare the preview with the exported script, bit for bit, on the data without bad files.
 
-        Raises GraphFaultsError where the graph cannot run and DataError for the data.
+        Raises GraphFaultsError if the graph cannot run and DataError for the data.
 
         ::
 

@@ -1,7 +1,7 @@
-"""A workbench of Python in a person's own Panel app: the same panels, beside theirs.
+"""A workbench from Python in the user's own Panel app: the same panels, next to theirs.
 
-Each page that shows it has components of its own, which follow the widgets' traits: what is changed
-on one page, in a cell or by another page is seen on all.
+Each page has its own components, which follow the traits of the widgets: a change on one page, in a
+cell or on another page is visible on all.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _FOLLOWED = {
     ]
     for component in COMPONENTS
 }
-"""Component -> its traits that pages show."""
+"""Component -> traits that pages show."""
 
 
 class Screen(AnyWidgetComponent):
-    """Bar, panes and status as the web app has them: edges are dragged, a narrow one is a column.
+    """Bar, panes and status as in the web app, with draggable edges.
 
-    The panes lie in one document: the bar's script, which arranges them, finds them there. Panel
-    1.9 renders the components of a page as it does the first of them: this is what the parts are.
+    The panes are in one document, so that the bar's script, which arranges them, finds them. Panel
+    1.9 renders all children of a component like the first one, so the parts are listed separately.
     """
 
     bar = Child()
@@ -77,7 +77,7 @@ class Screen(AnyWidgetComponent):
 
 
 class PanelView(PageParts):
-    """The components of one page for a workbench that lives in Python."""
+    """Components of one page for a workbench created in Python."""
 
     def __init__(self, workbench: Workbench) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class PanelView(PageParts):
 
     def _follow(self, change: Any) -> None:
         self.publish(change["owner"]._component, change["name"], change["new"])
-        if self._document is None and self._loaded:  # no server, whose thread would do it
+        if self._document is None and self._loaded:  # without a server there is no thread to do it
             self._apply()
 
     def _set(self, component: str, field: str, value: Any) -> None:
@@ -105,7 +105,7 @@ class PanelView(PageParts):
             return
         part = self._workbench._parts[component]
         part.set_state({field: value})
-        if getattr(part, field) != value:  # refused: traitlets tells nobody that it is back
+        if getattr(part, field) != value:  # refused: traitlets does not notify
             self._follow({"owner": part, "name": field, "new": getattr(part, field)})
 
     def _apply(self) -> None:
@@ -116,7 +116,7 @@ class PanelView(PageParts):
             self._applying = False
 
     def _end(self, _: object) -> None:
-        """The page is gone. The worker gives its memory back; the next change starts another."""
+        """The page was closed. The worker frees its memory; the next change starts another."""
         if self._workbench._closed:
             return
         for name, fields in _FOLLOWED.items():
@@ -125,7 +125,7 @@ class PanelView(PageParts):
 
 
 def panel_view(workbench: Workbench, part: str, height: int) -> Any:
-    """All of a workbench, or one part of it, for a page of Panel."""
+    """A whole workbench, or one part of it, for a Panel page."""
     if part != WHOLE and part not in _FOLLOWED:
         raise ArgumentError(
             f"panel received the part {part!r}. Use one of: {WHOLE}, {', '.join(_FOLLOWED)}."

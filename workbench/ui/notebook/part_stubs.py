@@ -1,7 +1,7 @@
-"""Writes ``part_types.pyi``: the parts of a workbench with their fields, for editors and mypy.
+"""Write ``part_types.pyi``: the parts of a workbench with their fields, for editors and mypy.
 
-ipywidgets has no types, and the fields are made from the table of components.
-``python -m workbench.ui.notebook.part_stubs`` writes the file.
+ipywidgets has no types, and the fields are created from the table of components. ``python -m
+workbench.ui.notebook.part_stubs`` writes the file.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _SELECTED = (
 
 
 def stub_text() -> str:
-    """The whole file."""
+    """Text of the stub file."""
     parts = [f"    {each.name}: {each.name.capitalize()}" for each in COMPONENTS]
     classes = ["\n".join(_class_lines(each)) for each in COMPONENTS]
     return _HEAD + "\n\n".join(classes) + "\n\n" + _TAIL + "\n".join(parts) + "\n"
@@ -83,7 +83,7 @@ def _class_lines(component: Component) -> Iterator[str]:
 
 
 def _type_text(hint: Any) -> str:
-    """The type of a field; of payloads no more than that they are dicts."""
+    """Type of a field; payloads are only declared as dicts."""
     if hint in (str, int, float, bool, bytes, SelectedSamples):
         return str(hint.__name__)
     if get_origin(hint) is Literal:

@@ -33,213 +33,213 @@ class Bar(Widget):
     """``samples/ · 96 images``."""
     folders: dict[str, Any]
     recent_folders: list[str]
-    """As ``list_folders`` found them."""
+    """Recent data folders, after ``list_folders``."""
     data: dict[str, Any]
     device: Literal['cpu', 'mixed']
-    """Where images are decoded."""
+    """Decoding device."""
     devices: list[dict[str, Any]]
     can_undo: bool
     """Whether there is an edit to undo."""
     can_redo: bool
     """Whether there is an edit to redo."""
     undo_label: str
-    """What undo takes back; empty: nothing."""
+    """Label of the edit to undo; empty: none."""
     redo_label: str
-    """What redo makes again; empty: nothing."""
+    """Label of the edit to redo; empty: none."""
     history: list[dict[str, Any]]
     """Undo and redo labels, oldest first; empty while the history is closed."""
     history_in_view: bool
-    """Whether the history is looked at."""
+    """Whether the history is open."""
     status: dict[str, Any]
     recipes: list[dict[str, Any]]
     faults: list[dict[str, Any]]
     import_report: dict[str, Any]
     message: str
-    """What the last action did or why it failed."""
+    """Result or error of the last action."""
     saved: str
-    """The graph's JSON, for the browser to offer as a file."""
+    """JSON of the graph for download."""
     target: str
-    """What the Code panel shows the graph as."""
+    """Export target shown in the Code panel."""
     unread: list[dict[str, Any]]
-    """Targets of the data that the graph does not read."""
+    """Annotations in the data that the graph does not read."""
     refusals: dict[str, Any]
-    """Targets that cannot hold the graph, and why; empty until asked for."""
+    """Targets that cannot represent the graph, with reasons; empty until requested."""
     targets: list[dict[str, Any]]
     save_folder: str
-    """Where files with a plain name are saved."""
+    """Folder for files with a plain name."""
     overwrite: dict[str, Any]
     shared: bytes
-    """The PNG that ``share`` requested; empty until it is ready."""
+    """PNG requested by ``share``; empty until it is ready."""
     tab: str
-    """Owner of what is kept (``owner.py``). A page remembers it for its tab and hands it in by ``attach`` when it is loaded anew. Empty: nothing is kept, or a notebook is the owner."""
+    """Owner of the stored session (``owner.py``). A page stores it for its tab and sends it with ``attach`` after a reload. Empty: nothing is stored, or the owner is a notebook."""
     restored: dict[str, Any]
     graph_number: int
     """Changes whenever another graph is opened."""
     opened: int
-    """Number of the graph that is to be confirmed by ``shown``."""
+    """Number of the graph to confirm with ``shown``."""
     recent: list[dict[str, Any]]
     cell: dict[str, Any]
 
 class Canvas(Widget):
-    """The nodes and their edges."""
+    """Nodes and edges."""
     graph_number: int
     """Number of the opened graph; edits do not change it."""
     nodes: list[dict[str, Any]]
     edges: list[dict[str, Any]]
     breadcrumb: list[dict[str, Any]]
-    """Blocks from the graph into the body that is shown. Empty: the graph itself is."""
+    """Blocks from the graph to the visible body. Empty: the whole graph."""
     positions: dict[str, Any]
-    """Where nodes were put by hand: id (``:name`` for an output) -> [x, y]. Empty: all are laid out automatically."""
+    """Manual positions: id (``:name`` for an output) -> [x, y]. Empty: automatic layout."""
     frames: list[dict[str, Any]]
     notes: list[dict[str, Any]]
     operators: list[dict[str, Any]]
     blocks: list[dict[str, Any]]
-    """The same of blocks."""
+    """Blocks that can be added."""
     categories: list[str]
-    """Of operators, in the order of a palette."""
+    """Categories of operators in the order of the palette."""
     templates: list[dict[str, Any]]
     snippets: list[dict[str, Any]]
-    """What the person saved."""
+    """Snippets saved by the user."""
     recipes: list[dict[str, Any]]
     arguments: list[dict[str, Any]]
-    """Of the inspected node."""
+    """Arguments of the inspected node."""
     unread_masks: bool
-    """Whether the data have masks that the graph does not read."""
+    """Whether the data has masks that the graph does not read."""
     recent_folders: list[str]
-    """As ``list_folders`` found them."""
+    """Recent data folders, after ``list_folders``."""
     selected: list[str]
-    """Ids of the selected nodes; the last is inspected."""
+    """Ids of the selected nodes; the last is in the inspector."""
     fragment: str
     """The selected nodes as text, to be copied."""
     copied_code: dict[str, Any]
-    """The Python lines that ``copy_code`` requested."""
+    """Python code requested by ``copy_code``."""
     connect_targets: dict[str, Any]
     compatible_ops: dict[str, Any]
     pictures: bytes
-    """The cards' pictures: ``CardsHeader`` and JPEG."""
+    """Pictures of the cards: ``CardsHeader`` and JPEG."""
     sample: int
-    """Which sample of the batch the cards show, from 0."""
+    """Sample on the cards: index in the batch."""
     show_targets: bool
-    """Whether targets are drawn over the cards."""
+    """Whether annotations are drawn on the cards."""
     in_view: bool
-    """Whether it is on the screen: only then pictures are made."""
+    """Whether the canvas is visible; pictures are only computed then."""
     stale: str
-    """Why the pictures are not of the present graph."""
+    """Why the pictures do not show the current graph; empty if they do."""
     detail_of: str
-    """Id of the node that is looked at; empty: none."""
+    """Id of the node whose output is shown in detail; empty: none."""
     detail: bytes
-    """What it gave: ``DetailHeader`` and picture."""
+    """Output of that node: ``DetailHeader`` and picture."""
 
 class Inspector(Widget):
-    """The arguments of the selected node."""
+    """Arguments of the selected node."""
     node: dict[str, Any]
     classes: list[str]
-    """Names of the classes of the data."""
+    """Class names of the data."""
     start: dict[str, Any]
-    """A recipe to start from. Empty: the graph is the user's own, and has nodes."""
+    """Recipe to start from. Empty: the user has opened a graph with nodes."""
     warnings: list[str]
-    """Errors of rows and of the node that stop nothing."""
+    """Errors of rows and of the node that do not stop the graph."""
     fused_speed: dict[str, Any]
-    """An if against one operator."""
+    """Speed of an ``if`` and of an equivalent operator."""
     shares: dict[str, Any]
-    """How often the bodies of the shown block ran."""
+    """How often the bodies of the inspected block ran."""
     effect_open: bool
-    """Whether the effect of arguments is wanted."""
+    """Whether the effect sheet is open."""
     effect_choices: list[str]
-    """Arguments whose effect can be seen."""
+    """Arguments that can be varied."""
     effect_remark: str
-    """What cannot be varied, and why; may be empty."""
+    """Arguments that cannot be varied, and why; may be empty."""
     effect_args: list[str]
-    """The one or two that are varied."""
+    """The one or two varied arguments."""
     effect: bytes
-    """One sample varied: ``EffectHeader`` and JPEG."""
+    """Effect sheet of one sample: ``EffectHeader`` and JPEG."""
     effect_stale: bool
-    """Whether it is not of the present graph."""
+    """Whether the effect sheet belongs to an earlier graph."""
     effect_blocked: str
-    """Why it cannot be computed; empty: it can."""
+    """Why the effect sheet cannot be computed; empty if it can."""
     policy_rows: list[int]
-    """Sub-policies on the screen, from 0."""
+    """Indices of the visible sub-policies."""
     policy_pictures: bytes
-    """One sample after each: ``PolicyHeader``."""
+    """One sample after each sub-policy: ``PolicyHeader`` and JPEG."""
     augmentations: dict[str, Any]
-    """Names that a policy may have: whether they take a magnitude."""
+    """Names of augmentations in a policy -> whether they have a magnitude."""
     policies: list[str]
-    """Names of the learnt policies."""
+    """Names of the learned policies."""
 
 class Tabs(Widget):
-    """Which of the lower panels is open."""
+    """Tabs of the lower panels."""
     tab: Literal['preview', 'speed', 'code', 'data']
-    """The open one."""
+    """The open panel."""
     work: list[dict[str, Any]]
 
 class Preview(Widget):
     """A batch, original and augmented."""
     picture: bytes
-    """The contact sheet: ``SheetHeader`` and image."""
+    """Contact sheet: ``SheetHeader`` and image."""
     mode: Literal['original', 'augmented', 'both', 'difference', 'compare']
-    """What is shown."""
+    """Pictures that are shown."""
     show_original: bool
-    """Whether the originals are shown while a key is held."""
+    """Whether originals are shown while a key is held."""
     baseline: str
-    """Node that a difference compares with; empty: the first."""
+    """Node that a difference compares with; empty: the first suitable node."""
     baselines: list[str]
-    """Nodes that it may compare with."""
+    """Nodes that a difference can compare with."""
     against: str
-    """What the graph is compared with: an id."""
+    """Id of the graph to compare with."""
     comparison_choices: list[dict[str, Any]]
-    """What it may be compared with; empty while it is not compared."""
+    """Graphs to compare with; empty in other modes."""
     comparison: dict[str, Any]
     compared: bytes
-    """The other graph's sheet: ``SheetHeader``, image."""
+    """The other graph's sheet: ``SheetHeader`` and image."""
     batch: int
     """Index of the batch, from 0."""
     seed: int
     """The graph's seed."""
     pinned: bool
-    """Whether seed and batch stay as they are."""
+    """Whether seed and batch are fixed."""
     repeat: int
-    """Index of the photo that is shown in every tile; -1: none."""
+    """Index of the photo that is repeated in every tile; -1: none."""
     tiles: int
-    """How many samples are shown, 4 to 64."""
+    """Maximum number of samples shown, 4 to 64."""
     tile_size: int
-    """Side of a tile in pixels; 0: as it fits."""
+    """Side of a tile in pixels; 0: automatic."""
     lossless: bool
-    """Exact pixels in place of JPEG."""
+    """Exact pixels instead of JPEG."""
     limits: dict[str, Any]
-    """Largest batch and seed."""
+    """Maximum batch and seed."""
     classes: list[str]
-    """Names of the classes of the data."""
+    """Class names of the data."""
     shown_classes: list[str]
-    """Names of the classes whose samples alone are shown; empty: all."""
+    """Show only samples of these classes; empty: all."""
     shown_branches: list[str]
-    """Scopes of the bodies of blocks whose samples alone are shown; empty: all."""
+    """Show only samples that ran these bodies (scopes); empty: all."""
     shown_augmentations: list[str]
-    """Keys of the augmentations, node.name, whose samples alone are shown; empty: all."""
+    """Show only samples with these augmentations (node.name); empty: all."""
     stale: str
-    """Why the picture is not of the present graph; empty if it is."""
+    """Why the picture does not show the current graph; empty if it does."""
     rendering: bool
-    """Whether the picture is of the graph before, and the one of the graph just opened follows."""
+    """Whether the picture shows the previous graph until that of the opened graph arrives."""
     fault: dict[str, Any]
-    """What ``stale`` says, with what mends it; empty where that is no fault of the graph."""
+    """Fault described by ``stale``, with its fixes; empty if it is not a fault of the graph."""
     retryable: bool
-    """Whether trying again may help."""
+    """Whether a retry may help."""
     shuffles: bool
-    """Whether another seed also means other photos."""
+    """Whether another seed also changes the photos."""
     verification: dict[str, Any]
     saved_draws: list[dict[str, Any]]
     show_targets: bool
-    """Whether targets are drawn over pictures."""
+    """Whether annotations are drawn on pictures."""
     show_statistics: bool
-    """Whether the statistics are wanted."""
+    """Whether statistics are shown."""
     statistics: list[Any]
     statistics_pending: bool
-    """Whether they are of other values than the picture."""
+    """Whether the statistics belong to earlier values than the picture."""
     statistics_error: str
-    """Why there are none; empty where nothing went wrong."""
+    """Why there are no statistics; empty without an error."""
     branch_shares: dict[str, Any]
-    """Empty while no statistics are shown."""
+    """Empty unless statistics are shown."""
     sample: int
-    """The one that the cards of the canvas show."""
+    """Sample on the cards of the canvas."""
     marked: list[int]
     """Indices of the marked samples in the batch."""
     @property
@@ -247,32 +247,32 @@ class Preview(Widget):
     @selected.setter
     def selected(self, value: SelectedSamples | Sequence[int]) -> None: ...
     closeup: bytes
-    """One sample: ``CloseupHeader`` and PNG."""
+    """Close-up of a sample: ``CloseupHeader`` and PNG."""
     compared_closeup: bytes
-    """The sample in the other graph: ``CloseupHeader`` and PNG; empty: not compared."""
+    """The same sample in the other graph: ``CloseupHeader`` and PNG; empty without a comparison."""
     values: bytes
-    """``ValuesHeader`` and the values of a region."""
+    """Pixel values of a region: ``ValuesHeader`` and the values."""
 
 class Speed(Widget):
-    """The speed lab: CPU against mixed, stages, rewrites, tuner, scaling, peers, records."""
+    """Measurements: CPU and mixed decoding, stages, rewrites, tuner, scaling, peers, records."""
     part: Literal['compare', 'stages', 'rewrites', 'tune', 'scaling', 'peers', 'records']
-    """Which part is open."""
+    """The open part."""
     effort: Literal['quick', 'usual']
     """Precision of the measurement."""
     batch_size: int
-    """Samples in a batch."""
+    """Batch size."""
     threads: int
-    """Threads of a pipeline."""
+    """Threads per pipeline."""
     pipelines: int
-    """Pipelines side by side."""
+    """Number of pipelines."""
     running: bool
-    """Whether a measurement runs."""
+    """Whether a measurement is running."""
     what: str
-    """The part that it is of, or that the last one was of."""
+    """Part of the running or last measurement."""
     progress: float
-    """0 to 1."""
+    """Progress, 0 to 1."""
     message: str
-    """The running step, or the last one."""
+    """Text of the current or last step."""
     failed: bool
     """Whether the message is an error."""
     compare: dict[str, Any]
@@ -283,70 +283,70 @@ class Speed(Widget):
     peers: dict[str, Any]
     records: list[dict[str, Any]]
     overlay: str
-    """Record whose bars are shown in a comparison."""
+    """Record whose bars are added to a comparison."""
     selected_records: list[str]
-    """Two records, to be set side by side."""
+    """Two records to compare."""
     comparison: dict[str, Any]
     limits: dict[str, Any]
     file: bytes
-    """``FileHeader`` and a file that ``export`` made."""
+    """``FileHeader`` and a file created by ``export``."""
 
 class Code(Widget):
     """The graph as code for a target, live."""
     source: str
-    """The script for any data; empty: the graph has faults."""
+    """Script for any data; empty: the graph has faults."""
     target: str
-    """What the graph is shown as."""
+    """Export target."""
     from_top: int
-    """Another number with each choice of a target, whose code is then shown from its top; 0 once a node is selected, whose lines are then shown."""
+    """Changes when a target is selected, whose code is then shown from its first line; 0 after a node is selected, whose lines are then shown."""
     script: dict[str, Any]
-    """What ``download`` made."""
+    """File created by ``download``."""
     refusals: dict[str, Any]
-    """As the bar's."""
+    """As in ``Bar``."""
     targets: list[dict[str, Any]]
     in_view: bool
-    """Whether it is on the screen: only then it is sent."""
+    """Whether the panel is visible; code is only sent then."""
     skip_bad: bool
     """Whether the code reads a list of the good files."""
     files: list[dict[str, Any]]
-    """What the target last gave, the main file first."""
+    """Files of the last export, main file first."""
     highlighted: dict[str, Any]
-    """File -> line numbers, from 1, that the selected node made."""
+    """File -> line numbers, from 1, that belong to the selected node."""
     fault: dict[str, Any]
-    """Where there is one, there are no files."""
+    """Why there are no files."""
     download: bytes
     """The file to download, or a ZIP of several."""
     notes: list[str]
-    """What the files do otherwise than the graph."""
+    """Differences between the files and the graph."""
     note: str
-    """What running the code on these data meets, or empty."""
+    """Problems that running the code on this data would meet, or empty."""
     lists_files: bool
     """Whether a check has determined which files can be used."""
     graph_number: int
-    """As the bar's."""
+    """As in ``Bar``."""
     message: str
-    """Where it was saved, or why not."""
+    """Where the code was saved, or why not."""
     save_folder: str
-    """Where files with a plain name are saved."""
+    """Folder for files with a plain name."""
     overwrite: dict[str, Any]
 
 class Data(Widget):
-    """The data set: counts, sizes, formats, and the result of a check of its files."""
+    """Data set: counts, sizes, formats, and the result of the file check."""
     summary: dict[str, Any]
     shown_classes: list[str]
-    """As the preview's."""
+    """As in ``Preview``."""
     folders: dict[str, Any]
     recent_folders: list[str]
-    """As ``list_folders`` found them."""
+    """Recent data folders, after ``list_folders``."""
     report: dict[str, Any]
-    """The report of a check, a web page."""
+    """Report of a check, an HTML page."""
 
 class Status(Widget):
-    """The line below: faults, the last measured speed of the graph, whether edits are kept."""
+    """Status line: faults, last measured speed of the graph, autosave state."""
     faults: list[dict[str, Any]]
-    """As the bar's."""
+    """As in ``Bar``."""
     speeds: list[dict[str, Any]]
-    """Of this very graph; empty: none."""
+    """Last speeds of the current graph; empty: none."""
     kept: dict[str, Any]
 
 class TypedWorkbench(VBox):

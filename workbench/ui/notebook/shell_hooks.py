@@ -9,7 +9,7 @@ from IPython.core import completer
 
 
 def register(shell: Any) -> None:
-    """Add the completions to a shell, except before IPython 8.6 (Colab's). May be called again."""
+    """Add the completions to a shell, except before IPython 8.6 (Colab); can be repeated."""
     if not hasattr(completer, "context_matcher"):
         return
     matchers = shell.Completer.custom_matchers
@@ -41,7 +41,7 @@ def _matcher(shell: Any) -> Any:
 
 
 def _inspection(shell: Any, usual: Callable[..., Any]) -> Callable[..., Any]:
-    """``do_inspect`` of a kernel, which finds what IPython does not: operators within chains."""
+    """``do_inspect`` of a kernel, extended by operators within chains."""
 
     def do_inspect(code: str, cursor_pos: int, *args: Any, **options: Any) -> Any:
         found = usual(code, cursor_pos, *args, **options)

@@ -1,4 +1,4 @@
-"""The last contact sheet as plain HTML: what a notebook shows where no kernel runs."""
+"""Last contact sheet as plain HTML: shown in a notebook without a running kernel."""
 
 from __future__ import annotations
 
@@ -13,35 +13,38 @@ from workbench.figures import webp_url
 from workbench.preview import PreviewResult
 
 CSS_CLASS = "wb-static-snapshot"
-"""What it carries, the live widget's stylesheet hides."""
+"""CSS class that the live widget's stylesheet hides."""
 WIDEST = 760
-"""Pixels; the notebook's file grows by less than 100 kB."""
+"""Maximum width in pixels; the notebook file grows by less than 100 kB."""
 PAPER, GAP = (0, 0, 0, 0), 6
 SNAPSHOT_DELAY = 0.4
-"""Seconds without a change after which the saved picture is replaced: not at each step of a drag,
-and before anyone who sees a picture has saved it."""
+"""Seconds without a change after which the saved picture is replaced: not during a drag, but before
+the user can save the notebook.
+"""
 FIRST_PICTURE = 5.0
-"""Seconds that showing a widget waits for the first picture; a later one fills the empty place."""
+"""Seconds to wait for the first picture when a widget is shown; a later one fills the empty output.
+"""
 _EMPTY = f'<div class="{CSS_CLASS}"></div>'
 
 
 class StaticSnapshot:
-    """The saved picture of one workbench, beside the last output that shows it.
+    """Saved picture of one workbench, below the last output that shows it.
 
-    What stands beside an earlier one is emptied then: the notebook's file holds the picture once.
+    The picture of an earlier output is then removed, so the notebook file contains it once.
     """
 
     def __init__(self, preview: Callable[[], PreviewResult | None]) -> None:
         self.pictured = threading.Event()
-        """Whether there is a picture."""
+        """Set once there is a picture."""
         self._preview = preview
         self._handle: DisplayHandle | None = None
         self._timer = threading.Timer(SNAPSHOT_DELAY, self._update)
 
     def show(self) -> None:
-        """Put it into an output of the cell that runs, with the picture as soon as there is one.
+        """Add the output to the running cell, and the picture as soon as there is one.
 
-        One output with the widget would not do: JupyterLab prefers the widget where it is dead too.
+        It cannot be part of the widget's output: JupyterLab prefers the widget even without a
+        kernel.
         """
         in_time = self.pictured.wait(FIRST_PICTURE)
         earlier, handle = self._handle, DisplayHandle()
@@ -49,11 +52,11 @@ class StaticSnapshot:
             earlier.update(HTML(_EMPTY))
         handle.display(self._html())
         self._handle = handle
-        if not in_time and self.pictured.is_set():  # it came meanwhile, and had nowhere to go
+        if not in_time and self.pictured.is_set():  # it arrived meanwhile
             self._update()
 
     def changed(self) -> None:
-        """There is another picture."""
+        """Update the picture after a delay."""
         self.pictured.set()
         self._timer.cancel()
         if self._handle is not None:
@@ -62,7 +65,7 @@ class StaticSnapshot:
             self._timer.start()
 
     def close(self) -> None:
-        """Replace it no more."""
+        """Stop updating."""
         self._timer.cancel()
 
     def _update(self) -> None:
@@ -75,7 +78,7 @@ class StaticSnapshot:
 
 
 def snapshot_html(preview: PreviewResult) -> str:
-    """An ``<img>`` in a ``div`` of ``CSS_CLASS``."""
+    """``<img>`` in a ``div`` of ``CSS_CLASS``."""
     image = _on_paper(preview)
     image.thumbnail((WIDEST, 2 * WIDEST))
     count = f"{len(preview.tiles)} samples of batch {preview.batch}"
@@ -83,15 +86,15 @@ def snapshot_html(preview: PreviewResult) -> str:
     return (
         f'<div class="{CSS_CLASS}"><img alt="{count}" title="{files}" '
         f'src="{webp_url(image)}">'
-        f"<p>{count}. Run the cell to go on.</p></div>"
+        f"<p>{count}. Run the cell to continue.</p></div>"
     )
 
 
 def _on_paper(preview: PreviewResult) -> Image.Image:
-    """The sheet without a background, each picture in the middle of its place."""
+    """The sheet without a background, each picture centred in its cell."""
     sheet = preview.annotated().convert("RGBA")
     boxes = [box for tile in preview.tiles for box in (tile.original, *tile.augmented) if box]
-    side = min((x for x, *_ in boxes if x), default=sheet.width)  # of a place in the grid
+    side = min((x for x, *_ in boxes if x), default=sheet.width)  # of a cell in the grid
     paper = Image.new("RGBA", sheet.size, PAPER)
     for x, y, width, height in boxes:
         picture = sheet.crop((x, y, x + width, y + height))

@@ -47,9 +47,9 @@ else:
 Arrangement = Literal["side", "stacked"]
 LAYOUTS = get_args(Arrangement)
 HEIGHT = 620
-"""Pixels."""
+"""Default height in pixels."""
 LEAST_HEIGHT = 320
-"""Pixels."""
+"""Minimum height in pixels."""
 
 _WITH_GRAPH = (("bar", "saved"), ("data", "summary"))
 """Fields that change with the graph and its data."""
@@ -59,20 +59,21 @@ _ELSEWHERE = {
     "export": "Use w.to_code('pytorch').",
     "plot": "Use w.batch(0).plot().",
     "save": "Use w.graph.save('mine.json').",
-    "show": "Put w into the last line of a cell, or use w.batch(0).show().",
+    "show": "Put w on the last line of a cell, or use w.batch(0).show().",
 }
-"""Attribute that a workbench does not have -> what to use instead."""
+"""Attribute that a workbench does not have -> alternative."""
 
 _open: weakref.WeakSet[Workbench] = weakref.WeakSet()
 
 
 def _require_arrangement(layout: object, height: object) -> None:
     if layout not in LAYOUTS:
-        raise ArgumentError(f"layout is {layout!r}; give one of: {', '.join(LAYOUTS)}.")
+        raise ArgumentError(f"layout is {layout!r}. Use one of: {', '.join(LAYOUTS)}.")
     whole = isinstance(height, int) and not isinstance(height, bool)
     if not whole or height < LEAST_HEIGHT:  # type: ignore[operator]
         raise ArgumentError(
-            f"height is {height!r}; give whole pixels, {LEAST_HEIGHT} or more: height={HEIGHT}."
+            f"height is {height!r}. Use an integer, at least {LEAST_HEIGHT} pixels: "
+            f"height={HEIGHT}."
         )
 
 
@@ -83,9 +84,9 @@ def _require_data(datasets: Datasets) -> None:
 
 
 def show_pictures_of_boxes() -> None:
-    """Let IPython show a picture beside a box into which a person has put panels.
+    """Let IPython show a picture next to a box that contains panels.
 
-    The box is of ipywidgets and knows nothing of saved notebooks. May be called again.
+    Boxes of ipywidgets have no picture for saved notebooks. Repeated calls are allowed.
     """
     shell = get_ipython()
     if shell is not None and shell.display_formatter is not None:
@@ -114,7 +115,7 @@ def _within(box: ipywidgets.Box) -> Iterator[ipywidgets.Widget]:
 
 
 def _owner(datasets: Datasets, graph: Graph) -> str:
-    """Whose work the cell that runs begins; empty where the kernel cannot tell its notebook."""
+    """Owner of the work started by the running cell; empty if the notebook is unknown."""
     path = notebook_path()
     given = ((name, dataset.identity) for name, dataset in datasets.items())
     start = json.dumps([*given, dump_graph(graph)])
@@ -122,50 +123,47 @@ def _owner(datasets: Datasets, graph: Graph) -> str:
 
 
 class Workbench(CodeAccess, VBox):
-    """A folder of images and a graph, to compose, see, measure and ship.
+    """Workbench for a data set and a graph: compose, preview, measure and export.
 
     Parameters
     ----------
     data:
-        A folder of images, flat or with one folder for each class; a file of another kind; a list
-        of paths or (path, label) pairs; a pandas or Polars frame with a column of paths. By default
-        what the graph was made to read (``workbench.read``); without a graph, the working folder.
+        A folder of images, flat or with a folder per class; a file of another kind; a list of
+        paths or (path, label) pairs; a pandas or Polars data frame with a column of paths. By
+        default the data of the graph (``workbench.read``); without a graph, the working folder.
     graph:
-        A ``Graph``, what ``from_file`` and ``from_pipeline`` give, the name of a recipe, a path to
-        a graph file or its parsed JSON.
+        A ``Graph``, the result of ``from_file`` or ``from_pipeline``, the name of a recipe, a path
+        to a graph file, or its parsed JSON.
     restore:
-        What happens to earlier edits of the same cell of the same notebook, if the data and the
-        graph of the call are the same. By default edits are saved to disk, and earlier ones are
-        offered, never applied: the workbench shows exactly what the call says. ``True`` applies
-        them, ``False`` saves nothing. Where the kernel cannot tell its notebook, edits are saved
-        for the list of recent work.
+        What happens to earlier edits of the same notebook cell with the same data and graph. By
+        default edits are saved to disk, and earlier ones are offered but not applied: the
+        workbench shows exactly the given graph. ``True`` applies them, ``False`` saves nothing. If
+        the notebook is unknown to the kernel, edits are saved for the list of recent work.
     trust:
-        Whether functions that the graph carries (``python_function``) may run: they run with your
-        rights. Those made by ``workbench.node`` in this process may in any case.
+        Whether functions in the graph (``python_function``) may run, with your rights. Functions
+        created with ``workbench.node`` in this process may always run.
     layout:
-        ``"side"``: canvas, inspector and panels side by side, as far as the cell is wide enough.
-        ``"stacked"``: all in one column, the panels first and held in sight.
+        ``"side"``: canvas, inspector and panels side by side if the cell is wide enough.
+        ``"stacked"``: one column, with the panels first and always visible.
     height:
-        Pixels that the whole takes in its cell, 320 at least, whatever it shows; its lower edge can
-        be dragged.
+        Height in pixels, at least 320; the lower edge can be dragged.
     roots:
-        Folders below which its screen opens and saves; by default anywhere that the kernel may.
+        Folders below which files may be opened and saved; by default anywhere.
 
     ``canvas``, ``inspector``, ``preview``, ``speed``, ``code``, ``data``, ``bar``, ``tabs`` and
-    ``status`` are widgets of their own that can be laid out anew, linked and observed:
-    ``w.code.source`` is the script for any data of the kind, ``w.to_code()`` that for the present
-    data, which the Code panel shows. ``graph`` is a trait: it may be set from a cell to a
-    Graph, a recipe's name, a path or parsed JSON (undo restores the previous graph), and observed.
-    A graph that was made to read other data (``workbench.read``) opens these data; undo keeps them
-    open. ``target`` is a trait too: what the code panel shows the graph as. A field that is set to
-    an invalid value, such as ``w.preview.batch = 5000``, keeps its value and raises GraphEditError
-    with the reason.
+    ``status`` are separate widgets that can be arranged, linked and observed: ``w.code.source`` is
+    the script for any data, ``w.to_code()`` that for the current data, as in the Code panel.
+    ``graph`` is a trait that can be observed and set to a Graph, a recipe's name, a path or parsed
+    JSON (undo restores the previous graph). A graph with its own data (``workbench.read``) opens
+    this data; undo keeps it open. ``target`` is a trait with the export target of the Code panel. A
+    field set to an invalid value, such as ``w.preview.batch = 5000``, keeps its value and raises
+    GraphEditError.
 
-    It opens and saves wherever the kernel may: who may use the kernel, Jupyter decides.
+    Files can be opened and saved wherever the kernel can; Jupyter controls access to the kernel.
 
-    Raises GraphFormatError for a graph that cannot be read, DataError for data that are not there,
-    and ArgumentError for a graph without data or another layout or height. Once it is closed,
-    whatever runs or edits raises EngineClosedError.
+    Raises GraphFormatError for a graph that cannot be read, DataError for missing data, and
+    ArgumentError for a graph without data or an invalid layout or height. After ``close``, methods
+    that run or edit raise EngineClosedError.
 
     ::
 
@@ -174,8 +172,8 @@ class Workbench(CodeAccess, VBox):
     """
 
     if not TYPE_CHECKING:  # ``part_types`` has their types
-        graph = traitlets.Any(help="The present graph.")
-        target = traitlets.Enum(entry_names(), "script", help="What the graph is shown as.")
+        graph = traitlets.Any(help="The current graph.")
+        target = traitlets.Enum(entry_names(), "script", help="Export target of the Code panel.")
 
     @checked(roots=PATHS)
     def __init__(
@@ -245,7 +243,7 @@ class Workbench(CodeAccess, VBox):
         show_pictures_of_boxes()
 
     def _print_offer(self, line: str) -> None:
-        """Print a line that a notebook removes once the edits are offered no more."""
+        """Print a line that a notebook removes once the edits are no longer offered."""
         if get_ipython() is None:
             print(line)
             return
@@ -259,13 +257,14 @@ class Workbench(CodeAccess, VBox):
 
         self.bar.observe(remove, "restored")
 
-    # What stands where
+    # Arrangement of the parts
 
     def _arranged(self) -> list[ipywidgets.Widget]:
         for part in self._parts.values():
             part.layout = ipywidgets.Layout(width="100%", margin="0", overflow="visible")
-            part.layout.min_width = "0"  # beside another in a box, each takes its share
-        # A panel hides with its box: shown in a cell of its own, it is there whatever tab is open.
+            part.layout.min_width = "0"  # next to others in a box, each takes its share
+        # A panel is hidden with its box: shown in a separate cell, it is visible whatever tab is
+        # open.
         self._panels = {name: ipywidgets.VBox([self._parts[name]]) for name in TABS}
         boxes = {
             "canvas": ipywidgets.VBox([self.canvas]),
@@ -297,7 +296,7 @@ class Workbench(CodeAccess, VBox):
         self._parts[component].show(field, value)
         if (component, field) in _WITH_GRAPH and hasattr(self, "_model") and not self._closed:
             graph, known = self._model.graph, self.graph
-            # a count publishes often, and beside a cell that sets another graph: not each time
+            # a count publishes often, also while a cell sets another graph: not each time
             if field == "saved" or known is None or graph.datasets != known.datasets:
                 self.graph = graph
         if field == "picture" and value:
@@ -312,12 +311,12 @@ class Workbench(CodeAccess, VBox):
     def _on_field(self, component: str, change: Any) -> None:
         self._parts[component].take(component, change["name"], change["new"])
 
-    # What Python code uses
+    # Access from Python code
 
     if not TYPE_CHECKING:  # mypy would accept every name
 
         def __getattr__(self, name: str) -> Part:
-            """The component of that name, as ``__dir__`` lists them."""
+            """Component of that name, as listed by ``__dir__``."""
             if name not in PARTS:
                 public = [each for each in dir(self) if not each.startswith("_")]
                 hint = "" if name.startswith("_") else did_you_mean(name, public, cutoff=0.7)
@@ -343,7 +342,7 @@ class Workbench(CodeAccess, VBox):
         if not data or is_same_data(data, model.data_panel.datasets) or graph is model.graph:
             return graph
         _require_data(data)
-        model.set_graph(graph, data=data)  # here: graphs of other data may be equal
+        model.set_graph(graph, data=data)  # here because graphs of other data may be equal
         return model.graph
 
     @traitlets.observe("graph")
@@ -353,10 +352,10 @@ class Workbench(CodeAccess, VBox):
 
     @checked(path=PATH)
     def share(self, path: str | Path) -> Path:
-        """Write a PNG: a contact sheet of the present batch that carries the graph.
+        """Write a PNG: a contact sheet of the current batch that contains the graph.
 
-        Dropped on a workbench it opens the graph again. Returns where it was written. Raises
-        SaveError, GraphFaultsError where the graph cannot run, and as ``preview_batch`` does.
+        Drop it on a workbench to open the graph. Returns its path. Raises
+        SaveError, GraphFaultsError if the graph cannot run, and the errors of ``preview_batch``.
 
         ::
 
@@ -366,14 +365,14 @@ class Workbench(CodeAccess, VBox):
 
     @checked(part=TEXT)
     def panel(self, part: str = "all") -> Any:
-        """The same panels for a Panel app of your own: all of them, or one part.
+        """The same panels for your own Panel app: all of them, or one part.
 
         ``part`` is ``"all"``, ``"canvas"``, ``"inspector"``, ``"preview"``, ``"speed"``,
-        ``"code"``, ``"data"``, ``"bar"``, ``"tabs"`` or ``"status"``. What is changed on the page
-        is changed here, and the other way round; edges between the panels are dragged, and a narrow
-        page has them in one column. When a page is closed the worker gives its memory back. Who
-        reaches your app may open and save where this process may, unless ``roots`` were given.
-        Raises ArgumentError for another part, EngineClosedError on a closed workbench.
+        ``"code"``, ``"data"``, ``"bar"``, ``"tabs"`` or ``"status"``. Changes on the page
+        apply here and vice versa; edges between the panels can be dragged, and a narrow
+        page has one column. When a page is closed the worker frees its memory. Users who
+        reach your app can open and save files wherever this process can, unless ``roots`` is set.
+        Raises ArgumentError for an unknown part, EngineClosedError on a closed workbench.
 
         ::
 
@@ -389,10 +388,10 @@ class Workbench(CodeAccess, VBox):
 
     @checked()
     def compare(self, other: GraphLike) -> None:
-        """Show another graph beside the present one, on the same photos and draws.
+        """Compare the current graph with another, on the same photos and random values.
 
-        ``other`` is what ``Workbench`` takes: a graph, a recipe's name or a path. Raises
-        GraphFormatError for what is no graph, and ArgumentError for a graph of other data.
+        ``other`` is a graph, a recipe's name or a path. Raises
+        GraphFormatError for an invalid graph, and ArgumentError for a graph of other data.
 
         ::
 
@@ -406,14 +405,14 @@ class Workbench(CodeAccess, VBox):
         model.compare(document)
 
     def close(self) -> None:
-        """End the worker process, give its memory back and take the widgets off the page.
+        """End the worker process, free its memory and remove the widgets from the page.
 
         ::
 
             other = wb.Workbench(graph, restore=False)
             other.close()
         """
-        if hasattr(self, "_model"):  # ipywidgets closes a half-made widget too
+        if hasattr(self, "_model"):  # ipywidgets also closes a widget whose constructor failed
             self._static_snapshot.close()
             self._model.close()
             self._closed = True
@@ -422,14 +421,14 @@ class Workbench(CodeAccess, VBox):
         super().close()
 
     def _ipython_display_(self, **kwargs: Any) -> None:
-        """Show the widget and, in an output of its own, the last picture for the saved notebook."""
-        if self._closed:  # the page has no widget of it any more
+        """Show the widget and, in a separate output, the last picture for the saved notebook."""
+        if self._closed:  # its widgets were removed from the page
             display({"text/plain": repr(self)}, raw=True)
             return
         display(super()._repr_mimebundle_(**kwargs), raw=True)
         self.show_static_snapshot()
 
     def show_static_snapshot(self) -> None:
-        """Put the last picture into an output of its own, for the saved notebook."""
+        """Show the last picture in a separate output, for the saved notebook."""
         if not self._model.data_panel.error:
             self._static_snapshot.show()

@@ -68,20 +68,20 @@ export interface OutputStatistics {
   hint: string;
 }
 
-/** One side of the CPU / mixed switch. */
+/** Option of the CPU / mixed switch. */
 export interface DeviceChoice {
   id: string;
   label: string;
   disabled: string;
 }
 
-/** The chip at the top right. */
+/** Status chip at the top right. */
 export interface Status {
   state: "ready" | "busy" | "fault" | "dead";
   text: string;
 }
 
-/** A file that is there already where one is to be saved; empty texts: there is none. */
+/** Existing file in place of which one is to be saved; empty texts: no question. */
 export interface OverwriteQuestion {
   number: number;
   do: string;
@@ -89,7 +89,7 @@ export interface OverwriteQuestion {
   message: string;
 }
 
-/** A file that was made for the browser to keep. */
+/** File for download. */
 export interface TextFile {
   number: number;
   text: string;
@@ -116,14 +116,14 @@ export interface OpenedData {
   places: Record<string, string>;
 }
 
-/** A measurement, comparison or check that runs, for the tab of the panel that shows it. */
+/** Running measurement, comparison or check, shown on the tab of its panel. */
 export interface RunningWork {
   tab: string;
   text: string;
   share: number;
 }
 
-/** A session that was kept. */
+/** Stored session. */
 export interface RecentEntry {
   owner: string;
   name: string;
@@ -133,7 +133,7 @@ export interface RecentEntry {
   open: boolean;
 }
 
-/** Earlier edits that were restored or are offered, or data of a shared graph that are not open. */
+/** Earlier edits that were restored or are offered, or data of a shared graph that is not open. */
 export interface RestoredEntry {
   text?: string;
   offered?: boolean;
@@ -141,14 +141,14 @@ export interface RestoredEntry {
   outside?: string;
 }
 
-/** The present graph as the code of a cell; empty where there is no notebook. */
+/** The current graph as code of a cell; empty outside a notebook. */
 export interface CellEntry {
   after?: string;
   source?: string;
   asked?: number;
 }
 
-/** One reason why the graph cannot run. */
+/** Reason why the graph cannot run. */
 export interface FaultEntry {
   node: string;
   arg: string;
@@ -158,7 +158,7 @@ export interface FaultEntry {
   warning: boolean;
 }
 
-/** Something that the import of the graph did not bring across as it was. */
+/** Part of the import that differs from the original. */
 export interface ImportRow {
   kind: string;
   subject: string;
@@ -167,21 +167,21 @@ export interface ImportRow {
   node: string;
 }
 
-/** The report of the import that the graph came from. */
+/** Report of the import that created the graph. */
 export interface ImportEntry {
   summary: string;
   rows: ImportRow[];
   notes: string[];
 }
 
-/** One step of undo or redo. */
+/** Step of undo or redo. */
 export interface HistoryEntry {
   step: number;
   label: string;
   done: boolean;
 }
 
-/** One input or output of a node. */
+/** Input or output of a node. */
 export interface PortEntry {
   name: string;
   kind: string;
@@ -191,13 +191,13 @@ export interface PortEntry {
   flows: string;
 }
 
-/** A random argument whose generator is folded into the node. */
+/** Random argument whose generator is shown inside the node. */
 export interface DrawEntry {
   arg: string;
   text: string;
 }
 
-/** One body of a block. */
+/** Body of a block. */
 export interface BodyEntry {
   name: string;
   title: string;
@@ -206,7 +206,7 @@ export interface BodyEntry {
   faulty: boolean;
 }
 
-/** One body of a block on the way into the body that is shown. */
+/** Body of a block on the path to the visible body. */
 export interface ScopeBody {
   name: string;
   title: string;
@@ -214,14 +214,14 @@ export interface ScopeBody {
   shown: boolean;
 }
 
-/** One block on the way from the graph into the body that is shown. */
+/** Block on the path from the graph to the visible body. */
 export interface ScopeEntry {
   block: string;
   op: string;
   bodies: ScopeBody[];
 }
 
-/** One box of the canvas. The first of a body is what that takes in. */
+/** Box on the canvas. The first box of a body represents its inputs. */
 export interface NodeEntry {
   id: string;
   scope: string;
@@ -248,14 +248,14 @@ export interface NodeEntry {
   expanded: boolean;
 }
 
-/** A named rectangle around nodes. */
+/** Named group of nodes. */
 export interface FrameEntry {
   id: string;
   title: string;
   nodes: string[];
 }
 
-/** A text on the canvas, and the place of its corner, from that of ``node`` if any. */
+/** Note on the canvas, with the position of its corner, relative to ``node`` if set. */
 export interface NoteEntry {
   id: string;
   text: string;
@@ -264,7 +264,7 @@ export interface NoteEntry {
   node: string;
 }
 
-/** One edge, to a node or to an output of the graph. */
+/** Edge to a node or to an output of the graph. */
 export interface EdgeEntry {
   id: string;
   source: string;
@@ -276,13 +276,13 @@ export interface EdgeEntry {
   crosses: string;
 }
 
-/** What the output of a node may feed, as ``connect_targets`` was asked. */
+/** Response to ``connect_targets``: inputs that an output can be connected to. */
 export interface ConnectTargets {
   source: string;
   reasons: Record<string, string>;
 }
 
-/** Which operators may be added at a place, as ``compatible_ops`` was asked. */
+/** Response to ``compatible_ops``: operators that can be added at a place. */
 export interface CompatibleOps {
   place: string;
   kind: string;
@@ -291,7 +291,7 @@ export interface CompatibleOps {
   fixes: Record<string, string[]>;
 }
 
-/** One operator in the search. */
+/** Operator in the search. */
 export interface OperatorEntry {
   name: string;
   label: string;
@@ -305,7 +305,7 @@ export interface OperatorEntry {
   outputs: string[];
 }
 
-/** One template in the search. */
+/** Template in the search. */
 export interface TemplateEntry {
   name: string;
   label: string;
@@ -316,38 +316,38 @@ export interface TemplateEntry {
   first_for: string[];
 }
 
-/** One recipe in the search. */
+/** Recipe in the search. */
 export interface RecipeLine {
   name: string;
   line: string;
 }
 
-/** One argument of the inspected node in the search. */
+/** Argument of the inspected node in the search. */
 export interface ArgumentSearchEntry {
   name: string;
   label: string;
   summary: string;
 }
 
-/** What a graph may be exported to. */
+/** Export target. */
 export interface TargetEntry {
   name: string;
   about: string;
 }
 
-/** One file of an export. */
+/** File of an export. */
 export interface CodeFile {
   path: string;
   text: string;
 }
 
-/** Why the present graph cannot go to the target; empty texts where it can. */
+/** Why the current graph cannot be exported to the target; empty texts if it can. */
 export interface CodeFault {
   message: string;
   node: string;
 }
 
-/** The last measured speed of the present graph on this machine. */
+/** Last measured speed of the current graph on this machine. */
 export interface LastSpeed {
   device: "cpu" | "mixed";
   rate: number;
@@ -357,14 +357,14 @@ export interface LastSpeed {
   unstable: boolean;
 }
 
-/** Whether the edits outlive the session. */
+/** Whether edits are autosaved. */
 export interface KeptState {
   state: "kept" | "waiting" | "not kept";
   text: string;
   reason: string;
 }
 
-/** A random argument. */
+/** Random argument. */
 export interface RandomView {
   op: string;
   args: Record<string, Json>;
@@ -405,7 +405,7 @@ export interface ArgRow {
   error: string;
 }
 
-/** What an ``if`` asks of each sample. */
+/** Condition of an ``if``. */
 export interface ConditionEntry {
   kind: string;
   classes: number[];
@@ -417,7 +417,7 @@ export interface ConditionEntry {
   fused: string;
 }
 
-/** The selected node; ``id`` is empty where none is. */
+/** The selected node; ``id`` is empty if there is none. */
 export interface InspectorView {
   id: string;
   op: string;
@@ -446,7 +446,7 @@ export interface InspectorView {
   bodies: BodyEntry[];
 }
 
-/** Something that a check found in a file. */
+/** Finding of a check in a file. */
 export interface FileFinding {
   file: string;
   level: "bad" | "damaged" | "unusual";
@@ -454,7 +454,7 @@ export interface FileFinding {
   reason: string;
 }
 
-/** One parameter of the graph's program that names data. */
+/** Parameter of the graph's program that names data. */
 export interface DataParameter {
   name: string;
   about: string;
@@ -462,7 +462,7 @@ export interface DataParameter {
   error: string;
 }
 
-/** A folder that may be opened, or looked into. Hidden entries do not count. */
+/** Folder that can be opened or browsed. Hidden entries are not counted. */
 export interface FolderEntry {
   name: string;
   path: string;
@@ -471,7 +471,7 @@ export interface FolderEntry {
   more: boolean;
 }
 
-/** What lies in a folder; all empty before the first was asked for. */
+/** Contents of a folder; empty before the first request. */
 export interface FolderListing {
   path: string;
   parent: string;
@@ -481,7 +481,7 @@ export interface FolderListing {
   error: string;
 }
 
-/** How often there is a class. */
+/** Number of images of a class. */
 export interface ClassCount {
   name: string;
   count: number;
@@ -520,13 +520,13 @@ export interface DataView {
   findings: FileFinding[];
 }
 
-/** Targets that the data have and the graph does not read. */
+/** Annotations in the data that the graph does not read. */
 export interface OtherReading {
   place: string;
   words: string;
 }
 
-/** A name on a mask, at a pixel of what it names: x and y as shares of the picture's sides. */
+/** Class name on a mask; x and y as fractions of the picture's sides. */
 export interface NameEntry {
   text: string;
   colour: number;
@@ -534,7 +534,7 @@ export interface NameEntry {
   y: number;
 }
 
-/** A box over a picture, or a point where its corners are one, or an outline, or a mask. */
+/** Box, point (both corners equal), outline, or mask on a picture. */
 export interface MarkEntry {
   corners: number[];
   text: string;
@@ -545,7 +545,7 @@ export interface MarkEntry {
   names: NameEntry[];
 }
 
-/** One sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet. */
+/** Sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet. */
 export interface TileEntry {
   index: number;
   file: string;
@@ -565,7 +565,7 @@ export interface TileEntry {
   marks: MarkEntry[][];
 }
 
-/** The JSON header in front of the picture's bytes. */
+/** JSON header before the bytes of the picture. */
 export interface SheetHeader {
   mime: string;
   sheet: number[];
@@ -584,7 +584,7 @@ export interface SheetHeader {
   memory?: MemoryUse;
 }
 
-/** Whether the preview is what the exported script gives, bit for bit. */
+/** Whether the preview is bit-identical to the exported script. */
 export interface VerifiedEntry {
   state: "none" | "running" | "identical" | "different" | "failed" | "stopped";
   text: string;
@@ -593,14 +593,14 @@ export interface VerifiedEntry {
   stale: boolean;
 }
 
-/** A graph that the present one may be compared with. */
+/** Graph that the current one can be compared with. */
 export interface ComparisonChoice {
   id: string;
   group: string;
   label: string;
 }
 
-/** The other graph beside the present one. */
+/** Comparison with another graph. */
 export interface ComparisonEntry {
   name: string;
   error: string;
@@ -611,7 +611,7 @@ export interface ComparisonEntry {
   pending: boolean;
 }
 
-/** A draw that was kept. */
+/** Saved sample. */
 export interface SavedDrawEntry {
   text: string;
   note: string;
@@ -631,7 +631,7 @@ export interface BodyShareEntry {
   agrees: boolean;
 }
 
-/** A block and the number of samples that reached it. */
+/** Block and the number of samples that reached it. */
 export interface BlockSharesEntry {
   block: string;
   scope: string;
@@ -649,7 +649,7 @@ export interface InspectedSharesEntry {
   counting: boolean;
 }
 
-/** What was counted over many batches, from 0 on. */
+/** Counts over many batches, starting with batch 0. */
 export interface BranchSharesEntry {
   blocks: BlockSharesEntry[];
   batches: number;
@@ -660,7 +660,7 @@ export interface BranchSharesEntry {
   error: string;
 }
 
-/** The JSON header in front of one sample's picture at its own size, a PNG. */
+/** JSON header before the PNG of a sample in its own size. */
 export interface CloseupHeader {
   index: number;
   of: string;
@@ -673,7 +673,7 @@ export interface CloseupHeader {
   error: string;
 }
 
-/** The JSON header in front of the values of a region, row by row, channels last. */
+/** JSON header before the values of a region, row by row, channels last. */
 export interface ValuesHeader {
   index: number;
   of: string;
@@ -687,7 +687,7 @@ export interface ValuesHeader {
   error: string;
 }
 
-/** What one output of a node holds for the sample. */
+/** Value of one output of a node for the sample. */
 export interface StepOutputEntry {
   name: string;
   kind: string;
@@ -714,7 +714,7 @@ export interface StepEntry {
   untimed: string;
 }
 
-/** What one node gave for the chosen sample. */
+/** Output of a node for the selected sample. */
 export interface CardEntry {
   id: string;
   box: number[];
@@ -723,7 +723,7 @@ export interface CardEntry {
   branches: string[];
 }
 
-/** The JSON header in front of the pictures of all cards: of one sample of the batch. */
+/** JSON header before the pictures of all cards for one sample of the batch. */
 export interface CardsHeader {
   mime: string;
   sheet: number[];
@@ -743,7 +743,7 @@ export interface EffectEntry {
   error: string;
 }
 
-/** The JSON header in front of the pictures of one sample with values of a node's arguments. */
+/** JSON header before the pictures of one sample with other values of a node's arguments. */
 export interface EffectHeader {
   mime: string;
   sheet: number[];
@@ -755,14 +755,14 @@ export interface EffectHeader {
   error: string;
 }
 
-/** The chosen sample after one sub-policy, each of its operations applied. */
+/** The selected sample after a sub-policy, with all its operations applied. */
 export interface PolicyPicture {
   sub_policy: Json[];
   box: number[];
   error: string;
 }
 
-/** The JSON header in front of the pictures of the sub-policies that are on the screen. */
+/** JSON header before the pictures of the visible sub-policies. */
 export interface PolicyHeader {
   mime: string;
   sheet: number[];
@@ -771,7 +771,7 @@ export interface PolicyHeader {
   error: string;
 }
 
-/** The JSON header in front of the pictures of one node's outputs for one sample. */
+/** JSON header before the pictures of one node's outputs for one sample. */
 export interface DetailHeader {
   mime: string;
   sheet: number[];
@@ -784,13 +784,13 @@ export interface DetailHeader {
   floor: number | null;
 }
 
-/** A name and a value, both for reading. */
+/** Name and value for display. */
 export interface SpeedFact {
   name: string;
   value: string;
 }
 
-/** What a record was measured on: the line under its figure, and the rest on demand. */
+/** Conditions of a record: the line below its figure, and details. */
 export interface MeasuredOn {
   id: string;
   name: string;
@@ -820,7 +820,7 @@ export interface SpeedBar {
   facts: SpeedFact[];
 }
 
-/** How many times as fast one is as the other, with the interval. */
+/** Speed ratio of two configurations, with its interval. */
 export interface RatioEntry {
   group: string;
   text: string;
@@ -830,7 +830,7 @@ export interface RatioEntry {
   level: number;
 }
 
-/** A configuration that two records have: the second over the first. */
+/** Configuration in both records: the second over the first. */
 export interface PairEntry {
   name: string;
   first: number;
@@ -852,7 +852,7 @@ export interface ComparisonView {
   warnings: string[];
 }
 
-/** CPU against mixed decoding; also the peers. Without ``on`` nothing has been measured. */
+/** CPU and mixed decoding, or peers. Without ``on`` nothing was measured. */
 export interface CompareView {
   on: MeasuredOn[];
   bars: SpeedBar[];
@@ -860,7 +860,7 @@ export interface CompareView {
   notes: string[];
 }
 
-/** One stage; milliseconds for a batch, null where they were not measured. */
+/** One stage; milliseconds per batch, null if not measured. */
 export interface StageEntry {
   name: string;
   op: string;
@@ -874,7 +874,7 @@ export interface StageEntry {
   node: string;
 }
 
-/** Where the time of a batch goes. */
+/** Time of a batch by stage. */
 export interface StagesView {
   on: MeasuredOn[];
   stages: StageEntry[];
@@ -892,7 +892,7 @@ export interface StagesView {
   notes: string[];
 }
 
-/** One setting. ``rate`` is null where it failed (``reason``) or was not tried. */
+/** One setting. ``rate`` is null if it failed (``reason``) or was not tried. */
 export interface HeatCell {
   threads: number;
   batch: number;
@@ -911,7 +911,7 @@ export interface HeatPanel {
   cells: HeatCell[];
 }
 
-/** What a sweep or the tuner found. */
+/** Result of a sweep or the tuner. */
 export interface TuneView {
   on: MeasuredOn[];
   panels: HeatPanel[];
@@ -928,7 +928,7 @@ export interface TuneView {
   running: boolean;
 }
 
-/** So many threads or processes; rates in imgs/s, null where they were not measured. */
+/** Number of threads or processes; rates in imgs/s, null if not measured. */
 export interface ScalingPoint {
   count: number;
   pipelines: number;
@@ -941,7 +941,7 @@ export interface ScalingPoint {
   flags: string[];
 }
 
-/** How imgs/s grow. */
+/** Scaling of imgs/s. */
 export interface ScalingView {
   on: MeasuredOn[];
   unit: string;
@@ -950,7 +950,7 @@ export interface ScalingView {
   frames: number;
 }
 
-/** One run that was made or opened. */
+/** Run that was made or opened. */
 export interface RecordEntry {
   id: string;
   name: string;
@@ -965,7 +965,7 @@ export interface RecordEntry {
   elsewhere: boolean;
 }
 
-/** What this machine cannot do, and what may be tried. */
+/** Measurements that this machine does not support, and allowed values. */
 export interface SpeedLimits {
   mixed: string;
   command: string;
@@ -978,7 +978,7 @@ export interface SpeedLimits {
   estimates: Record<string, Record<string, string>>;
 }
 
-/** Before the bytes of a file that ``export`` made, for the browser to offer. */
+/** Header of a file created by ``export`` for download. */
 export interface FileHeader {
   name: string;
   mime: string;
@@ -986,7 +986,7 @@ export interface FileHeader {
   n: number;
 }
 
-/** imgs/s of one of both, with its interval. */
+/** imgs/s of one of the two, with its interval. */
 export interface FusedRow {
   name: string;
   median: number;
@@ -995,7 +995,7 @@ export interface FusedRow {
   frames: number;
 }
 
-/** An ``if`` measured against the one operator that does the same. */
+/** Speed of an ``if`` and of an equivalent operator. */
 export interface FusedSpeedEntry {
   state: string;
   block: string;
@@ -1006,14 +1006,14 @@ export interface FusedSpeedEntry {
   stale: boolean;
 }
 
-/** A sample far from the original: both as data URLs. */
+/** Sample with a large difference: both pictures as data URLs. */
 export interface WorstSampleEntry {
   name: string;
   before: string;
   after: string;
 }
 
-/** One rewrite that is proposed, or why it is not. */
+/** Rewrite that is proposed, or why it is not. */
 export interface RewriteEntry {
   name: string;
   title: string;
@@ -1029,7 +1029,7 @@ export interface RewriteEntry {
   rejected: string;
 }
 
-/** What the optimiser found. */
+/** Result of the optimiser. */
 export interface RewritesView {
   on: MeasuredOn[];
   rewrites: RewriteEntry[];
@@ -1106,7 +1106,7 @@ export interface BarActions {
   redo: {};
 }
 
-/** The nodes and their edges. */
+/** Nodes and edges. */
 export interface CanvasFields {
   graph_number: number;
   nodes: NodeEntry[];
@@ -1183,7 +1183,7 @@ export interface CanvasActions {
   redo: {};
 }
 
-/** The arguments of the selected node. */
+/** Arguments of the selected node. */
 export interface InspectorFields {
   node: Partial<InspectorView>;
   classes: string[];
@@ -1239,7 +1239,7 @@ export interface InspectorActions {
   redo: {};
 }
 
-/** Which of the lower panels is open. */
+/** Tabs of the lower panels. */
 export interface TabsFields {
   tab: "preview" | "speed" | "code" | "data";
   work: RunningWork[];
@@ -1310,7 +1310,7 @@ export interface PreviewActions {
   redo: {};
 }
 
-/** The speed lab: CPU against mixed, stages, rewrites, tuner, scaling, peers, records. */
+/** Measurements: CPU and mixed decoding, stages, rewrites, tuner, scaling, peers, records. */
 export interface SpeedFields {
   part: "compare" | "stages" | "rewrites" | "tune" | "scaling" | "peers" | "records";
   effort: "quick" | "usual";
@@ -1382,7 +1382,7 @@ export interface CodeActions {
   select: { node: string };
 }
 
-/** The data set: counts, sizes, formats, and the result of a check of its files. */
+/** Data set: counts, sizes, formats, and the result of the file check. */
 export interface DataFields {
   summary: Partial<DataView>;
   shown_classes: string[];
@@ -1405,7 +1405,7 @@ export interface DataActions {
   list_folders: {};
 }
 
-/** The line below: faults, the last measured speed of the graph, whether edits are kept. */
+/** Status line: faults, last measured speed of the graph, autosave state. */
 export interface StatusFields {
   faults: FaultEntry[];
   speeds: LastSpeed[];
