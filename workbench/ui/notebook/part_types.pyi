@@ -125,6 +125,8 @@ class Canvas(Widget):
     """Whether the canvas is visible; pictures are only computed then."""
     stale: str
     """Why the pictures do not show the current graph; empty if they do."""
+    unchanged: list[str]
+    """Nodes whose pictures are those of the present graph nevertheless; empty while none is stale."""
     detail_of: str
     """Id of the node whose output is shown in detail; empty: none."""
     detail: bytes
