@@ -89,7 +89,7 @@ samples: | $(VENV)/.installed
 	"$(BIN)/workbench" samples samples
 
 shapes: | $(VENV)/.installed
-	"$(BIN)/workbench" samples shapes --targets
+	"$(BIN)/workbench" samples shapes --annotations
 
 # The browser tests need Debian's chromium. Without it they are skipped with a message.
 chromium:

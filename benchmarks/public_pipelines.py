@@ -337,7 +337,7 @@ def main() -> None:
     root = given.root.absolute()
     for folder, targets in ((PHOTOS, False), (TARGETS, True)):
         if not folder.exists():
-            write_samples(folder, targets=targets)
+            write_samples(folder, annotations=targets)
     for module in ("torch", "cv2", "matplotlib.pyplot", "nvidia.dali.plugin.pytorch"):
         with suppress(ImportError):
             importlib.import_module(module)

@@ -303,7 +303,7 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample targets, for all tests together: read them, do not change them."""
     folder = tmp_path_factory.mktemp("shapes")
-    write_samples(folder, targets=True)
+    write_samples(folder, annotations=True)
     return folder
 
 

@@ -65,7 +65,7 @@ def test_preview_writes_a_sheet(photos: Path, tmp_path: Path, suffix: str) -> No
 
 def test_a_sheet_shows_targets_where_these_are(shapes: Path, tmp_path: Path) -> None:
     sheets = []
-    for number, more in enumerate((["--targets"], ["--no-targets"])):
+    for number, more in enumerate((["--annotations"], ["--no-annotations"])):
         sheet = tmp_path / f"{number}.png"
         options = ["--data", shapes / "coco" / "annotations.json", "-o", sheet, "--tiles", 2]
         result = run("preview", "ssd", *options, *more)
@@ -84,7 +84,7 @@ def test_a_recipe_of_photos_takes_data_with_targets(
     shapes: Path, tmp_path: Path, given: str, wanted: str
 ) -> None:
     script, sheets = tmp_path / "pipe.py", []
-    for number, more in enumerate((["--targets"], ["--no-targets"])):
+    for number, more in enumerate((["--annotations"], ["--no-annotations"])):
         sheet = tmp_path / f"{number}.png"
         options = ["--data", shapes / given, "-o", sheet, "--tiles", 2, *more]
         assert run("preview", "rotate-jitter", *options).exit_code == 0

@@ -27,6 +27,7 @@ from workbench.commands.options import load_source_graph as _load_source_graph
 from workbench.commands.options import open_graph_on_data as _opened_on
 from workbench.commands.options import print_warnings as _print_warnings
 from workbench.commands.options import refuse_overwriting_source as _spare
+from workbench.commands.options import renamed_option as _renamed_option
 from workbench.commands.options import report_errors as _report_errors
 from workbench.commands.options import writable_file as _writable_file
 from workbench.commands.options import writable_path as _writable_path
@@ -83,15 +84,18 @@ def _require_gpu(graph: Graph) -> None:
     "--formats", is_flag=True, help="Also write one photo in each file format that DALI decodes."
 )
 @click.option(
-    "--targets", is_flag=True, help="Write photos with boxes, masks and points instead, and videos."
+    "--annotations",
+    is_flag=True,
+    help="Write photos with boxes, masks and points instead, and videos.",
 )
+@_renamed_option("--targets", "--annotations")
 @_report_errors
-def samples(folder: Path, formats: bool, targets: bool) -> None:
+def samples(folder: Path, formats: bool, annotations: bool) -> None:
     """Write sample photos in class folders.
 
     They are cropped from images in the scikit-image and scikit-learn packages.
 
-    --targets writes photos with shapes drawn on them and their exact annotations, in each data
+    --annotations writes photos with shapes drawn on them and their exact annotations, in each data
     format that the workbench reads. The paths to use with --data are printed.
 
     Example:  workbench samples photos
@@ -99,11 +103,13 @@ def samples(folder: Path, formats: bool, targets: bool) -> None:
     from workbench.samples import NEED_LMDB, write_samples
     from workbench.sources import load_source, source_kinds
 
-    if formats and targets:
-        raise click.UsageError("--formats and --targets cannot share a folder. Write two folders.")
-    count = write_samples(folder, formats, targets)
-    click.echo(f"{count} {'files' if targets else 'photos'} in {folder}")
-    for kind in map(load_source, source_kinds() if targets else ()):
+    if formats and annotations:
+        raise click.UsageError(
+            "--formats and --annotations cannot share a folder. Write two folders."
+        )
+    count = write_samples(folder, formats, annotations)
+    click.echo(f"{count} {'files' if annotations else 'photos'} in {folder}")
+    for kind in map(load_source, source_kinds() if annotations else ()):
         if kind.sample and (folder / kind.sample).exists():
             click.echo(f"{folder / kind.sample!s:32} {kind.about}")
         elif kind.sample in NEED_LMDB:
@@ -172,11 +178,12 @@ def recipes() -> None:
     "--device", type=click.Choice(["cpu", "mixed"]), help="Overrides the device of the graph."
 )
 @click.option(
-    "--targets/--no-targets",
+    "--annotations/--no-annotations",
     default=True,
     show_default=True,
     help="Draw boxes, points and masks.",
 )
+@_renamed_option("--targets/--no-targets", "--annotations or --no-annotations")
 @_report_errors
 def preview(
     graph: str,
@@ -186,7 +193,7 @@ def preview(
     seed: int | None,
     tiles: int,
     device: str | None,
-    targets: bool,
+    annotations: bool,
 ) -> None:
     """Write a contact sheet of original and augmented images.
 
@@ -224,7 +231,7 @@ def preview(
             click.echo(f"warning: {tile.sample.file}: {tile.sample.warning}", err=True)
     if all(tile.sample.error for tile in shown.tiles):
         raise WorkbenchError(f"No file of batch {batch} can be shown, so {output} was not written.")
-    drawn = targets and any(any(tile.marks) for tile in shown.tiles)
+    drawn = annotations and any(any(tile.marks) for tile in shown.tiles)
     image = encode(np.asarray(shown.annotated()), mime) if drawn else shown.image
     write_bytes(output, image)
     note = f", {shown.note}" if shown.note else ""

@@ -94,7 +94,7 @@ def test_show_outside_of_a_notebook_writes_a_file(
 
 
 def test_boxes_are_drawn_with_their_names(tmp_path: Path) -> None:
-    wb.write_samples(tmp_path, targets=True)
+    wb.write_samples(tmp_path, annotations=True)
     batch = (
         wb.load_recipe("ssd")
         .with_settings(batch_size=2)

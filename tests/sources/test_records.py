@@ -314,7 +314,7 @@ def test_without_the_package_lmdb_its_installation_is_named(
     found = open_dataset(shapes / "caffe")
     with pytest.raises(DataError, match=r"Install it: pip install 'dali-workbench\[lmdb\]'"):
         require_dataset(found)
-    done = CliRunner().invoke(main, ["samples", str(tmp_path / "shapes"), "--targets"])
+    done = CliRunner().invoke(main, ["samples", str(tmp_path / "shapes"), "--annotations"])
     assert done.exit_code == 0, done.output
     assert "caffe was not written: pip install 'dali-workbench[lmdb]'." in done.output
     names = {each.name for each in (tmp_path / "shapes").iterdir()}

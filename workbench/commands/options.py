@@ -210,6 +210,18 @@ def data_option(*names: str, **attributes: Any) -> Callable[[Callable[P, R]], Ca
     return click.option(*names, callback=_existing, **attributes)
 
 
+def renamed_option(old: str, new: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A hidden option whose use is an error that names the option to use instead."""
+
+    def refuse(_: click.Context, option: click.Parameter, value: bool | None) -> None:
+        if value is not None:
+            raise click.UsageError(f"{option.opts[0]} is now {new}.")
+
+    return click.option(
+        old, is_flag=True, default=None, hidden=True, expose_value=False, callback=refuse
+    )
+
+
 def writable_path(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
     """Refuse paths that cannot be written, and "-", because standard output contains messages."""
     if value == "-":

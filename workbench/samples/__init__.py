@@ -93,14 +93,14 @@ Save = Callable[[Path], None]
 
 
 @checked(folder=PATH)
-def write_samples(folder: str | Path, formats: bool = False, targets: bool = False) -> int:
+def write_samples(folder: str | Path, formats: bool = False, annotations: bool = False) -> int:
     """Write class folders of JPEGs to ``folder``, and return the number of files in it.
 
     Width and height are 300 to 1200 pixels, with three channels. With ``formats``, an additional
     folder ``formats`` contains one file each of PNG, WebP, TIFF, BMP, PPM, JPEG 2000, grayscale,
     CMYK and Exif-rotated JPEG.
 
-    With ``targets``, the folder instead contains 24 photos with shapes of five classes drawn on
+    With ``annotations``, the folder instead contains 24 photos with shapes of five classes drawn on
     them, in each data format: ``coco/annotations.json`` (boxes, polygons and key points),
     ``segmentation`` (images with masks), ``tfrecord``, ``webdataset``, ``recordio``, ``caffe`` and
     ``caffe2`` (if the package ``lmdb`` is installed), ``video`` with a moving shape, ``numpy``
@@ -115,11 +115,11 @@ def write_samples(folder: str | Path, formats: bool = False, targets: bool = Fal
         count = wb.write_samples("photos")
     """
     folder = Path(folder)
-    if targets:
+    if annotations:
         from workbench.samples.annotations import target_files
 
         if formats:
-            raise DataError("formats and targets cannot share a folder. Write two folders.")
+            raise DataError("formats and annotations cannot share a folder. Write two folders.")
         known = target_files(_load, tuple(PHOTOS))
         left_out = () if find_spec("lmdb") else NEED_LMDB
         wanted = {name: files for name, files in known.items() if name not in left_out}

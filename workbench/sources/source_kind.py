@@ -426,7 +426,7 @@ class SourceKind:
         """Sentence that suggests sample data of this kind."""
         if not self.sample:
             return "`workbench samples photos` writes some: open photos."
-        return f"`workbench samples shapes --targets` writes some: open shapes/{self.sample}."
+        return f"`workbench samples shapes --annotations` writes some: open shapes/{self.sample}."
 
     @property
     def lists_files(self) -> bool:

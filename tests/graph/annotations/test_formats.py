@@ -76,8 +76,9 @@ def test_a_recipe_says_what_it_reads(name: str, photos: Path) -> None:
         DataError, match=f"(Disconnect these, or use|the graph needs) {re.escape(wanted.about)}"
     ) as found:
         with_opened(graph, open_datasets(str(photos)), CATALOG)
-    assert f"`workbench samples shapes --targets` writes some: open shapes/{wanted.sample}." in str(
-        found.value
+    assert (
+        f"`workbench samples shapes --annotations` writes some: open shapes/{wanted.sample}."
+        in str(found.value)
     )
 
 

@@ -356,7 +356,7 @@ def test_a_recipe_for_other_data_names_the_samples_to_open(make: Make, shapes: P
     model, screen = make()
     bar(model, "recipe", name="ssd")
     assert "use COCO annotations (.json)" in screen["bar", "message"]
-    assert "`workbench samples shapes --targets`" in screen["bar", "message"]
+    assert "`workbench samples shapes --annotations`" in screen["bar", "message"]
     assert model.graph == load_recipe("ssd")
     model.open_data(str(shapes / "coco" / "annotations.json"))
     model.receive("preview", "tiles", 8)

@@ -49,7 +49,7 @@ def samples_shown() -> Iterator[Callable[[Graph], Path]]:
     with tempfile.TemporaryDirectory() as folder:
         samples, shown, shapes = (Path(folder, name) for name in ("samples", "shown", "shapes"))
         write_samples(samples)
-        write_samples(shapes, targets=True)
+        write_samples(shapes, annotations=True)
         shown.mkdir()
         for number, name in enumerate(SHOWN):
             first = min((samples / name).iterdir())

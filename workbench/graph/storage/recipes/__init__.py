@@ -55,7 +55,9 @@ def sample_words(graph: Graph) -> str:
     kind = next((kind for kind in kinds if kind.sample), None)
     if kind is None:
         return ""
-    return f" Reads {kind.about}, as shapes/{kind.sample} (`workbench samples shapes --targets`)."
+    return (
+        f" Reads {kind.about}, as shapes/{kind.sample} (`workbench samples shapes --annotations`)."
+    )
 
 
 @checked(name=TEXT)

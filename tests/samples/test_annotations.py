@@ -81,16 +81,18 @@ def test_it_opens_previews_and_verifies(kind: str, shapes: Path, engine: Engine)
 
 
 def test_the_command_tells_what_to_open(tmp_path: Path, shapes: Path) -> None:
-    done = CliRunner().invoke(main, ["samples", str(tmp_path / "shapes"), "--targets"])
+    done = CliRunner().invoke(main, ["samples", str(tmp_path / "shapes"), "--annotations"])
     assert done.exit_code == 0, done.output
     told = [line.split()[0] for line in done.output.splitlines()[1:]]
     assert set(told) == {str(tmp_path / "shapes" / load_source(kind).sample) for kind in KINDS}
     assert all(Path(path).exists() for path in told)
     # A second run, elsewhere, writes the same bytes.
     assert digests(tmp_path / "shapes") == digests(shapes)
-    both = CliRunner().invoke(main, ["samples", str(tmp_path / "x"), "--targets", "--formats"])
+    both = CliRunner().invoke(main, ["samples", str(tmp_path / "x"), "--annotations", "--formats"])
     assert both.exit_code == 2
     assert "Write two folders" in both.output
+    renamed = CliRunner().invoke(main, ["samples", str(tmp_path / "x"), "--targets"])
+    assert "--targets is now --annotations." in renamed.output
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -101,13 +103,13 @@ def digests(folder: Path) -> dict[str, str]:
 
 def test_photos_and_targets_do_not_share_a_folder(photos: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds something other"):
-        write_samples(photos, targets=True)
+        write_samples(photos, annotations=True)
     (tmp_path / "coco").mkdir()
     (tmp_path / "coco" / "mine.json").write_text("mine")
     with pytest.raises(DataError, match=r"coco.*empty folder"):
-        write_samples(tmp_path, targets=True)
+        write_samples(tmp_path, annotations=True)
     with pytest.raises(DataError, match="two folders"):
-        write_samples(tmp_path / "new", formats=True, targets=True)
+        write_samples(tmp_path / "new", formats=True, annotations=True)
 
 
 def test_annotations_say_what_is_in_the_masks(shapes: Path, tmp_path: Path) -> None:
@@ -195,7 +197,7 @@ def test_a_recipe_on_other_data_says_what_it_wants(
         refused = CliRunner().invoke(main, command)
         assert refused.exit_code == 1
         wanted = load_source(graph.sources[0].kind).sample
-        assert "`workbench samples shapes --targets` writes some" in refused.output
+        assert "`workbench samples shapes --annotations` writes some" in refused.output
         assert f"open shapes/{wanted}" in refused.output
         assert data_of(graph).parts[-len(Path(wanted).parts) :] == Path(wanted).parts
 
