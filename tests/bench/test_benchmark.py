@@ -188,7 +188,7 @@ def test_bad_files_are_left_out_and_named(
 
 def test_nothing_but_bad_files_is_an_error(graph: Graph, photos: Path, tmp_path: Path) -> None:
     (tmp_path / "some.jpg").write_bytes(b"words")
-    with pytest.raises(DataError, match=r"No file of .* can be used: 1 bad file left out: some"):
+    with pytest.raises(DataError, match=r"No file of .* can be used: 1 bad file excluded: some"):
         short(graph, tmp_path).run()
 
 

@@ -234,7 +234,7 @@ def test_bad_files_are_left_out_and_named(
     assert [one.file for one in report.left_out] == [f"class/0{n}_{kind}" for n in (0, 1)]
     assert all(REFUSED[kind][1] in one.reason for one in report.left_out)
     left_out, last = report.lines()
-    assert left_out.startswith("2 bad files left out: class/00")
+    assert left_out.startswith("2 bad files excluded: class/00")
     assert last == "identical: 4 of 4"
 
 

@@ -142,7 +142,7 @@ class SourceKind:
     noun: str = "image"
     """What one sample is called."""
     metavar: str = "DIR"
-    """Placeholder of the parameter in the exported program's usage."""
+    """Placeholder of the data parameter in the usage line of the exported program."""
     sample: str = ""
     """Path of this kind's data in the folder written by ``workbench samples --targets``."""
     guessed: str = ""
@@ -298,7 +298,7 @@ class SourceKind:
         raise NotImplementedError
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
-        """Paths of which at least one changes when files are added or removed."""
+        """Paths; at least one changes when files are added or removed."""
         return iter([dataset.location] if dataset.location else [])
 
     def needs_index(self, dataset: Dataset) -> bool:

@@ -46,7 +46,7 @@ class PeerWorkload:
 
 
 def images_in(batch: Any) -> int:
-    """The number of images in a batch: an array, or several outputs of which the first counts.
+    """The number of images in a batch: of the array, or of the first of several outputs.
 
     Raises EngineError if it cannot be determined.
     """

@@ -31,10 +31,11 @@ bottleneck is named and no share reported."""
 _BELOW_NOTHING = 0.05
 """Fraction of a batch's time: a stage with a negative cost beyond this makes a run unstable."""
 _DISAGREE = 0.35
-"""Of the work of all operators: where the shares of one, in the pipeline and alone, are so far
-apart, the machine was disturbed while one of them was taken."""
+"""Maximum difference between an operator's share of the work in the pipeline and alone. A larger
+one means that the machine was disturbed during one of the measurements.
+"""
 _MOST_ALONE = 0.6
-"""Of the time of all operators alone: one that takes so much is named where the run is noisy."""
+"""Share of the time of all operators alone from which an operator is named in a noisy run."""
 AGAIN = "No stage is named. Measure again, with longer rounds or on a quieter machine."
 Step = tuple[Node, str, str]
 """A stage: its node, kind and device."""
@@ -166,7 +167,7 @@ def separate_operators_report(costs: Sequence[StageCost], total: float, why: str
 
 
 def longest_alone(costs: Sequence[StageCost]) -> str:
-    """Which operator takes longest by itself, in words."""
+    """Describe the operator that takes longest alone."""
     known = [cost for cost in costs if cost.alone is not None]
     if not known:
         return ""

@@ -79,8 +79,9 @@ from workbench.sources import Data, Datasets
 
 ALONE_LIMIT = 300.0
 _ALONE_UNTIL, _ROWS_UNTIL, _STOPPED_AT = 0.25, 0.75, 0.85
-"""Of the seconds that it is given: the operators alone end, then the prefixes, which are stopped
-later in whatever they do."""
+"""Fractions of the time limit at which measuring single operators ends, then measuring prefixes,
+and at which prefixes are aborted.
+"""
 _TIME_UP = f"not measured: {TIME_UP}"
 _LEAST_FOR_FILES, _START = 5.0, 2.0
 """Seconds that timing files is worth, and that its worker takes to start."""
@@ -138,7 +139,7 @@ class StageCostExperiment(SpeedExperiment):
         self._alone_ms: Mapping[str, float] = {}
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """As every experiment; its time begins here."""
+        """Prepare the experiment; its time limit starts here."""
         self._deadline = Deadline(self._seconds)
         return super().prepare(on_progress)
 
@@ -208,7 +209,7 @@ class StageCostExperiment(SpeedExperiment):
         return self.report(interrupted_rows(self._rows), stages=asdict(stages), interrupted=True)
 
     def _alone_report(self, why: str, rows: Sequence[Measurement] = ()) -> StageReport:
-        """Of the operators alone, beside what is known of the pipeline."""
+        """Report the operators alone, with the known results of the pipeline."""
         costs = [
             StageCost(node.id, kind, device, None, self._alone_ms.get(node.id), node.op)
             for node, kind, device in self._steps

@@ -391,7 +391,7 @@ class Headroom:
 
     @property
     def most_used(self) -> Resource | None:
-        """The resource that is exhausted first, if one is used enough to tell."""
+        """The resource that is exhausted first, if any is used enough to be identified."""
         known = [each for each in self.resources if each.busy is not None and each.busy >= _TOLD]
         return max(known, key=lambda each: each.busy or 0.0, default=None)
 

@@ -35,7 +35,8 @@ _ORDER = (
 )
 """Order in which knobs are changed: the two memory knobs bring least, and few probes reach the
 last. Among the best of the 24 orders of the four older knobs on every recorded grid and on
-simulated machines, with each left out in turn (``METHOD.md``)."""
+simulated machines, with leave-one-out cross-validation (``METHOD.md``).
+"""
 _MEMORY = ("batch_size", "prefetch", "pipelines")
 """Knobs that increase the memory."""
 _BETTER = 1.01

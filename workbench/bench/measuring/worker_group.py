@@ -226,7 +226,7 @@ class KeptWorker:
         self._group = group
 
     def call(self, seconds: float, task: Callable[..., Any], *arguments: Any) -> Any:
-        """Run a task in the kept worker, limited to ``seconds``.
+        """Run a task in the reusable worker, limited to ``seconds``.
 
         Raises EngineError without a worker, the task's errors, and CancelledError after the
         timeout.

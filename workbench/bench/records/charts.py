@@ -61,7 +61,7 @@ def best_measurement(report: Report) -> Measurement:
 
 
 def scaled_over(report: Report) -> Over:
-    """What is counted in a scaling run."""
+    """The quantity that a scaling run varies."""
     overs: dict[str, Over] = {"threads": "threads", "pipelines": "pipelines"}
     return overs.get(report.kind, "workers")
 

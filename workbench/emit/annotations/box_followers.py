@@ -28,7 +28,9 @@ class BoxWriter(FollowerWriter):
     """The expression of the labels, including those of mixed images."""
 
     def follow(self) -> None:
-        """The source's boxes on the image, and the labels of the remaining ones."""
+        """Write the source's boxes, transformed to the image, and the labels of the remaining
+        boxes.
+        """
         boxes = self.variable("boxes", "boxes")
         if "labels" in self.node.inputs:
             flow, self._labels = self.flows.get(self.node.inputs["labels"]), self.fed("labels")

@@ -88,7 +88,7 @@ class PointWriter(FollowerWriter):
         return is_relative(self.graph, self.node)
 
     def follow(self) -> None:
-        """The source's points at their current positions."""
+        """Write the source's points, transformed to the image."""
         points, seen = self.variable("points", "points"), self.variable("visible", "")
         relative = self.relative
         text, in_pixels = self.fed("points"), not relative

@@ -62,7 +62,7 @@ def unused(default: Any, why: str) -> Any:
 
 
 def unused_keyword(default: Any, why: str) -> Unused:
-    """As ``unused``, for a parameter that is given by keyword only."""
+    """Like ``unused``, for a keyword-only parameter."""
     return Unused(why, (default,), keyword_only=True)
 
 
@@ -92,7 +92,7 @@ FORM = Comparison("form")
 NOTHING = Comparison("nothing")
 """It changes no pixel."""
 WINDOW = Comparison("window")
-"""It resizes a random window: the resize of the whole picture is compared."""
+"""It resizes a random window: the resize of the whole image is compared."""
 COLOURS = Comparison("colours")
 """It samples the order of its arguments, which are compared one at a time."""
 

@@ -66,11 +66,13 @@ class _Emitter(Emitter):
         return lines
 
     def functions(self) -> str:
-        """None: the template has its own functions that clip boxes."""
+        """An empty text: the template has its own functions that clip boxes."""
         return ""
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
-        """Matrices as rows: values per sample are tensors here."""
+        """The source of a fixed value; matrices are lists of rows, because values per sample are
+        tensors here.
+        """
         columns = len(arg.parts)
         if arg.form == "matrix" and isinstance(value, tuple) and len(value) % columns == 0:
             starts = range(0, len(value), columns)

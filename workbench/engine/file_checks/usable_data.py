@@ -117,4 +117,4 @@ def describe_left_out(files: tuple[CheckedFile, ...]) -> str:
     named = [f"{one.file} ({one.reason})" for one in files[:_NAMED]]
     if len(files) > _NAMED:
         named.append(f"and {len(files) - _NAMED:,} more, which `workbench check` names")
-    return f"{len(files):,} bad file{'s' * (len(files) != 1)} left out: {', '.join(named)}"
+    return f"{len(files):,} bad file{'s' * (len(files) != 1)} excluded: {', '.join(named)}"

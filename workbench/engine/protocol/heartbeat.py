@@ -67,7 +67,7 @@ class SuspensionMonitor:
         self.stopped = False
         "Whether the process was stopped at the last check."
         self.seconds = 0.0
-        """Of silence."""
+        """Duration of the silence."""
         self.shown = False
 
     def on_data(self) -> None:

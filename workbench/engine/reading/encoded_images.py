@@ -121,7 +121,7 @@ def _has_empty_tiles(file: BinaryIO) -> bool:
 
 
 def _not_for_dali(name: str) -> Finding:
-    """A format that DALI does not decode, and what does."""
+    """Describe a format that DALI does not decode, and the alternative."""
     remedy = "" if name == "HEIC" else ": decoders.pillow does"
     return Finding("not for DALI", f"{name}, which DALI does not decode{remedy}")
 

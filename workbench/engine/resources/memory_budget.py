@@ -77,7 +77,7 @@ class CountedProcess:
 
     @property
     def pid(self) -> int | None:
-        """None once it has ended."""
+        """The worker's process id; None once it has ended."""
         return self._process.pid if self._process.poll() is None else None
 
     def end_if_idle(self) -> bool:
@@ -126,7 +126,7 @@ class MemoryBudget:
         self._members: weakref.WeakSet[BudgetMember] = weakref.WeakSet()
         self._taken: weakref.WeakKeyDictionary[BudgetMember, int] = weakref.WeakKeyDictionary()
         self._told: weakref.WeakKeyDictionary[BudgetMember, float] = weakref.WeakKeyDictionary()
-        "When each was told to drop its caches, once per idle period."
+        "When each member was asked to drop its caches; once per idle period."
         self._crowded = False
         "Whether the last worker to start found no room."
         self._gpu_each = 0

@@ -78,7 +78,7 @@ class OpenedScript:
     assumed: Mapping[str, Any] = field(default_factory=dict)
     """Values that were not given."""
     trees: Mapping[str, ast.Module] = field(default_factory=lambda: TREES)
-    """Its files and those of its project that were run."""
+    """Files of the script and of its project that were run."""
     launcher: Collection[str] = ()
     """Launcher variables missing in the environment, which were set for one process."""
 

@@ -52,7 +52,7 @@ _NOT_THEIRS = ("/nvidia/dali/", "<frozen ", "/workbench/engine/", "/workbench/cl
 
 @dataclass(frozen=True, slots=True)
 class FoundPipeline:
-    """How the pipeline is made."""
+    """A pipeline of a script, and the call that creates it."""
 
     make: Callable[[], Any]
     notes: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class FoundPipeline:
     shard: tuple[str, ...] = ()
     """Reader arguments with which an exported program reads the only shard."""
     choice: list[str] = field(default_factory=list)
-    """Which pipeline was read, if the call made several; complete once the pipeline was made."""
+    """Notes on which of several pipelines was read; complete once the pipeline was created."""
 
 
 def find_pipeline(

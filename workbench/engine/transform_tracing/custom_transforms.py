@@ -61,7 +61,7 @@ class UniformNumber:
         self._used = [False]
 
     def value(self) -> RandomValue:
-        """It as an argument."""
+        """The value as an argument."""
         self._use()
         return RandomValue(self._low, self._high, self._whole)
 
@@ -141,7 +141,7 @@ class UniformNumber:
     __radd__, __rmul__ = __add__, __mul__
 
     def item(self) -> UniformNumber:
-        """As for a tensor with one value."""
+        """Like ``item`` of a tensor with one value."""
         return self
 
 

@@ -23,7 +23,7 @@ _WINDOW_ARGS = {"normalized": True, "axis_names": "HW", "fill_value": 0}
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """How each image is combined with another one of its batch."""
+    """An operation that combines each image with another one of its batch."""
 
     source: Port
     """The images before mixing."""

@@ -446,7 +446,7 @@ class _Merger:
 
 
 def origin(graph: Graph, node_id: str) -> Node:
-    """The originally created node of which a node is a copy; itself if it is not a copy."""
+    """The original of a copied node; the node itself if it is not a copy."""
     return graph.origins.get(node_id, graph.node(node_id))
 
 

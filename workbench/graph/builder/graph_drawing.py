@@ -82,7 +82,7 @@ class _Box:
 
     node: Node
     lines: list[str]
-    """Its arguments; of a block, what decides in its title."""
+    """The arguments; for a block, its controlling input in the title."""
     x: float = 0
     y: float = 0
     width: float = _WIDTH

@@ -117,7 +117,7 @@ class _Block:
     def call(self, node: Node) -> str:
         """A node as a method of its first input, or as a function without inputs."""
         if isinstance(node, Source):
-            raise NotWritableError(f"{node.id} reads in addition to another reader")
+            raise NotWritableError(f"{node.id} is a second reader")
         if node.op == "subscript":
             index = index_text(parse_index(str(node.args["index"])))
             return f"{self.operand(node.inputs['data'])}[{index}]"

@@ -32,7 +32,7 @@ _MIRRORS = {
     "resize_crop_mirror": ("mirror",),
     "fast_resize_crop_mirror": ("mirror",),
 }
-"""Operators that mirror an image, and the arguments that say so."""
+"""Operators that mirror an image, and the arguments that control it."""
 _SIDE = re.compile(r"(?<![a-z])(left|right|l|r)(?![a-z])")
 _BUFFERED = ("readers.webdataset", "readers.tfrecord", "readers.mxnet", "readers.caffe")
 """Readers that shuffle in a buffer only; DALI's readers of files shuffle the whole list first."""
@@ -140,7 +140,7 @@ def _numbers(value: Value | None) -> list[float]:
 
 
 def _factor(node: Node, top: float) -> float | None:
-    """The factor by which constants of a node should be larger; None where they may fit."""
+    """The factor by which constants of a node should be larger; None if they may be correct."""
     constants = _constants(node)
     if node.op in ("crop_mirror_normalize", "normalize"):
         mean = constants.get("mean", [])

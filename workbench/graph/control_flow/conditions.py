@@ -309,7 +309,7 @@ def _source_for(
 def _condition_nodes(
     body: Graph, catalog: Catalog, condition: Condition, source: Port | None
 ) -> tuple[Node, ...]:
-    """The nodes of a condition, of which the last one decides."""
+    """The nodes of a condition; the output of the last one is the condition."""
     maker = _Maker(body, catalog)
     match condition:
         case Chance(probability):

@@ -40,7 +40,7 @@ class _Facts:
 
 
 def incompatible_ops(typed: TypedGraph, place: Place) -> tuple[str, dict[str, str]]:
-    """What flows at a place, and why operators do not fit there; fitting ones are omitted.
+    """The data at a position, and why operators do not fit there; fitting ones are omitted.
 
     In an empty graph only operators without inputs fit; an empty body has its inputs.
 

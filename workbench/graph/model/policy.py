@@ -1,7 +1,7 @@
 """Custom policies for automatic augmentation: their representation in a graph, and faults.
 
-A policy is a list of sub-policies, one of which is applied to each sample; a sub-policy is a list
-of operations, applied in order::
+A policy is a list of sub-policies, and one is applied to each sample; a sub-policy is a list of
+operations, applied in order::
 
     [[["rotate", 0.7, 6], ["equalize", 0.5]],
      [["color", 0.8, 8]]]

@@ -22,7 +22,7 @@ CROP_WINDOW = (
 def pairs(
     typed: TypedGraph, before: Collection[str], after: Collection[str]
 ) -> Iterator[tuple[Node, Node]]:
-    """Pairs of nodes, by operators, of which the first feeds the data of the second only."""
+    """Pairs of nodes with these operators whose first node only feeds the data of the second."""
     for node in typed.graph.nodes:
         if node.op in after:
             feeding = fed_by(typed, node)

@@ -44,7 +44,7 @@ FUSED = {"crop": "decoders.image_crop", "slice": "decoders.image_slice"}
 def crop_in_decoder(typed: TypedGraph) -> Iterator[Graph]:
     """Crops and slices move into the decoder: cropped pixels are not decoded.
 
-    ``crop(decoders.image(x))`` becomes ``decoders.image_crop(x)``, ``slice`` likewise
+    ``crop(decoders.image(x))`` becomes ``decoders.image_crop(x)``, and the same for ``slice``
     ``decoders.image_slice``. Exact on the CPU: the decoder uses the same window and outputs the
     pixels of the whole image (tested with 4:2:0 JPEGs at odd positions: no byte differs). Near on a
     GPU: chroma is interpolated differently at the edges.

@@ -80,8 +80,9 @@ class ImportReport:
     changed_nodes: tuple[str, ...] = ()
     """Ids of the changed nodes of a composition, whose entries name transforms."""
     steps: Mapping[str, int] = field(default_factory=FrozenDict)
-    """Of a composition the numbers of transforms that are ``exact``, ``changed`` and ``left out``;
-    empty for a pipeline, where each node is a step."""
+    """For a composition: the numbers of ``exact``, ``changed`` and ``left out`` transforms; empty
+    for a pipeline, where each node is a step.
+    """
 
     def to_frame(self) -> Any:
         """A pandas data frame with one row per issue: kind, node, location, reason.

@@ -81,7 +81,7 @@ def _infer_block(node: Node, catalog: Catalog, types: dict[Port, TensorType]) ->
 
 
 def _either(known: Sequence[TensorType]) -> TensorType:
-    """What is common to all: a sample is one of them, but which one is unknown."""
+    """The common part of several types: each sample has one of them, but which one is unknown."""
     first, *others = known
     for other in others:
         shape = None

@@ -63,7 +63,7 @@ def find_files(data: str) -> dict[str, Any]:
     """Arguments of the file reader for class folders, a flat folder of images, or a list.
 
     The list is a DALI ``file_list``, with a path and a label per line. It can exclude files that
-    DALI cannot decode, one of which would end the program. DALI reads hidden files and folders too;
+    DALI cannot decode; one of them would stop the program. DALI reads hidden files and folders too;
     if there are any, the visible ones are passed by name.
     """
     if os.path.isfile(data):

@@ -252,7 +252,7 @@ class ImageBatches:
         return images, np.array(labels, np.int32)[:, None]
 
     def __getstate__(self) -> dict[str, Any]:
-        """State for worker processes, each of which calls the factory."""
+        """State for worker processes; each calls the factory."""
         rows = None if isinstance(self.data, str) else self.rows
         return {**vars(self), "rows": rows, "_orders": {}}
 
@@ -287,7 +287,7 @@ def read_images(source: Any, name: str, **options: Any) -> Any:
 
 
 def memory_dataset(data: Any) -> Dataset:
-    """The dataset of an object that holds images; this process stores the images it is asked for.
+    """The dataset of an object with images; this process stores the requested images.
 
     Raises DataError if the object holds no images.
     """

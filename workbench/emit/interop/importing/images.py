@@ -65,7 +65,7 @@ class Images:
     floats: bool = False
     """Whether the library has floats, in any range."""
     differing: dict[str, bool] = field(default_factory=dict)
-    """By node whether it differs from the library; ``issues`` has the reason."""
+    """Node -> whether it differs from the library; ``issues`` has the reason."""
     blocks: dict[str, str] = field(default_factory=dict)
     """Block -> the transform that it was made for."""
     outcomes: list[str] = field(default_factory=list)
@@ -301,7 +301,9 @@ def interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW
 def warp_interp_type(
     images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW
 ) -> InterpType:
-    """As ``interp_type``, for ``rotate`` and ``warp_affine``, which have nearest and linear."""
+    """Like ``interp_type``, for ``rotate`` and ``warp_affine``, which only support nearest and
+    linear.
+    """
     found = interp_type(images, value, numbered)
     if found not in ("INTERP_NN", "INTERP_LINEAR"):
         images.report_difference(

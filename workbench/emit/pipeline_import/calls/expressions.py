@@ -160,7 +160,7 @@ def _is_generated(edge: str, ops_by_edge: Mapping[str, TracedOp]) -> bool:
 
 
 def _subscript(op: TracedOp) -> Expression | None:
-    """None if an index or end comes from another node."""
+    """The node for indexing; None if an index or end comes from another node."""
     fed = [one.edge for one in op.inputs if one.argument is None]
     if len(fed) != 1 or len(fed) != len(op.inputs):
         return None
@@ -176,7 +176,7 @@ def _subscript(op: TracedOp) -> Expression | None:
 
 
 def _shape(op: TracedOp) -> Expression | None:
-    """None if the numbers have another type, or are on the GPU."""
+    """The node for a shape; None if the numbers have another type, or are on the GPU."""
     if len(op.inputs) != 1 or op.device != "cpu" or op.args.get("dtype") not in (None, "INT64"):
         return None
     return Expression("shape", {}, {"data": op.inputs[0].edge})

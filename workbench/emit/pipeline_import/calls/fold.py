@@ -57,7 +57,9 @@ def _reads(op: TracedOp, call: Call, inside: Collection[str]) -> Iterator[Traced
 
 
 def _stretches(ops: Sequence[TracedOp], lines: Lines) -> Iterator[slice]:
-    """The order split by statements; no ``if`` is split, even if its source is unknown."""
+    """Ranges of the order, one per statement; an ``if`` is not split, even if its source is
+    unknown.
+    """
     keys = [lines.block(op).key for op in ops]
     cuts = {0, *(i for i in range(1, len(ops)) if keys[i] != keys[i - 1])}
     for first, last in _conditions(ops):
@@ -68,7 +70,7 @@ def _stretches(ops: Sequence[TracedOp], lines: Lines) -> Iterator[slice]:
 
 
 def _conditions(ops: Sequence[TracedOp]) -> Iterator[tuple[int, int]]:
-    """From the first split by a predicate to the last of the following merges by it."""
+    """The ranges from the first split by a predicate to the last of the following merges by it."""
     open_since: dict[str, int] = {}
     merged: dict[str, tuple[int, int]] = {}
     for index, op in enumerate(ops):

@@ -20,7 +20,7 @@ from workbench.sources.kinds.records.tfrecord import fields_of
 
 FILE = "data.mdb"
 _LOOKED_AT = 100
-"""Number of leading values, at least one of which must hold an image."""
+"""Number of leading values; at least one must be an image."""
 _CUT = "cut short"
 """Marks the fault of a sample at which LMDB ends the process."""
 
