@@ -133,7 +133,7 @@ def test_stages_add_up_and_the_remainder_is_shown() -> None:
     assert found.gain == pytest.approx(2.5)
     assert found.path_words == (
         "critical path: decode → crop → normalize, 105.0 ms of work for a batch of 100.0 ms; "
-        "beside it reading (1.0 ms)",
+        "in parallel reading (1.0 ms)",
         "with the decoded batch cached at most 2.50 times as fast",
     )
     assert found.remainder == pytest.approx(-5)
@@ -387,7 +387,7 @@ def test_the_kind_that_is_busy_longest_is_the_path() -> None:
     assert found is not None
     assert found.stages == ("decode", "crop")
     assert found.words(75.0) == (
-        "critical path: decode → crop, 70.0 ms of work for a batch of 75.0 ms; beside it "
+        "critical path: decode → crop, 70.0 ms of work for a batch of 75.0 ms; in parallel "
         "reading (1.2 ms), gpu (60.0 ms)"
     )
     assert critical_path([]) is None

@@ -171,7 +171,7 @@ def test_stages(photos: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     for words in ("decode", "total, and remainder", "ceiling"):
         assert words in result.output
-    assert ("Remedies" in result.output) != ("Unstable: " in result.output)
+    assert ("Options" in result.output) != ("Unstable: " in result.output)
     assert "normalize (crop_mirror_normalize)" in result.output
     assert "Quick figures: 3 rounds of 0.5 s" in result.output
     assert (tmp_path / "s.png").stat().st_size > 1000

@@ -275,7 +275,7 @@ def test_what_is_not_read_is_named_with_its_count(animals: Path) -> None:
     assert [text for text in told if "(1): loose.png." in text]
     assert [text for text in told if "(1): bee/inner/deep.png." in text]
     assert [text for text in told if "(1): cat/notes.TXT." in text]
-    assert told[-1] == "The class folder dog/ has no image; its class number 2 is kept."
+    assert told[-1] == "The class folder dog/ has no image; its class number 2 stays."
 
 
 def test_check_and_export_name_what_is_not_read(animals: Path, tmp_path: Path) -> None:

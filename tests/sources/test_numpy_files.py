@@ -290,7 +290,7 @@ def test_numbers_for_other_channels_than_there_are_say_so(tmp_path: Path, engine
     for number in range(4):
         np.save(tmp_path / f"{number}.npy", np.full((40, 50, 2), number, np.uint8))
     graph = load_recipe("imagenet-train")
-    said = "normalize.mean: it has 3 elements, one for each channel, and crop.output gives data of "
+    said = "normalize.mean: it has 3 elements, one per channel, but crop.output outputs "
     with pytest.raises(PipelineError) as refused:
         preview_batch(engine, PreviewRequest(graph, str(tmp_path), tiles=4))
     assert str(refused.value) == f"{said}2 channels. Use 2 numbers, or one for all."

@@ -191,9 +191,7 @@ def _batches(meta: dict[str, Any], batch_size: int) -> int:
 
 
 def _shard_size(meta: dict[str, Any], epoch: int) -> int:
-    """Size of a shard; like DALI's ``start_index``, shard s of n starts at size * s / n, rounded
-    down.
-    """
+    """Size of a shard: shard s of n starts at size * s / n, rounded down, as in DALI."""
     size, shards, shard = meta["epoch_size"], meta["number_of_shards"], meta["shard_id"]
     if not meta.get("stick_to_shard"):
         shard = (shard + epoch) % shards

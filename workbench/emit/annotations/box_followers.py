@@ -28,9 +28,7 @@ class BoxWriter(FollowerWriter):
     """The expression of the labels, including those of mixed images."""
 
     def follow(self) -> None:
-        """Write the source's boxes, transformed to the image, and the labels of the remaining
-        boxes.
-        """
+        """Write the source's boxes, transformed to the image, and the remaining labels."""
         boxes = self.variable("boxes", "boxes")
         if "labels" in self.node.inputs:
             flow, self._labels = self.flows.get(self.node.inputs["labels"]), self.fed("labels")

@@ -70,9 +70,7 @@ class _Emitter(Emitter):
         return ""
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
-        """The source of a fixed value; matrices are lists of rows, because values per sample are
-        tensors here.
-        """
+        """The source of a fixed value; a matrix is a list of rows, as dynamic mode requires."""
         columns = len(arg.parts)
         if arg.form == "matrix" and isinstance(value, tuple) and len(value) % columns == 0:
             starts = range(0, len(value), columns)

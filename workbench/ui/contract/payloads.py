@@ -212,8 +212,6 @@ class BodyEntry(TypedDict):
     """``branch.then``"""
     nodes: int
     """Number of nodes without generators."""
-||||||| parent of 6204e201 (Docstrings drawn at random and their neighbours in plain English)
-    """Number of nodes, without generators."""
     faulty: bool
     """Whether a node in it has a fault."""
 

@@ -355,7 +355,5 @@ class RewritesView(TypedDict):
     rewrites: list[RewriteEntry]
     control: str
     """Unchanged graph compared with itself in the same run."""
-||||||| parent of 6204e201 (Docstrings drawn at random and their neighbours in plain English)
-    """Control: the speed of the graph relative to itself in the same run."""
     total: str
     """Gain of all rewrites together; empty if none is proposed."""

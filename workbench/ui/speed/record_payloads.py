@@ -167,8 +167,6 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
 
 def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
     """imgs/s by threads, pipelines or processes; a separate series per number of pipelines."""
-||||||| parent of 6204e201 (Docstrings drawn at random and their neighbours in plain English)
-    """imgs/s by threads, pipelines or processes, with one series per number of pipelines."""
     chart = scaling_chart(report)
     several = len(chart.series) > 1
     return {

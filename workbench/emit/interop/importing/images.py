@@ -301,9 +301,7 @@ def interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW
 def warp_interp_type(
     images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW
 ) -> InterpType:
-    """Like ``interp_type``, for ``rotate`` and ``warp_affine``, which only support nearest and
-    linear.
-    """
+    """Like ``interp_type``, for DALI's warps, which only support nearest and linear."""
     found = interp_type(images, value, numbered)
     if found not in ("INTERP_NN", "INTERP_LINEAR"):
         images.report_difference(

@@ -57,9 +57,7 @@ def _reads(op: TracedOp, call: Call, inside: Collection[str]) -> Iterator[Traced
 
 
 def _stretches(ops: Sequence[TracedOp], lines: Lines) -> Iterator[slice]:
-    """Ranges of the order, one per statement; an ``if`` is not split, even if its source is
-    unknown.
-    """
+    """Ranges of calls, one per statement; an ``if`` is not split, even without source."""
     keys = [lines.block(op).key for op in ops]
     cuts = {0, *(i for i in range(1, len(ops)) if keys[i] != keys[i - 1])}
     for first, last in _conditions(ops):
