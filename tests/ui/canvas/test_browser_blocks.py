@@ -376,7 +376,7 @@ def test_a_class_is_chosen_by_name_and_an_elif_added(host: Host, photos: Path) -
     page = open_page(host, photos, BRANCHED)
     card(page, BLOCK).click(position={"x": 20, "y": 12})
     inspector = part(page, "inspector")
-    kind = inspector.get_by_role("combobox", name="when of branch")
+    kind = inspector.get_by_role("combobox", name="condition of branch")
     expect(kind).to_have_value("chance")
     kind.select_option("label")
     await_python(host, ASKS, lambda found: found == ["math.eq"])
@@ -392,7 +392,7 @@ def test_a_class_is_chosen_by_name_and_an_elif_added(host: Host, photos: Path) -
     value.press("Enter")
     await_python(host, "model.graph.node('gt').args['right']", lambda found: found == 400)
     inspector.get_by_role("button", name="Add an elif").click()
-    expect(inspector.get_by_role("combobox", name="when of branch_2")).to_have_value(
+    expect(inspector.get_by_role("combobox", name="condition of branch_2")).to_have_value(
         "chance", timeout=PATIENCE
     )
     await_picture(page)
@@ -407,7 +407,7 @@ def test_so_it_is_by_keyboard(host: Host, photos: Path) -> None:
     search.fill("apply by size")
     search.press("Enter")
     inspector = part(page, "inspector")
-    kind = inspector.get_by_role("combobox", name="when of branch")
+    kind = inspector.get_by_role("combobox", name="condition of branch")
     expect(kind).to_have_value("size", timeout=PATIENCE)
     measure = inspector.get_by_role("combobox", name="measure of branch")
     measure.focus()

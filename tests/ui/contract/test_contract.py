@@ -38,7 +38,7 @@ def test_an_entry_becomes_its_action() -> None:
         ("canvas", {"do": "add", "op": "rotate"}, "missing required field `after`"),
         ("canvas", {"do": "move", "node": "a", "by": True}, "by is True. Expected `int`"),
         ("canvas", {"do": "place", "positions": {"a": ["x"]}}, r"positions is \{'a': \['x'\]\}."),
-        ("canvas", {"do": "move", "node": "a", "by": "\ud800"}, "is no text"),
+        ("canvas", {"do": "move", "node": "a", "by": "\ud800"}, "is not text"),
         ("preview", {"do": "choose_sample", "index": "2"}, "index is '2'. Expected `int`"),
         ("preview", {"do": "select", "node": "a"}, "preview has no action 'select'. There are: "),
         ("preview", {"do": ["undo"]}, "preview has no action"),

@@ -186,7 +186,7 @@ def test_graphs_of_different_data_are_not_compared(
         w.compare(_reading(other_photos))
     w.compare(_reading(photos).rotate(angle=10))
     assert w.preview.mode == "compare"
-    with pytest.raises(wb.ArgumentError, match="give data="):
+    with pytest.raises(wb.ArgumentError, match="pass data="):
         wb.compare(_reading(photos), _reading(other_photos))
 
 

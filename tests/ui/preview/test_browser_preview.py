@@ -308,7 +308,7 @@ def test_a_worker_that_ends_or_hangs_in_a_change(host: Host, photos: Path, by: i
     if by == signal.SIGKILL:
         os.kill(pid, signal.SIGKILL)
     else:
-        expect(status).to_have_text("the worker does not answer")
+        expect(status).to_have_text("worker not responding")
     stale = preview(page).locator("[data-wb=stale]")
     words = "SIGKILL" if by == signal.SIGKILL else r"No heartbeat for \d+ s"
     expect(stale).to_contain_text(re.compile(words), timeout=PATIENCE)

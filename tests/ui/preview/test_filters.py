@@ -217,7 +217,7 @@ def test_nothing_is_looked_for_without_data(make: Make, tmp_path: Path) -> None:
     screen.wait(lambda s: s["bar", "status"]["state"] == "fault", "that there are no images")
     model.act("data", {"do": "show_class", "name": "cat"})
     model.act("preview", {"do": "find_batch", "back": False})
-    assert screen["bar", "message"].startswith("No search possible: ")
+    assert screen["bar", "message"].startswith("Cannot search: ")
 
 
 # Branches in the preview: filtered and searched, and counted while the statistics are shown.

@@ -161,7 +161,7 @@ def _detour(access: AccessContext, request: HTTPServerRequest) -> dict[str, Any]
 def _unknown(known: re.Pattern[str], request: HTTPServerRequest) -> dict[str, Any] | None:
     if known.fullmatch(request.path):
         return None
-    return {"status": 404, "reason": "There is nothing at this address."}
+    return {"status": 404, "reason": "Page not found."}
 
 
 class _Refused(RequestHandler):

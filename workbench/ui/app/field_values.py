@@ -364,7 +364,7 @@ def _status(state: ViewState, data_panel: DataPanel, faults: Sequence[Fault]) ->
     if state.failure and state.failure.dead and not blocking_faults(state):
         return {"state": "dead", "text": "worker ended"}
     if state.silent:
-        return {"state": "dead", "text": "the worker does not answer"}
+        return {"state": "dead", "text": "worker not responding"}
     if state.waits_for:
         return {"state": "busy", "text": state.waits_for}
     if faults:

@@ -95,4 +95,4 @@ def parse_action(
         raise GraphEditError(f"{component} cannot {do}: {found}{expected}.") from None
     except UnicodeEncodeError as error:  # half of a surrogate pair where a number is wanted
         found = reprlib.repr(error.object)
-        raise GraphEditError(f"{component} cannot {do}: {found} is no text.") from None
+        raise GraphEditError(f"{component} cannot {do}: {found} is not text.") from None

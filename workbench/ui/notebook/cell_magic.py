@@ -98,7 +98,7 @@ def _data(given: str | None, found: ImportedGraph) -> Datasets:
         print("The pipeline names its files, so the given folder is not used.")
         return open_datasets(".")
     if given is None and not os.path.exists(found.data):
-        named = f" {found.data}, which is not there" if found.data else " no folder"
+        named = f" {found.data}, which does not exist" if found.data else " no folder"
         raise ImportFailedError(
             f"%%dali: no data is set, and the pipeline names{named}. Pass the data to read: "
             "%%dali photos."

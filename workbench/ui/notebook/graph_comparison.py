@@ -205,7 +205,7 @@ def compare(
         raise ArgumentError(f"compare: samples is {samples}. Use 1 or more.")
     one, other = to_graph(first), to_graph(second)
     if data is None and one.datasets and other.datasets:
-        require_same_data("compare", one.datasets, other.datasets, "give data=...")
+        require_same_data("compare", one.datasets, other.datasets, "pass data=...")
     given = one.datasets or other.datasets if data is None else open_datasets(data)
     if given is None:
         raise DataError("compare received no data. Pass a folder: data='photos'.")

@@ -27,7 +27,7 @@ from workbench.ui.notebook.notebook_runs import RunAccess
 if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
-CLOSED = "This workbench is closed. Make another one: workbench.Workbench(data, w.graph)."
+CLOSED = "This workbench is closed. Create another one: workbench.Workbench(data, w.graph)."
 
 
 SETTINGS_NAMES = vars_of_settings()

@@ -42,7 +42,7 @@ class FindBatch(Action, tag="find_batch", frozen=True):
             raise GraphEditError("Seed and batch are pinned. Unpin them to show another batch.")
         faults = blocking_faults(state)
         if data.error or faults:
-            raise GraphEditError(f"No search possible: {data.error or faults[0]}")
+            raise GraphEditError(f"Cannot search: {data.error or faults[0]}")
         request = request_of(state, data.datasets)
         count, size = data.view["count"], request.graph.settings.batch_size
         most = MOST_BATCH

@@ -336,7 +336,7 @@ class CompareWithFile(Action, tag="compare_with_file", frozen=True):
             document = opening.document()
         except WorkbenchError as error:
             name = self.name[:LONGEST_NAME]
-            raise GraphEditError(f"{name} cannot be compared with. {error}") from None
+            raise GraphEditError(f"Cannot compare with {name}. {error}") from None
         model.comparison.open(model.state, document, self.name)
 
 

@@ -167,9 +167,7 @@ class SpeedPanel:
         failed, words = bool(wrong), wrong
         if report is None:
             if not wrong:
-                shown = (
-                    ". The figures shown are from an earlier run" if run.part in self._shown else ""
-                )
+                shown = ". The figures are from an earlier run" if run.part in self._shown else ""
                 words = f"Cancelled{shown}."
             # Cancellation is reported in the open part, a failure in its own part.
             self.show_message(words, run.part if wrong else None, failed=failed)
@@ -198,7 +196,7 @@ class SpeedPanel:
                 key = self.store.add(report)
             except WorkbenchError as error:
                 key = next(iter(self.store.records))
-                self.show_message(f"The record is not kept: {error}", failed=True)
+                self.show_message(f"The record cannot be stored: {error}", failed=True)
             self._shown[part_of(report)] = key
             self._version = object()
         self._changed()

@@ -64,9 +64,9 @@ def partial_view(report: Report, earlier: str = "", nodes: Sequence[str] = ()) -
     rows = report.measurements
     known = sum(bool(row.rounds) for row in rows)
     some = (
-        f"{known} of {len(rows)} rows have figures"
+        f"{known} of {len(rows)} rows have results"
         if known < len(rows)
-        else "every row has figures"
+        else "every row has results"
     )
     on = as_partial(view["on"][0], f"{some}, of {rounds_words(report)} so far")
     return {**view, "on": [on], **({"ratios": []} if "ratios" in view else {})}

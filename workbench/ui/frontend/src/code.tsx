@@ -43,7 +43,7 @@ function Code({ link, root }: PanelProps<"code">) {
   const source = useMemo(() => readable(file.path, file.text), [file.path, file.text]);
   const several = files.length > 1;
   const whole = several ? "All files, as a ZIP archive" : undefined;
-  const downloaded = skipBad ? "The code needs its list of good files. Use Save instead" : whole;
+  const downloaded = skipBad ? "The code needs its list of good files. Use Save instead." : whole;
   /** Default name: the single file, or a folder named after the target. */
   const usual = several ? target : (files[0]?.path ?? "");
   const graph = useField(link, "graph_number", 0);
@@ -159,7 +159,7 @@ function Code({ link, root }: PanelProps<"code">) {
       <Fault link={link} />
       <p class="wb-stale" role="note" data-wb="notes" hidden={!notes.length}>
         <Icon name="warn" size={14} />
-        <span>Otherwise than the graph: {notes.join(" ")}</span>
+        <span>Differences from the graph: {notes.join(" ")}</span>
       </p>
       <p class="wb-stale" role="note" data-wb="bad-files" hidden={!note}>
         <Icon name="warn" size={14} />

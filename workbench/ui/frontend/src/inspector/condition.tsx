@@ -42,7 +42,7 @@ export function Condition({ link, guard, block, asks, classes }: Props) {
       <label>
         when{" "}
         <select
-          aria-label={`when of ${block}`}
+          aria-label={`condition of ${block}`}
           data-wb="asks-kind"
           value={kind}
           onChange={({ currentTarget: { value } }) => ask(value)}

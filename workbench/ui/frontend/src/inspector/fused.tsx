@@ -70,7 +70,7 @@ function Figures({ speed }: { speed: Partial<FusedSpeedEntry> }) {
       </table>
       {ratio.length > 0 && (
         <p>
-          {`fused is ${times.toFixed(2)} × the if (${low.toFixed(2)} to ${high.toFixed(2)})`}
+          {`fused: ${times.toFixed(2)} × the speed of the if (${low.toFixed(2)} to ${high.toFixed(2)})`}
           {stale && ", for an earlier graph or other data"}
         </p>
       )}

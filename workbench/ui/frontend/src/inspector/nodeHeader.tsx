@@ -33,7 +33,7 @@ export function NodeHeader({ link, view, guard }: Props & { guard: InteractionGu
         {doc}
       </p>
       <p class="wb-inspector-doc" hidden={!view.augments}>
-        For every image.{" "}
+        Runs for every image.{" "}
         <button
           class="wb-link"
           type="button"

@@ -24,7 +24,7 @@ export function BranchShares({ link }: { link: Link<"preview"> }) {
   };
   const more = COUNTS.filter((each) => each > batches);
   return (
-    <section class="wb-branch-shares" data-wb="branch-shares" aria-label="Which branch ran">
+    <section class="wb-branch-shares" data-wb="branch-shares" aria-label="Branch shares">
       <p class="wb-branch-shares-head">
         <span role="status" data-wb="branches-counted" aria-live={counting ? "off" : "polite"}>
           {`Branches over ${thousands(batches)} batches, ${thousands(samples)} samples`}

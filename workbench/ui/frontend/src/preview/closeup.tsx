@@ -150,7 +150,7 @@ export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...re
             leave(index);
           }}
         >
-          <RandomIcon size={13} /> Many draws
+          <RandomIcon size={13} /> Random variants
         </button>
         <WordButton
           label="Save"

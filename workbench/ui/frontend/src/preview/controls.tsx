@@ -57,7 +57,7 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
   const menu = useRef<HTMLDivElement>(null);
   const choices = (some: typeof MODES) => (
     <Segmented
-      label="What is shown"
+      label="Preview mode"
       choices={some.map((each) => ({ ...each, disabled: near ? FAR : "" }))}
       chosen={mode}
       choose={(id) => link.set("mode", id as PreviewFields["mode"])}
@@ -75,11 +75,11 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
   const compactModes = (
     <Popover
       handle={menu}
-      label="What is shown"
+      label="Preview mode"
       button={{
         class: "wb-val wb-mode",
         "data-wb": "mode",
-        "aria-label": `What is shown: ${chosen}`,
+        "aria-label": `Preview mode: ${chosen}`,
         children: [chosen, <Icon key="down" name="down" size={11} />],
       }}
     >

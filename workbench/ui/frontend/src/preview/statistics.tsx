@@ -21,7 +21,7 @@ export function Statistics({ link }: { link: Link<"preview"> }) {
   const counting = useField(link, "statistics_pending", false);
   const reason = useField(link, "statistics_error", "");
   const none = !entries.length;
-  const waiting = counting ? "Computing …" : none ? "Computed once there is a picture." : "";
+  const waiting = counting ? "Computing …" : none ? "Computed after the first picture." : "";
   return (
     <div data-wb="statistics" data-late={(counting && !none) || undefined} hidden={!shown}>
       <div class="wb-figures">

@@ -32,7 +32,7 @@ export function Controls({ link }: { link: Speed }) {
     <>
       <div class="wb-controls">
         <Segmented
-          label="Part of the speed lab"
+          label="Part of the speed panel"
           choices={PARTS}
           chosen={part}
           choose={(id) => link.set("part", id as Part)}

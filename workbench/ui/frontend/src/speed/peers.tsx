@@ -60,5 +60,5 @@ export function Peers({ link }: { link: Speed }) {
 
 function impossible(present: readonly string[], chosen: readonly string[]): string {
   if (!present.length) return "No peer is installed";
-  return chosen.length ? "" : "Tick one or more libraries";
+  return chosen.length ? "" : "Select one or more libraries";
 }

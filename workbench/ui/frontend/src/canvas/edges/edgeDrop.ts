@@ -41,7 +41,7 @@ export function previewDrop(store: CanvasStore, linking: Linking, connectTargets
     const to = feed.target ? `${feed.target}.${feed.input}` : `output ${feed.input}`;
     return { text: `${feed.source}.${feed.output} → ${to}`, refused: false };
   }
-  if (aim.out) return { text: "give it out", refused: false };
+  if (aim.out) return { text: "drop here to add an output", refused: false };
   const { under } = aim;
   const node = store.node(under);
   if (node) {

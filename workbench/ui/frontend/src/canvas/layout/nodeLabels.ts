@@ -44,7 +44,7 @@ export function described(node: NodeEntry, lines: readonly string[]): string {
     ...node.draws.map((draw) => draw.text),
     !node.op && node.label,
     SHORT[node.device],
-    !node.known && (node.label ? "code" : "not an operator of this DALI"),
+    !node.known && (node.label ? "code" : "not an operator of the installed DALI"),
     node.fault && "faulty",
   ];
   return [seen.filter(Boolean).join(" "), ...more.filter(Boolean)].join(", ");

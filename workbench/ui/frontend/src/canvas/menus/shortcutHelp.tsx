@@ -12,7 +12,7 @@ const KEYS: [string, string][] = [
   ["d", "show the node's output: picture, values, histogram, time"],
   ["Page ↑ ↓", "previous sample, next sample"],
   ["Ctrl ← → ↑ ↓", "move the node on the canvas"],
-  ["y", "branch: add an operator that it feeds too"],
+  ["y", "add an operator on a new branch after the selected node"],
   ["c", "connect the node's output"],
   ["e", "list the node's edges, to insert on one or remove one"],
   ["u", "show or hide the node of a random value"],

@@ -171,7 +171,7 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
                 {opened.has(name) && items.map(option)}
               </div>
             ))}
-        {wanted && !finds.length && <p>Nothing is like “{wanted}”.</p>}
+        {wanted && !finds.length && <p>No results for “{wanted}”.</p>}
       </div>
       {dragged && <Ghost {...dragged} words={dragged.drop ? foretellDrop(store, dragged.item, dragged.drop) : ""} />}
     </div>
