@@ -242,4 +242,4 @@ def test_a_graph_with_an_unknown_operator_in_a_block_is_shown_with_the_fault(
     for node in model.graph.nodes:
         model.receive("canvas", "selected", [node.id])
         assert screen["inspector", "node"]["id"] == node.id
-    assert "'newer' is no operator" in screen["bar", "faults"][0]["message"]
+    assert "'newer' is not an operator" in screen["bar", "faults"][0]["message"]

@@ -148,12 +148,26 @@ def without_quotes(text: str) -> str:
 
 
 def plain_reason(error: Exception) -> str:
-    """DALI's message without tracebacks, C++ context and assertion text."""
+    """DALI's message without tracebacks, C++ context and assertion text.
+
+    Known messages become a reason and a fix, followed by the original.
+    """
     text = without_quotes(str(error))
     _, mark, after = text.rpartition("encountered:")
     text = _AFTER.sub("", after if mark else text).strip()
     condition = _ASSERT.search(text)
     text = _ASSERT.sub("", text).strip()
+    if known := _reason_and_fix(text):
+        return f"{known} (DALI: {' '.join(text.split())[:_LONGEST]})"
+    if not text and condition is not None:  # an assertion without a message
+        return f"DALI asserts that {condition[1]}"
+    if text == _REFUSED:
+        refusal = describe_refusal(BlockingIOError(errno.EAGAIN, text))
+        return f"{NO_THREADS}: {refusal}"
+    return text or type(error).__name__
+
+
+def _reason_and_fix(text: str) -> str | None:
     if few := _SHARDS.search(text):
         return (
             f"it reads {few[1]} sample{'s' * (few[1] != '1')}, fewer than its {few[2]} "
@@ -175,12 +189,7 @@ def plain_reason(error: Exception) -> str:
             f"its operands have the shapes {unequal[1]} and {unequal[2]} in one sample. Resize "
             "both to the same size before it"
         )
-    if not text and condition is not None:  # an assertion without a message
-        return f"DALI asserts that {condition[1]}"
-    if text == _REFUSED:
-        refusal = describe_refusal(BlockingIOError(errno.EAGAIN, text))
-        return f"{NO_THREADS}: {refusal}"
-    return text or type(error).__name__
+    return None
 
 
 # Why a user function failed: its own lines in DALI's message, or a missing package.
