@@ -118,7 +118,7 @@ def _write(
 
 
 def colour_of(number: int) -> tuple[int, ...]:
-    """The colour of a class, as for its boxes in ``preview/marks.tsx``."""
+    """The colour of a class, as for its boxes in ``preview/overlays.tsx``."""
     shade = colorsys.hls_to_rgb(number * 5 % HUES / HUES, 0.62, 0.95)
     return tuple(round(255 * each) for each in shade)
 

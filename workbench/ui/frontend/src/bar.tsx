@@ -3,7 +3,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Faults } from "./bar/faults";
 import { History } from "./bar/history";
-import { takeDrops, type Incoming } from "./bar/importGraph";
+import { acceptDroppedFiles, type DroppedGraph } from "./bar/importGraph";
 import { ImportReport } from "./bar/importReport";
 import { insertCell } from "./bar/notebookCell";
 import { OpenGraph } from "./bar/openGraph";
@@ -38,7 +38,7 @@ function Bar({ link, root }: PanelProps<"bar">) {
   const message = useField(link, "message", "");
   const [said, say] = useState(message);
   useChange(() => say(message), [message]);
-  const incoming = useMemo<Incoming>(
+  const incoming = useMemo<DroppedGraph>(
     () => ({
       text: (content, file) => link.ask("open", { text: content, file }),
       picture: (data) => link.ask("open_picture", { data }),
@@ -71,7 +71,7 @@ function Bar({ link, root }: PanelProps<"bar">) {
           open={(path) => link.ask("open_folder", { path })}
           confirm={(path) => link.ask("add_root", { path })}
         />
-        <Unread link={link} />
+        <UnreadAnnotations link={link} />
         <Segmented
           label="Decoding device"
           choices={useField(link, "devices", [])}
@@ -149,7 +149,7 @@ function Bar({ link, root }: PanelProps<"bar">) {
 }
 
 /** Annotations in the data that the graph does not read. */
-function Unread({ link }: { link: Link<"bar"> }) {
+function UnreadAnnotations({ link }: { link: Link<"bar"> }) {
   const unread = useField(link, "unread", []);
   const pop = useRef<HTMLDivElement>(null);
   const what = unread.some(({ place }) => place) ? "annotations" : "masks";
@@ -368,7 +368,7 @@ function Files({ link, root, saving, say }: FilesProps) {
 }
 
 /** Keyboard shortcuts, drops and address changes. */
-function usePage({ link, root }: PanelProps<"bar">, incoming: Incoming, save: () => void): void {
+function usePage({ link, root }: PanelProps<"bar">, incoming: DroppedGraph, save: () => void): void {
   useLayoutEffect(() => {
     const onKey = (event: Event): void => {
       const key = event as KeyboardEvent;
@@ -379,7 +379,7 @@ function usePage({ link, root }: PanelProps<"bar">, incoming: Incoming, save: ()
     };
     const scope = keyScope(root);
     scope.addEventListener("keydown", onKey);
-    const ends = [() => scope.removeEventListener("keydown", onKey), takeDrops(root, incoming)];
+    const ends = [() => scope.removeEventListener("keydown", onKey), acceptDroppedFiles(root, incoming)];
     if (isPage(root)) {
       const broken = "The link does not contain a valid graph. Copy the complete link and try again.";
       attachTab(link);

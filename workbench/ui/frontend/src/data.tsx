@@ -111,9 +111,9 @@ function Data({ link, root }: PanelProps<"data">) {
         </Notice>
       </div>
       <div class="wb-data-body">
-        <AtFault {...folder} />
-        <PassedOver {...folder} open={(path) => link.ask("open", { path })} />
-        <Also
+        <AnnotationFaults {...folder} />
+        <PillowOnly {...folder} open={(path) => link.ask("open", { path })} />
+        <AlternativeSources
           {...folder}
           open={(path) => (path ? link.ask("open", { path }) : link.ask("give_masks", {}))}
         />
@@ -204,12 +204,12 @@ function Facts(folder: Partial<Folder>) {
   );
 }
 
-interface PassedOverProps extends Partial<Folder> {
+interface PillowOnlyProps extends Partial<Folder> {
   open: (path: string) => void;
 }
 
 /** Samples with missing or invalid annotations. */
-function AtFault({ at_fault = "" }: Partial<Folder>) {
+function AnnotationFaults({ at_fault = "" }: Partial<Folder>) {
   return (
     <p class="wb-passed-over" role="status" data-wb="at-fault" hidden={!at_fault}>
       <Icon name="warn" size={14} />
@@ -219,7 +219,7 @@ function AtFault({ at_fault = "" }: Partial<Folder>) {
 }
 
 /** Files that are not read, and a button to read formats with Pillow that DALI does not support. */
-function PassedOver({ pillow_only = "", read_all = "", open }: PassedOverProps) {
+function PillowOnly({ pillow_only = "", read_all = "", open }: PillowOnlyProps) {
   return (
     <p class="wb-passed-over" role="status" data-wb="passed-over" hidden={!pillow_only}>
       <Icon name="warn" size={14} />
@@ -234,7 +234,7 @@ function PassedOver({ pillow_only = "", read_all = "", open }: PassedOverProps) 
 }
 
 /** Annotations that the graph does not read, and buttons to read them. */
-function Also({ also = [], open }: PassedOverProps) {
+function AlternativeSources({ also = [], open }: PillowOnlyProps) {
   return (
     <p class="wb-passed-over" role="status" data-wb="also" hidden={!also.length}>
       The data contains more than the graph reads:

@@ -8,7 +8,7 @@ import { useField, useRootData } from "./lib/hooks";
 import { heldKey, undoKey } from "./lib/keyboard";
 import { Notice, Notices } from "./lib/notice";
 import { useSheet } from "./lib/useSheet";
-import { AugmentationFilter, ofAugmentations } from "./preview/augmentations";
+import { AugmentationFilter, withAugmentations } from "./preview/augmentations";
 import { BranchFilter, ofBranches } from "./preview/branches";
 import { ClassFilter, ofClasses } from "./preview/classFilter";
 import { Closeup } from "./preview/closeup";
@@ -16,11 +16,11 @@ import { Comparison } from "./preview/comparison";
 import { Controls } from "./preview/controls";
 import { DisplayOptions } from "./preview/displayOptions";
 import { FindBatch, NoneInBatch } from "./preview/findBatch";
-import { hasMarks, marksOf } from "./preview/marks";
+import { hasOverlays, overlaysOf } from "./preview/overlays";
 import { SheetRemarks } from "./preview/sheetRemarks";
 import { Statistics } from "./preview/statistics";
 import { StatusLine } from "./preview/statusLine";
-import { focusTile, standsIn, Tiles, useColumns } from "./preview/tiles";
+import { focusTile, isShowingOriginals, Tiles, useColumns } from "./preview/tiles";
 import { Verification } from "./preview/verification";
 import css from "./styles/preview.css";
 import type { CloseupHeader, SheetHeader, TileEntry } from "./payloads";
@@ -92,12 +92,12 @@ function Preview({ link, root }: PanelProps<"preview">) {
   const tiles = useMemo(
     () => {
       if (!header) return [];
-      if (filtered) return ofAugmentations(ofBranches(ofThese, branches), augmentations);
+      if (filtered) return withAugmentations(ofBranches(ofThese, branches), augmentations);
       return wholeRows(header, columns);
     },
     [header, ofThese, branches, augmentations, filtered, columns],
   );
-  const originals = header !== undefined && standsIn(header, mode, showingOriginal);
+  const originals = header !== undefined && isShowingOriginals(header, mode, showingOriginal);
   const picked = useField(link, "marked", []);
   const acts = {
     look: ({ index }: { index: number }) =>
@@ -125,7 +125,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
         <BranchFilter {...{ link, header, tiles }} />
         <AugmentationFilter {...{ link, header, tiles }} />
         {filtered && <FindBatch {...{ link, header }} />}
-        {hasMarks(header) && (
+        {hasOverlays(header) && (
           <WordButton
             label={marked ? "Hide annotations" : "Show annotations"}
             name="marks-toggle"
@@ -145,7 +145,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
       {filtered && !tiles.length && !near && <NoneInBatch {...{ link, header }} />}
       {closeup && (
         <Closeup
-          marksFor={(tile, of) => (marked && header ? marksOf(tile, of, header) : [])}
+          marksFor={(tile, of) => (marked && header ? overlaysOf(tile, of, header) : [])}
           targetsFor={({ targets }) => (marked ? targets : [])}
           {...{ link, closeup, showingOriginal, split, against }}
           tiles={tiles}

@@ -10,7 +10,7 @@ import { undoKey } from "./lib/keyboard";
 import { Notices } from "./lib/notice";
 import { Compare } from "./speed/compare";
 import { Controls, Progress, type Part, type Speed } from "./speed/controls";
-import { takeRecords } from "./speed/openRecord";
+import { acceptDroppedRecords } from "./speed/openRecord";
 import { Peers } from "./speed/peers";
 import { Records } from "./speed/records";
 import { Rewrites } from "./speed/rewrites";
@@ -42,7 +42,7 @@ function SpeedLab({ link, root }: PanelProps<"speed">) {
       // Another view of the same panel may have requested it.
       if (file?.header.view === link.view) download(file.header.name, file.payload, file.header.mime);
     });
-    return takeRecords(root, link);
+    return acceptDroppedRecords(root, link);
   }, [root, link]);
   return (
     <>

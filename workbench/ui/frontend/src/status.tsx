@@ -27,7 +27,7 @@ function StatusLine({ link, root }: PanelProps<"status">) {
     <div class="wb-status-line" role="group" aria-label="Status">
       <Faults link={link} away={away} />
       <Speeds speeds={useField(link, "speeds", [])} />
-      <Kept link={link} away={away} />
+      <SavedState link={link} away={away} />
     </div>
   );
 }
@@ -41,7 +41,7 @@ function Faults({ link, away }: Props) {
   const faults = useField(link, "faults", []);
   const warnings = faults.filter(({ warning }) => warning).length;
   const stopping = faults.length - warnings;
-  const words = [counted(stopping, "fault"), counted(warnings, "warning")].filter(Boolean);
+  const words = [countText(stopping, "fault"), countText(warnings, "warning")].filter(Boolean);
   const kind = stopping ? "fault" : warnings ? "warning" : "none";
   const look = { class: "wb-status-faults", "data-wb": "status-faults", "data-kind": kind };
   const said = [
@@ -60,7 +60,7 @@ function Faults({ link, away }: Props) {
   );
 }
 
-function counted(count: number, what: string): string {
+function countText(count: number, what: string): string {
   return count ? `${count} ${what}${count === 1 ? "" : "s"}` : "";
 }
 
@@ -88,13 +88,13 @@ function Speed({ device, rate, frames, when, settings, unstable }: LastSpeed) {
       {`${DEVICES[device]} `}
       <b>{rateFigure(rate, frames)}</b>
       {` ${rateUnit(frames)}${unstable ? ", unstable" : ""}`}
-      <small>{[ago(when), settings].filter(Boolean).join(" · ")}</small>
+      <small>{[elapsedText(when), settings].filter(Boolean).join(" · ")}</small>
     </span>
   );
 }
 
 /** `2 min ago`; empty if it was not recorded. */
-function ago(when: string): string {
+function elapsedText(when: string): string {
   const minutes = Math.floor((Date.now() - Date.parse(when)) / MINUTE);
   if (Number.isNaN(minutes)) return "";
   if (minutes < 1) return "just now";
@@ -103,7 +103,7 @@ function ago(when: string): string {
   return hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} days ago`;
 }
 
-function Kept({ link, away }: Props) {
+function SavedState({ link, away }: Props) {
   const { state = "waiting", text = "", reason = "" } = useField(link, "kept", {});
   return (
     <span

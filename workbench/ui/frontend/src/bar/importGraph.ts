@@ -4,7 +4,7 @@ import { base64 } from "../lib/urlCompression";
 import { isTyping } from "../lib/keyboard";
 import { isPage } from "../lib/fullPage";
 
-export interface Incoming {
+export interface DroppedGraph {
   /** `file` is the file's name; empty for pasted text. */
   text(content: string, file: string): void;
   /** Base64 of the part of a shared picture before its pixels. */
@@ -17,7 +17,7 @@ const HEAD = 5_000_000;
 const TAKEN = ["Files", "text/plain"];
 const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 
-export async function readFile(file: File, into: Incoming): Promise<void> {
+export async function readFile(file: File, into: DroppedGraph): Promise<void> {
   const start = new Uint8Array(await file.slice(0, HEAD).arrayBuffer());
   if (PNG.every((byte, at) => start[at] === byte)) into.picture(base64(beforePixels(start)));
   else if (file.type.startsWith("image/")) {
@@ -41,7 +41,7 @@ function beforePixels(png: Uint8Array): Uint8Array {
  * Accept files and text dropped on the page, or in JupyterLab on the cell output that contains
  * `root`. `data-drop` is set on `root` during a drag.
  */
-export function takeDrops(root: HTMLElement, into: Incoming): () => void {
+export function acceptDroppedFiles(root: HTMLElement, into: DroppedGraph): () => void {
   const meant = (event: Event): boolean => {
     const output = isPage(root) ? document : (root.closest(".widget-vbox") ?? root);
     const path = event.composedPath();

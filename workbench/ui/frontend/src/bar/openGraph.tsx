@@ -4,10 +4,10 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useRef } from "preact/hooks";
 import { Icon } from "../lib/icons";
 import { Popover } from "../lib/popover";
-import { readFile, type Incoming } from "./importGraph";
+import { readFile, type DroppedGraph } from "./importGraph";
 
 interface Props {
-  into: Incoming;
+  into: DroppedGraph;
   handle: RefObject<HTMLDivElement | null>;
   /** Called before the dialog opens. */
   opening: () => void;

@@ -21,10 +21,10 @@ export function Restored({ entry, dismiss, ...does }: Props) {
     <p class="wb-notice wb-bar-restored" role="status" data-wb="restored" hidden={!text}>
       <Icon name={choose ? "warn" : "reset"} size={14} />
       <span>{text}</span>
-      {outside && <Way name="open-shared" label="Open data anyway" tip={outside} run={does.openShared} />}
-      {choose && <Way name="choose-data" label="Choose data" run={does.choose} />}
+      {outside && <RestoreButton name="open-shared" label="Open data anyway" tip={outside} run={does.openShared} />}
+      {choose && <RestoreButton name="choose-data" label="Choose data" run={does.choose} />}
       {offered && (
-        <Way
+        <RestoreButton
           name="apply-kept"
           label="Apply the edits"
           tip="Undo returns to the graph of the cell"
@@ -32,7 +32,7 @@ export function Restored({ entry, dismiss, ...does }: Props) {
         />
       )}
       {!choose && !offered && (
-        <Way
+        <RestoreButton
           name="start-afresh"
           label="Start over"
           tip="Show the original graph; undo returns to this one"
@@ -52,7 +52,7 @@ export function Restored({ entry, dismiss, ...does }: Props) {
   );
 }
 
-function Way({ name, label, tip, run }: { name: string; label: string; tip?: string; run: () => void }) {
+function RestoreButton({ name, label, tip, run }: { name: string; label: string; tip?: string; run: () => void }) {
   return (
     <button class="wb-link" type="button" data-wb={name} data-tip={tip} onClick={run}>
       {label}

@@ -1,6 +1,6 @@
 // Web app only: a graph in the page's address, and the session of the page before a reload.
 
-import { takePending } from "../lib/connection";
+import { takePendingChanges } from "../lib/connection";
 import { unpack } from "../lib/urlCompression";
 import type { Link } from "../lib/link";
 import { FRAGMENT } from "./share";
@@ -23,14 +23,14 @@ export function followAddress(open: (text: string) => void, refuse: () => void):
 
 /** Report this tab and edits that were not sent before; store the owner that is returned. */
 export function attachTab(link: Link<"bar">): void {
-  link.ask("attach", { tab: remembered(), kept: takePending() });
+  link.ask("attach", { tab: storedSession(), kept: takePendingChanges() });
   link.watch(["tab"], () => {
     const tab = link.get("tab", "");
-    if (tab) remember(tab);
+    if (tab) storeSession(tab);
   });
 }
 
-function remembered(): string {
+function storedSession(): string {
   try {
     return sessionStorage.getItem(TAB) ?? "";
   } catch {
@@ -38,7 +38,7 @@ function remembered(): string {
   }
 }
 
-function remember(tab: string): void {
+function storeSession(tab: string): void {
   try {
     sessionStorage.setItem(TAB, tab);
   } catch {

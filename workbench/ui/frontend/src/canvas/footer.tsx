@@ -20,7 +20,7 @@ const MAP = { width: 132, height: 84 };
 const MAP_FROM = 640;
 
 /** Whether some boxes are out of view. */
-function hides({ transform: [x, y, zoom], width, height, nodes }: ReactFlowState): boolean {
+function hasHiddenBoxes({ transform: [x, y, zoom], width, height, nodes }: ReactFlowState): boolean {
   return nodes.some(({ position, width: w = 0, height: h = 0 }) => {
     const left = position.x * zoom + x;
     const top = position.y * zoom + y;
@@ -38,7 +38,7 @@ export function Footer({ fit, stay }: Props) {
   const store = useCanvasStore();
   const empty = useCanvasState((state) => !state.nodes.length);
   const asked = useCanvasState((state) => state.map);
-  const unasked = useStore((state) => state.width >= MAP_FROM && hides(state));
+  const unasked = useStore((state) => state.width >= MAP_FROM && hasHiddenBoxes(state));
   return (
     <>
       {!empty && (asked ?? unasked) && (

@@ -14,7 +14,7 @@ import {
   revealed,
   usualWidth,
   withNotes,
-  type Seen,
+  type ContentBounds,
   type View,
 } from "./layout/firstView";
 import type { Point, Size } from "./layout/geometry";
@@ -48,7 +48,7 @@ export function useSize(store: CanvasStore): { width: number; height: number } {
   return size;
 }
 
-function seenOf({ boxes, settled, bounds: cards, scope }: LayoutCache, store: CanvasStore): Seen {
+function contentBounds({ boxes, settled, bounds: cards, scope }: LayoutCache, store: CanvasStore): ContentBounds {
   const frames = new Set(boxes.filter(({ node }) => node?.place?.rects).map(({ id }) => id));
   const rectangles = boxes.flatMap(({ id, width, height }) => {
     const at = settled.get(id);
@@ -113,7 +113,7 @@ export function useView(
       const { places: now, size: box } = latest.current;
       follows.current = true;
       whole.current = all;
-      const view = firstView(seenOf(now, store), box, all);
+      const view = firstView(contentBounds(now, store), box, all);
       const fresh = all ? [] : boxesOf(now, added.current);
       const shown = [...fresh, ...boxesOf(now, [store.current])];
       go(isInSight(fresh, view, box) ? view : revealed(view, shown, box), duration);

@@ -16,7 +16,7 @@ const HIGHLIGHTED = "[data-highlighted]";
 
 export function Listing({ path, source, highlighted, fromTop }: Props) {
   const list = useRef<HTMLPreElement>(null);
-  const lines = useMemo(() => (source ? tokenise(source.trimEnd()) : []).map(coloured), [source]);
+  const lines = useMemo(() => (source ? tokenise(source.trimEnd()) : []).map(renderTokens), [source]);
   const reveals = useRef(false);
   reveals.current = !fromTop;
   useLayoutEffect(() => {
@@ -61,7 +61,7 @@ export function Listing({ path, source, highlighted, fromTop }: Props) {
   );
 }
 
-function coloured(tokens: ReturnType<typeof tokenise>[number]) {
+function renderTokens(tokens: ReturnType<typeof tokenise>[number]) {
   return (
     <code>
       {tokens.map(({ kind, text }) => (kind ? <span class={`wb-${kind}`}>{text}</span> : text))}

@@ -148,11 +148,11 @@ export function FolderBrowser(props: Props) {
 }
 
 function within({ images, folders, more }: FolderEntry): string {
-  const counts = [counted(images, "image", more), counted(folders, "folder", more)];
+  const counts = [countText(images, "image", more), countText(folders, "folder", more)];
   return counts.filter(Boolean).join(", ") || "no images";
 }
 
-function counted(count: number, word: string, more: boolean): string {
+function countText(count: number, word: string, more: boolean): string {
   if (!count) return "";
   return `${thousands(count)}${more ? "+" : ""} ${word}${count === 1 && !more ? "" : "s"}`;
 }

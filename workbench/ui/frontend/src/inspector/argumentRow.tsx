@@ -10,7 +10,7 @@ import { asText } from "./control";
 import { FixedControl, fixedShape, isWide, ReadOnly } from "./fixedValueControls";
 import type { InteractionGuard } from "./interactionGuard";
 import type { PreviousValues } from "./previousValues";
-import { RandomControl, randomShape, usualDraw } from "./randomControls";
+import { RandomControl, randomShape, defaultDistribution } from "./randomControls";
 import { ValueSource } from "./valueSource";
 
 /** Characters of documentation in the tooltip; the full text opens in the row. */
@@ -37,7 +37,7 @@ export function ArgumentRow(props: Props) {
   const to = row.default === null ? "not set" : asText(row.default);
   const randomise = (wanted: string): void => {
     const last = memory.op(owner, row.name);
-    const op = wanted || (row.distributions.includes(last) ? last : usualDraw(row));
+    const op = wanted || (row.distributions.includes(last) ? last : defaultDistribution(row));
     const args: Record<string, Json> = memory.args(owner, row.name, op);
     link.ask("randomise", { ...params, op, args });
   };
@@ -63,7 +63,7 @@ export function ArgumentRow(props: Props) {
       data-wide={row.mode === "random" || (row.mode === "fixed" && isWide(row)) || undefined}
     >
       <div class="wb-arg-label">
-        <span class="wb-arg-name" data-tip={cut(doc)} onClick={() => setOpen(!open)}>
+        <span class="wb-arg-name" data-tip={shortened(doc)} onClick={() => setOpen(!open)}>
           {breakable(row.name)}
           {row.unit && ` ${row.unit}`}
         </span>
@@ -72,7 +72,7 @@ export function ArgumentRow(props: Props) {
           type="button"
           aria-label={`Reset ${row.name}`}
           data-wb="reset"
-          data-tip={row.locked ? "Remove" : `Changed. Reset to ${cut(to)}`}
+          data-tip={row.locked ? "Remove" : `Changed. Reset to ${shortened(to)}`}
           hidden={!row.changed}
           onClick={() => link.ask("reset", params)}
         >
@@ -115,7 +115,7 @@ function Control({ owner, node, row, link, guard, memory, randomise }: Props & {
   if (!shown.current || !guard.holds(slot.current!)) {
     const other = shown.current !== null && shown.current.shape !== shape;
     focus.current = other && slot.current!.querySelector(":focus") !== null;
-    shown.current = { shape, control: made() };
+    shown.current = { shape, control: renderControl() };
   }
   useLayoutEffect(() => {
     if (focus.current) slot.current!.querySelector<HTMLElement>("select, input, button")?.focus();
@@ -127,7 +127,7 @@ function Control({ owner, node, row, link, guard, memory, randomise }: Props & {
     </div>
   );
 
-  function made(): ComponentChild {
+  function renderControl(): ComponentChild {
     if (row.mode === "linked") {
       return <ReadOnly key={shape} name={`${row.name}, source`} value={`← ${row.link ?? ""}`} />;
     }
@@ -177,14 +177,14 @@ function explain(row: ArgRow): string {
     row.locked,
     row.doc.replace(/\n\n+/g, "\n"),
     range && `Usual range ${low} to ${high}${row.unit && ` ${row.unit}`}.`,
-    row.default !== null && `Default: ${cut(asText(row.default), 80) || "empty"}.`,
+    row.default !== null && `Default: ${shortened(asText(row.default), 80) || "empty"}.`,
     row.fixed_only,
     row.deprecated && `Deprecated: ${row.deprecated}`,
   ];
   return `${head}\n\n${parts.filter(Boolean).join("\n")}`;
 }
 
-function cut(words: string, most = TIP): string {
+function shortened(words: string, most = TIP): string {
   return words.length > most ? `${words.slice(0, most)}…` : words;
 }
 

@@ -7,7 +7,7 @@ import { WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
-import { tidy } from "../lib/number";
+import { roundedText } from "../lib/number";
 import type { InteractionGuard } from "./interactionGuard";
 import { BodyShare, CountShares } from "./bodyShares";
 import { BodyTitle } from "./bodyTitle";
@@ -159,7 +159,7 @@ function Mover({ link, at, count, name, block }: MoverProps) {
 }
 
 function percent(share: number): string {
-  return `${tidy(share * 100)} %`;
+  return `${roundedText(share * 100)} %`;
 }
 
 function counted(nodes: number): string {

@@ -2,7 +2,7 @@
 
 import { TextField } from "../lib/fields";
 import type { Link } from "../lib/link";
-import { Held } from "./chance";
+import { DeferUpdates } from "./chance";
 import type { InteractionGuard } from "./interactionGuard";
 
 interface Props {
@@ -15,7 +15,7 @@ interface Props {
 
 export function BodyTitle({ link, guard, block, name, title }: Props) {
   return (
-    <Held guard={guard}>
+    <DeferUpdates guard={guard}>
       <TextField
         class="wb-val wb-body-title"
         maxLength={60}
@@ -29,6 +29,6 @@ export function BodyTitle({ link, guard, block, name, title }: Props) {
           link.ask("name_body", { block, body: name, title: value });
         }}
       />
-    </Held>
+    </DeferUpdates>
   );
 }

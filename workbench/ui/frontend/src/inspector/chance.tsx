@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { TextField } from "../lib/fields";
-import { asField, SHARE, SliderField } from "../lib/numberInputs";
+import { fieldText, SHARE, SliderField } from "../lib/numberInputs";
 import type { Link } from "../lib/link";
 import type { InteractionGuard } from "./interactionGuard";
 
@@ -16,27 +16,27 @@ interface Props {
 /** Probability of an `if` with a coin flip. */
 export function Probability({ link, guard, block, probability }: Props & { probability: number }) {
   return (
-    <Held guard={guard}>
+    <DeferUpdates guard={guard}>
       <span>probability</span>
       <SliderField
         name={`probability of ${block}`}
         limits={SHARE}
         at={probability}
-        value={asField(probability)}
+        value={fieldText(probability)}
         send={(value, from) => {
           const group = guard.group(from);
           link.ask("set_probability", { block, probability: value, group }, true);
         }}
       />
-    </Held>
+    </DeferUpdates>
   );
 }
 
 /** Weights of a block that runs one of several bodies; they are normalised. */
 export function Weights({ link, guard, block, weights }: Props & { weights: readonly number[] }) {
-  const text = weights.map(asField).join(", ");
+  const text = weights.map(fieldText).join(", ");
   return (
-    <Held guard={guard}>
+    <DeferUpdates guard={guard}>
       <span>weights</span>
       <TextField
         name={`weights of ${block}`}
@@ -50,12 +50,12 @@ export function Weights({ link, guard, block, weights }: Props & { weights: read
           link.ask("set_weights", { block, weights: numbers }, true);
         }}
       />
-    </Held>
+    </DeferUpdates>
   );
 }
 
 /** While a control is in use, values from Python are deferred. */
-export function Held({ guard, children }: { guard: InteractionGuard; children: ComponentChildren }) {
+export function DeferUpdates({ guard, children }: { guard: InteractionGuard; children: ComponentChildren }) {
   const slot = useRef<HTMLDivElement>(null);
   const shown = useRef<ComponentChildren>(null);
   // Preact skips a component with the same element, but not a plain element.

@@ -3,10 +3,10 @@
 import { ClassChooser } from "../lib/classChooser";
 import { Select, TextField } from "../lib/fields";
 import type { Link } from "../lib/link";
-import { asField, NumberField, UNBOUNDED } from "../lib/numberInputs";
+import { fieldText, NumberField, UNBOUNDED } from "../lib/numberInputs";
 import { Popover } from "../lib/popover";
 import type { ConditionEntry, InspectorActions } from "../payloads";
-import { Held } from "./chance";
+import { DeferUpdates } from "./chance";
 import type { InteractionGuard } from "./interactionGuard";
 
 const KINDS = {
@@ -85,18 +85,18 @@ export function Condition({ link, guard, block, asks, classes }: Props) {
             value={asks.comparison}
             choose={(comparison) => ask(kind, { comparison })}
           />
-          <Held guard={guard}>
+          <DeferUpdates guard={guard}>
             <NumberField
               name={`value of ${block}`}
               data-wb="asks-value"
               limits={kind === "comparison" ? NUMBER : asks.measure === "aspect" ? ASPECT : SIDE}
-              value={asField(asks.value)}
+              value={fieldText(asks.value)}
               send={(value, from) => {
                 const group = guard.group(from);
                 link.ask("set_condition", { block, kind, value, group }, true);
               }}
             />
-          </Held>
+          </DeferUpdates>
         </>
       )}
       {kind === "size" && (

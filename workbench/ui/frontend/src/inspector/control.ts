@@ -1,7 +1,7 @@
 // Properties of all controls of a row.
 
 import type { ArgRow, Json } from "../payloads";
-import { tidy } from "../lib/number";
+import { roundedText } from "../lib/number";
 import type { Limits } from "../lib/numberInputs";
 
 export interface Ask {
@@ -28,7 +28,7 @@ export function placeholder(row: ArgRow): string {
 
 export function asText(value: Json): string {
   if (Array.isArray(value)) return value.map(asText).join(", ");
-  if (typeof value === "number") return String(tidy(value));
+  if (typeof value === "number") return String(roundedText(value));
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 

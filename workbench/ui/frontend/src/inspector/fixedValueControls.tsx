@@ -4,15 +4,15 @@ import type { ComponentType } from "preact";
 import type { ArgRow, Json } from "../payloads";
 import { Select, TextField } from "../lib/fields";
 import { Icon } from "../lib/icons";
-import { tidy } from "../lib/number";
-import { asField, NumberField, SliderField } from "../lib/numberInputs";
+import { roundedText } from "../lib/number";
+import { fieldText, NumberField, SliderField } from "../lib/numberInputs";
 import { asText, described, limitsOf, placeholder, type ControlProps } from "./control";
 import { Colour, Each, Fields, MANY, Matrix, Numbers, Range, isLong } from "./listControls";
 
 const CONTROLS: Record<ArgRow["editor"], ComponentType<ControlProps>> = {
   check: Checkbox,
   choice: Choice,
-  number: (props) => (isBounded(props.row) ? <Slide {...props} /> : <Free {...props} />),
+  number: (props) => (isBounded(props.row) ? <Slide {...props} /> : <NumberInput {...props} />),
   text: (props) => <Line {...props} parse={(words) => words} />,
   texts: (props) => <Line {...props} parse={(words) => texts(words, props.row.kind)} />,
   numbers: Numbers,
@@ -66,14 +66,14 @@ function isBounded({ low, high }: ArgRow): boolean {
   return low !== null && high !== null;
 }
 
-function Free({ row, ask }: ControlProps) {
+function NumberInput({ row, ask }: ControlProps) {
   return (
     <NumberField
       name={row.name}
       limits={limitsOf(row)}
       send={ask.set}
       empty={ask.reset}
-      value={asField(row.value)}
+      value={fieldText(row.value)}
       placeholder={placeholder(row)}
       {...described(row)}
     />
@@ -82,8 +82,8 @@ function Free({ row, ask }: ControlProps) {
 
 /** Number with a usual range. */
 export function Slide({ row, ask }: ControlProps) {
-  const value = one(row.value);
-  const usual = one(row.default);
+  const value = singleValue(row.value);
+  const usual = singleValue(row.default);
   const at = typeof value === "number" ? value : typeof usual === "number" ? usual : (row.low ?? 0);
   const marks = described(row);
   return (
@@ -91,17 +91,17 @@ export function Slide({ row, ask }: ControlProps) {
       name={row.name}
       limits={limitsOf(row)}
       at={at}
-      value={asField(value)}
+      value={fieldText(value)}
       send={ask.set}
       empty={ask.reset}
-      track={{ "aria-valuetext": `${tidy(at)} ${row.unit}`.trim(), ...marks }}
+      track={{ "aria-valuetext": `${roundedText(at)} ${row.unit}`.trim(), ...marks }}
       field={{ placeholder: placeholder(row), ...marks }}
     />
   );
 }
 
 /** A single value, also if it is stored as a list. */
-function one(value: Json): Json {
+function singleValue(value: Json): Json {
   return Array.isArray(value) && value.length === 1 ? (value[0] ?? null) : value;
 }
 

@@ -4,8 +4,8 @@ import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import type { ArgRow, Json } from "../payloads";
 import { Icon } from "../lib/icons";
-import { tidy } from "../lib/number";
-import { asField, NumberField, PairSlider, typedIn } from "../lib/numberInputs";
+import { roundedText } from "../lib/number";
+import { fieldText, NumberField, PairSlider, typedIn } from "../lib/numberInputs";
 import { asText, described, limitsOf, placeholder, type ControlProps } from "./control";
 import { Slide } from "./fixedValueControls";
 
@@ -14,12 +14,12 @@ const LONG = 8;
 /** From this number on, named elements need the full width of the row. */
 export const MANY = 3;
 
-function listed(value: Json): Json[] {
+function asList(value: Json): Json[] {
   return Array.isArray(value) ? value : value === null ? [] : [value];
 }
 
 export function isLong(value: Json): boolean {
-  return listed(value).length > LONG;
+  return asList(value).length > LONG;
 }
 
 /** Any number of comma-separated numbers. */
@@ -57,7 +57,7 @@ export function Numbers({ row, ask }: ControlProps) {
 
 /** One field per element. An empty field gets the default value, or that of the others. */
 export function Fields({ row, ask }: ControlProps) {
-  const count = listed(row.value).length || row.parts.length;
+  const count = asList(row.value).length || row.parts.length;
   const parts = Array.from({ length: count }, (_, at) => row.parts[at] ?? String(at + 1));
   const cells = useCells({ row, ask }, parts);
   return (
@@ -77,7 +77,7 @@ export function Fields({ row, ask }: ControlProps) {
 /** Rows of numbers below the column names. */
 export function Matrix({ row, ask }: ControlProps) {
   const columns = row.parts.length;
-  const count = listed(row.value).length || listed(row.default).length || columns * columns;
+  const count = asList(row.value).length || asList(row.default).length || columns * columns;
   const places = Array.from(
     { length: count },
     (_, index) => `row ${Math.floor(index / columns) + 1}, ${row.parts[index % columns] ?? ""}`,
@@ -97,8 +97,8 @@ export function Matrix({ row, ask }: ControlProps) {
 
 function useCells({ row, ask }: ControlProps, names: readonly string[]) {
   const fields = useRef<(HTMLInputElement | null)[]>([]);
-  const values = listed(row.value);
-  const usual = listed(row.default);
+  const values = asList(row.value);
+  const usual = asList(row.default);
   const send = (from: HTMLInputElement): void => {
     const typed = fields.current.slice(0, names.length).map((el) => el && typedIn(el));
     if (typed.every((value) => value === null)) return ask.reset();
@@ -118,8 +118,8 @@ function useCells({ row, ask }: ControlProps, names: readonly string[]) {
       limits={limitsOf(row)}
       send={(_, el) => send(el)}
       empty={send}
-      value={asField(values[index] ?? null)}
-      placeholder={usual[index] === undefined ? "–" : asField(usual[index] ?? null)}
+      value={fieldText(values[index] ?? null)}
+      placeholder={usual[index] === undefined ? "–" : fieldText(usual[index] ?? null)}
       {...described(row, row.error !== "" && isWrong(values, values[index]))}
     />
   ));
@@ -132,7 +132,7 @@ function isWrong(values: readonly Json[], value: Json | undefined): boolean {
 
 /** One value for all elements, or one per element. */
 export function Each({ row, ask, roomy = true }: ControlProps & { roomy?: boolean }) {
-  const count = listed(row.value).length;
+  const count = asList(row.value).length;
   const bounded = row.low !== null && row.high !== null;
   const single = count === 1;
   return (
@@ -155,7 +155,7 @@ function Splitter({ row, ask, single }: ControlProps & { single: boolean }) {
       data-tip={words}
       data-wb={single ? "split" : "join"}
       onClick={(event) => {
-        const [first = 0] = listed(row.value);
+        const [first = 0] = asList(row.value);
         ask.set(single ? row.parts.map(() => first) : first, event.currentTarget);
       }}
     >
@@ -169,7 +169,7 @@ function Splitter({ row, ask, single }: ControlProps & { single: boolean }) {
  * channel.
  */
 export function Colour({ row, ask }: ControlProps) {
-  const values = listed(row.value ?? row.default).map(Number);
+  const values = asList(row.value ?? row.default).map(Number);
   const channel = (index: number): string => {
     const value = values[values.length === 1 ? 0 : index] ?? 0;
     const byte = Math.min(255, Math.max(0, Math.round(Number.isFinite(value) ? value : 0)));
@@ -216,7 +216,7 @@ interface EndsProps {
 /** Two thumbs on a track if there are limits, and a field at each end. */
 export function Ends({ row, value, set, children }: EndsProps) {
   const limits = limitsOf(row);
-  const given = listed(value).slice(0, 2);
+  const given = asList(value).slice(0, 2);
   const pair = useRef(given);
   pair.current = given;
   const from = useRef<HTMLInputElement>(null);
@@ -224,14 +224,14 @@ export function Ends({ row, value, set, children }: EndsProps) {
   const bounded = limits.low !== null && limits.high !== null;
   const send = (next: Json[], el: Element): void => {
     pair.current = next;
-    from.current!.value = asField(next[0] ?? null);
-    to.current!.value = asField(next[1] ?? null);
+    from.current!.value = fieldText(next[0] ?? null);
+    to.current!.value = fieldText(next[1] ?? null);
     set(next, el);
   };
-  const [low, high] = given.map((end) => (typeof end === "number" ? tidy(end) : null));
+  const [low, high] = given.map((end) => (typeof end === "number" ? roundedText(end) : null));
   const field = (at: number) => ({
     limits,
-    value: asField(given[at] ?? null),
+    value: fieldText(given[at] ?? null),
     ...described(row, row.error !== "" && isWrong(given, given[at])),
   });
   return (

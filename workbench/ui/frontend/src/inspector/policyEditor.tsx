@@ -10,7 +10,7 @@ import { useField, useRedraw } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import { jsonEqual } from "../lib/jsonEquality";
 import type { Link } from "../lib/link";
-import { asField, NumberField, SHARE, UNBOUNDED } from "../lib/numberInputs";
+import { fieldText, NumberField, SHARE, UNBOUNDED } from "../lib/numberInputs";
 import { useSheet } from "../lib/useSheet";
 import type { ArgRow, Json, PolicyHeader } from "../payloads";
 import type { InteractionGuard } from "./interactionGuard";
@@ -93,7 +93,7 @@ export function PolicyEditor({ link, node, row, bins, guard }: Props) {
   return (
     <section class="wb-policy" data-wb="policy" data-arg={row.name} aria-label="Sub-policies">
       <div class="wb-policy-head">
-        <b>{counted(present.current.length)}</b>
+        <b>{countText(present.current.length)}</b>
         <Select
           class="wb-dist"
           data-wb="policy-learnt"
@@ -115,7 +115,7 @@ export function PolicyEditor({ link, node, row, bins, guard }: Props) {
         disabled={present.current.length >= MOST_SUB_POLICIES}
         onClick={() => {
           const at = present.current.length;
-          edit.rows((rows) => [...rows, [fresh(takes, bins, "rotate")]], field(at, 0, "name"));
+          edit.rows((rows) => [...rows, [newOperation(takes, bins, "rotate")]], field(at, 0, "name"));
         }}
       />
     </section>
@@ -179,7 +179,7 @@ function SubPolicy({ own, at, count, node, takes, bins, edit, sheet }: RowProps)
           onClick={() =>
             edit.operations(
               at,
-              (all) => [...all, fresh(takes, bins, "equalize")],
+              (all) => [...all, newOperation(takes, bins, "equalize")],
               field(at, own.length, "name"),
             )
           }
@@ -227,7 +227,7 @@ function OperationFields({ operation, at, place, count, takes, bins, edit }: Ope
           <NumberField
             name={`Probability, ${called}`}
             limits={{ ...SHARE, step: 0.1 }}
-            value={asField(share)}
+            value={fieldText(share)}
             data-wb="policy-probability"
             send={(value, el) => edit.operation(at, place, [name, value, ...operation.slice(2)], el)}
           />
@@ -237,7 +237,7 @@ function OperationFields({ operation, at, place, count, takes, bins, edit }: Ope
           <NumberField
             name={`Magnitude, ${called}`}
             limits={limits}
-            value={asField(magnitude)}
+            value={fieldText(magnitude)}
             data-wb="policy-magnitude"
             send={(value, el) => edit.operation(at, place, [name, share, value], el)}
           />
@@ -328,7 +328,7 @@ function Picture({ own, node, sheet, name }: PictureProps) {
   const painted = useRef(false);
   const header = sheet?.header.node === node ? sheet.header : null;
   const found = useMemo(
-    () => header?.pictures.find(({ sub_policy }) => alike(sub_policy as Operation[], own)),
+    () => header?.pictures.find(({ sub_policy }) => hasSameSteps(sub_policy as Operation[], own)),
     [header, own],
   );
   useLayoutEffect(() => {
@@ -354,7 +354,7 @@ function Picture({ own, node, sheet, name }: PictureProps) {
  * Whether two sub-policies give the same picture: probabilities do not matter, as all operations
  * are applied.
  */
-function alike(one: Operation[], other: Operation[]): boolean {
+function hasSameSteps(one: Operation[], other: Operation[]): boolean {
   const applied = (all: Operation[]): Json => all.map(([name, , magnitude = null]) => [name ?? "", magnitude]);
   return jsonEqual(applied(one), applied(other));
 }
@@ -368,7 +368,7 @@ function policyOf(value: Json): Policy {
   return rows.map((own) => (Array.isArray(own) ? own.map((each) => (Array.isArray(each) ? each : [each])) : []));
 }
 
-function fresh(takes: Record<string, boolean>, bins: number, name: string): Operation {
+function newOperation(takes: Record<string, boolean>, bins: number, name: string): Operation {
   return renamed(name, 0.5, null, takes, bins);
 }
 
@@ -389,6 +389,6 @@ function swapped<T>(all: T[], one: number, other: number): T[] {
   return made;
 }
 
-function counted(count: number): string {
+function countText(count: number): string {
   return `${count} ${count === 1 ? "sub-policy" : "sub-policies"}`;
 }

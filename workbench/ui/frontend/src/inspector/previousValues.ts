@@ -3,14 +3,14 @@
 
 import type { ArgRow, Json } from "../payloads";
 
-interface Past {
+interface StoredValue {
   value: Json;
   op: string;
   draws: Map<string, Record<string, Json>>;
 }
 
 export class PreviousValues {
-  private pasts = new Map<string, Past>();
+  private pasts = new Map<string, StoredValue>();
 
   /** `owner` identifies operator and node. */
   note(owner: string, row: ArgRow): void {
@@ -53,11 +53,11 @@ export class PreviousValues {
     return this.past(owner, arg).draws.get(op) ?? {};
   }
 
-  private past(owner: string, arg: string): Past {
+  private past(owner: string, arg: string): StoredValue {
     const key = `${owner}.${arg}`;
     const known = this.pasts.get(key);
     if (known) return known;
-    const fresh: Past = { value: null, op: "", draws: new Map() };
+    const fresh: StoredValue = { value: null, op: "", draws: new Map() };
     this.pasts.set(key, fresh);
     return fresh;
   }

@@ -2,7 +2,7 @@
 
 import type { ArgRow, Json } from "../payloads";
 import { Select, TextField } from "../lib/fields";
-import { asField, NumberField, SHARE, SliderField, UNBOUNDED } from "../lib/numberInputs";
+import { fieldText, NumberField, SHARE, SliderField, UNBOUNDED } from "../lib/numberInputs";
 import { asText, described } from "./control";
 import { Ends } from "./listControls";
 
@@ -17,12 +17,12 @@ interface Props {
 }
 
 /** Default distribution when an argument becomes random. */
-export function usualDraw(row: ArgRow): string {
+export function defaultDistribution(row: ArgRow): string {
   return row.distributions[0] ?? "random.uniform";
 }
 
 /** `random.coin_flip` as `coin flip`. */
-export function wordOf(op: string): string {
+export function distributionName(op: string): string {
   return op.replace("random.", "").replace("_", " ");
 }
 
@@ -47,7 +47,7 @@ function Distribution({ row, ask }: Props) {
       class="wb-dist wb-reveal"
       name={`${row.name}, distribution`}
       data-wb="distribution"
-      options={all.map((name) => [name, wordOf(name)] as const)}
+      options={all.map((name) => [name, distributionName(name)] as const)}
       value={op}
       choose={ask.randomise}
     />
@@ -74,7 +74,7 @@ function CoinFlip({ row, ask }: Props) {
         name={`${row.name}, probability`}
         limits={SHARE}
         at={Number(value)}
-        value={asField(value)}
+        value={fieldText(value)}
         send={(share, el) => ask.set("probability", share, el)}
         field={described(row)}
       />
@@ -94,7 +94,7 @@ function Others({ row, ask }: Props) {
         {args.map(([key, value]) => {
           const field = {
             name: `${row.name}, ${key}`,
-            value: Array.isArray(value) ? asText(value) : asField(value),
+            value: Array.isArray(value) ? asText(value) : fieldText(value),
             send: (to: Json, el: Element): void => ask.set(key, to, el),
             ...described(row),
           };

@@ -1,7 +1,7 @@
 // Introduction, shown with the example graph and with an empty graph.
 
 import { useMemo, useRef, useState } from "preact/hooks";
-import { readFile, type Incoming } from "../bar/importGraph";
+import { readFile, type DroppedGraph } from "../bar/importGraph";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
@@ -10,7 +10,7 @@ export function Start({ link }: { link: Link<"inspector"> }) {
   const { name = "", line = "", picture = "", example = false } = useField(link, "start", {});
   const input = useRef<HTMLInputElement>(null);
   const [refused, refuse] = useState("");
-  const incoming = useMemo<Incoming>(
+  const incoming = useMemo<DroppedGraph>(
     () => ({
       text: (content, file) => link.ask("open", { text: content, file }),
       picture: (data) => link.ask("open_picture", { data }),

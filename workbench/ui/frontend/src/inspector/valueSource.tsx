@@ -2,7 +2,7 @@
 
 import type { ArgRow } from "../payloads";
 import { RandomIcon, Icon } from "../lib/icons";
-import { wordOf } from "./randomControls";
+import { distributionName } from "./randomControls";
 
 export interface AskSource {
   fix(): void;
@@ -81,7 +81,7 @@ function Sources({ row, ports }: Omit<Props, "ask">) {
   }));
   const op = row.random?.op;
   const drawn = op && !row.distributions.includes(op) ? [op] : [];
-  const random = [...drawn, ...row.distributions].map((o) => ({ value: o, word: wordOf(o) }));
+  const random = [...drawn, ...row.distributions].map((o) => ({ value: o, word: distributionName(o) }));
   return (
     <>
       <option value={FIXED}>a fixed value</option>

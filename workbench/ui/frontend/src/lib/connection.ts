@@ -6,9 +6,9 @@ import type { Json } from "../payloads";
 import type { Host } from "./link";
 
 /** An edit or a value that could not be sent, with its component. */
-export type Kept = Record<string, Json> & { component: string };
+export type UnsentChange = Record<string, Json> & { component: string };
 
-export interface Loss {
+export interface ConnectionLoss {
   /** `silent`: no response; `lost`: disconnected; `gone`: disconnected permanently. */
   kind: "silent" | "lost" | "gone";
   text: string;
@@ -25,10 +25,10 @@ const LONGEST_TICK = 600;
 const RENEWAL = 10_000;
 
 export class Connection {
-  loss: Loss | null = null;
+  loss: ConnectionLoss | null = null;
   private members: { component: string; host: Host }[] = [];
   private watchers = new Set<() => void>();
-  private kept = new Map<string, Kept>();
+  private kept = new Map<string, UnsentChange>();
   /** Milliseconds since the last beat, as far as the page was active. */
   private unheard = 0;
   private ticked = performance.now();
@@ -65,7 +65,7 @@ export class Connection {
   }
 
   /** Store the latest value to send on reconnection, also across a reload of the page. */
-  keep(key: string, entry: Kept): void {
+  keep(key: string, entry: UnsentChange): void {
     this.kept.set(`${entry.component} ${key}`, entry);
   }
 
@@ -121,7 +121,7 @@ export class Connection {
     if (!this.loss && host && this.unheard > SILENCE) this.change({ kind: "silent", text: silenceOf(host) });
   }
 
-  private change(loss: Loss | null): void {
+  private change(loss: ConnectionLoss | null): void {
     if (loss?.kind === this.loss?.kind && loss?.text === this.loss?.text) return;
     if (!loss) this.asked = -Infinity;
     this.loss = loss;
@@ -139,11 +139,11 @@ export function connectionOf(workbench: string): Connection {
 }
 
 /** Unsent values of the previous page in the same tab. Returned once. */
-export function takePending(): Kept[] {
+export function takePendingChanges(): UnsentChange[] {
   try {
     const text = sessionStorage.getItem(KEPT);
     sessionStorage.removeItem(KEPT);
-    return text ? (JSON.parse(text) as Kept[]) : [];
+    return text ? (JSON.parse(text) as UnsentChange[]) : [];
   } catch {
     return [];
   }

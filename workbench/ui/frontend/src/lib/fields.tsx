@@ -56,7 +56,7 @@ export function TextField({ name, take, ...rest }: TextProps) {
   );
 }
 
-export function Heads({ words }: { words: readonly string[] }) {
+export function FieldHead({ words }: { words: readonly string[] }) {
   return (
     <thead>
       <tr>

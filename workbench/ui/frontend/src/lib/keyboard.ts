@@ -2,7 +2,7 @@
 
 import { focused } from "./focus";
 import { isPage } from "./fullPage";
-import { followTyping, ownsStep, stepText, type TextField } from "./typedText";
+import { followTyping, handlesStep, stepText, type TextField } from "./typedText";
 
 const VALUE = ".wb-val:not([type=search], [role=combobox])";
 const FOCUSABLE = "button, input, select, textarea, a[href], [tabindex]";
@@ -96,7 +96,7 @@ export function undoKey(event: KeyboardEvent, ask: (action: "undo" | "redo") => 
   const field = isTyping(target) ? (target as TextField) : null;
   // Fields for paths, names or searches are in a form or dialog, and show no value.
   if (field && (!field.matches(VALUE) || field.form)) return false;
-  const own = field !== null && ownsStep(field, redo);
+  const own = field !== null && handlesStep(field, redo);
   if (own && field instanceof HTMLTextAreaElement) return false; // the browser undoes word by word
   event.preventDefault();
   if (own) stepText(field, redo);

@@ -127,7 +127,7 @@ export class Link<N extends Name> {
     if (away && !replaces) return false;
     const edit: Edit = { ...(params as object), n: ++this.next, view: this.view, do: action };
     const last = this.pending.at(-1);
-    const replaced = replaces && last !== undefined && sameButForValue(last, edit);
+    const replaced = replaces && last !== undefined && isSameFieldEdit(last, edit);
     if (replaced) this.pending.pop();
     this.pending.push(edit);
     if (replaces) this.values.add(edit.n);
@@ -224,7 +224,7 @@ export class Link<N extends Name> {
   }
 }
 
-function sameButForValue(a: Edit, b: Edit): boolean {
+function isSameFieldEdit(a: Edit, b: Edit): boolean {
   const names = Object.keys(b).filter((name) => name !== "n" && name !== "value");
   return names.every((name) => a[name] === b[name]);
 }

@@ -1,11 +1,11 @@
 /** Shortest decimal form: 0.30000000000000004 becomes 0.3. Integers are unchanged. */
-export function tidy(value: number): number {
+export function roundedText(value: number): number {
   return Number.isSafeInteger(value) ? value : Number(value.toPrecision(6));
 }
 
 /** With a true minus sign, for display. */
 export function reading(value: number): string {
-  return String(tidy(value)).replace("-", "−");
+  return String(roundedText(value)).replace("-", "−");
 }
 
 /** Number in a field, or null if there is none (yet). */

@@ -3,9 +3,9 @@
 import type { Ref, TargetedEvent } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Json } from "../payloads";
-import { tidy } from "./number";
+import { roundedText } from "./number";
 import { throttle } from "./throttle";
-import { takeText } from "./typedText";
+import { commitText } from "./typedText";
 
 /** Milliseconds of a frame at 60 Hz: more frequent requests are not visible. */
 const FRAME = 16;
@@ -43,9 +43,9 @@ export function typedIn(el: HTMLInputElement): number | string | null {
 }
 
 /** Value as shown in a field. */
-export function asField(value: Json): string {
+export function fieldText(value: Json): string {
   if (value === null || value === undefined) return "";
-  return typeof value === "number" ? String(tidy(value)) : String(value);
+  return typeof value === "number" ? String(roundedText(value)) : String(value);
 }
 
 function numberOr(words: string, fallback: number): number {
@@ -54,7 +54,7 @@ function numberOr(words: string, fallback: number): number {
 }
 
 function stepped(from: number, steps: number, limits: Limits): number {
-  const to = tidy(from + steps * stepOf(limits));
+  const to = roundedText(from + steps * stepOf(limits));
   return Math.min(limits.maximum ?? Infinity, Math.max(limits.minimum ?? -Infinity, to));
 }
 
@@ -116,7 +116,7 @@ export function NumberField({ name, limits, send, empty, pause = TYPING, ...rest
   latest.current = send;
   const take = (el: HTMLInputElement): void => {
     clearTimeout(own.timer);
-    takeText(el);
+    commitText(el);
     const value = typedIn(el);
     if (typeof value === "number") el.setAttribute("aria-valuenow", String(value));
     else el.removeAttribute("aria-valuenow");
@@ -195,7 +195,7 @@ export function Slider({ name, limits, send, ...rest }: SliderProps) {
       max={limits.high ?? undefined}
       step={stepOf(limits)}
       {...rest}
-      onInput={({ currentTarget: el }) => pace.push([tidy(el.valueAsNumber), el])}
+      onInput={({ currentTarget: el }) => pace.push([roundedText(el.valueAsNumber), el])}
       onChange={pace.flush}
       onKeyDown={(event) => {
         const by = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1 }[event.key];
@@ -233,7 +233,7 @@ export function PairSlider({ name, limits, pair: [from, to], send }: PairProps) 
     if (el === first && first.valueAsNumber > second.valueAsNumber) first.value = second.value;
     if (el === second && second.valueAsNumber < first.valueAsNumber) second.value = first.value;
     fill();
-    send([tidy(first.valueAsNumber), tidy(second.valueAsNumber)], el);
+    send([roundedText(first.valueAsNumber), roundedText(second.valueAsNumber)], el);
   };
   // If both thumbs are at the upper end, the one that can still move is on top.
   const top = from >= (limits.high ?? 1) || undefined;

@@ -17,12 +17,12 @@ export type TextField = (HTMLInputElement | HTMLTextAreaElement) & { [TEXT]?: Te
 /** Track typing in the fields below `root`. */
 export function followTyping(root: HTMLElement): void {
   const settle = ({ target }: Event): void => {
-    if (isField(target)) takeText(target);
+    if (isField(target)) commitText(target);
   };
   root.addEventListener("focusin", settle);
   root.addEventListener("change", settle);
   root.addEventListener("beforeinput", ({ target }) => {
-    if (isField(target) && target[TEXT]?.typed !== target.value) takeText(target);
+    if (isField(target) && target[TEXT]?.typed !== target.value) commitText(target);
   });
   root.addEventListener("input", ({ target: field }) => {
     if (!isField(field)) return;
@@ -31,12 +31,12 @@ export function followTyping(root: HTMLElement): void {
 }
 
 /** The text now belongs to the graph, and so does its undo. */
-export function takeText(field: TextField): void {
+export function commitText(field: TextField): void {
   field[TEXT] = { taken: field.value, typed: field.value, undone: null };
 }
 
 /** Whether a field has its own text to undo or redo. */
-export function ownsStep(field: TextField, redo: boolean): boolean {
+export function handlesStep(field: TextField, redo: boolean): boolean {
   const text = field[TEXT];
   if (!text || field.value !== text.typed) return false; // the graph has set it since
   return redo ? text.undone !== null : text.typed !== text.taken;

@@ -15,7 +15,7 @@ interface Props {
 const keysOf = ({ augmentations }: TileEntry): string[] => augmentations;
 
 /** Tiles with one of the selected augmentations of each named node; `shown` are `node.name`. */
-export function ofAugmentations(tiles: TileEntry[], shown: string[]): TileEntry[] {
+export function withAugmentations(tiles: TileEntry[], shown: string[]): TileEntry[] {
   return shown.length ? tiles.filter((tile) => passes(keysOf(tile), shown)) : tiles;
 }
 

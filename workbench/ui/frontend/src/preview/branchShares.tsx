@@ -2,7 +2,7 @@
 // share.
 
 import { WordButton } from "../lib/button";
-import { Heads } from "../lib/fields";
+import { FieldHead } from "../lib/fields";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
@@ -77,7 +77,7 @@ function Block({ block, scope, samples, bodies, in_turns }: BlockSharesEntry) {
     <div class="wb-figure wb-shares">
       <table>
         <caption>{`${block}: ${thousands(samples)} samples${within}`}</caption>
-        <Heads words={HEADS} />
+        <FieldHead words={HEADS} />
         <tbody>
           {bodies.map((body) => (
             <Body key={body.body} {...body} name={body.text.slice(block.length + 2)} />

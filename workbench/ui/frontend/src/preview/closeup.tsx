@@ -13,7 +13,7 @@ import { Segmented } from "../lib/segmented";
 import type { Branch, CloseupHeader, MarkEntry, TileEntry } from "../payloads";
 import { branchTexts } from "./branches";
 import { CloseupSplit, Sides, useComparedCloseup } from "./closeupSplit";
-import { Marks } from "./marks";
+import { Overlays } from "./overlays";
 import { PixelValues, valueText } from "./pixelValues";
 import type { Split } from "./split";
 import { Zoom, type View } from "./zoom";
@@ -178,7 +178,7 @@ export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...re
         >
           <canvas aria-hidden="true" />
           <i class="wb-mark" hidden />
-          {marks.length > 0 && <Marks marks={marks} layer={layer} />}
+          {marks.length > 0 && <Overlays marks={marks} layer={layer} />}
           {compared?.pixels && (
             <CloseupSplit pixels={compared.pixels} {...{ zoom, split, file }} />
           )}

@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { readFile } from "../bar/importGraph";
-import { Heads } from "../lib/fields";
+import { FieldHead } from "../lib/fields";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
@@ -74,11 +74,11 @@ export function Comparison({ link }: { link: Link<"preview"> }) {
             aria-expanded={open}
             onClick={() => want(!open)}
           >
-            {open ? "▾" : "▸"} {counted(found)}
-            {!open && remarked(found)}
+            {open ? "▾" : "▸"} {countText(found)}
+            {!open && remarkCount(found)}
           </button>
         ) : (
-          <b data-wb="differences">{counted(found)}</b>
+          <b data-wb="differences">{countText(found)}</b>
         )}
         <input
           ref={input}
@@ -156,7 +156,7 @@ function Table({ rows, more }: ComparisonEntry) {
   return (
     <div class="wb-comparison-rows" tabIndex={0} role="region" aria-label="Differences">
       <table>
-        <Heads words={["Node", "Setting", "Left", "Right"]} />
+        <FieldHead words={["Node", "Setting", "Left", "Right"]} />
         <tbody>
           {rows.map((row) => (
             <Row key={`${row.node} ${row.what} ${row.change}`} {...row} />
@@ -183,12 +183,12 @@ function Row({ change, node, what, before, after }: GraphDifference) {
   );
 }
 
-function remarked({ remarks }: ComparisonEntry): string {
+function remarkCount({ remarks }: ComparisonEntry): string {
   const count = remarks.length;
   return count ? `, ${count === 1 ? "1 remark" : `${count} remarks`}` : "";
 }
 
-function counted({ rows, more, error, pending }: ComparisonEntry): string {
+function countText({ rows, more, error, pending }: ComparisonEntry): string {
   const count = rows.length + more;
   const words = count === 1 ? "1 difference" : `${count || "no"} differences`;
   return error && !count ? "" : pending ? `${words} · computing` : words;

@@ -12,7 +12,7 @@ import { OverflowRow } from "../lib/overflowRow";
 import { Popover } from "../lib/popover";
 import { Segmented } from "../lib/segmented";
 import type { PreviewFields } from "../payloads";
-import { SavedDraws } from "./savedDraws";
+import { SavedSamples } from "./savedSamples";
 
 const USUAL_MODES = [
   { id: "original", label: "Original" },
@@ -140,7 +140,7 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
         <Icon name="pin" size={13} />
         <span>{pinned ? "pinned" : "pin"}</span>
       </button>
-      <SavedDraws link={link} />
+      <SavedSamples link={link} />
     </>
   );
   return (

@@ -1,6 +1,6 @@
 // Statistics of the batch: histogram, mean and standard deviation per channel.
 
-import { Heads } from "../lib/fields";
+import { FieldHead } from "../lib/fields";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
@@ -63,7 +63,7 @@ function Output({ entry }: { entry: OutputStatistics }) {
       )}
       <table>
         <caption>{`${entry.output}: ${entry.dtype}, ${entry.samples} samples`}</caption>
-        <Heads words={HEADS} />
+        <FieldHead words={HEADS} />
         <tbody>
           {entry.channels.slice(0, MOST_CHANNELS).map((channel, at) => (
             <Channel key={at} entry={entry} channel={channel} at={at} />

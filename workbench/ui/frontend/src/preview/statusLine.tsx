@@ -24,12 +24,12 @@ export function StatusLine({ link, header }: Props) {
         <Icon name="right" size={11} />
         {`Statistics: histogram, mean, std${header?.branches.length ? "; branches" : ""}`}
       </button>
-      {header ? <Took {...header} /> : <span class="wb-took" data-wb="memory" tabIndex={0} />}
+      {header ? <RenderTime {...header} /> : <span class="wb-took" data-wb="memory" tabIndex={0} />}
     </div>
   );
 }
 
-function Took({ memory, milliseconds, reran }: SheetHeader) {
+function RenderTime({ memory, milliseconds, reran }: SheetHeader) {
   const kept = memory ? ` · ${bytes(memory.host + memory.gpu)} cached` : "";
   const words = `${milliseconds.toFixed(1)} ms${kept}`;
   const lines = memory

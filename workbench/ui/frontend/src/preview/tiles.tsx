@@ -9,14 +9,14 @@ import { Picture } from "../lib/picture";
 import type { Branch, MarkEntry, PreviewFields, SheetHeader, TileEntry } from "../payloads";
 import { branchTexts } from "./branches";
 import { FiredCaption } from "./firedCaption";
-import { Marks, marksAt, markWords } from "./marks";
+import { Overlays, overlaysAt, overlayText } from "./overlays";
 import { counterparts, SplitHandles, SplitPicture, type Split } from "./split";
 
 type Mode = PreviewFields["mode"];
 
 const NO_PARTS: (number[] | undefined)[] = [];
 
-interface Acts {
+interface TileActions {
   look(tile: TileEntry): void;
   choose(tile: TileEntry): void;
   /** Mark or unmark the tile: notebook cells can read the marked ones. */
@@ -44,7 +44,7 @@ interface Props {
   marked: boolean;
   /** Indices of the marked samples. */
   picked: number[];
-  acts: Acts;
+  acts: TileActions;
   list: RefObject<HTMLDivElement | null>;
 }
 
@@ -56,7 +56,7 @@ export function Tiles({ sheet, tiles, other, split, distances, mode, ...rest }: 
     partsOf(tile, mode, showingOriginal, sheet?.header.outputs ?? []);
   /** Number of pictures per tile. */
   const cells = Math.max(1, ...tiles.filter(({ error }) => !error).map((tile) => parts(tile).length));
-  const originals = sheet !== null && standsIn(sheet.header, mode, showingOriginal);
+  const originals = sheet !== null && isShowingOriginals(sheet.header, mode, showingOriginal);
   const key = (event: TargetedKeyboardEvent<HTMLElement>): void => {
     const el = event.currentTarget;
     const columns = getComputedStyle(el).gridTemplateColumns.split(" ").length;
@@ -149,7 +149,7 @@ function frameAt(list: HTMLElement, index: number): HTMLElement | null {
 }
 
 /** Whether originals replace what the mode shows. */
-export function standsIn(header: SheetHeader, mode: Mode, showingOriginal: boolean): boolean {
+export function isShowingOriginals(header: SheetHeader, mode: Mode, showingOriginal: boolean): boolean {
   const good = header.tiles.find((tile) => !tile.error);
   return mode !== "original" && good !== undefined && showsOriginal(good, showingOriginal);
 }
@@ -181,7 +181,7 @@ interface TileProps {
   known: Branch[];
   marked: boolean;
   picked: boolean;
-  acts: Acts;
+  acts: TileActions;
   reached: boolean;
   reach: () => void;
 }
@@ -196,7 +196,7 @@ function Tile({ tile, pixels, parts, other, otherParts, distance, split, ...rest
   const { label, class_name } = tile;
   const named = class_name === label ? `label ${label}` : `${class_name}, label ${label}`;
   const targets = marked ? tile.targets : [];
-  const words = marked ? markWords(tile.marks.at(-1) ?? []) : "";
+  const words = marked ? overlayText(tile.marks.at(-1) ?? []) : "";
   said.unshift(...targets, ...(words ? [words] : []));
   if (label) said.unshift(named);
   return (
@@ -241,7 +241,7 @@ function Tile({ tile, pixels, parts, other, otherParts, distance, split, ...rest
                 key={index}
                 pixels={pixels}
                 rect={rect}
-                marks={marked ? marksAt(tile, rect) : []}
+                marks={marked ? overlaysAt(tile, rect) : []}
               />
             );
           })
@@ -283,7 +283,7 @@ function MarkedPicture({ pixels, rect, marks }: MarkedProps) {
   return (
     <span class="wb-marked">
       <Picture pixels={pixels} rect={rect} />
-      <Marks marks={marks} ratio={rect[2]! / rect[3]!} />
+      <Overlays marks={marks} ratio={rect[2]! / rect[3]!} />
     </span>
   );
 }

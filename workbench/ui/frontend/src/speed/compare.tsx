@@ -16,7 +16,7 @@ export function Compare({ link }: { link: Speed }) {
   return (
     <>
       <Head line="CPU and mixed decoding compared: decoding alone and the whole pipeline.">
-        <Beside link={link} shown={view.on?.[0]?.id ?? ""} />
+        <ComparedRecord link={link} shown={view.on?.[0]?.id ?? ""} />
         <Effort link={link} />
         <StartButton
           link={link}
@@ -30,13 +30,13 @@ export function Compare({ link }: { link: Speed }) {
         Not compared yet. Measure runs the exported script with each decoder, interleaved, in fresh
         processes.
       </p>
-      <Elsewhere link={link} />
+      <GpuCommand link={link} />
     </>
   );
 }
 
 /** Another record whose bars are added to those of the current one. */
-function Beside({ link, shown }: { link: Speed; shown: string }) {
+function ComparedRecord({ link, shown }: { link: Speed; shown: string }) {
   const overlay = useField(link, "overlay", "");
   const others = useField(link, "records", []).filter(
     ({ part, id }) => part === "compare" && id !== shown,
@@ -59,7 +59,7 @@ function Beside({ link, shown }: { link: Speed; shown: string }) {
 }
 
 /** Command for a machine with a GPU, if this one has none. */
-function Elsewhere({ link }: { link: Speed }) {
+function GpuCommand({ link }: { link: Speed }) {
   const { mixed = "", command = "", hint = "" } = useField(link, "limits", {});
   const [said, say] = useState("");
   useChange(() => say(""), [command]);

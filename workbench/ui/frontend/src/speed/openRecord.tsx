@@ -41,7 +41,7 @@ export function OpenButton({ link }: { link: Speed }) {
 }
 
 /** Handle dropped files before the bar, which would look for a graph in them. */
-export function takeRecords(root: HTMLElement, link: Speed): () => void {
+export function acceptDroppedRecords(root: HTMLElement, link: Speed): () => void {
   const over = (event: DragEvent): void => {
     if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();

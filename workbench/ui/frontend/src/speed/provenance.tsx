@@ -15,7 +15,7 @@ export function Provenance({ all, flagged = true }: Props) {
     <div class="wb-speed-on">
       {flagged && <QualityFlags all={all} />}
       {all.map((on) => (
-        <One key={on.id} on={on} named={all.length > 1} />
+        <Machine key={on.id} on={on} named={all.length > 1} />
       ))}
     </div>
   );
@@ -56,7 +56,7 @@ export function QualityFlags({ all }: { all: readonly MeasuredOn[] }) {
   );
 }
 
-function One({ on, named }: { on: MeasuredOn; named: boolean }) {
+function Machine({ on, named }: { on: MeasuredOn; named: boolean }) {
   return (
     <div>
       <details class="wb-on" data-wb="measured-on">

@@ -46,7 +46,7 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
     link.ask("take_rewrites", { record, names });
   };
   const kinds = new Set(open.map(({ kind }) => kind));
-  if (view.on[0]?.partial) return <SoFar view={view} />;
+  if (view.on[0]?.partial) return <RewriteProgress view={view} />;
   return (
     <>
       <div class="wb-speed-won">
@@ -96,7 +96,7 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
               <small>{one.low}</small>
             </span>,
             <span class="wb-speed-wraps">{one.pixels}</span>,
-            <Take one={one} take={() => take([one.name])} />,
+            <ApplyButton one={one} take={() => take([one.name])} />,
           ])}
         />
       </Wide>
@@ -117,7 +117,7 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
 }
 
 /** Progress of an unfinished run: each rewrite with its results so far, none can be applied yet. */
-function SoFar({ view }: { view: RewritesView }) {
+function RewriteProgress({ view }: { view: RewritesView }) {
   return (
     <>
       <PartialMark all={view.on} />
@@ -163,7 +163,7 @@ function Nodes({ nodes, show }: { nodes: string[]; show: (node: string) => void 
   );
 }
 
-function Take({ one, take }: { one: RewriteEntry; take: () => void }) {
+function ApplyButton({ one, take }: { one: RewriteEntry; take: () => void }) {
   if (one.taken) {
     return (
       <span class="wb-speed-used">

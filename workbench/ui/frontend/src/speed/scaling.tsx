@@ -55,9 +55,9 @@ export function Scaling({ link }: { link: Speed }) {
 function Figure({ view }: { view: ScalingView }) {
   const lines = view.points.map((point) =>
     point.median === null
-      ? [counted(point), point.reason, "", "", ""]
+      ? [countText(point), point.reason, "", "", ""]
       : [
-          counted(point),
+          countText(point),
           rateFigure(point.median, view.frames),
           rateSpread(point.low ?? 0, point.high ?? 0, view.frames),
           `${(point.speedup ?? 0).toFixed(2)} ×`,
@@ -84,7 +84,7 @@ function Figure({ view }: { view: ScalingView }) {
 }
 
 /** `2`, or `2 × 1 pipeline` if several numbers of pipelines were measured. */
-function counted(point: ScalingPoint): string {
+function countText(point: ScalingPoint): string {
   return point.pipelines ? `${point.count} × ${pipelines(point)}` : String(point.count);
 }
 
@@ -104,7 +104,7 @@ function Chart({ view }: { view: ScalingView }) {
   const y = (rate: number): number =>
     TALL - BOTTOM - (Math.min(rate, top) / top) * (TALL - BOTTOM - TOP);
   const said = points
-    .map((p) => `${counted(p)} ${view.unit}: ${rateWords(p.median, view.frames)}`)
+    .map((p) => `${countText(p)} ${view.unit}: ${rateWords(p.median, view.frames)}`)
     .join("; ");
   const alike = (at: number): boolean => points[at]?.pipelines === points[at + 1]?.pipelines;
   const line = points

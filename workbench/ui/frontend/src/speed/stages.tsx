@@ -21,7 +21,7 @@ export function Stages({ link }: { link: Speed }) {
   const known = !!view.on?.length;
   return (
     <>
-      <Head line="Time per batch added by each stage, time of each operator alone, and the limit without reading and decoding.">
+      <Head line="Time per batch addedTimeText by each stage, time of each operator alone, and the limit without reading and decoding.">
         <Effort link={link} usual="Usual" />
         <StartButton
           link={link}
@@ -48,7 +48,7 @@ function Figure({ view, show }: { view: StagesView; show: Show }) {
     values.reduce<number>((all, value) => all + Math.max(0, value ?? 0), 0);
   const most = Math.max(
     view.total,
-    sum(view.stages.map(taken)),
+    sum(view.stages.map(stageTime)),
     sum(view.stages.map(({ alone }) => alone)),
     1e-9,
   );
@@ -62,7 +62,7 @@ function Figure({ view, show }: { view: StagesView; show: Show }) {
         <Stack
           label="In the pipeline"
           stages={view.stages}
-          value={taken}
+          value={stageTime}
           rest={0}
           {...{ most, bottleneck, show }}
         />
@@ -81,14 +81,14 @@ function Figure({ view, show }: { view: StagesView; show: Show }) {
         <span>{sentence(view.advice)}</span>
       </p>
       <p class="wb-speed-sum">
-        <Sum name="whole pipeline" value={rateWords(view.rate, view.frames)}>
+        <StageSum name="whole pipeline" value={rateWords(view.rate, view.frames)}>
           {rateSpread(view.low, view.high, view.frames)}
-        </Sum>
-        <Sum name="a batch" value={`${ms(view.total)} ms`} />
+        </StageSum>
+        <StageSum name="a batch" value={`${ms(view.total)} ms`} />
         {view.ceiling !== null && (
-          <Sum name="ceiling" value={rateWords(view.ceiling, view.frames)}>
+          <StageSum name="ceiling" value={rateWords(view.ceiling, view.frames)}>
             with the decoded batch cached
-          </Sum>
+          </StageSum>
         )}
       </p>
       <div data-wb="functions">
@@ -111,7 +111,7 @@ function Figure({ view, show }: { view: StagesView; show: Show }) {
 /** The slowest stage, with warnings about the figures. */
 function Verdict({ view }: { view: StagesView }) {
   const worst = view.stages.find(({ name }) => name === view.bottleneck);
-  const takes = worst && taken(worst);
+  const takes = worst && stageTime(worst);
   const share = takes ? `, ${((100 * takes) / view.total).toFixed(0)} %` : "";
   return (
     <div class="wb-stages-verdict" data-wb="verdict">
@@ -125,7 +125,7 @@ function Verdict({ view }: { view: StagesView }) {
   );
 }
 
-function Sum({ name, value, children }: { name: string; value: string; children?: string }) {
+function StageSum({ name, value, children }: { name: string; value: string; children?: string }) {
   return (
     <span>
       {`${name} `}
@@ -198,12 +198,12 @@ function Stack({ label, stages, value, most, rest, bottleneck, show }: StackProp
 }
 
 /** Times that add up to the whole; older records only have differences. */
-function taken({ exclusive, adds }: StageEntry): number | null {
+function stageTime({ exclusive, adds }: StageEntry): number | null {
   return exclusive ?? adds;
 }
 
 /** A difference below zero is noise. */
-function added(adds: number | null): string {
+function addedTimeText(adds: number | null): string {
   return adds !== null && adds < 0 ? "not measurable" : ms(adds);
 }
 
@@ -252,16 +252,16 @@ function Part({ stage, spent, share, odd, worst, show }: PartProps) {
 
 function Numbers({ view, show }: { view: StagesView; show: Show }) {
   /** Whether the time of a stage differs from the measured difference. */
-  const apart = view.stages.some((stage) => taken(stage) !== stage.adds);
+  const apart = view.stages.some((stage) => stageTime(stage) !== stage.adds);
   const lines = view.stages.map((stage) => {
     const { name, node, op, kind, device, adds, alone, low, high } = stage;
-    const takes = taken(stage);
+    const takes = stageTime(stage);
     const claimed = view.bottleneck !== "" && takes !== null && takes >= 0;
     const share = claimed ? `${((100 * takes) / view.total).toFixed(0)} %` : "";
     const spread = low !== null && high !== null && <small>{`${ms(low)} … ${ms(high)}`}</small>;
     const measured = (
       <span>
-        {added(adds)}
+        {addedTimeText(adds)}
         {spread}
       </span>
     );
@@ -280,7 +280,7 @@ function Numbers({ view, show }: { view: StagesView; show: Show }) {
       kind,
       device,
       <span>
-        {added(takes)}
+        {addedTimeText(takes)}
         {share && <small>{share}</small>}
         {!apart && spread}
       </span>,

@@ -1,7 +1,7 @@
 // Figures as a table: for exact numbers, and for screen readers.
 
 import type { ComponentChildren } from "preact";
-import { Heads } from "../lib/fields";
+import { FieldHead } from "../lib/fields";
 
 interface Props {
   caption: string;
@@ -16,7 +16,7 @@ export function Table({ caption, heads, lines, children }: Props) {
   return (
     <table class="wb-speed-table">
       <caption class="wb-hidden">{caption}</caption>
-      <Heads words={heads} />
+      <FieldHead words={heads} />
       <tbody>
         {lines.map(([first, ...rest], row) => (
           <tr key={row}>

@@ -12,8 +12,8 @@ import { Head, StartButton, TimeLimit, type Speed } from "./controls";
 import { Notes, PartialMark } from "./notes";
 import { isStale, Provenance, QualityFlags } from "./provenance";
 
-type Asked = Components["speed"]["actions"]["tune"];
-type Field = Exclude<keyof Asked, "search" | "seconds">;
+type TuneRequest = Components["speed"]["actions"]["tune"];
+type Field = Exclude<keyof TuneRequest, "search" | "seconds">;
 
 const FIELDS: { id: Field; label: string }[] = [
   { id: "threads", label: "threads" },

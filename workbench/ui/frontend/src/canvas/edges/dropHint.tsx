@@ -3,7 +3,7 @@
 import { useConnection } from "@xyflow/react";
 import { useCanvasStore, useCanvasState } from "../state/context";
 import { portOf } from "../state/edgeDrag";
-import { aimed, previewDrop } from "./edgeDrop";
+import { dropTargetAt, previewDrop } from "./edgeDrop";
 
 const SHIFT = 14;
 
@@ -23,7 +23,7 @@ export function DropHint() {
   );
   if (!linking || !aim) return null;
   const box = store.dom.box.getBoundingClientRect();
-  const where = aimed(store, aim.node, aim.port, { x: aim.x + box.left, y: aim.y + box.top });
+  const where = dropTargetAt(store, aim.node, aim.port, { x: aim.x + box.left, y: aim.y + box.top });
   const { text, refused } = previewDrop(store, linking, connectTargets, where);
   if (!text) return null;
   const right = aim.x > box.width - 260;

@@ -4,9 +4,9 @@ import type { ConnectTargets } from "../../payloads";
 import type { CanvasStore } from "../state/canvasStore";
 import { connectTo } from "../state/actions";
 import { isOutput, type Point } from "../layout/geometry";
-import { feedTo, fitting, nodeRefusal, refusal, type Linking } from "../state/edgeDrag";
+import { feedTo, acceptingPorts, nodeRefusal, refusal, type Linking } from "../state/edgeDrag";
 
-export interface Aim {
+export interface DropTarget {
   /** Node and port at the pointer; empty if there is none. */
   node: string;
   port: string;
@@ -18,7 +18,7 @@ export interface Aim {
   at: Point;
 }
 
-export function aimed(store: CanvasStore, node: string, port: string, at: Point): Aim {
+export function dropTargetAt(store: CanvasStore, node: string, port: string, at: Point): DropTarget {
   const root = store.dom.root.getRootNode() as Document | ShadowRoot;
   const el = root.elementFromPoint(at.x, at.y);
   const id = el?.closest<HTMLElement>(".react-flow__node")?.dataset["id"] ?? "";
@@ -32,7 +32,7 @@ interface Outcome {
 }
 
 /** What the words by the pointer say. */
-export function previewDrop(store: CanvasStore, linking: Linking, connectTargets: Partial<ConnectTargets>, aim: Aim): Outcome {
+export function previewDrop(store: CanvasStore, linking: Linking, connectTargets: Partial<ConnectTargets>, aim: DropTarget): Outcome {
   if (aim.node) {
     if (aim.node === linking.node && aim.port === linking.port) return { text: "", refused: false };
     const feed = feedTo(linking, aim.node, aim.port);
@@ -48,7 +48,7 @@ export function previewDrop(store: CanvasStore, linking: Linking, connectTargets
     if (linking.fixed === "source" && connectTargets.source !== `${linking.node}.${linking.port}`) {
       return { text: "", refused: false };
     }
-    const free = fitting(connectTargets, linking, node);
+    const free = acceptingPorts(connectTargets, linking, node);
     if (!free.length || under === linking.node) {
       return { text: nodeRefusal(connectTargets, linking, node), refused: true };
     }
@@ -62,7 +62,7 @@ export function previewDrop(store: CanvasStore, linking: Linking, connectTargets
 }
 
 /** Apply the drop. */
-export function drop(store: CanvasStore, linking: Linking, aim: Aim): void {
+export function drop(store: CanvasStore, linking: Linking, aim: DropTarget): void {
   const { connect_targets: connectTargets } = store.get();
   if (aim.node) {
     const own = aim.node === linking.node && aim.port === linking.port;
@@ -84,7 +84,7 @@ export function drop(store: CanvasStore, linking: Linking, aim: Aim): void {
   const { under } = aim;
   const node = store.node(under);
   if (node) {
-    const free = under === linking.node ? [] : fitting(connectTargets, linking, node);
+    const free = under === linking.node ? [] : acceptingPorts(connectTargets, linking, node);
     if (free.length === 1) connectTo(store, feedTo(linking, under, free[0]!), linking.edge);
     else if (free.length) store.set({ popup: { kind: "drop", node: under, linking, at: aim.at } });
     else store.say(`Not connected: ${nodeRefusal(connectTargets, linking, node)}`);

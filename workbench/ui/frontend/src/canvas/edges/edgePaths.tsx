@@ -5,7 +5,7 @@ import { memo } from "preact/compat";
 import { useCanvasState } from "../state/context";
 import { useRan } from "../state/branches";
 import type { LineFlow } from "../state/flowElements";
-import { loose, type End } from "../layout/edgeRouting";
+import { unroutedPath, type End } from "../layout/edgeRouting";
 
 const near = (a: End, x: number, y: number): boolean =>
   Math.abs(a.x - x) < 1 && Math.abs(a.y - y) < 1;
@@ -19,7 +19,7 @@ export const EdgeLine = memo(function EdgeLine(props: EdgeProps<LineFlow>) {
   const settled = near(route.from, sourceX, sourceY) && near(route.to, targetX, targetY);
   const path = settled
     ? route.path
-    : loose(
+    : unroutedPath(
         { x: sourceX, y: sourceY, side: "bottom" },
         { x: targetX, y: targetY, side: "top" },
       );

@@ -10,7 +10,7 @@ import type {
 import type { EdgeEntry } from "../../payloads";
 import type { Place } from "../state/canvasState";
 import type { CanvasStore } from "../state/canvasStore";
-import { aimed, drop } from "../edges/edgeDrop";
+import { dropTargetAt, drop } from "../edges/edgeDrop";
 import type { BoxFlow, LineFlow } from "../state/flowElements";
 import { isOutput, type Point } from "../layout/geometry";
 import { feedTo, portOf, refusal } from "../state/edgeDrag";
@@ -213,7 +213,7 @@ export class PointerHandlers {
     const point = "clientX" in event ? event : event.changedTouches[0];
     this.asked = "";
     const at = { x: point?.clientX ?? 0, y: point?.clientY ?? 0 };
-    const aim = aimed(this.store, toHandle?.nodeId ?? "", portOf(toHandle?.id), at);
+    const aim = dropTargetAt(this.store, toHandle?.nodeId ?? "", portOf(toHandle?.id), at);
     this.store.set({ linking: null });
     if (!linking) return;
     // A list that opens before the release of the button is handled would be closed by it.

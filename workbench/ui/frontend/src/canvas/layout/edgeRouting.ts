@@ -221,7 +221,7 @@ function pathOf([p0, p1, p2, p3, p4, p5, p6, p7]: Shape): string {
 const round = (value: number): number => Math.round(value * 10) / 10;
 
 /** Path of an edge while one end is being dragged. */
-export function loose(from: End, to: End): string {
+export function unroutedPath(from: End, to: End): string {
   const back = to.y - from.y <= 12;
   return pathOf(back ? through(from, to, (from.x + to.x) / 2) : straight(from, to));
 }

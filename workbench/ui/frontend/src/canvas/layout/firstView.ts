@@ -78,7 +78,7 @@ export interface View extends Point {
 
 type Rectangle = Point & Size;
 
-export interface Seen {
+export interface ContentBounds {
   bounds: Rectangle;
   /** The same without notes. */
   cards: Rectangle;
@@ -98,7 +98,7 @@ export interface Seen {
  * is readable. Notes are included while everything stays readable. A larger graph is shown in
  * part: the selection and the first node, with as few cards cut off as possible.
  */
-export function firstView(seen: Seen, size: Size, all: boolean): View {
+export function firstView(seen: ContentBounds, size: Size, all: boolean): View {
   const least = seen.buttons ? LEAST.buttons : LEAST.names;
   for (const bounds of [seen.bounds, seen.cards]) {
     const pane = paneOf({ ...seen, bounds }, size);
@@ -135,7 +135,7 @@ interface Pane extends Size {
   tall: number;
 }
 
-function paneOf({ bounds, breadcrumb }: Seen, size: Size): Pane {
+function paneOf({ bounds, breadcrumb }: ContentBounds, size: Size): Pane {
   const { width, height } = size;
   const above = ROOM.above + (breadcrumb ? ROOM.breadcrumb : 0);
   const { below } = ROOM;
@@ -150,7 +150,7 @@ function centred(bounds: Rectangle, { width, side }: Pane, zoom: number): number
   return side + spare / 2 - bounds.x * zoom;
 }
 
-function partialView(seen: Seen, pane: Pane, least: number): View {
+function partialView(seen: ContentBounds, pane: Pane, least: number): View {
   const { bounds, boxes } = seen;
   const { width, height, above, below, side, wide } = pane;
   const head = boxes.find(({ id }) => id === seen.head);
@@ -214,8 +214,8 @@ export function revealed(view: View, boxes: readonly Rectangle[], size: Size): V
   let [x, y] = [scaled(view.x, size.width / 2), scaled(view.y, size.height / 2)];
   for (const box of [{ x: left, y: top, width, height }, boxes.at(-1)!]) {
     const at = onScreen(box, { x, y, zoom });
-    x += pushed(at.left, at.right, rim, right);
-    y += pushed(at.top, at.bottom, rim, bottom);
+    x += shiftInto(at.left, at.right, rim, right);
+    y += shiftInto(at.top, at.bottom, rim, bottom);
   }
   return { x, y, zoom };
 }
@@ -227,7 +227,7 @@ export function isInSight(boxes: readonly Rectangle[], view: View, { width, heig
 }
 
 /** Shift needed to move an interval into another; a longer one is aligned at its start. */
-function pushed(low: number, high: number, least: number, most: number): number {
+function shiftInto(low: number, high: number, least: number, most: number): number {
   return low < least ? least - low : high > most ? Math.max(least - low, most - high) : 0;
 }
 

@@ -2,7 +2,7 @@
 
 import type { EdgeEntry, NodeEntry, PortEntry } from "../../payloads";
 import type { DrawnEntry } from "./groups";
-import { beside, drawWords } from "./nodeLabels";
+import { labelNextTo, randomValueText } from "./nodeLabels";
 
 export const CARD = { width: 228, most: 340, height: 62, line: 114, fault: 18, bodies: 42 };
 export const DRAW = { height: 24, least: 84, most: 200, letter: 6.7 };
@@ -78,7 +78,7 @@ export function sizeOf(node: DrawnNode): Size {
 
 /** As wide as the name, which is never truncated. */
 function cardWidth(node: NodeEntry): number {
-  const id = beside(node);
+  const id = labelNextTo(node);
   const name = textWidth(node.title, NAME) + (id ? textWidth(id, SMALL) + 6 : 0);
   return Math.ceil(Math.min(CARD.most, Math.max(CARD.width, name + ASIDE)));
 }
@@ -97,7 +97,7 @@ export function titleWidth({ title, id, bodies }: NodeEntry): number {
 }
 
 function drawWidth(node: NodeEntry): number {
-  const letters = drawWords(node).join(" ").length;
+  const letters = randomValueText(node).join(" ").length;
   return Math.round(Math.min(DRAW.most, Math.max(DRAW.least, 42 + letters * DRAW.letter)));
 }
 
@@ -115,13 +115,13 @@ export function drawnInputs(node: NodeEntry): PortEntry[] {
 /** Position of an input: at the upper edge, arguments after positional inputs. */
 export function inputSocket(node: DrawnNode, name: string): Socket {
   const ports = drawnInputs(node).map((port) => port.name);
-  return { x: rung(node, ports, name), y: 0, side: "top" };
+  return { x: portOffset(node, ports, name), y: 0, side: "top" };
 }
 
 /** Position of an output: at the lower edge. */
 export function outputSocket(node: DrawnNode, name: string): Socket {
   const ports = node.outputs.map((port) => port.name);
-  return { x: rung(node, ports, name), y: sizeOf(node).height, side: "bottom" };
+  return { x: portOffset(node, ports, name), y: sizeOf(node).height, side: "bottom" };
 }
 
 /** Position of the input of an output's pill. */
@@ -129,7 +129,7 @@ export function pillSocket(edge: EdgeEntry): Socket {
   return { x: outputSize(edge).width / 2, y: 0, side: "top" };
 }
 
-function rung(node: DrawnNode, names: readonly string[], name: string): number {
+function portOffset(node: DrawnNode, names: readonly string[], name: string): number {
   const at = Math.max(0, names.indexOf(name));
   const { width } = sizeOf(node);
   if (node.generator) return width / 2 + at * PORT.gap;

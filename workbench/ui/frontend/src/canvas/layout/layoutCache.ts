@@ -8,7 +8,7 @@ import { drawnInputs, sizeOf, titleWidth, type DrawnNode, type Point } from "./g
 import { manualLayout } from "./manualLayout";
 import { cornersOf, spotsWith } from "./movedSpots";
 import { arrange, boxesOf, type Box } from "./layout";
-import { layOutFrames, scopesOf, shownScope, sized, withInner, type Inner } from "./nestedLayout";
+import { layOutFrames, scopesOf, shownScope, sized, withInner, type InnerLayout } from "./nestedLayout";
 import { orderPorts } from "./portOrder";
 import type { Route } from "./edgeRouting";
 import { Routes } from "./routes";
@@ -31,7 +31,7 @@ export interface LayoutCache {
   /** Level below which nodes run on the GPU; null if there are none. */
   line: number | null;
   /** Nodes in frames. */
-  inner: ReadonlyMap<string, Inner>;
+  inner: ReadonlyMap<string, InnerLayout>;
   /** Body of each node, edge and output. */
   scopes: ReadonlyMap<string, string>;
   /** The visible body. */

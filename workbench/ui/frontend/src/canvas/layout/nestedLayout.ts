@@ -6,16 +6,16 @@ import { arrange, boxesOf, type Layout } from "./layout";
 import { manualLayout } from "./manualLayout";
 
 /** Position in a frame: relative to the outermost frame. */
-export interface Inner extends Point {
+export interface InnerLayout extends Point {
   frame: string;
 }
 
 export interface NestedLayout {
   /** Sizes of boxes that depend on their contents; the others have their default size. */
   places: ReadonlyMap<string, Place>;
-  inner: ReadonlyMap<string, Inner>;
+  inner: ReadonlyMap<string, InnerLayout>;
   /** Edge inside a frame -> its reserved lane, relative to the frame's left edge. */
-  lanes: ReadonlyMap<string, Inner>;
+  lanes: ReadonlyMap<string, InnerLayout>;
 }
 
 /** The visible body; empty for the graph itself. */
@@ -59,7 +59,7 @@ export function layOutFrames(
 /** Positions including the contents of frames. */
 export function withInner(
   spots: Map<string, Point>,
-  inner: ReadonlyMap<string, Inner>,
+  inner: ReadonlyMap<string, InnerLayout>,
 ): Map<string, Point> {
   for (const [id, { frame, x, y }] of inner) {
     const at = spots.get(frame);
@@ -83,8 +83,8 @@ interface Body {
 
 class Maker implements NestedLayout {
   readonly places = new Map<string, Place>();
-  readonly inner = new Map<string, Inner>();
-  readonly lanes = new Map<string, Inner>();
+  readonly inner = new Map<string, InnerLayout>();
+  readonly lanes = new Map<string, InnerLayout>();
   private readonly drawn: ReadonlySet<string>;
   private readonly bodies = new Map<string, Body>();
   private readonly within = new Map<string, NodeEntry[]>();

@@ -3,7 +3,7 @@
 import type { NodeEntry } from "../../payloads";
 
 /** Part of the id that is not in the operator's name: `2` of `flip_2`, all of `left_view`. */
-function besides({ id, op, title, twin }: NodeEntry): string {
+function idSuffix({ id, op, title, twin }: NodeEntry): string {
   if (!op) return "";
   const last = op.split(".").at(-1) ?? op;
   const usual = [last, op.replaceAll(".", "_"), title];
@@ -19,14 +19,14 @@ function besides({ id, op, title, twin }: NodeEntry): string {
 const ROOM = 26;
 
 /** Text next to the operator's name. */
-export function beside(node: NodeEntry): string {
-  const id = besides(node);
+export function labelNextTo(node: NodeEntry): string {
+  const id = idSuffix(node);
   if (node.bodies.length) return id;
   return node.twin || node.title.length + id.length <= ROOM ? id : "";
 }
 
 /** Text of a generator's pill: distribution and parameters. */
-export function drawWords({ op, output }: NodeEntry): [string, string] {
+export function randomValueText({ op, output }: NodeEntry): [string, string] {
   const word = op.replace(/^random\./, "");
   return [word, output.startsWith(`${word} `) ? output.slice(word.length + 1) : output];
 }
@@ -36,8 +36,8 @@ const SHORT = { cpu: "CPU", mixed: "CPU and GPU", gpu: "GPU" } as const;
 /** Screen reader text: first the visible text in its order, then the tooltip. */
 export function described(node: NodeEntry, lines: readonly string[]): string {
   const seen = node.generator
-    ? drawWords(node)
-    : [node.title, beside(node), ...lines, !node.known && "?", node.fault || node.note];
+    ? randomValueText(node)
+    : [node.title, labelNextTo(node), ...lines, !node.known && "?", node.fault || node.note];
   const more = [
     node.generator && node.op,
     node.id,
@@ -52,7 +52,7 @@ export function described(node: NodeEntry, lines: readonly string[]): string {
 
 /** Tooltip; undefined if the card shows everything. */
 export function tipOf(node: NodeEntry): string | undefined {
-  const hidden = besides(node) !== beside(node) || node.values || node.draws.length > 1;
+  const hidden = idSuffix(node) !== labelNextTo(node) || node.values || node.draws.length > 1;
   if (!hidden && node.known && !node.fault && !node.generator) return undefined;
   const aside = node.label && node.label !== node.op ? `${node.id} · ${node.label}` : node.id;
   const lacking = node.label

@@ -9,10 +9,10 @@ import { align, ALIGNMENTS, selectedBoxes } from "../state/alignment";
 import { SearchableList } from "../search/searchableList";
 import { PREFIXES, snippetItems, type Item } from "../search/searchItems";
 import { arrange, connectTo, inspectedOperator } from "../state/actions";
-import { askCompatibleOps, wherePlaced } from "../search/operatorSearch";
-import { chooseFound, insertedName, searchItems, SOURCES } from "../search/search";
+import { askCompatibleOps, placeText } from "../search/operatorSearch";
+import { chooseItem, insertedName, searchItems, SOURCES } from "../search/search";
 
-type Of<K extends Popup["kind"]> = Extract<Popup, { kind: K }>;
+type PopupOf<K extends Popup["kind"]> = Extract<Popup, { kind: K }>;
 
 const WIDTH = 460;
 const HEIGHT = 350;
@@ -68,7 +68,7 @@ function placed({ at }: Popup, box: DOMRect): CSSProperties {
   };
 }
 
-function Search({ popup }: { popup: Of<"search"> }) {
+function Search({ popup }: { popup: PopupOf<"search"> }) {
   const { store, close, style } = usePopup(popup);
   const { everything = false } = popup;
   const place = usePresentPlace(popup.place);
@@ -106,7 +106,7 @@ function Search({ popup }: { popup: Of<"search"> }) {
     <SearchableList
       title={everything ? "Search" : isBranch(place) ? "Branch" : "Add an operator"}
       placeholder={everything ? "Find anything" : "Find an operator"}
-      where={wherePlaced(store, place)}
+      where={placeText(store, place)}
       items={items}
       empty="There are no operators."
       hook="operator"
@@ -115,7 +115,7 @@ function Search({ popup }: { popup: Of<"search"> }) {
       isPending={isPending}
       choose={(item) => {
         close(true);
-        chooseFound(store, place, item);
+        chooseItem(store, place, item);
       }}
       close={close}
     />
@@ -133,7 +133,7 @@ function usePresentPlace(place: Place): Place {
   return useMemo(() => (after === null ? place : { do: "add", after }), [place, after]);
 }
 
-function Connect({ popup }: { popup: Of<"connect"> }) {
+function Connect({ popup }: { popup: PopupOf<"connect"> }) {
   const { store, close, style } = usePopup(popup);
   const { node: id, output } = popup;
   const nodes = useCanvasState((state) => state.nodes);
@@ -173,7 +173,7 @@ function Connect({ popup }: { popup: Of<"connect"> }) {
 }
 
 /** After a drop on a node with several possible ports. */
-function Drop({ popup }: { popup: Of<"drop"> }) {
+function Drop({ popup }: { popup: PopupOf<"drop"> }) {
   const { store, close, style } = usePopup(popup);
   const { linking, node: id } = popup;
   const nodes = useCanvasState((state) => state.nodes);
@@ -209,7 +209,7 @@ function Drop({ popup }: { popup: Of<"drop"> }) {
   );
 }
 
-function Edges({ popup }: { popup: Of<"edges"> }) {
+function Edges({ popup }: { popup: PopupOf<"edges"> }) {
   const { store, close, style } = usePopup(popup);
   const edges = useCanvasState((state) => state.edges);
   const items = useMemo(() => edgeItems(popup.node, edges), [edges, popup.node]);
@@ -236,7 +236,7 @@ function Edges({ popup }: { popup: Of<"edges"> }) {
   );
 }
 
-function Align({ popup }: { popup: Of<"align"> }) {
+function Align({ popup }: { popup: PopupOf<"align"> }) {
   const { store, close, style } = usePopup(popup);
   const count = selectedBoxes(store).length;
   return (
@@ -261,7 +261,7 @@ function Align({ popup }: { popup: Of<"align"> }) {
 }
 
 /** Name for a snippet of the selected nodes. */
-function SnippetName({ popup }: { popup: Of<"snippet"> }) {
+function SnippetName({ popup }: { popup: PopupOf<"snippet"> }) {
   const { store, close, style } = usePopup(popup);
   const snippets = useCanvasState((state) => state.snippets);
   const items = useMemo(
@@ -303,7 +303,7 @@ function SnippetName({ popup }: { popup: Of<"snippet"> }) {
   );
 }
 
-function Draws({ popup }: { popup: Of<"draws"> }) {
+function Draws({ popup }: { popup: PopupOf<"draws"> }) {
   const { store, close, style } = usePopup(popup);
   const nodes = useCanvasState((state) => state.nodes);
   const items = useMemo(() => {

@@ -4,11 +4,11 @@
 import type { NodeProps } from "@xyflow/react";
 import { memo } from "preact/compat";
 import { collapse, openScope } from "../state/actions";
-import { useHappened, useRan } from "../state/branches";
+import { useBranchText, useRan } from "../state/branches";
 import { useCanvasState, useCanvasStore } from "../state/context";
-import { looksTheSame, type OpFlow } from "../state/flowElements";
+import { rendersEqually, type OpFlow } from "../state/flowElements";
 import { Icon } from "../../lib/icons";
-import { beside } from "../layout/nodeLabels";
+import { labelNextTo } from "../layout/nodeLabels";
 import { facts, Ports } from "./nodeViews";
 import { RenameField } from "./renameField";
 
@@ -17,10 +17,10 @@ const WORDS = { ran: "ran", not: "not run", "": "" } as const;
 export const BlockFrame = memo(function BlockFrame({ data, selected }: NodeProps<OpFlow>) {
   const store = useCanvasStore();
   const { entry } = data;
-  const told = useHappened(entry.id);
+  const told = useBranchText(entry.id);
   const outer = useRan(entry.scope);
   const happened = outer === "not" ? WORDS.not : told;
-  const aside = beside(entry);
+  const aside = labelNextTo(entry);
   return (
     <>
       <div
@@ -53,7 +53,7 @@ export const BlockFrame = memo(function BlockFrame({ data, selected }: NodeProps
       <Ports node={entry} />
     </>
   );
-}, looksTheSame);
+}, rendersEqually);
 
 type Area = Record<"left" | "top" | "width" | "height", number>;
 
@@ -106,4 +106,4 @@ export const BodyBar = memo(function BodyBar({ data, selected }: NodeProps<OpFlo
       <Ports node={entry} />
     </>
   );
-}, looksTheSame);
+}, rendersEqually);

@@ -6,10 +6,10 @@ import { memo } from "preact/compat";
 import type { NodeEntry } from "../../payloads";
 import { collapse, openScope } from "../state/actions";
 import { useCanvasState, useCanvasStore } from "../state/context";
-import { looksTheSame, type OpFlow, type OutFlow } from "../state/flowElements";
+import { rendersEqually, type OpFlow, type OutFlow } from "../state/flowElements";
 import { drawnInputs, inputSocket, outputOf, outputSocket, pillSocket, type DrawnNode } from "../layout/geometry";
 import { RandomIcon, Icon } from "../../lib/icons";
-import { beside, described, drawWords, tipOf } from "../layout/nodeLabels";
+import { labelNextTo, described, randomValueText, tipOf } from "../layout/nodeLabels";
 import { NodePicture, useLines } from "./nodePicture";
 import { Port } from "./ports";
 import { useRan } from "../state/branches";
@@ -108,7 +108,7 @@ function breakable(name: string) {
 export const Card = memo(function Card({ data, selected }: NodeProps<OpFlow>) {
   const store = useCanvasStore();
   const { entry, strays } = data;
-  const aside = beside(entry);
+  const aside = labelNextTo(entry);
   const ran = useRan(entry.scope);
   const lines = useLines(entry, ran === "not");
   const stray = strays ? (entry.device === "cpu" ? "CPU" : "GPU") : "";
@@ -158,7 +158,7 @@ export const Card = memo(function Card({ data, selected }: NodeProps<OpFlow>) {
       <Ports node={entry} />
     </>
   );
-}, looksTheSame);
+}, rendersEqually);
 
 /** A chain as one card: a click or Enter expands it. */
 export const GroupCard = memo(function GroupCard({ data }: NodeProps<OpFlow>) {
@@ -193,12 +193,12 @@ export const GroupCard = memo(function GroupCard({ data }: NodeProps<OpFlow>) {
       {last && <NodePicture node={last} />}
     </>
   );
-}, looksTheSame);
+}, rendersEqually);
 
 export const Generator = memo(function Generator({ data, selected }: NodeProps<OpFlow>) {
   const store = useCanvasStore();
   const { entry } = data;
-  const [word, from] = drawWords(entry);
+  const [word, from] = randomValueText(entry);
   return (
     <>
       <div className="wb-generator" {...facts(data, selected, [])}>
@@ -210,7 +210,7 @@ export const Generator = memo(function Generator({ data, selected }: NodeProps<O
       <Ports node={entry} />
     </>
   );
-}, looksTheSame);
+}, rendersEqually);
 
 export const Output = memo(function Output({ data, selected }: NodeProps<OutFlow>) {
   const store = useCanvasStore();
@@ -247,4 +247,4 @@ export const Output = memo(function Output({ data, selected }: NodeProps<OutFlow
       />
     </>
   );
-}, looksTheSame);
+}, rendersEqually);

@@ -24,7 +24,7 @@ interface Props {
 }
 
 /** `fits`, `refused`, `fixed` for the fixed end, empty without an edge drag. */
-function standing({ linking, connect_targets: connectTargets }: State, node: string, port: string, into: boolean): string {
+function linkState({ linking, connect_targets: connectTargets }: State, node: string, port: string, into: boolean): string {
   if (!linking) return "";
   const own = linking.node === node && linking.port === port;
   if (own && into === (linking.fixed === "target")) return "fixed";
@@ -34,7 +34,7 @@ function standing({ linking, connect_targets: connectTargets }: State, node: str
 
 export const Port = memo(function Port({ node, port, into, at, edge }: Props) {
   const store = useCanvasStore();
-  const state = useCanvasState((value) => standing(value, node, port.name, into));
+  const state = useCanvasState((value) => linkState(value, node, port.name, into));
   const fed = into && port.fed;
   const id = edge ?? `${node}:${port.name}`;
   const what = `${port.name} · ${port.kind}${port.argument ? " · argument" : ""}`;

@@ -62,7 +62,7 @@ export function otherOf(store: CanvasStore, place: Place): string {
   return ends.length === 1 ? ends[0]!.id : "";
 }
 
-export function wherePlaced(store: CanvasStore, place: Place): string {
+export function placeText(store: CanvasStore, place: Place): string {
   if (!store.get().nodes.length) return "into an empty graph";
   if (place.do === "add") return place.after ? `after ${place.after}` : "at the end";
   if (place.do === "branch") return place.node ? `from ${place.node}.${place.output}` : "on its own";

@@ -10,11 +10,11 @@ import type { Place } from "../state/canvasState";
 import type { CanvasStore } from "../state/canvasStore";
 import { useCanvasStore, useCanvasState } from "../state/context";
 import { Icon } from "../../lib/icons";
-import { wherePlaced } from "./operatorSearch";
-import { addDropped, foretellDrop, type Drop } from "./paletteDrop";
+import { placeText } from "./operatorSearch";
+import { addDropped, previewPaletteDrop, type Drop } from "./paletteDrop";
 import { paletteFinds, paletteGroups } from "./paletteItems";
 import { showPalette } from "../state/paletteVisibility";
-import { chooseFound } from "./search";
+import { chooseItem } from "./search";
 import { PREFIXES, type Item } from "./searchItems";
 
 /** Pixels of movement after which a press is a drag. */
@@ -68,7 +68,7 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
 
   const take = (item: Item): void => {
     if (item.reason) return store.say(`${item.name}: ${item.reason}`);
-    chooseFound(store, selectedPlace(store), item);
+    chooseItem(store, selectedPlace(store), item);
   };
   const toggle = (name: string, on = !opened.has(name)): void => {
     const next = new Set(opened);
@@ -82,7 +82,7 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
     if (!drop || item.reason) return;
     if ([PREFIXES.block, PREFIXES.recipe].some((prefix) => item.id.startsWith(prefix))) return take(item);
     addDropped(store, item, drop);
-    store.say(`${item.name} ${foretellDrop(store, item, drop)}`);
+    store.say(`${item.name} ${previewPaletteDrop(store, item, drop)}`);
   };
   const key = (event: TargetedKeyboardEvent<HTMLElement>): void => {
     const passes = event.ctrlKey || event.metaKey || event.altKey;
@@ -150,7 +150,7 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
           <Icon name="close" size={13} />
         </button>
       </div>
-      <div class="wb-palette-where">{wherePlaced(store, selectedPlace(store))}</div>
+      <div class="wb-palette-where">{placeText(store, selectedPlace(store))}</div>
       <div class="wb-palette-list">
         {wanted
           ? finds.map(option)
@@ -173,7 +173,7 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
             ))}
         {wanted && !finds.length && <p>No results for “{wanted}”.</p>}
       </div>
-      {dragged && <Ghost {...dragged} words={dragged.drop ? foretellDrop(store, dragged.item, dragged.drop) : ""} />}
+      {dragged && <Ghost {...dragged} words={dragged.drop ? previewPaletteDrop(store, dragged.item, dragged.drop) : ""} />}
     </div>
   );
 }

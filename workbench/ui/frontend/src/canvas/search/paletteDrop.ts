@@ -5,7 +5,7 @@ import type { CanvasStore } from "../state/canvasStore";
 import { edgeUnder } from "../edges/edgeUnderNode";
 import { drawnInputs, inputSocket, isOutput, outputSocket, type Point } from "../layout/geometry";
 import type { LayoutCache } from "../layout/layoutCache";
-import { addTo, wherePlaced } from "./operatorSearch";
+import { addTo, placeText } from "./operatorSearch";
 import { PREFIXES, type Item } from "./searchItems";
 
 export type Drop =
@@ -46,12 +46,12 @@ function portAt(node: NodeEntry, { x, y }: Point): Drop | null {
 }
 
 /** Text next to the pointer that describes the drop. */
-export function foretellDrop(store: CanvasStore, { id }: Item, drop: Drop): string {
+export function previewPaletteDrop(store: CanvasStore, { id }: Item, drop: Drop): string {
   if (id.startsWith(PREFIXES.recipe)) return "opens the recipe";
   if (id.startsWith(PREFIXES.block)) return "around the selected nodes";
   if (drop.do === "add_into") return `into ${drop.node}.${drop.input}`;
   if (isLoose(drop) && id.startsWith(PREFIXES.template)) return "at the end";
-  return wherePlaced(store, drop);
+  return placeText(store, drop);
 }
 
 /** Add an operator or template. Python reports why an addition is refused. */

@@ -76,7 +76,7 @@ export function insertedName(item: Item): string | null {
   return Object.values(PREFIXES).some((prefix) => id.startsWith(prefix)) ? null : id;
 }
 
-export function chooseFound(store: CanvasStore, place: Place, item: Item): void {
+export function chooseItem(store: CanvasStore, place: Place, item: Item): void {
   const { id } = item;
   const after = (prefix: string): string => id.slice(prefix.length);
   if (id.startsWith(PREFIXES.block)) wrap(store, after(PREFIXES.block));

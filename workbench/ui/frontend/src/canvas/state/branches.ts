@@ -5,10 +5,10 @@ import type { State } from "./canvasState";
 import { shownScope } from "../layout/nestedLayout";
 
 /** `ran`, `not`, or empty if unknown or if the body is not in a frame. */
-export type Ran = "" | "ran" | "not";
+export type BranchState = "" | "ran" | "not";
 
 /** Text about a block for the selected sample: `option_0, option_2 ran`; empty if unknown. */
-export function useHappened(block: string): string {
+export function useBranchText(block: string): string {
   return useCanvasState(({ cards, nodes }) => {
     const branches = cards.get(block)?.branches;
     const bodies = nodes.find(({ id }) => id === block)?.bodies;
@@ -18,9 +18,9 @@ export function useHappened(block: string): string {
   });
 }
 
-export function ranIn(state: State, scope: string): Ran {
+export function branchState(state: State, scope: string): BranchState {
   const shown = shownScope(state.breadcrumb);
-  let found: Ran = "";
+  let found: BranchState = "";
   while (scope && scope !== shown) {
     const [block, body] = scope.split(".") as [string, string];
     const branches = state.cards.get(block)?.branches;
@@ -32,4 +32,4 @@ export function ranIn(state: State, scope: string): Ran {
 }
 
 /** Whether the selected sample reached a body in a frame. */
-export const useRan = (scope: string): Ran => useCanvasState((state) => ranIn(state, scope));
+export const useRan = (scope: string): BranchState => useCanvasState((state) => branchState(state, scope));

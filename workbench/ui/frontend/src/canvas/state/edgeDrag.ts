@@ -42,7 +42,7 @@ export function refusal(connectTargets: Partial<ConnectTargets>, feed: Feed): st
 }
 
 /** Ports and arguments of a node that can be connected. */
-export function fitting(connectTargets: Partial<ConnectTargets>, linking: Linking, node: NodeEntry): string[] {
+export function acceptingPorts(connectTargets: Partial<ConnectTargets>, linking: Linking, node: NodeEntry): string[] {
   if (linking.fixed === "target") return node.outputs.map((output) => output.name);
   if (connectTargets.source !== `${linking.node}.${linking.port}`) return [];
   const prefix = `${node.id}:`;

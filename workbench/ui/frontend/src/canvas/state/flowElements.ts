@@ -33,7 +33,7 @@ export type OutFlow = Node<{ edge: EdgeEntry; reached: boolean }, "out">;
 export type BoxFlow = OpFlow | OutFlow;
 
 /** Whether a box looks the same: React Flow passes new properties with every move. */
-export function looksTheSame<T extends BoxFlow>(a: NodeProps<T>, b: NodeProps<T>): boolean {
+export function rendersEqually<T extends BoxFlow>(a: NodeProps<T>, b: NodeProps<T>): boolean {
   return a.data === b.data && a.selected === b.selected;
 }
 export type LineFlow = Edge<{ entry: EdgeEntry; route: Route; scope: string }, "line">;

@@ -6,27 +6,27 @@ import type { MarkEntry, SheetHeader, TileEntry } from "../payloads";
 const HUES = 12;
 
 /** Annotations of one picture of a tile, by its rectangle in the sheet. */
-export function marksAt({ original, augmented, marks }: TileEntry, rect: number[]): MarkEntry[] {
+export function overlaysAt({ original, augmented, marks }: TileEntry, rect: number[]): MarkEntry[] {
   const pictures = original.length === 4 ? [original, ...augmented] : augmented;
   return marks[pictures.findIndex((each) => each.join() === rect.join())] ?? [];
 }
 
 /** Annotations of an output, or of the original. */
-export function marksOf(tile: TileEntry, of: string, { outputs }: SheetHeader): MarkEntry[] {
+export function overlaysOf(tile: TileEntry, of: string, { outputs }: SheetHeader): MarkEntry[] {
   const has = tile.original.length === 4;
   if (of === "original") return has ? (tile.marks[0] ?? []) : [];
   return tile.marks[outputs.indexOf(of) + (has ? 1 : 0)] ?? [];
 }
 
 /** Whether there is anything to draw. */
-export function hasMarks(header: SheetHeader | undefined): boolean {
+export function hasOverlays(header: SheetHeader | undefined): boolean {
   const has = ({ marks, targets }: TileEntry): boolean =>
     targets.length > 0 || marks.some((each) => each.length > 0);
   return header?.tiles.some(has) ?? false;
 }
 
 /** Text for screen readers. */
-export function markWords(marks: MarkEntry[]): string {
+export function overlayText(marks: MarkEntry[]): string {
   const counts = new Map<string, number>();
   const masked = marks.filter(({ mask }) => mask).map(({ text }) => `mask: ${text}`);
   for (const { text, mask, left } of marks) {
@@ -44,7 +44,7 @@ interface Props {
   ratio?: number;
 }
 
-export function Marks({ marks, layer, ratio }: Props) {
+export function Overlays({ marks, layer, ratio }: Props) {
   return (
     <div
       ref={layer ?? null}
@@ -54,13 +54,13 @@ export function Marks({ marks, layer, ratio }: Props) {
       style={ratio ? { "--ratio": String(ratio) } : {}}
     >
       {marks.map((mark, index) => (
-        <Mark key={index} {...mark} />
+        <Overlay key={index} {...mark} />
       ))}
     </div>
   );
 }
 
-function Mark({ corners, text, colour, mask, names, outline, left: gone }: MarkEntry) {
+function Overlay({ corners, text, colour, mask, names, outline, left: gone }: MarkEntry) {
   const [left = 0, top = 0, right = 0, bottom = 0] = corners;
   const point = right === left && bottom === top;
   if (mask) {

@@ -7,7 +7,7 @@ import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import { Popover } from "../lib/popover";
 
-export function SavedDraws({ link }: { link: Link<"preview"> }) {
+export function SavedSamples({ link }: { link: Link<"preview"> }) {
   const draws = useField(link, "saved_draws", []);
   const pop = useRef<HTMLDivElement>(null);
   const replay = (draw: number): void => {
