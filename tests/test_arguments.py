@@ -261,7 +261,7 @@ def test_a_workbench_says_what_it_does_not_take(w: wb.Workbench) -> None:
         (wb.GraphFaultsError, lambda: w.pipeline(batch_size=0), "batch_size is 0"),
         (wb.GraphFaultsError, lambda: w.pipeline(device="gpu"), "Use cpu or mixed."),
         (wb.GraphFormatError, lambda: setattr(w, "graph", 3), "int is not a graph"),
-        (wb.SaveError, lambda: w.share("nowhere/x.png"), "No such file or directory"),
+        (wb.SaveError, lambda: w.share("nowhere/x.png"), "there is no folder"),
         (AttributeError, lambda: w.previw, "Did you mean preview?"),
         (wb.ArgumentError, lambda: wb.Workbench(w.graph, layout="x"), "Use one of: side, stacked"),
     ):

@@ -70,6 +70,10 @@ def write_bytes(path: str | Path, data: bytes) -> Path:
             target.write_bytes(data)
         else:
             _replace(Path(os.path.realpath(target)), mode, data)
+    except FileNotFoundError:
+        raise SaveError(
+            f"{target} was not written: there is no folder {target.parent}. Create it."
+        ) from None
     except OSError as error:
         raise SaveError(f"{target} was not written: {error.strerror or error}.") from None
     return target

@@ -99,7 +99,7 @@ def test_why_there_is_no_image(tmp_path: Path) -> None:
 
 
 def test_a_function_s_name_is_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="In Python, pass the object, not the name of a function"):
+    with pytest.raises(DataError, match="or pass the object instead of its name"):
         require_dataset(open_dataset(f"{tmp_path}/factory.py:photos"))
 
 

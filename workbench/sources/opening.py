@@ -308,6 +308,11 @@ def _item(item: Any) -> tuple[str, int | str]:
     )
 
 
+def _is_numbers(values: Any) -> bool:
+    first = next(iter(values), None) if hasattr(values, "__len__") else None
+    return isinstance(first, Integral)
+
+
 def open_datasets(data: Data) -> Datasets:
     """The dataset of each parameter; data without a parameter belong to ``data``.
 
@@ -315,4 +320,11 @@ def open_datasets(data: Data) -> Datasets:
     """
     splits = hasattr(data, "cast_column")
     named = data if isinstance(data, Mapping) and not splits else {PARAMETER: data}
+    label = label_column(list(named)) if len(named) > 1 else None
+    if label is not None and _is_numbers(named[label]):
+        image = next(name for name in named if name != label)
+        raise DataError(
+            "The dict has columns, not one dataset for each parameter. Use pairs: "
+            f"list(zip(data[{image!r}], data[{label!r}])), or pandas.DataFrame(data)."
+        )
     return {name: open_dataset(each) for name, each in named.items()}

@@ -129,14 +129,12 @@ class Folder(SourceKind):
             found = path.stat()
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-                factory = (
-                    " In Python, pass the object, not the name of a function."
-                    if ".py:" in shown
-                    else ""
-                )
-                raise DataError(
-                    f"There is no folder {shown}. Use a folder of images.{factory}"
-                ) from None
+                fix = "Use a folder of images."
+                if ".py:" in shown:
+                    fix = "Use a folder of images, or pass the object instead of its name."
+                elif any(each in shown for each in "*?["):
+                    fix = f"Use a folder, or a list: sorted(glob.glob({shown!r}))."
+                raise DataError(f"There is no folder {shown}. {fix}") from None
             raise DataError(
                 f"The folder {shown} cannot be read: {error.strerror}. Use a folder of images."
             ) from None

@@ -309,7 +309,7 @@ class Workbench(CodeAccess, VBox):
         self._model.heartbeat.watch(component)
 
     def _on_field(self, component: str, change: Any) -> None:
-        self._parts[component].take(component, change["name"], change["new"])
+        self._parts[component].handle_field(component, change["name"], change["new"])
 
     # Access from Python code
 
