@@ -43,7 +43,7 @@ _DRAWN = (("rotate", "angle", (-30.0, 30.0)), ("brightness_contrast", "brightnes
 
 @dataclass
 class GraphMaker:
-    """Gives out ids and seeds that nothing else has."""
+    """Generate unique ids and seeds."""
 
     picks: Iterator[int]
     numbers: Iterator[int]
@@ -59,7 +59,7 @@ class GraphMaker:
         return Node(f"{op.replace('.', '_')}_{number}", op, args, inputs or {}, seed=seed)
 
     def condition(self) -> list[Node]:
-        """Nodes of which the last gives a truth value for each sample."""
+        """Nodes; the last one outputs a boolean per sample."""
         if self.pick(2):
             return [self.node("random.coin_flip", {"probability": 0.5, "dtype": "BOOL"})]
         drawn = self.node("random.uniform", {"range": (0.0, 1.0)})
@@ -67,7 +67,7 @@ class GraphMaker:
         return [drawn, self.node("math.lt", {"right": 0.6, "constant_type": "FLOAT"}, fed)]
 
     def step(self, image: Port) -> list[Node]:
-        """Nodes of which the last gives an image of the size and type of what it is fed."""
+        """Nodes; the last one outputs an image with the size and type of the input."""
         choice = self.pick(len(_PLAIN) + len(_DRAWN))
         if choice < len(_PLAIN):
             op, args = _PLAIN[choice]

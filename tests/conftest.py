@@ -106,7 +106,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden",
         action="store_true",
-        help="write the golden files anew from what the code gives now",
+        help="rewrite the golden files with the current output of the code",
     )
     parser.addoption(
         "--thorough",
@@ -138,7 +138,7 @@ def pytest_collection_finish() -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """In ``make test`` a module's tests run in one worker, which makes ready for them once.
 
-    Thorough ones are given out one by one, for some modules have many minutes of them.
+    Thorough tests are distributed one by one, because some modules have many minutes of them.
     """
     chosen = ("thorough", "share", "soak")
     if config.getoption("dist") != "loadgroup" or any(map(config.getoption, chosen)):
@@ -160,7 +160,7 @@ def outlived() -> str:
 
 @pytest.hookimpl(trylast=True)  # when all fixtures have ended
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A worker of pytest-xdist tells the process that controls it, which then fails."""
+    """A worker of pytest-xdist notifies its controller, which then fails."""
     told: dict[str, object] | None = getattr(session.config, "workeroutput", None)
     if told is not None and (message := outlived()):
         told["shouldfail"] = message
@@ -178,7 +178,7 @@ def in_share(name: str, part: int, parts: int) -> bool:
 
 
 def missing_packages(notebook: Path) -> list[str]:
-    """Those packages of the extra ``targets`` that a notebook asks for and that are not here."""
+    """Packages of the extra ``targets`` that a notebook needs and that are not installed."""
     text = notebook.read_text()
     return [
         name
@@ -227,7 +227,7 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def own_state(states: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where this test's edits are kept: no test finds those of another, or of a person."""
+    """The autosave folder of this test, separate from other tests and users."""
     folder = next(states)
     folder.mkdir()
     monkeypatch.setenv("DALI_WORKBENCH_STATE", str(folder))

@@ -34,7 +34,7 @@ _NO_WORD = "ignore:This process:DeprecationWarning"
 
 
 class ForkServer:
-    """The process that workers are forked from; started when the first is asked for."""
+    """The process that workers are forked from; started for the first one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -156,7 +156,7 @@ class ForkedScript(ForkedProcess):
 
 
 def serve(ours: socket.socket) -> None:
-    """Fork a process for each request, and tell the exit code of each."""
+    """Fork a process for each request, and report its exit code."""
     from workbench.catalog import load_catalog
 
     importlib.import_module("workbench.preview")  # what most tests ask a worker for

@@ -208,7 +208,7 @@ KINDS: dict[str, tuple[str, Damage]] = {
 
 
 def write_fuzzed(photos: list[Path], folder: Path, each: int) -> list[str]:
-    """So many files of each kind in a folder of class folders; their names."""
+    """Write this number of files of each kind into class folders; returns their names."""
     names = []
     for kind, (format_, damage) in KINDS.items():
         stem, _, suffix = kind.partition(".")

@@ -87,7 +87,7 @@ def step(kinds: Sequence[Kind] = KINDS) -> st.SearchStrategy[Step]:
 
 
 def good_value(arg: ArgSpec, pick: int) -> Value | None:
-    """A value that the catalogue allows, or None where it names none."""
+    """A value that the catalogue allows, or None if it defines none."""
     if arg.choices:
         chosen = arg.choices[pick % len(arg.choices)]
         return (chosen,) if arg.kind.endswith("_list") else chosen
@@ -283,7 +283,7 @@ def import_script(text: str, folder: Path) -> ModuleType:
 
 
 def built(script: ModuleType, data: Path | str | Datasets, **settings: Any) -> Any:
-    """The script's pipeline; one of which no reader reads the folder is given none."""
+    """The script's pipeline; without a folder if no reader reads one."""
     if isinstance(data, Mapping):
         given = {name: dataset.argument for name, dataset in data.items()}
         return script.build_pipeline(**given, **settings)
@@ -329,12 +329,12 @@ def require_parity(
     runner: Runner | None = None,
     script_of: Graph | None = None,
 ) -> None:
-    """Every batch of the runner, asked for in this order, is that of the exported script.
+    """Every batch of the runner, requested in this order, equals that of the exported script.
 
     Parameters
     ----------
     count:
-        Samples of a batch that the runner is asked for, by default all.
+        Samples requested from the runner per batch, by default all.
     script_of:
         Another graph of the same outputs, whose script is compared with.
     """

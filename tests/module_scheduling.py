@@ -1,4 +1,4 @@
-"""How ``make test`` gives its tests out to the workers of pytest-xdist."""
+"""How ``make test`` distributes its tests to the workers of pytest-xdist."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def _hidden(cell: Any) -> dict[str, Any]:
 
 
 def renew(path: Path) -> None:
-    """Run a notebook beside its data, and save it with its outputs."""
+    """Run a notebook next to its data, and save it with its outputs."""
     import nbformat
     from nbclient import NotebookClient
 

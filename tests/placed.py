@@ -26,7 +26,7 @@ USABLE = [
 
 
 def placed(op: OpSpec, **settings: object) -> tuple[Graph, str]:
-    """Reader, decoder and the operator, all that it gives given out; and the node's id.
+    """Reader, decoder and the operator, with all of its outputs; and the node's id.
 
     What it needs comes from the nearest output that fits, or from the node that the catalogue
     names.

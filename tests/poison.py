@@ -165,7 +165,7 @@ def skeleton(name: str, text: str) -> list[Any]:
 
 
 def calls_of_mark(name: str, text: str) -> list[str]:
-    """What of a program is the mark as code and no text."""
+    """Occurrences of the mark in a program as code, not as text."""
     return [
         ast.dump(node)
         for tree in trees(name, text)

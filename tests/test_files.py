@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, opened inside the roots only, and a full disk is told."""
+"""Files are written atomically and opened only inside the roots; a full disk is reported."""
 
 from __future__ import annotations
 
@@ -308,7 +308,7 @@ def test_the_home_folder_is_for_users_of_this_machine(
         assert (near.extensible, far.extensible) == (True, False)
 
 
-# A full disk and a lack of memory are told as what they are.
+# A full disk and exhausted memory are reported as such.
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The layout that architecture asks for: who imports whom, how many modules a folder has."""
+"""Rules of the architecture: who imports whom, how many modules a folder has."""
 
 from __future__ import annotations
 

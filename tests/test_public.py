@@ -1,4 +1,4 @@
-"""The names that `import workbench` gives."""
+"""The names that `import workbench` exports."""
 
 import json
 import pydoc

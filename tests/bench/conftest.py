@@ -19,7 +19,7 @@ from workbench.errors import CancelledError
 
 @pytest.fixture
 def made_up(monkeypatch: pytest.MonkeyPatch) -> list[list[Config]]:
-    """Replaces the measuring; gives what was measured together."""
+    """Replace measuring; return which entries were measured together."""
     seen: list[list[Config]] = []
 
     def fake(

@@ -45,7 +45,7 @@ def measured(rate: float, label: str = "", **config: Any) -> Measurement:
 
 
 def prepared(files: int | None = None) -> Prepared:
-    """What an experiment knows of ``MACHINE`` and a folder of so many files."""
+    """The facts of an experiment about ``MACHINE`` and a folder with this number of files."""
     return Prepared(MACHINE, Fingerprint("photos", files), CacheState("warm", ""))
 
 

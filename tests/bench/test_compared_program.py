@@ -1,4 +1,4 @@
-"""The search for workers, the time that each program has, and what is kept of one ended early."""
+"""The search for workers, the time of each program, and partial results of an interrupted one."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_an_interrupted_comparison_keeps_what_it_has(
 
 
 def prepared(machine: Any) -> Callable[..., Any]:
-    """``prepare`` on a machine of so many cores."""
+    """``prepare`` on a machine with this number of cores."""
     prepare = Benchmark.prepare
 
     def on_it(self: Benchmark, *given: Any) -> Any:

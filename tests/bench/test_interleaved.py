@@ -289,7 +289,7 @@ def test_a_worker_that_is_kept_is_ended_with_its_keeper() -> None:
 
 
 def test_rounds_that_take_longer_than_they_should_are_no_end_in_sight() -> None:
-    """Four batches of a slow graph take 20 s where half a second was asked for."""
+    """Four batches of a slow graph take 20 s instead of the requested half second."""
     heard: list[tuple[float, str]] = []
     run(
         Script([100], seconds=20.0),

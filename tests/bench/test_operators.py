@@ -1,4 +1,4 @@
-"""Operators by themselves: what is measured in turns, what one costs, and the tables of it."""
+"""Single operators: interleaved rounds, the cost of one, and tables."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def experiment(photos: Path, **options: Any) -> OperatorExperiment:
 def with_a_peer(
     monkeypatch: pytest.MonkeyPatch, check: Callable[[dict[str, Any], str], tuple[str, ...]]
 ) -> None:
-    """Let there be a peer; ``check`` is told the facts and the graph's last node."""
+    """Register a peer; ``check`` is called with the facts and the graph's last node."""
 
     def peers(run: Any, names: Any, devices: Any, machine: Any, facts: Any) -> Any:
         graph: Graph = run.graph

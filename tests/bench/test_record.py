@@ -1,4 +1,4 @@
-"""A record reads back as it was written; other versions and damage are told."""
+"""Records round-trip; other versions and damage are reported."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def test_a_run_on_images_says_images() -> None:
     assert plot_record(found).axes[0].get_xlabel() == "imgs/s"
 
 
-# The hash that tells graphs apart, and the command for a machine with a GPU.
+# The hash that identifies graphs, and the command for a machine with a GPU.
 
 
 def loaded(graph: Graph, load: float) -> Graph:

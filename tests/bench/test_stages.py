@@ -73,7 +73,7 @@ def test_every_prefix_of_every_recipe_is_a_sound_graph(name: str, catalog: Catal
     last = {node.id for node in cut[-1][1].nodes}
     given = {port.node for port in graph.outputs.values()}
     assert given <= last
-    # What is given out, but for what a follower or another node behind it depends on.
+    # Outputs, except those that a follower or another later node needs.
     before = {
         n: ancestors(graph, [p]) - {n} for n, p in ((p.node, p) for p in graph.outputs.values())
     }
@@ -233,7 +233,7 @@ def test_a_cached_batch_is_never_told_to_be_slower() -> None:
 
 
 def test_a_stage_has_the_interval_of_rounds_side_by_side() -> None:
-    """Both prefixes slow down and speed up at once: what lies between them hardly does."""
+    """Both prefixes slow down and speed up together, but their difference hardly changes."""
     slow = (1.0, 2.0, 1.5)
     made = rows()
     made[1] = replace(made[1], rounds=rounds(*(100_000 / (50 * by) for by in slow)))
@@ -494,7 +494,7 @@ def test_a_large_photo_among_small_ones_for_real(tmp_path: Path) -> None:
     assert found.slowest[0].milliseconds > 5 * found.median
 
 
-# Functions that misbehave are told in a measurement as they are in a preview.
+# Faulty functions are reported in a measurement as in a preview.
 
 SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=1, budget=0.0)
 

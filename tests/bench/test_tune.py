@@ -100,7 +100,7 @@ def test_cancelled(made_up: list[list[Config]], photos: Path) -> None:
 def rows_of(
     monkeypatch: pytest.MonkeyPatch, rate_of: Callable[[Config, MeasurementConfig], Measurement]
 ) -> list[tuple[Config, MeasurementConfig, float]]:
-    """Replaces the measuring by a formula; gives what was measured, how, and against which rate."""
+    """Replace measuring by a formula; return what was measured, how, and against which rate."""
     seen: list[tuple[Config, MeasurementConfig, float]] = []
 
     def fake(entries: Sequence[ConfigJobs], how: MeasurementConfig, *rest: Any) -> tuple:
@@ -165,7 +165,7 @@ def test_full_engines_end_the_search(photos: Path, monkeypatch: pytest.MonkeyPat
 
 
 class SlowMachine:
-    """A machine on which every measurement takes so many seconds, and its clock."""
+    """A machine on which every measurement takes this many seconds, and its clock."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float, rate: float) -> None:
         self.now = 0.0
@@ -230,7 +230,7 @@ def test_a_time_too_short_is_refused(photos: Path) -> None:
 
 
 def nobody(share: float, text: str) -> None:
-    """Hears of no progress."""
+    """A progress callback that does nothing."""
 
 
 def test_one_that_fails_in_a_worker_of_others_is_tried_in_a_fresh_one() -> None:

@@ -104,7 +104,7 @@ def test_made_up_machines(noise: float, sure: float) -> None:
 
 
 def setting_seconds(row: Measurement, config: MeasurementConfig, rounds: int) -> float:
-    """What a setting of a record takes with so many rounds in a worker that runs.
+    """The time that a setting of a record takes, with this number of rounds in a running worker.
 
     One by itself has no pauses: what is untimed is a fifth of a round.
     """

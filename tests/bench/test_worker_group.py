@@ -203,7 +203,7 @@ def test_workers_begin_together_on_their_own_cores(tmp_path: Path) -> None:
 @sendable
 @dataclass(frozen=True)
 class LargeJob:
-    """Takes so many MiB of memory for as long as it is kept."""
+    """Allocate this many MiB of memory until it is released."""
 
     mebibytes: int
 
@@ -378,7 +378,7 @@ def test_of_several_pipelines_an_epoch_has_every_sample_once(photos: Path, pipel
 
 
 def test_a_side_that_does_not_decode_ends_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside a GPU: H.264 is measured there, and the CPU's row says why it is not."""
+    """With a GPU: H.264 is measured there, and the CPU's row has the reason why it is not."""
     monkeypatch.setattr(video, "has_gpu", lambda: True)
     clip = Path(GOLDEN, "h264.mp4")
     job = ScriptJob(emit_script(a_graph()), open_datasets(clip), "cpu", 2)
@@ -395,7 +395,7 @@ def test_what_lies_behind_the_decoders_runs_in_as_many_pipelines(photos: Path) -
     assert [workload.run() for _ in range(workload.lead)] == [4] * 8
 
 
-# What /proc tells of this process and of others.
+# What /proc reports about this process and others.
 
 SAY_AND_WAIT = "import sys; print('here', flush=True); sys.stdin.read()"
 CHILD = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SAY_AND_WAIT!r}])"

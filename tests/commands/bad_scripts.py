@@ -33,7 +33,7 @@ ENDLESS = {
         11,
     ),
 }
-"""None of these comes to an end; the line at which each stands, from 1."""
+"""Scripts that never end, and the line, from 1, at which each hangs."""
 
 ENDING = {
     "os._exit(0)": "import os\nos._exit(0)\n",

@@ -29,7 +29,7 @@ def run(*arguments: object) -> Result:
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rounds of two batches: these tests are about what is said and written."""
+    """Rounds of two batches: these tests are about outputs and files."""
     monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", _shortly)
 
 

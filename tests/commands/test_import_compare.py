@@ -12,7 +12,7 @@ from workbench.cli import main
 from workbench.graph import load_graph
 
 pytestmark = pytest.mark.usefixtures("started_workers")
-"""The library lies where workers look for it once they start."""
+"""Put the library on the path of new workers."""
 
 
 def run(*arguments: object) -> Result:

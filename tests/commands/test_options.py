@@ -1,4 +1,4 @@
-"""The data of a command: asked for where the graph reads some, by parameter, and only there."""
+"""The data of a command: required for each parameter of the graph, and only then."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(command: str, graph: str, *more: str) -> Result:
 
 @pytest.fixture(autouse=True)
 def _where_the_files_are(photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A list of files, a graph that names it, and a folder beside them with nothing in it."""
+    """A list of files, a graph that reads it, and an empty folder next to them."""
     some = sorted(photos.rglob("*.jpg"))[::20]
     (tmp_path / "list.txt").write_text("".join(f"{path} 1\n" for path in some))
     (tmp_path / "photos").mkdir()

@@ -34,7 +34,7 @@ from workbench.graph import dump_graph, load_graph
 SHORT = MeasurementConfig(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
 GRID = ("--threads", "1", "--batch-sizes", "4", "--prefetch", "1,2", "--pipelines", "1")
 COUNT = 198
-"""Good files beside two bad ones."""
+"""A folder with good files and two bad ones."""
 
 
 def tune(data: Path, *options: object) -> Result:

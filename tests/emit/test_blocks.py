@@ -178,7 +178,7 @@ def test_options_that_change_nothing() -> None:
 
 
 def test_what_decides_is_on_the_cpu_also_with_mixed_decoding() -> None:
-    """DALI splits a batch by a condition on the CPU; pictures that decide may lie on the GPU."""
+    """DALI splits a batch by a condition on the CPU, but images for it may be on the GPU."""
     graph = branching_graph()
     mean = Node("mean", "reductions.mean", {}, {"data": Port("resize", "output")})
     block = graph.node("outer")
@@ -191,7 +191,7 @@ def test_what_decides_is_on_the_cpu_also_with_mixed_decoding() -> None:
 
 
 def test_what_is_looked_up_takes_no_name_of_a_draw_of_turns() -> None:
-    """Read as ``some_of_option[i]``, it was taken for another name and overwritten."""
+    """Read as ``some_of_option[i]``, it was treated as another name and overwritten."""
     graph, block = wrap_as_options(
         load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], "some_of"
     )

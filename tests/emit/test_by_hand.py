@@ -1,4 +1,4 @@
-"""Exports beside programs written by hand for the same work: lines of code, and what they give."""
+"""Exports compared with handwritten programs for the same work: lines of code and outputs."""
 
 from __future__ import annotations
 

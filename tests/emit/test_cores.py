@@ -1,4 +1,4 @@
-"""The cores for DALI's threads: those that GPUs interrupt are left out, in a program as here."""
+"""The cores for DALI's threads exclude those that GPUs interrupt, also in exported programs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LINES = {
 def told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lines: list[str], served: str
 ) -> set[int]:
-    """What is found where the kernel says so."""
+    """The cores that are found if Linux reports interrupts."""
     head = "           CPU0       CPU1"
     (tmp_path / "interrupts").write_text("\n".join([head, "ERR: 0", *lines, ""]))
     for line in lines:

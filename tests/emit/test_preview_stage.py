@@ -18,7 +18,7 @@ from workbench.graph.resolved import ResolvedGraph
 
 
 def operator_calls(text: str) -> dict[str, set[str]]:
-    """Operator -> its fixed arguments as source, constants put in, variables left out."""
+    """Operator -> its fixed arguments as source, with constants and without variables."""
     tree = ast.parse(text)
     constants = {ast.unparse(s.targets[0]): s.value for s in tree.body if isinstance(s, ast.Assign)}
     found: dict[str, set[str]] = {}

@@ -179,7 +179,7 @@ def test_build_pipeline_takes_what_a_trainer_sets(photos: Path, tmp_path: Path) 
 def test_what_only_asks_for_a_shape_stays_on_the_cpu_behind_mixed_decoding(
     photos: Path, tmp_path: Path
 ) -> None:
-    """DALI would take it to the GPU, where its other input is not; it says so on any machine."""
+    """DALI would move it to the GPU, but not its other input; it raises on any machine."""
     image = Port("decode", "output")
     nodes = (
         Node("reader", "readers.file", seed=0),
@@ -203,7 +203,7 @@ def test_what_only_asks_for_a_shape_stays_on_the_cpu_behind_mixed_decoding(
         assert [node.device for node in pipe._graph_outputs] == sides
 
 
-# Views that are made alike are one function in the exported script.
+# Identical views are one function in the exported script.
 
 SIMCLR = load_recipe("simclr")
 

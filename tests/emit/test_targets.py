@@ -88,7 +88,7 @@ def sampled(target: str) -> dict[str, Graph]:
 
 
 def golden_paths(target: str, recipe: str, with_: str) -> dict[Path, str]:
-    """One file lies beside those of other recipes, several in a folder of their own."""
+    """A single file is next to those of other recipes; several files are in their own folder."""
     files = files_of(RECIPES[recipe], target, with_)
     folder = GOLDEN / target / with_
     if len(files) > 1:

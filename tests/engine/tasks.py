@@ -153,7 +153,7 @@ def fill_and_free(_: Worker, size: int) -> None:
 
 @task
 def start_a_process(_: Worker, size: int) -> None:
-    """One that has so many bytes, and goes with the worker."""
+    """A value of this many bytes that lives as long as the worker."""
     code = f"held = b'x' * {size}; print(len(held), flush=True); input()"
     started = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -193,7 +193,7 @@ def check_deadly_files(worker: Worker, files: Sequence[Sample]) -> list[CheckedF
 
 @task
 def check_files_of_a_killed_worker(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]:
-    """As ``check_decoding``, in a worker that is killed once, at the file with a marker beside."""
+    """Like ``check_decoding``, in a worker that is killed once, at the file with a marker."""
     for number, file in enumerate(files):
         worker.report(number)
         marker = Path(file.path).with_suffix(".kill")

@@ -182,7 +182,7 @@ def test_one_of_two_sources_may_stay_as_it_is_for_long(photos: Path) -> None:
 
 @pytest.mark.parametrize("taken", [("images",), ("images", "labels")])
 def test_what_no_body_uses_may_feed_a_block(taken: tuple[str, ...], photos: Path) -> None:
-    """DALI leaves out what nothing uses, and the preview could not feed it."""
+    """DALI omits unused inputs, and the preview could not feed them."""
     graph = branching(replace(noise(), inputs=taken))
     block = graph.node("branch")
     fed = replace(block, inputs={**block.inputs, "labels": Port("reader", "labels")})

@@ -24,11 +24,11 @@ from workbench.sources import open_datasets
 SAMPLES = 10_000
 BATCH = 250
 DEVIATIONS = 2.576
-"""Of a normal distribution, between which 99 % lie."""
+"""The 99 % interval of a normal distribution."""
 FIVE_DEGREES = 15.086
-"""Below which 99 % lie of a chi-square with five degrees of freedom."""
+"""The 99 % quantile of chi-square with five degrees of freedom."""
 CHI_SQUARE = 9.210
-"""Below which 99 % lie, with two degrees of freedom."""
+"""The same with two degrees of freedom."""
 
 
 def augmented() -> Graph:

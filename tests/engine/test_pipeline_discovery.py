@@ -1,4 +1,4 @@
-"""Which of a script's pipelines is meant: told by name, or the only one that there is."""
+"""Selecting a script's pipeline: by name, or the only one."""
 
 from __future__ import annotations
 

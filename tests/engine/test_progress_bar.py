@@ -1,4 +1,4 @@
-"""Bars of progress where nobody else listens, and interrupts in one line."""
+"""Progress bars without another listener, and interrupts in one line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbench.engine.protocol.progress import (
 
 
 class Bar:
-    """What tqdm's bar is told."""
+    """The calls of tqdm's bar."""
 
     made: list[Bar]
 

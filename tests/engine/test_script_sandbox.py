@@ -1,4 +1,4 @@
-"""What the sandbox tells of a script, in the worker where alone it may stand.
+"""Results of the sandbox, which runs only in a worker.
 
 Scripts that pass its limits are in ``tests/commands/test_import_command.py``.
 """

@@ -1,1 +1,1 @@
-"""Faults of the system in every host: kernel and app live, the graph is kept, the user is told."""
+"""System faults in every host: kernel and app survive with the graph, and the user is notified."""

@@ -32,7 +32,7 @@ WORDS = {
 }
 """What a message must have of each fault."""
 EARLIER = {"SIGSTOP": "does not answer|SIGSTOP"}
-"""What tells of it before it is known."""
+"""Messages before the fault is identified."""
 HOSTS = ("JupyterLab", "web app", "shell")
 WORK = ("preview", "bench", "stages", "tune", "verify", "import", "export", "save")
 MEASUREMENTS = ("bench", "stages", "tune")
@@ -55,7 +55,7 @@ def cases() -> Iterator[Any]:
 
 
 def applies(host: str, work: str, fault: str) -> bool:
-    """Whether there is such a thing: a page imports nothing, and exporting runs no worker."""
+    """Whether the combination exists: a page imports nothing, and exporting runs no worker."""
     if work == "import":
         elsewhere = fault == "disk full" and host != "shell"  # nothing is written there
         return host != "web app" and fault != "data gone" and not elsewhere
@@ -154,7 +154,7 @@ def undergo(
     resting: set[int],
     change: Callable[[], None],
 ) -> None:
-    """Begin the work, have the fault happen to it, and wait until it is told and over."""
+    """Start the work, inject the fault, and wait until it is reported and over."""
     row.happens()
     if row.fault == "disk full":
         full_disk(host.pid, stack)
@@ -254,7 +254,7 @@ SHOWN = (
 
 
 def said(row: Row, host: Host, earlier: bool = False) -> str:
-    """The words on the screen that tell of the fault; where it does no harm, that.
+    """The message about the fault on the screen, or the result if the fault is harmless.
 
     ``earlier``: those too that tell of it before it is known what it is.
     """
@@ -295,7 +295,7 @@ def new_workers(host: Host, resting: set[int]) -> list[psutil.Process]:
 
 
 def wait_for(host: Host, holds: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:
-    """What ``holds`` gives once that is true."""
+    """The result of ``holds`` once it is true."""
     deadline = time.monotonic() + seconds
     while not (found := holds()):
         shown = {f"{c}.{f}": host.field(c, f)[:300] for c, f in SHOWN}

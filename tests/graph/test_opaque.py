@@ -1,4 +1,4 @@
-"""Stand-ins for code that a graph cannot contain: kept, shown, and refused where it would run."""
+"""Opaque nodes for code that a graph cannot contain: stored, shown, but not run."""
 
 from __future__ import annotations
 

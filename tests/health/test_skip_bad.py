@@ -98,7 +98,7 @@ def run(target: str, *programs: Path) -> list[list[list[int]]]:
 def damaged(
     tmp_path_factory: pytest.TempPathFactory, small_photos: list[bytes]
 ) -> dict[int, tuple[Any, set[int], set[int]]]:
-    """For each share that was asked for the good data, and labels as of ``write_damaged``."""
+    """For each requested fraction the good data, and labels as of ``write_damaged``."""
     root = tmp_path_factory.mktemp("damaged")
 
     class Folders(dict[int, tuple[Any, set[int], set[int]]]):

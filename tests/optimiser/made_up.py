@@ -41,7 +41,7 @@ def make_up(
     pixels: Callable[[str], Difference] = lambda name: NEAR if "twist" in name else SAME,
     tried: Collection[str] = TRIED,
 ) -> list[list[str]]:
-    """Rates by the names of rows, 100 for others; gives the names that were measured together.
+    """Rates by the names of rows, 100 for others; returns the names that were measured together.
 
     Placements, which depend on the machine, are tried where they are named alone.
     """

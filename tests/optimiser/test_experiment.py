@@ -1,4 +1,4 @@
-"""What is proposed, what is not and why, how far outputs lie apart, and what is applied."""
+"""Proposals, rejections with reasons, differences of outputs, and applied rewrites."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_each_is_measured_behind_those_before_it(
 def test_what_finds_a_place_only_behind_a_near_one_comes_behind_it(
     monkeypatch: pytest.MonkeyPatch, photos: Path
 ) -> None:
-    """A cast stands before a resize: behind it, it goes into the normalising."""
+    """A cast before a resize: after it, it is merged into the normalisation."""
     graph = start().cast(dtype="FLOAT").resize(size=(60.0, 60.0)).crop_mirror_normalize()
     seen = make_up(
         monkeypatch, {"colour-after-resize": 200.0, "cast-into-normalize": 250.0}, lambda name: NEAR
@@ -368,7 +368,7 @@ def test_what_is_slow_is_not_measured_again_without_where_the_time_has_no_room(
     assert found.proposals
 
 
-# How far outputs lie apart.
+# Differences of outputs.
 
 
 def test_a_shift_of_one_level_is_48_db(photos: Path) -> None:
@@ -426,7 +426,7 @@ def test_boxes_that_differ_in_their_last_bits_are_rounded(photos: Path) -> None:
     assert moved.other == "boxes differs in sample 0 of batch 0"
 
 
-# What was found, looked at, kept in a record and applied.
+# Results: displayed, stored in a record and applied.
 
 LARGEST_REPR = 100_000
 

@@ -37,7 +37,7 @@ def write(folder: Path, images: list[Image.Image]) -> Path:
 
 
 def write_exact(folder: Path) -> Path:
-    """Two classes, PNG: decoded without loss by DALI and by Pillow alike."""
+    """Two classes of PNGs, which DALI and Pillow decode identically."""
     images = pictures()
     write(folder / "a", images[:3])
     write(folder / "b", images[3:])

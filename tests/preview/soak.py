@@ -51,9 +51,9 @@ class Soak:
     """What happened."""
 
     resident: list[int] = field(default_factory=list)
-    """Own bytes of the worker after every tenth edit. These lists begin anew with every worker."""
+    """Private bytes of the worker after every tenth edit. Each worker starts new lists."""
     released: list[int] = field(default_factory=list)
-    """Bytes after every hundredth edit, when all that was kept is dropped."""
+    """Bytes after every hundredth edit, when all caches are dropped."""
     threads: list[int] = field(default_factory=list)
     shown: int = 0
     refused: Counter[str] = field(default_factory=Counter)
@@ -62,7 +62,7 @@ class Soak:
     used: set[str] = field(default_factory=set)
 
     def unused(self) -> str:
-        """Operators that stood in no graph that was shown."""
+        """Operators that were in no displayed graph."""
         return ", ".join(sorted(set(USABLE) - self.used)) or "none"
 
     def growth(self, figures: list[int], each: int) -> float:
@@ -149,7 +149,7 @@ class Editor:
         return insert_node(graph, CATALOG, self._op(), self._node(graph))[0]
 
     def _place(self, graph: Graph) -> Graph:
-        """A node put beside the others, fed as the workbench proposes, its output given out."""
+        """Add a node with the inputs that the workbench proposes, and output its result."""
         graph, placed = place_node(graph, CATALOG, self._op())
         graph = feed_node(graph, CATALOG, placed)
         return add_output(graph, CATALOG, Port(placed, _first_output(graph, placed)))

@@ -75,7 +75,7 @@ def show(engine: Caller, data: Path, angle: float = 5.0, **options: object) -> P
 def in_a_change(
     engine: Engine, data: Path, happens: Callable[[int], None], caller: Caller | None = None
 ) -> WorkbenchError:
-    """The error of a change during which something happens to the worker, which stands still."""
+    """The error of a change during which something happens to the suspended worker."""
     show(engine, data)
     pid = engine.pid
     assert pid is not None

@@ -220,7 +220,7 @@ def test_deviations(preview: NDArray[np.generic], script: NDArray[np.generic], w
         assert re.search(words, found.text)
 
 
-# A comparison goes on without the files that would end the script.
+# A comparison continues without the files that would stop the script.
 
 
 @pytest.mark.parametrize("kind", ["text.jpg", "empty.jpg"])
@@ -246,7 +246,7 @@ def test_an_empty_folder_is_told_as_in_the_preview(tmp_path: Path, engine: Engin
     assert str(told.value) == str(shown.value)
 
 
-# How an exported script that fails is told: the signal, the node, DALI's own words.
+# Reports about a failing exported script: the signal, the node, DALI's message.
 
 
 def test_the_node_that_fails_is_named(photos: Path, engine: Engine) -> None:

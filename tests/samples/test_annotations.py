@@ -202,7 +202,7 @@ def test_a_recipe_on_other_data_says_what_it_wants(
         assert data_of(graph).parts[-len(Path(wanted).parts) :] == Path(wanted).parts
 
 
-# What is said of a shape is what was drawn.
+# Annotations match the drawn shapes.
 
 
 @cache

@@ -29,7 +29,7 @@ def png(pixels: NDArray[np.uint8]) -> bytes:
 
 
 class Photos:
-    """A data set as people write them for PyTorch; it notes what it was asked for."""
+    """A typical PyTorch dataset that records the requested indices."""
 
     classes = ("cat", "dog")
 

@@ -1,7 +1,7 @@
 """A stand-in for S3 that lists and hands out the files of a folder as the bucket ``bucket``.
 
-The bucket ``denied`` may not be read, ``empty`` holds nothing, of ``silent`` nothing is heard;
-there is no other.
+The bucket ``denied`` is not readable, ``empty`` is empty, ``silent`` does not respond; there is no
+other.
 
 ``python s3_server.py FOLDER`` prints its port. A process of its own: DALI holds the interpreter's
 lock while it waits.

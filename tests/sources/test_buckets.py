@@ -1,4 +1,4 @@
-"""Data in an S3 bucket, of which a server on this machine stands in for the real one."""
+"""Data in an S3 bucket, with a local server in place of the real one."""
 
 from __future__ import annotations
 

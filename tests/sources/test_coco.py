@@ -1,4 +1,4 @@
-"""COCO annotations that are not as they should be: named, counted, left out or refused."""
+"""Faulty COCO annotations: named, counted, skipped or refused."""
 
 from __future__ import annotations
 
@@ -338,7 +338,7 @@ COUNT = 6
 
 @pytest.fixture
 def copied(shapes: Path, tmp_path: Path) -> Path:
-    """Annotations that a test may change, beside the images."""
+    """Annotations that a test may change, next to the images."""
     path = tmp_path / "person_keypoints_mine.json"
     shutil.copy(shapes / "coco" / "keypoints.json", path)
     (tmp_path / "images").symlink_to(shapes / "coco" / "images")

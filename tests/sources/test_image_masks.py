@@ -1,4 +1,4 @@
-"""Images beside masks: pairs by name, numbers of any image file, and pairs that are none."""
+"""Images with masks: pairs by name, numbers of any image file, and incomplete pairs."""
 
 from __future__ import annotations
 

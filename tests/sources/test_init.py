@@ -255,7 +255,7 @@ def test_automatic_augmentation_draws_as_in_the_script(data: Path, engine: Engin
     assert found.exact, found.lines()
 
 
-# What every kind must do, also those whose reader gives pixels: arrays, volumes, videos, frames.
+# Requirements for every kind, also if the reader outputs pixels: arrays, volumes, videos, frames.
 
 GRAPHS: dict[str, Callable[[], Graph]] = {
     "arrays": a_recipe,

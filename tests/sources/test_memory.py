@@ -203,7 +203,7 @@ def test_a_label_that_is_no_integer_ends_the_run_with_its_sample() -> None:
 
 
 def test_an_empty_image_is_named_by_its_index() -> None:
-    """By an exported program too, in which DALI would say of which decoder it is alone."""
+    """By an exported program too, in which DALI alone would only name the decoder."""
     rows = [(png(each), 1) for each in PIXELS]
     rows[2] = (b"", 1)
     dataset = open_dataset(rows)
@@ -236,7 +236,7 @@ def test_other_floats_are_none(label: object) -> None:
         split_row(("photo.jpg", label))
 
 
-# What a process keeps of its images: when it is asked for, and how long.
+# Images stored by a process: when they are requested, and how long they are stored.
 
 
 def test_nothing_is_read_before_it_is_wanted(engine: Engine) -> None:

@@ -286,7 +286,7 @@ def test_an_operator_that_takes_no_such_array_says_so(volumes: Path, engine: Eng
 
 
 def test_numbers_for_other_channels_than_there_are_say_so(tmp_path: Path, engine: Engine) -> None:
-    """The graph does not tell the channels of arrays: they are known when they are read."""
+    """The channels of arrays are unknown in the graph, and known when they are read."""
     for number in range(4):
         np.save(tmp_path / f"{number}.npy", np.full((40, 50, 2), number, np.uint8))
     graph = load_recipe("imagenet-train")

@@ -1,4 +1,4 @@
-"""What is no data is said with the remedy, before anything runs."""
+"""Invalid data are reported with the fix, before anything runs."""
 
 from __future__ import annotations
 

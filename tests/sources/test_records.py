@@ -1,4 +1,4 @@
-"""Corrupt samples in the middle of a source: named, counted, left out of what runs."""
+"""Corrupt samples in the middle of a source: named, counted, and excluded from runs."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_an_lmdb_that_is_cut_short_is_named(photos: Path, tmp_path: Path) -> Non
 
 
 def thumbnails(photos: Path) -> Photos:
-    """30 photos, of which LMDB stores two in each leaf."""
+    """30 photos; LMDB stores two per leaf."""
     found = []
     for image, label in read_photos(photos)[:30]:
         with Image.open(io.BytesIO(image)) as opened:

@@ -43,7 +43,7 @@ def opened(recipe: str, path: Path | str) -> Graph:
 def read_alone(
     graph: Graph, path: Path, folder: Path, args: dict[str, Value], *names: str
 ) -> Sequence[list[NDArray[np.generic]]]:
-    """What the reader gives of all scenes, in their order."""
+    """The reader's outputs for all scenes, in order."""
     (reader,) = graph.sources
     graph = with_settings(graph.replace_node(replace(reader, args=args)), batch_size=SCENES)
     graph = replace(graph, outputs={name: Port(reader.id, name) for name in names})

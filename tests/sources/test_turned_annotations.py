@@ -38,7 +38,7 @@ EVERY = range(1, 9)
 def write_turned(folder: Path, sizes: str, orientations: range = EVERY) -> Path:
     """COCO with a photo for each orientation: white in the box on the stored image, else black.
 
-    ``sizes`` are those that the annotations tell: stored, upright, both in turn, or none.
+    ``sizes`` are those in the annotations: stored, upright, alternating, or none.
     """
     (folder / "images").mkdir(parents=True)
     images, annotations = [], []
@@ -280,7 +280,7 @@ def reading(path: Path, *options: str) -> Graph:
 def test_an_outline_that_dali_stops_at_is_left_out_by_name(
     segmentation: Any, option: str, photos: Path, tmp_path: Path, engine: Engine
 ) -> None:
-    """Of its own accord it gives no box from there on, or ends its process."""
+    """Without this check it outputs no boxes from there on, or ends its process."""
     path = coco(photos, tmp_path, segmentation=segmentation)
     graph = reading(path, option)
     told = Verifier(graph, str(path), 1, engine=engine).run()
@@ -310,7 +310,7 @@ def test_outlines_that_a_graph_does_not_read_are_no_fault_of_it(
 def test_run_lengths_are_no_polygons_and_no_fault(
     photos: Path, tmp_path: Path, engine: Engine
 ) -> None:
-    """As COCO has them of crowds: DALI gives these boxes without an outline."""
+    """As in COCO for crowds: DALI outputs these boxes without an outline."""
     path = coco(photos, tmp_path, segmentation=runs("no counts"))
     told = Verifier(reading(path, "polygon_masks"), str(path), 1, engine=engine).run()
     assert told.exact, told.lines()
@@ -320,7 +320,7 @@ def test_run_lengths_are_no_polygons_and_no_fault(
 def test_a_number_that_is_none_anywhere_is_named(
     photos: Path, tmp_path: Path, engine: Engine
 ) -> None:
-    """JSON has none, Python writes it, and DALI gives no box from there on."""
+    """JSON does not have it, Python writes it, and DALI outputs no boxes from there on."""
     path = coco(photos, tmp_path, area=float("nan"))
     told = Verifier(reading(path), str(path), 1, engine=engine).run()
     assert told.exact, told.lines()

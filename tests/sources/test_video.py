@@ -256,7 +256,7 @@ class TestOnTheGpu:
     def test_frames_are_those_that_were_drawn(
         self, clip: Path, graph: Graph, engine: Engine, tmp_path: Path
     ) -> None:
-        """In the script and in the preview: a failure tells which of the two is off, and how."""
+        """In the script and in the preview: a failure shows which of the two differs, and how."""
         (reader,) = graph.sources
         ordered = replace(reader, args={**reader.args, "random_shuffle": False})
         frames = {"frames": Port("reader", "frames")}
@@ -416,7 +416,7 @@ def _atom(name: bytes, content: bytes) -> bytes:
 
 
 def _mp4(codec: bytes, colour: bytes) -> bytes:
-    """The boxes of an MP4 that tell of its video track; a sound track comes behind it."""
+    """The boxes of an MP4 that describe its video track, followed by a sound track."""
     entry = _atom(codec, bytes(78) + colour)
     tracks = b"".join(
         _atom(

@@ -355,7 +355,7 @@ def test_two_labels_in_a_record_are_a_fault(tmp_path: Path) -> None:
 
 @pytest.fixture
 def damaged_archive(photos: Path, tmp_path: Path) -> Path:
-    """Ten samples ``0000.jpg, 0000.cls``, of which tests damage the headers."""
+    """Ten samples ``0000.jpg, 0000.cls``; tests damage their headers."""
     path = tmp_path / "damaged" / "a.tar"
     path.parent.mkdir()
     with tarfile.open(path, "w") as archive:

@@ -85,7 +85,7 @@ def write_caffe2_lmdb(photos: Photos, folder: Path) -> Path:
 
 
 def write_coco(photos: Photos, folder: Path) -> Path:
-    """Images beside their annotations; each but every third has one box."""
+    """Images next to their annotations; all but every third have one box."""
     (folder / "images").mkdir(parents=True)
     images, annotations = [], []
     for number, (image, label) in enumerate(photos):
@@ -132,7 +132,7 @@ WRITERS: Mapping[str, Callable[[Photos, Path], Path]] = {
     "coco": write_coco,
     "memory": write_parquet,
 }
-"""By kind of source: writes photos to a new place, and gives the path to open."""
+"""Source kind -> a function that writes photos and returns the path to open."""
 
 
 def write_arrays(photos: Path, folder: Path) -> Path:

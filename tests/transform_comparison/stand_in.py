@@ -1,4 +1,4 @@
-"""A small library under Albumentations' name, each class of which does something of its own."""
+"""A small library with Albumentations' name; each class behaves in its own way."""
 
 from __future__ import annotations
 

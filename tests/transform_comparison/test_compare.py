@@ -1,4 +1,4 @@
-"""Compositions beside their libraries, on photos."""
+"""Compositions compared with their libraries, on photos."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.errors import ArgumentError, DataError
 from workbench.transform_comparison import TransformComparison
 
 pytestmark = pytest.mark.usefixtures("started_workers")
-"""The library lies where workers look for it once they start."""
+"""Put the library on the path of new workers."""
 
 
 @pytest.fixture(scope="module")

@@ -172,7 +172,7 @@ def test_what_is_drawn_is_pinned_by_the_name_of_the_argument(
 
 
 def sorted_words(text: str) -> list[str]:
-    """Keywords stand in any order."""
+    """Keywords are in any order."""
     name, _, given = text.partition("(")
     return [name, *sorted(given.removesuffix(")").split(", "))]
 

@@ -40,9 +40,9 @@ def browser(chromium: str) -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A page; at its end, nothing was asked for outside this machine and no script failed.
+    """A page; at its end, nothing was requested outside this machine and no script failed.
 
-    Nor was anything drawn from what is no number, of which Chromium tells in its console.
+    Nor was anything drawn with invalid numbers, which Chromium reports in its console.
     """
     scheme = getattr(request, "param", "light")
     context = browser.new_context(

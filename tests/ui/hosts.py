@@ -212,7 +212,7 @@ def open_page(host: Host, data: Path | str, graph: Graph | None) -> Page:
 
 
 def await_cards(page: Page, count: int) -> None:
-    """Until so many cards of the canvas have their pictures."""
+    """Wait until this number of cards on the canvas have thumbnails."""
     expect(part(page, "canvas").locator("[data-wb=look]:has(canvas)")).to_have_count(count)
 
 
@@ -228,7 +228,7 @@ def close_effect(host: Host) -> None:
 
 
 def await_mean(page: Page, least: float = 0, most: float = 255) -> float:
-    """The mean of the augmented pixels on the screen, once it lies between the two."""
+    """The mean of the augmented pixels on the screen, once it is between the two."""
     handle = page.wait_for_function(_MEAN, arg=[least, most], polling=100, timeout=PATIENCE)
     return float(handle.json_value()["mean"])
 

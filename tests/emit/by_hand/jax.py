@@ -1,7 +1,8 @@
 # mypy: ignore-errors
 """The rest of a JAX loader: a shard for each device, arrays split over all, a mask of the padding.
 
-DALI's ``data_iterator`` is no help: its sharding asks for a GPU, and it does not tell the padding.
+DALI's ``data_iterator`` cannot be used: its sharding requires a GPU, and it does not report
+padding.
 """
 
 import jax

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Semantic segmentation of COCO: images and masks, resized, mirrored and cropped alike."""
+"""Semantic segmentation of COCO: images and masks with the same resize, mirror and crop."""
 
 import os
 

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""The rest of a TensorFlow loader: shards, and epochs of which the last batch is short."""
+"""The rest of a TensorFlow loader: shards, and epochs with a short last batch."""
 
 from math import ceil
 

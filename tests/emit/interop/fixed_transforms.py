@@ -143,7 +143,7 @@ def with_decoded(graph: Graph, batch_size: int) -> Graph:
 
 
 def run(graph: Graph, photos: Path, count: int = 12) -> dict[str, list[NDArray[np.generic]]]:
-    """The outputs of one batch, as the exported script gives them."""
+    """The outputs of one batch of the exported script."""
     with tempfile.TemporaryDirectory() as folder:  # DALI reads an ``if`` in a file
         file = Path(folder, "exported.py")
         file.write_text(emit_script(graph).text, encoding="utf-8")

@@ -57,6 +57,6 @@ def missing(library: str) -> str:
 
 
 def require(library: str) -> None:
-    """Skip the test where a library is missing, and say so."""
+    """Skip the test, with a message, if a library is missing."""
     if reason := missing(library):
         pytest.skip(f"not executed: {reason}")

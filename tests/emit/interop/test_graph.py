@@ -359,7 +359,7 @@ def test_the_sigma_of_albumentations_is_that_of_its_version(
 
 
 def test_transformations_by_name_and_of_a_live_composition() -> None:
-    """A live ``Compose`` tells what it holds by the name of its argument."""
+    """A live ``Compose`` stores its transforms under the name of its argument."""
     steps = [torchvision("Resize", 8), torchvision("RandomHorizontalFlip", p=1.0)]
     named = TransformCall("torchvision.Compose", kwargs={"transforms": steps})
     assert ops(import_transforms(named).graph)[-2:] == ["resize", "flip"]

@@ -254,7 +254,7 @@ HOLDERS = {
     *("OneOrOther", "SomeOf", "AugmentationSequential", "ImageSequential", "ReplayCompose"),
     *("SanitizeBoundingBoxes", "ClampBoundingBoxes", "ConvertBoundingBoxFormat", "RandomSharpness"),
 }
-"""Their arguments are tested above, or they are always left out."""
+"""Their arguments are tested above, or they are always omitted."""
 
 
 def cases() -> Iterator[tuple[str, str]]:

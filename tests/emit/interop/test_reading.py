@@ -33,7 +33,7 @@ SIZED = DECODED.resize(size=(64, 64))
 
 
 def written(graph: Graph, library: Library, after: int = 2) -> str:
-    """The transforms behind the first so many."""
+    """The transforms after the first ``skip`` ones."""
     views, begin = ChainExtractor(ResolvedGraph(graph, CATALOG), library.name).views()
     made = Transforms(library).of(begin + views[0].chain).made
     return ", ".join(map(flat, made[after:]))
@@ -167,7 +167,7 @@ HOSTILE = ('HWC"); PWN(); ("', 'H"', "\nPWN()", "1) or PWN() or (1", "'''", "\\"
 
 
 def with_node(op: str, **args: Value) -> Graph:
-    """A graph that gives what a node makes of resized images."""
+    """A graph that outputs the result of a node on resized images."""
     graph = load_recipe("imagenet-eval")
     node = Node("it", op, args, {"data": graph.outputs["images"]} if op != "constant" else {})
     return replace(

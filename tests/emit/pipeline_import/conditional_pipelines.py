@@ -1,4 +1,4 @@
-"""Pipelines with ``if``, as people write them. DALI reads their source, so they lie in a file."""
+"""Pipelines with ``if``, as users write them; in a file, because DALI reads their source."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def words(data: str) -> Any:
 
 @pipeline_def(**SETTINGS)
 def drawn_word(data: str) -> Any:
-    """What stands behind the ``and`` draws for a part of the batch: the word stays an ``if``."""
+    """The operand after ``and`` samples for a part of the batch, so it remains an ``if``."""
     images, labels = photos(data)
     first = coin(2)
     if first and fn.random.uniform(labels[0], range=(0, 1), seed=4) > 0.5:

@@ -96,7 +96,7 @@ GROWN = st.builds(
 
 
 LOST = frozenset({"bytes_per_sample_hint"})
-"""Arguments that DALI leaves out when it serialises: it guides how memory is taken, no pixel."""
+"""Arguments that DALI omits when serialising: they affect memory, not pixels."""
 
 Key = tuple[object, ...]
 _NAMES: dict[Key, str] = {}

@@ -1,4 +1,4 @@
-"""The pipelines beside this file, what becomes of each, and how the originals are run."""
+"""The pipelines next to this file, the import result of each, and how the originals are run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Material:
 
     file: str
     make: str
-    """The function or class that gives the pipeline, or the pipeline itself."""
+    """The function or class that returns the pipeline, or the pipeline itself."""
     outcome: Outcome
     opaque: tuple[str, ...] = ()
     """Operators that come across as opaque nodes, sorted."""

@@ -307,7 +307,7 @@ def test_arithmetic(desc: str, edges: list[str], args: dict[str, Value], made: E
     ],
 )
 def test_two_edges(left: str, right: str, ports: dict[str, str]) -> None:
-    """What a generator draws stands where a person would make a constant random."""
+    """A generator replaces a constant, as when a user makes it random."""
     assert arithmetic("pow(&0 &1)", left, right) == Expression("math.pow", {}, ports)
 
 

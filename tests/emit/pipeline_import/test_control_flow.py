@@ -174,7 +174,7 @@ def test_a_serialised_pipeline(tmp_path: Path) -> None:
     assert canonical(from_file(path).graph).blocks == canonical(from_pipeline(pipe).graph).blocks
 
 
-# A script without its graph gives the same pixels, also with a loop or a choice of bodies.
+# A script without its graph outputs the same pixels, also with a loop or options.
 
 TURN_BATCHES = 2
 

@@ -1,4 +1,4 @@
-"""An exported program carries its graph, and gives it back as long as its code is that graph's."""
+"""An exported program contains its graph, which is imported as long as the code is unchanged."""
 
 from __future__ import annotations
 

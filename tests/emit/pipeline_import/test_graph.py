@@ -267,7 +267,7 @@ def test_idle_constants_are_left_out() -> None:
     assert [node.op for node in found.graph.nodes] == ["readers.file", "decoders.image"]
 
 
-# Calls stand in the order of the source.
+# Calls are in source order.
 
 
 def names(*ops: TracedOp) -> list[str]:
@@ -381,7 +381,7 @@ def test_a_node_for_each_condition() -> None:
 
 
 def test_a_condition_of_an_unknown_source() -> None:
-    """Its ends are told by its predicate; what is drawn for a branch is drawn outside."""
+    """Its ends are found by its predicate; random values for a branch are sampled outside."""
     found = from_source(*READING, *CROSSED, source=None)
     (entry,) = found.report.opaque
     assert entry.why == "if: its branches cannot be distinguished (it contains 6 calls)"

@@ -108,7 +108,7 @@ def test_what_is_opaque_is_named_with_its_line_and_source(bring: Bring, material
 
 @each_of(PARTLY)
 def test_nothing_is_dropped(bring: Bring, material: Material) -> None:
-    """Each node is told of once, and each is fed by what there is."""
+    """Each node is reported once, and each input exists."""
     found = bring(material)
     report = found.report
     told = [*report.exact, *(entry.node for entry in report.entries if entry.node)]

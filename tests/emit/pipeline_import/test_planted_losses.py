@@ -1,4 +1,4 @@
-"""Losses planted in the source of a pipeline: each is kept in the graph, or the report names it."""
+"""Losses planted in the source of a pipeline: each is in the graph, or the report names it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def args(graph: wb.Graph, op: str) -> dict[str, object]:
 class Loss(NamedTuple):
     text: str
     kept: Callable[[wb.Graph], bool] | None = None
-    """Whether the graph has what could be lost; None where it has to be in the report."""
+    """Whether the graph has what could be lost; None if it has to be in the report."""
     told: str = ""
     """What the report says; the report is then not exact."""
     name: str | None = None

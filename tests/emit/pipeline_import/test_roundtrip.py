@@ -172,7 +172,7 @@ def there_and_back(graph: Graph, folder: Path) -> ImportedGraph:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where scripts lie; the readers look for class folders in it."""
+    """The folder of the scripts; readers look for class folders in it."""
     made = tmp_path_factory.mktemp("scripts")
     (made / "a_class").mkdir()
     return made

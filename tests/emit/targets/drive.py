@@ -30,7 +30,7 @@ BATCHES = 3
 
 
 def start_ray() -> None:
-    """Start Ray here. It gives its agent 15 s to come up, which a busy machine can miss."""
+    """Start Ray here: its agent must start within 15 s, which may fail on a busy machine."""
     import ray
 
     for left in (2, 1, 0):
@@ -117,7 +117,7 @@ def _jax_epoch(loader: Any, shards: int) -> list[list[Any]]:
 
 
 def resume(folder: str, data: str) -> dict[str, list[Any]]:
-    """What loaders give that go on from checkpoints, and what the first one gave there."""
+    """Batches of loaders resumed from checkpoints, and those of the first loader there."""
     module = load(Path(folder, "loader.py"))
 
     def stream(checkpoint: Any) -> Iterator[tuple[Any, Any]]:
@@ -167,7 +167,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     f.__name__: f for f in (start, first, epochs, resume, rank, audit, resumed, padded, trained)
 }
 if __name__ == "__main__":
-    # Commands stand one after the other, with "+" between them: a framework starts once.
+    # Commands are separated by "+", so that a framework starts once.
     printed: list[Any] = []
     words = sys.argv[1:]
     while words:

@@ -203,7 +203,7 @@ def stand_in_for_nvtx() -> None:
 
 
 def proxy(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
-    """Batches of the files that the script's reader gives, from a data set of these."""
+    """Batches of a dataset of the files that the script's reader outputs."""
     from torch.utils.data import SequentialSampler
 
     stand_in_for_nvtx()

@@ -136,7 +136,7 @@ def test_the_program_trains_a_detection_model(
 
 
 def with_polygons(folder: Path) -> Graph:
-    """Turned, with what the masks of boxes are drawn of; some boxes are left out."""
+    """Rotated, with the polygons of the boxes; some boxes are dropped."""
     graph = with_reader(coco_start(folder), polygon_masks=True)
     args: dict[str, Value] = {"angle": 20.0, "keep_size": True}
     crop: dict[str, Value] = {"crop": (110, 120), "crop_pos_x": 0.2}
@@ -302,7 +302,7 @@ def training_loader_of(graph: Graph, folder: Path) -> ModuleType:
 
 
 def small_with_masks() -> Graph:
-    """The recipe for RetinaNet at a fifth of its size, with masks of classes beside the boxes."""
+    """The recipe for RetinaNet at a fifth of its size, with class masks in addition to boxes."""
     graph = load_recipe("retinanet")
     (reader,) = graph.sources
     resize, image = graph.node("resize"), graph.outputs["images"]

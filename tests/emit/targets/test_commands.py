@@ -252,7 +252,7 @@ def test_a_graph_that_names_its_files_needs_no_folder(
 # An exported program reads the list that a check writes, and ends at a bad file without it.
 
 COUNT = 99
-"""Good files beside a bad one."""
+"""A folder with good files and a bad one."""
 OPTIONS = {"ray": ["--out", "out", "--actors", "1", "--threads", "1"]}
 LOADERS = {
     "jax": """

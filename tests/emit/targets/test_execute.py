@@ -57,7 +57,8 @@ NEEDS = {
     "proxy": ("torch",),
 }
 """Target -> what its users install besides DALI. Those that cannot run here are not among them:
-DALI's Paddle iterator asks for a GPU."""
+DALI's Paddle iterator requires a GPU.
+"""
 
 
 ENVIRONMENT = {
@@ -111,7 +112,7 @@ def write(
 
 
 def write_with_files(graph: Graph, target: str, folder: Path) -> None:
-    """The export; for those without a reader also a script that gives what the reader reads."""
+    """The export; for targets without a reader also a script that outputs what the reader reads."""
     write(graph, target, folder)
     if target in ("triton", "proxy"):
         read = {name: Port("reader", name) for name in ("jpegs", "labels")}
@@ -196,7 +197,7 @@ SHARDED = ("pytorch", "tensorflow", "ray", "jax")
 
 
 def together(targets: Iterable[str]) -> list[Any]:
-    """Cases of which those of one target run in one worker: its framework starts once."""
+    """Cases; those of one target run in one worker, so that its framework starts once."""
     slow = set(NEEDS) - {"pytorch", "triton"}
     return [
         pytest.param(
@@ -252,7 +253,7 @@ def execute(
 
 
 def compare(target: str, found: dict[str, list[Any]], scripts: dict[str, list[Any]]) -> None:
-    """Each batch is the script's; Triton is sent images and gives no labels."""
+    """Each batch equals the script's; Triton receives images and returns no labels."""
     served = {"labels"} if target == "triton" else set()
     assert set(found) == set(scripts)
     for name, batches in found.items():
@@ -343,7 +344,7 @@ def test_two_shards_lose_and_double_nothing(
 
 
 def test_shards_draw_apart() -> None:
-    """Two ranks that read the same photo would otherwise turn it alike."""
+    """Otherwise two ranks that read the same photo would rotate it by the same angle."""
     graph = load_recipe("imagenet-train")
     text = export(graph, "pytorch", CATALOG).main.text
     assert "seed + 100_000 * shard_id" in text

@@ -1,6 +1,6 @@
 """Which graphs a target takes, and what it says of the others.
 
-How what it writes looks and stands alone is in ``tests/emit/test_targets.py``.
+Formatting and independence of the exports are tested in ``tests/emit/test_targets.py``.
 """
 
 from __future__ import annotations

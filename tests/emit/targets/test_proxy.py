@@ -105,7 +105,7 @@ def test_a_bad_file_ends_the_epoch_behind_the_good_batches(program: Path, data: 
 
 @pytest.mark.thorough
 def test_an_epoch_after_one_left_early_has_its_own_images(program: Path, data: Path) -> None:
-    """DALI Proxy by itself gives images of the epoch before here, with the labels of this one."""
+    """DALI Proxy alone returns images of the previous epoch here, with labels of this one."""
     found = run("left_early", program, data)
     assert found["labels"]
     assert found["repeats"]

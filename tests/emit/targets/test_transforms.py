@@ -1,4 +1,4 @@
-"""Data sets without DALI are run, and give what the graph gives, in shape and type."""
+"""Datasets without DALI are run; outputs have the shapes and types of the graph's."""
 
 from __future__ import annotations
 

@@ -387,7 +387,7 @@ DIFFERENT = {
     ("trivial_augment_wide", "sharpness"): "DALI: from 0.01; torchvision: from 0",
     ("trivial_augment_wide", "solarize"): "DALI: from 256; torchvision: from 255",
 }
-"""Whose range is another in DALI, and how; the number of the step is drawn alike."""
+"""Augmentations with another range in DALI, and how; the random bin is the same."""
 Drawn = dict[str, list[float]]
 """The strengths that were drawn, by the operation's name; 0 for what has none."""
 

@@ -1,4 +1,4 @@
-"""Every row of fused.toml: the operator alone gives the pixels of the if around it, bit for bit."""
+"""Every row of fused.toml: the operator alone outputs the pixels of the if, bit for bit."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_what_the_block_holds_more_is_refused() -> None:
 
 
 def test_so_is_a_block_with_faults() -> None:
-    """As a file may have it: the inspector asks while it shows the fault."""
+    """As a file may have it: the inspector queries this while it shows the fault."""
     graph, block = sometimes("flip", WRITTEN["flip"])
     node = graph.node(block)
     then = node.bodies["then"]

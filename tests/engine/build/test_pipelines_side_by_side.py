@@ -1,4 +1,4 @@
-"""Several pipelines side by side: the preview shows the batch that the exported script gives."""
+"""Several parallel pipelines: the preview shows the batch of the exported script."""
 
 from __future__ import annotations
 

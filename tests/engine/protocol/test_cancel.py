@@ -1,4 +1,4 @@
-"""Calls that are given up or take too long, and engines that are closed: what waits goes on."""
+"""Cancelled calls, calls over their time limit, and closed engines: waiting calls continue."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_giving_up_what_has_ended_does_nothing(engine: Engine) -> None:
 
 @pytest.mark.parametrize("way", ["interrupt", "cancel"])
 def test_a_call_that_waits_is_given_up_without_the_one_that_runs(way: str, engine: Engine) -> None:
-    """A1: what one caller gives up is that caller's call, whatever runs meanwhile."""
+    """A1: a caller cancels its own call, whatever runs meanwhile."""
     running, mine, theirs = threading.Event(), engine.handle(), engine.handle()
     pid = engine.call(tasks.where)[0]
     thread, raised = in_thread(
@@ -230,7 +230,7 @@ def test_an_engine_never_called_starts_nothing() -> None:
 
 
 class Calls:
-    """Begins every call and notes what is said to it."""
+    """Start every call and record its messages."""
 
     def __init__(self) -> None:
         self.log: list[str] = []

@@ -144,7 +144,7 @@ def test_of_what_is_not_there() -> None:
     assert not is_stopped(2**30)
 
 
-# What is heard while a worker waits or is silent, and what after that.
+# Reports while a worker waits or is silent, and afterwards.
 
 Heard = list[tuple[float, str]]
 
@@ -289,7 +289,7 @@ def test_the_remedy_of_a_file_that_changed() -> None:
 
 
 def test_going_first() -> None:
-    """Twice gives the most that Linux takes; a process that is not there is no error."""
+    """A second call sets the maximum that Linux accepts; a missing process is not an error."""
 
     def score(pid: int) -> int:
         return int(Path(f"/proc/{pid}/oom_score_adj").read_text())

@@ -136,7 +136,7 @@ def _seed(op: str) -> int | None:
 
 
 def decoded(folder: Path, tmp_path: Path, op: str, device: str = "cpu", **args: Any) -> list[Any]:
-    """What the exported script gives for the files of a folder."""
+    """The outputs of the exported script for the files of a folder."""
     graph = reading(op, device, len(list(folder.iterdir())), **args)
     ((images,),) = script_batches(graph, folder, 1, tmp_path)
     return [np.asarray(image).astype(int) for image in images]

@@ -162,7 +162,7 @@ def test_a_record_that_would_end_the_process_is_left_out_before(
 
 @pytest.mark.parametrize("change", ["missing", "outside"])
 def test_what_is_at_fault_in_annotations_is_told(change: str, photos: Path, tmp_path: Path) -> None:
-    """A missing image, which ends the reader, is left out; a box outside it takes in silence."""
+    """A missing image, which stops the reader, is excluded; a box outside the image is not."""
     path = write_coco(read_photos(photos)[:8], tmp_path / "coco")
     if change == "missing":
         (path.parent / "images" / "000001.jpg").unlink()
@@ -182,7 +182,7 @@ def test_what_is_at_fault_in_annotations_is_told(change: str, photos: Path, tmp_
 def test_an_image_of_another_size_than_annotated_is_told_when_it_is_read(
     photos: Path, tmp_path: Path
 ) -> None:
-    """It is shown, with its boxes where they lie: nothing says which of both is wrong."""
+    """It is shown with its boxes as stored: either may be wrong."""
     path = write_coco(read_photos(photos)[:8], tmp_path / "coco")
     found = json.loads(path.read_text())
     wide, high = (found["images"][4][side] for side in ("width", "height"))

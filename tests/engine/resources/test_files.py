@@ -28,7 +28,7 @@ from workbench.sources import Dataset, open_datasets
 
 @pytest.fixture
 def data(tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is a root, with a photo and a link to another one; a secret lies outside."""
+    """A root folder with a photo and a link to another one, and a secret outside."""
     first, second, secret, *_ = sorted(photos.glob("*/*.jpg"))
     inside = tmp_path / "inside"
     (inside / "real").mkdir(parents=True)

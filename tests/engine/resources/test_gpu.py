@@ -1,4 +1,4 @@
-"""Which GPU is asked for its figures, on a machine whose CUDA and NVML count differently."""
+"""Which GPU is queried on a machine whose CUDA and NVML indices differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All workers together keep to a budget: what rests gives back, then ends, then others wait."""
+"""All workers share a budget: idle ones free memory, then end, then others wait."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ from workbench.sources import Datasets, open_datasets
 
 BATCH = 5
 ORDER = (2, 0, 1)
-"""In which batches are asked for."""
+"""The order of requested batches."""
 ON_GPU = pytest.param("mixed", marks=pytest.mark.gpu)
 
 Arrays = list[NDArray[Any]]
@@ -410,7 +410,7 @@ def test_a_source_that_imports_it_says_so() -> None:
     assert told.value.node == "kernel"
 
 
-# What decides alone gives the places that the whole graph gives, and reads only what it needs.
+# The conditions alone have the indices of the whole graph, and read only what they need.
 
 
 def agree(graph: Graph, data: Datasets, batches: int) -> None:
@@ -439,7 +439,7 @@ def test_where_draws_decide_nothing_is_read(photos: Path) -> None:
 
 
 def test_a_block_on_which_another_depends_runs_whole(photos: Path) -> None:
-    """The second decides by the mean of what the first gives."""
+    """The second condition is the mean of the first one's output."""
     bright = Node(
         "bright",
         "brightness_contrast",

@@ -150,7 +150,7 @@ def _mask_error(
     boxes: NDArray[np.generic],
     fit: NDArray[np.float64],
 ) -> float:
-    """How far a pixel of the wrong side lies from the true edge, in pixels of the result."""
+    """Distance of a pixel on the wrong side from the true edge, in pixels of the result."""
     assert mask.shape[:2] == picture.shape[:2]
     ys, xs = np.nonzero(np.asarray(picture[..., 2]) > 254)
     places = np.stack([xs + 0.5, ys + 0.5], axis=1)

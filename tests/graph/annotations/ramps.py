@@ -1,4 +1,4 @@
-"""Pictures whose pixels tell where each went, through random chains of geometric operators.
+"""Images whose pixel values encode their positions, through random geometric operators.
 
 What is true of a point is found from the pixels: two ramps, of each pixel's x and y, go through the
 same calls, and the pixel whose ramps are those of the point is where the point went.
@@ -110,7 +110,7 @@ def coco_start(folder: Path) -> Graph:
 
 
 def chain_of(folder: Path, seed: int) -> Graph:
-    """Up to five random operators; what a source gives follows by itself.
+    """Up to five random operators; annotations of a source follow automatically.
 
     The ramps are numbers with fractions, but before the last ``paste``, which takes bytes only:
     rounded to bytes, two ramps one of which is hardly larger or turned look the same for many
@@ -142,7 +142,7 @@ def chain_of(folder: Path, seed: int) -> Graph:
 
 
 def run_graph(graph: Graph, device: str = "cpu") -> list[list[NDArray[np.generic]]]:
-    """Its outputs of one batch, as the exported script gives them."""
+    """The outputs of one batch of the exported script."""
     catalog = load_catalog()
     graph = replace(graph, settings=replace(graph.settings, device=device))  # type: ignore[arg-type]
     assert [str(fault) for fault in check_graph(graph, catalog)] == []
@@ -169,7 +169,7 @@ def _iou(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def fit_of(picture: NDArray[np.generic]) -> NDArray[np.float64] | None:
-    """The affine map (3, 2) of places, by the ramps that are seen; None where too few are.
+    """The affine map (3, 2) of positions, from the visible ramps; None if there are too few.
 
     Exact to a hundredth of a pixel or so, for it goes through thousands of them.
     """
@@ -220,7 +220,7 @@ def box_errors(
 
 
 def replace_visible(graph: Graph) -> Graph:
-    """The graph with followers that leave nothing out of which anything can be seen."""
+    """The graph with followers that keep everything that is at all visible."""
     for node in graph.nodes:
         if node.op == "follow_boxes":
             graph = with_args(graph, node.id, visible=0.0)

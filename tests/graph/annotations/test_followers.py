@@ -1,4 +1,4 @@
-"""Targets of every kind follow, however they are written; what cannot follow says so."""
+"""Annotations of every kind and format follow; those that cannot are reported."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_polygons_follow_by_their_vertices(folder: Path, relative: bool) -> None
 
 
 def _cut_with_polygons(folder: Path) -> tuple[Graph, Graph]:
-    """Boxes, labels and polygons given out, and the same cut so that some boxes go."""
+    """Boxes, labels and polygons as outputs, and the same cropped, without some boxes."""
     start = coco_start(folder)
     start = with_args(start, "reader", polygon_masks=True)
     rows = {name: Port("reader", name) for name in ("polygons", "vertices")}
@@ -399,7 +399,7 @@ def _sharpened(image: Any) -> Any:
 
 
 def _given_out(start: Graph, image: Any) -> Graph:
-    """The start with another image given out: what a source gives follows by itself."""
+    """The start with another image as output: annotations of a source follow automatically."""
     after = replace(image.graph, outputs={**start.outputs, "images": image.port})
     return with_followers(start, after, CATALOG)
 

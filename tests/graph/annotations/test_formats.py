@@ -111,7 +111,7 @@ def test_data_are_opened_for_a_graph_whose_reader_dali_does_not_have(
     assert opened.outputs == graph.outputs
 
 
-# How the boxes and points of a graph are written, told by what reads and carries them.
+# The formats of boxes and points of a graph, derived from their readers and operators.
 
 
 def followed(**options: Value) -> Graph:

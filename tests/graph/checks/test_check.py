@@ -1,4 +1,4 @@
-"""What makes a graph unfit to run: every reason, in one pass, with its remedy."""
+"""Faults that prevent a graph from running: all in one pass, each with a fix."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def constant(node_id: str, dtype: str, *values: float) -> Node:
 
 
 def fed_graph(op: str, args: Mapping[str, Value], **sources: Node | Port) -> Graph:
-    """Decoded photos and an operator fed by these; its first output is given out."""
+    """Decoded photos and an operator on them, whose first output is an output of the graph."""
     graph = chain_graph()
     made = [source for source in sources.values() if isinstance(source, Node)]
     inputs = {

@@ -1,4 +1,4 @@
-"""Blocks, and graph files with blocks, that cannot run: faults with a node and a remedy."""
+"""Blocks, and graph files with blocks, that cannot run: faults with a node and a fix."""
 
 from __future__ import annotations
 
@@ -343,7 +343,7 @@ def test_a_source_of_the_wrong_kind(entry: dict[str, Any], words: str) -> None:
 
 
 def test_a_block_whose_id_another_node_has() -> None:
-    """It is told, where the body that is meant could not be found."""
+    """It is reported if the body cannot be identified."""
     graph = replace(GRAPH, nodes=(Node("inner", "flip"), *GRAPH.nodes))
     found = [str(fault) for fault in check_graph(graph, CATALOG)]
     assert any("2 nodes have this id" in text for text in found), found

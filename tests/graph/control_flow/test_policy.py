@@ -1,4 +1,4 @@
-"""Policies of one's own: kept in the file, checked, mended, and begun with a learnt one."""
+"""Custom policies: stored, checked, fixed, and started from a learnt one."""
 
 from __future__ import annotations
 

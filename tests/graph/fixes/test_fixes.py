@@ -1,4 +1,4 @@
-"""Remedies at a click: in every graph offered the fault is gone."""
+"""Fixes: in every offered graph the fault is gone."""
 
 from __future__ import annotations
 
@@ -406,7 +406,7 @@ def test_a_graph_of_which_nothing_comes_out_begins_anew() -> None:
 
 
 def in_place(graph: Graph) -> Graph | None:
-    """The graph that the remedy leads to, where there is that one."""
+    """The graph of the fix, if it is offered."""
     (fault,) = (each for each in check_graph(graph, CATALOG) if each.code == "unusable_op")
     found = {fix.label: fix.graph for fix in fixes(ResolvedGraph(graph, CATALOG), fault)}
     return found.get("Read your data instead")

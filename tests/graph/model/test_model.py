@@ -106,7 +106,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_no_mapping_of_a_graph_can_be_changed(change: str) -> None:
-    """Finding A6: it succeeded, and spoilt the recipe for whoever asked for it next."""
+    """Finding A6: it succeeded, and changed the cached recipe."""
     graph = load_recipe("rotate-jitter")
     before = copy.deepcopy(graph)
     node: Any = graph.node("rotate")

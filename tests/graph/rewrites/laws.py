@@ -65,14 +65,14 @@ def difference(graph: Graph, after: Graph, photos: Path, batches: int = 2) -> Di
 
 
 def require_exact(graph: Graph, after: Graph, photos: Path) -> None:
-    """It is another graph, and gives every byte of the first."""
+    """A different graph whose outputs are identical."""
     assert after != graph
     found = difference(graph, after, photos)
     assert found.identical, found
 
 
 def require_near(graph: Graph, after: Graph, photos: Path) -> Difference:
-    """It is another graph, and gives at least 35 dB."""
+    """A different graph whose outputs have at least 35 dB."""
     assert after != graph
     found = difference(graph, after, photos)
     assert not found.other, found.other

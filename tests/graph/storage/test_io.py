@@ -407,7 +407,7 @@ def test_damaged_lines_of_the_source_are_passed_over(origins: object) -> None:
     assert load_document(json.dumps(data | {"origins": origins})) == Document(JITTER)
 
 
-# Draws worth keeping, beside the graph in its file.
+# Saved samples, next to the graph in its file.
 
 DRAWS = (SavedSample(42, 3, 64, 5, None, "cat.jpg"), SavedSample(7, 0, 4, None, 2))
 

@@ -178,7 +178,7 @@ def draws(graph: Graph, node: Node) -> Draws:
 
 @pytest.mark.parametrize("name", PROBABILITIES)
 def test_coins_fall_as_often_as_published(name: str) -> None:
-    """The interval is that in which all coins of a recipe lie together, 99 times in 100."""
+    """The interval that contains all coins of a recipe together, 99 times in 100."""
     graph, wanted = load_recipe(name), PROBABILITIES[name]
     coins = {node.id: node for node in drawn(graph, "random.coin_flip")}
     assert {key: coin.args["probability"] for key, coin in coins.items()} == pytest.approx(wanted)

@@ -1,4 +1,4 @@
-"""What is told before anything has run, against what comes out."""
+"""Inferred shapes, compared with the actual ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run(graph: Graph, data: Path, folder: Path, device: str = "cpu") -> dict[Por
 
 
 def check_flow(flow: TensorType, batch: Any, where: object) -> None:
-    """Every part that is told must be right for every sample."""
+    """Every inferred part must be correct for every sample."""
     assert flow.dtype in (None, batch.dtype.name), (where, flow, batch.dtype)
     assert flow.layout in (None, batch.layout()), (where, flow, batch.layout())
     for shape in (tuple(shape) for shape in batch.shape()):
@@ -74,7 +74,7 @@ def test_the_older_name_of_the_element_type_counts() -> None:
 
 
 def told(graphs: Iterator[Graph]) -> tuple[int, int]:
-    """How many extents are told, of how many there are."""
+    """The number of inferred extents, and of all extents."""
     known = every = 0
     for graph in graphs:
         flows = infer_types(graph, CATALOG)
@@ -273,7 +273,7 @@ def test_150_nodes_take_less_than_five_milliseconds() -> None:
     assert min(seconds() for _ in range(10)) < 0.005
 
 
-# The canvas of an image that is turned by a fixed angle, beside what DALI gives.
+# The canvas of an image rotated by a fixed angle, compared with DALI's.
 
 COUNT = 300
 

@@ -54,7 +54,7 @@ def array(dtype: str, shape: tuple[int, ...] = (2,), layout: str = "") -> Any:
 
 @pytest.mark.parametrize("op", one_in(3, WRITTEN), ids=lambda op: op.name)
 def test_the_type_of_every_result(op: Any) -> None:
-    """Of all pairs of types that the catalogue lets in: what was told comes out."""
+    """For all pairs of types that the catalogue accepts, the inferred type is the actual one."""
     (output,) = op.outputs
     count = len(op.operands)
     allowed = op.inputs[0].dtypes

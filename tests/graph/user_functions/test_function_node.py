@@ -1,4 +1,4 @@
-"""What of a function can travel, and what cannot."""
+"""What a stored function may contain."""
 
 from __future__ import annotations
 
@@ -326,7 +326,7 @@ def test_a_text_that_is_no_python() -> None:
     assert undetermined("def f(:") is None
 
 
-# What numba compiles is told its arrays, and stands in the script with its imports above.
+# Numba functions get the types of their arrays, and are in the script below their imports.
 
 
 @wb.numba_node("UINT8 HWC", "UINT8 HWC")

@@ -1,4 +1,4 @@
-"""Two graphs beside each other: what differs, renamed nodes, shared seeds, validation."""
+"""Comparing two graphs: differences, renamed nodes, shared seeds, validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks lie where the targets are, on the original and on what was made of it."""
+"""Marks are at the positions of the annotations, on the original and on the result."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def masked(folder: Path) -> Graph:
-    """COCO with masks given out, turned a quarter."""
+    """COCO with masks as output, rotated by 90 degrees."""
     start = coco_start(folder)
     start = with_args(start, "reader", pixelwise_masks=True)
     start = with_nodes(start, masks=Port("reader", "masks"))

@@ -235,7 +235,7 @@ def test_nothing_is_said_twice(engine: Engine, photos: Path) -> None:
     assert preview.note == "channels first, shown de-normalised, one channel shown as grey"
 
 
-# The contact sheet shows what the exported script gives.
+# The contact sheet shows the outputs of the exported script.
 
 
 def as_shown(graph: Graph, output: str, array: NDArray[Any]) -> NDArray[Any]:
@@ -258,7 +258,7 @@ NORMALISED = recipe_cases(
     slow=("retinanet",),
     every=3,
 )
-"""Those left out have values that are no ImageNet normalisation, two sizes, or frames."""
+"""The others have values without ImageNet normalisation, two sizes, or frames."""
 
 
 @pytest.mark.parametrize("batch", one_in(2, [0, 2], first=1))

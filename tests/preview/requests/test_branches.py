@@ -118,7 +118,7 @@ def test_what_runs_in_any_turn_of_its_own_counts_once(
 def test_what_draws_anew_in_each_turn_counts_in_each(
     engine: Engine, photos: Path, shuffled: bool
 ) -> None:
-    """Of two turns with one half each it said three quarters, and that one half lay outside."""
+    """For two iterations with one half each it reported three quarters, with one half outside."""
     graph, block = wrap_as_options(
         load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], "some_of"
     )
@@ -244,7 +244,7 @@ def test_an_augmentation_is_found_where_a_tile_tells_of_it(
         assert said == [f"{node} {text}" for node, text in zip(nodes, tile.applied, strict=True)]
 
 
-# Each tile tells which bodies ran for its sample, of a nested block only where it was come to.
+# Each tile lists the bodies that ran for its sample; nested blocks only if reached.
 
 
 def test_the_text_of_a_numbered_body_tells_what_stands_in_it() -> None:

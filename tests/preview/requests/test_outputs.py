@@ -151,7 +151,7 @@ def test_normalised_floats_are_compared_as_they_are_shown(engine: Engine, folder
 
 
 class TestManyDraws:
-    """Exactly what the script gives where the same file stands at every place."""
+    """Exactly the script's outputs if the same file is at every position."""
 
     @pytest.mark.parametrize("graph", recipe_cases(only=photo_recipes(), every=16, first=2))
     def test_of_a_recipe(self, graph: Graph, photos: Path, tmp_path: Path) -> None:

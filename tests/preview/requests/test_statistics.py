@@ -1,4 +1,4 @@
-"""What is said of a batch: figures of its pixels, distances, classes of its samples."""
+"""Statistics of a batch: its pixels, differences, classes of its samples."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_a_batch_that_is_found_has_one_and_those_before_have_none(
     assert find_batch(engine, request, SampleFilter(("no such class",)), back=False, most=4) is None
 
 
-# Figures of how far arrays lie apart.
+# Differences of arrays.
 
 
 def test_the_figures_are_over_all_values() -> None:
@@ -204,7 +204,7 @@ def test_what_is_not_finite_has_no_measure() -> None:
     assert psnr_of(sums.squared, 255.0) == 0.0
 
 
-# How far the tiles of two graphs lie apart.
+# Differences of the tiles of two graphs.
 
 START = set_setting(load_recipe("rotate-jitter"), batch_size=4)
 

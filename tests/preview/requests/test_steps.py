@@ -1,4 +1,4 @@
-"""Every step of one sample, from what is kept, with what it says about itself."""
+"""Every step of one sample, from cached outputs, with its description."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def request_of(graph: Graph, photos: Path, **options: object) -> PreviewRequest:
 def second_batch(
     graph: Graph, ports: list[Port], photos: Path, folder: Path
 ) -> list[list[NDArray[Any]]]:
-    """What the exported script gives at these ports, output by output.
+    """The values of the exported script at these ports.
 
     The graph's own outputs come first: automatic augmentation draws in the order of outputs.
     """
@@ -244,7 +244,7 @@ def test_one_node_is_looked_at_with_its_histogram(engine: Engine, photos: Path) 
         preview_steps(engine, request, 1, node="gone")
 
 
-# One sample at every node, small: from what is kept, in one sheet.
+# One sample at every node, small: from cached outputs, in one sheet.
 
 SIDE = 96
 

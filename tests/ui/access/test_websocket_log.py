@@ -1,4 +1,4 @@
-"""What nobody can understand is one line in the log; a fault of the workbench is all of it."""
+"""Invalid messages are one line in the log; errors of the workbench have a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page whose server is gone and a widget whose kernel is gone say so, and nothing is lost."""
+"""Pages without a server and widgets without a kernel report it, and nothing is lost."""
 
 from __future__ import annotations
 

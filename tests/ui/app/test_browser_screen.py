@@ -1,4 +1,4 @@
-"""The arrangement: the node, its value and its pictures stand in sight together."""
+"""The arrangement: the node, its value and its images are visible together."""
 
 from __future__ import annotations
 

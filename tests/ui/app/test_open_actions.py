@@ -1,4 +1,4 @@
-"""New, open, rename, share, restore: what the bar asks for, and what comes of bad input."""
+"""New, open, rename, share, restore: requests of the bar, and invalid input."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ class Connection:
 
 
 class FakeSession:
-    """As much of Bokeh's, with its document locked by whoever asks."""
+    """The needed part of Bokeh's API, whose document the caller locks."""
 
     destroyed = False
 
@@ -382,7 +382,7 @@ def test_a_change_while_publishing_tells_nothing_that_is_out_of_date() -> None:
     assert told == [("a", "x", 1), ("a", "x", 2), ("a", "y", 2)]
 
 
-# The status line: faults, and whether edits are kept.
+# The status line: faults, and whether edits are saved.
 
 
 def test_it_follows_the_graph_and_says_what_is_kept(

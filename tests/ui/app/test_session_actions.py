@@ -1,4 +1,4 @@
-"""What comes back to whom, how it is undone, and what is not kept."""
+"""Restoring sessions, undoing it, and what is not stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks on the canvas: made, changed, opened and taken apart, and what an if asks."""
+"""Blocks on the canvas: create, change, open and unwrap them; conditions of an if."""
 
 from __future__ import annotations
 
@@ -436,7 +436,7 @@ def test_another_graph_is_shown_from_outside(opened: Ready) -> None:
     assert "rotate" in drawn(screen)
 
 
-# What an if asks, in its inspector and on the canvas.
+# The condition of an if, in its inspector and on the canvas.
 
 
 @pytest.fixture

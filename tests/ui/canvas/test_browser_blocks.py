@@ -1,4 +1,4 @@
-"""Blocks in both hosts: opened, edited inside, drawn as frames, and what an if asks."""
+"""Blocks in both hosts: opened, edited inside, shown open, and conditions of an if."""
 
 from __future__ import annotations
 
@@ -366,7 +366,7 @@ def test_bodies_are_lit_named_and_counted(host: Host, photos: Path) -> None:
     inspector.locator("[data-wb=count-shares]").scroll_into_view_if_needed()
 
 
-# What an if asks, chosen in a real JupyterLab and a real Panel app, by mouse and by keyboard.
+# The condition of an if, set in a real JupyterLab and a real Panel app, by mouse and keyboard.
 
 ASKS = "[node.op for node in model.graph.nodes if node.op.startswith('math.')]"
 

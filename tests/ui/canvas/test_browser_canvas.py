@@ -73,7 +73,7 @@ def test_what_cannot_be_says_why(host: Host, photos: Path) -> None:
     assert len(option.locator("small").inner_text()) > 10
     page.keyboard.press("Escape")
 
-    # An edge that is missing, named at its node and in the list, with a remedy at a click.
+    # A missing edge, reported at its node and in the list, with a one-click fix.
     node(page, "resize").click()
     page.keyboard.press("e")
     page.keyboard.press("Escape")
@@ -480,7 +480,7 @@ def test_the_wheel_zooms_in_the_app_and_scrolls_in_a_notebook(opened: Host) -> N
 
 
 def drop_on_edge(page: Page, name: str, edge: str) -> None:
-    """Drag a card so that its middle lies on an edge's."""
+    """Drag a card so that its centre is on that of an edge."""
     x, y = point(part(page, "canvas").locator(f"[data-wb=plus][data-edge='{edge}']"))
     left, top = point(node(page, name))
     drag_card(node(page, name), (x - left, y - top))

@@ -301,7 +301,7 @@ def test_the_canvas_fills_the_window_and_gives_it_back(opened: PanelHost) -> Non
 
 @pytest.mark.thorough
 def test_a_recipe_with_two_views_is_seen_whole(opened: PanelHost) -> None:
-    """Its note, beside the graph, is not: the cards go before it."""
+    """Its note, next to the graph, is not: cards have precedence."""
     page = opened.page
     page.set_viewport_size({"width": 1440, "height": 900})
     open_recipe(opened, "simclr")

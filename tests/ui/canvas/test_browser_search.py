@@ -43,7 +43,7 @@ def options(page: Page) -> Locator:
 
 
 def choose(page: Page, words: str, item: str, key: str = "/") -> None:
-    """Open the search, type, and take what stands first."""
+    """Open the search, type, and choose the first result."""
     page.keyboard.press(key)
     expect(search_field(page)).to_be_focused()
     page.keyboard.type(words)
@@ -239,7 +239,7 @@ def item(page: Page, op: str) -> Locator:
 
 
 def drag(page: Page, op: str, to: tuple[float, float], words: str) -> None:
-    """Drag an operator there, where the words beside the pointer are these."""
+    """Drag an operator to a position where the text next to the pointer is this."""
     page.mouse.move(*point(item(page, op)))
     page.mouse.down()
     page.mouse.move(to[0] + 3, to[1] + 3)

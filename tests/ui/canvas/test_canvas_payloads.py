@@ -159,7 +159,7 @@ def test_operators_are_found_by_words_of_their_documentation() -> None:
     assert all(entry["words"].islower() or not entry["words"] for entry in entries.values())
 
 
-# Frames and notes: set, changed, renamed with their nodes, copied, and kept in the file.
+# Groups and notes: set, changed, renamed with their nodes, copied, and stored in the file.
 
 DOCUMENT = Document(load_recipe("rotate-jitter"))
 

@@ -1,4 +1,4 @@
-"""Where boxes and edges stand, and what is seen of them: modules of the front end, run by Node."""
+"""Positions and visibility of cards and edges: modules of the front end, run by Node."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.canvas.canvas_payloads import edge_entries, node_entries
 from workbench.ui.state.graph_argument import to_document
 
-# Where aligned and distributed boxes stand.
+# Positions of aligned and distributed cards.
 
 BOXES = [
     {"id": "a", "x": 0, "y": 0, "width": 100, "height": 40},
@@ -275,7 +275,7 @@ def test_a_note_at_a_node_goes_with_it() -> None:
     assert [(note["x"], note["y"]) for note in found] == [(300, -50), (0, -90)]
 
 
-# Where the boxes of a large graph stand, whose chains are laid out as one box each.
+# Positions of the cards of a large graph, whose chains are laid out as one card each.
 
 RANKS = """
 import { ranks } from "./src/canvas/layout/ranks";

@@ -22,7 +22,7 @@ from workbench.ui.canvas.suggestions import FindCompatibleOps
 from workbench.ui.contract.payloads import argument_entries, recipe_lines, template_entries
 from workbench.ui.preview.presenters import recipe_entries
 
-# What the search is told besides operators and nodes.
+# Items of the search other than operators and nodes.
 
 
 def test_a_template_says_which_operators_it_takes() -> None:

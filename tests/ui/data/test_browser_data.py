@@ -67,7 +67,7 @@ def test_a_class_is_chosen_in_its_chart_and_another_folder_is_found(
 def test_what_is_at_fault_is_read_whole_and_boxes_are_counted(
     host: Host, shapes: Path, tmp_path: Path
 ) -> None:
-    """A box of no number, which its reader takes in silence, in data with boxes beside images."""
+    """A box that is not a number, which its reader accepts silently, in data with boxes."""
     path = with_bad_box(shapes / "webdataset", tmp_path / "boxes" / "samples.tar")
     page = open_page(host, path, small("ssd"))
     note = part(page, "preview").locator("[data-wb=note]")
@@ -88,7 +88,7 @@ def test_what_is_at_fault_is_read_whole_and_boxes_are_counted(
 
 
 def with_bad_box(folder: Path, path: Path) -> Path:
-    """The samples of a folder's only archive, where the third has a box that begins nowhere."""
+    """The samples of a folder's only archive; the third has a box with an invalid start."""
     path.parent.mkdir()
     (given,) = folder.glob("*.tar")
     with tarfile.open(given) as source, tarfile.open(path, "w") as archive:

@@ -1,4 +1,4 @@
-"""Folders are listed within the roots, and nowhere else."""
+"""Folders are listed only within the roots."""
 
 import shutil
 from pathlib import Path

@@ -20,7 +20,7 @@ def stage_record() -> str:
             StageCost("decode", "decode", "cpu", 9.0, 8.0),
         ),
         10.0, 2.0, 900.0, "decode",
-        "decode takes 90% of a batch's time. Remedies: 2 more threads.",
+        "decode takes 90% of a batch's time. Options: 2 more threads.",
     )  # fmt: skip
     whole = measured(400.0, WHOLE)
     return dump_report(report(whole, kind="stages", extra={"stages": asdict(found)}))

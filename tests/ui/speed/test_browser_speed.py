@@ -239,7 +239,7 @@ def test_a_quick_look_at_where_the_time_goes(host: Host, photos: Path) -> None:
     stages.get_by_role("radio", name="Quick", exact=True).click()
     stages.locator("[data-wb=measure]").click()
     expect(stages.locator("[data-wb=advice]")).to_contain_text(
-        re.compile("Remedies|Unstable: "), timeout=PATIENCE
+        re.compile("Options|Unstable: "), timeout=PATIENCE
     )
     ended(speed)
     expect(stages.locator("[data-wb=quick]")).to_contain_text("Quick figures: 2 rounds of 0.2 s")
@@ -264,7 +264,7 @@ def test_a_stage_leads_to_its_node(host: Host, photos: Path) -> None:
     speed.locator("[data-part=compare] input[type=file]").set_input_files(
         {"name": "s.json", "mimeType": "application/json", "buffer": record.encode()}
     )
-    expect(stages.locator("[data-wb=advice]")).to_contain_text("Remedies")
+    expect(stages.locator("[data-wb=advice]")).to_contain_text("Options")
     verdict, bars = stages.locator("[data-wb=verdict]"), stages.locator(".wb-stacks")
     expect(verdict.locator("b")).to_have_text(re.compile(r"^decode takes \S+ of \S+ ms, \d+ %$"))
     expect(verdict.locator("[data-wb=earlier]")).to_be_visible()  # next to the headline

@@ -1,6 +1,6 @@
 """SSD on COCO: the COCO reader, a crop that keeps boxes, colour, boxes encoded on anchors.
 
-``data_dir`` holds the photos, ``annotations`` is COCO's JSON beside them.
+``data_dir`` contains the photos, ``annotations`` is COCO's JSON next to them.
 """
 
 import os

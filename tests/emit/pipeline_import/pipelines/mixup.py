@@ -1,4 +1,4 @@
-"""Blending: each photo is mixed with another of its batch, labels alike. Written as arithmetic."""
+"""MixUp as arithmetic: each photo and its label are mixed with those of another in its batch."""
 
 from nvidia.dali import fn, pipeline_def, types
 

@@ -1,4 +1,4 @@
-"""Sequences that lie on the disk as NumPy arrays: read, cut out of the file, reordered."""
+"""Sequences stored as NumPy arrays: read in part and reordered."""
 
 from nvidia.dali import fn, pipeline_def
 

@@ -1,6 +1,6 @@
 """ResNet training on the CPU: a fused random crop and decode, a resize, a mirror in half.
 
-Seeds stand at each operator that draws.
+Each random operator has a seed.
 """
 
 from nvidia.dali import fn, pipeline_def, types
