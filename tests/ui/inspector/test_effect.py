@@ -146,7 +146,7 @@ def test_what_dali_ignores_is_not_offered_and_the_rest_is_named() -> None:
     warp = as_op("warp_affine", {"matrix": (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)})
     offered = variations(warp, CATALOG, "color")
     remark = effect_remark(warp, CATALOG, "color", offered, [])
-    assert remark == "Not varied because they have no range and no choices: matrix."
+    assert remark == "Cannot be varied (no range or choices): matrix."
     remark = effect_remark(small(), CATALOG, "color", ["hue"], ["hue", "dtype"])
     assert remark.startswith("Without effect on this picture: hue, dtype.")
 

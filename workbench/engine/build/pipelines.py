@@ -25,13 +25,33 @@ _numbers = itertools.count()
 _NAMED = "<workbench "
 _AFTER = re.compile(r"\n(C\+\+ context|Current pipeline object|\. File: ).*", re.DOTALL)
 _ASSERT = re.compile(r'Assert on "([^\n]*)" failed:? ?')
-_SHARDS = re.compile(r"number of input samples: (\d+), needs.* number of shards: (\d+)")
-_OUTSIDE = re.compile(
-    r"placed out of bounds with current policy.*input_shape=\{([^}]*)\}.*slice_shape=\{([^}]*)\}",
-    re.DOTALL,
-)
-_UNEQUAL_SHAPES = re.compile(r"Can't broadcast shapes: *\n([\dx ]+) \(d=.*\n([\dx ]+) \(d=")
-_PER_CHANNEL = "The number of per-channel arguments should match the number of channels"
+_EXPLAINED = {
+    r"number of input samples: (\d+), needs.* number of shards: (\d+)": r"it reads fewer "
+    r"samples (\1) than it has shards (\2). Use more files, or fewer pipelines",
+    r"number of per-channel arguments should match the number of channels": "the length of its "
+    "mean or std is not the number of channels of its input. Use one number per channel, or one "
+    "for all",
+    r"placed out of bounds with current policy.*input_shape=\{([^}]*)\}.*slice_shape=\{([^}]*)\}": (
+        rf"the window of \2 {OUTSIDE} \1 (height x width x channels). Use a smaller window, resize "
+        "before it, or set out_of_bounds_policy to pad"
+    ),
+    r"Can't broadcast shapes: *\n([\dx ]+) \(d=.*\n([\dx ]+) \(d=": r"its operands have the shapes "
+    r"\1 and \2 in one sample. Resize both to the same size before it",
+    r"Concatenated tensors can differ in size only in the concatenation axis": "its inputs differ "
+    "in size. Resize them to the same size before it",
+    r"occupy the same size in bytes.*Input shape:\s*([\dx ]+).*Requested shape:\s*([\dx ]+)": (
+        r"the shape \2 has another number of values than its input, \1. Use a shape with the same "
+        "number"
+    ),
+    r"Kernel window should have odd length, got: (\d+)": r"the window of \1 pixels has no centre. "
+    "Use an odd number",
+    r"different dimensionality \((\d+)\) than the length of the permutation \((\d+)\)": (
+        r"its permutation has \2 entries, but its input has \1 axes. Use one entry per axis"
+    ),
+    r"Argument \"(\w+)\" expected shape (\d+) but got (\d+) values": r"\1 has \3 "
+    r"values, but \2 are needed. Use \2 values",
+}
+"""DALI's frequent messages, as regular expressions -> the reason and what to do."""
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _REFUSED = os.strerror(errno.EAGAIN)
 """C++'s only message if a thread cannot be created, also for lack of memory."""
@@ -157,39 +177,16 @@ def plain_reason(error: Exception) -> str:
     text = _AFTER.sub("", after if mark else text).strip()
     condition = _ASSERT.search(text)
     text = _ASSERT.sub("", text).strip()
-    if known := _reason_and_fix(text):
-        return f"{known} (DALI: {' '.join(text.split())[:_LONGEST]})"
+    for pattern, reason_and_fix in _EXPLAINED.items():
+        if found := re.search(pattern, text, re.DOTALL):
+            original = " ".join(text.split())[:_LONGEST]
+            return f"{found.expand(reason_and_fix)} (DALI: {original})"
     if not text and condition is not None:  # an assertion without a message
         return f"DALI asserts that {condition[1]}"
     if text == _REFUSED:
         refusal = describe_refusal(BlockingIOError(errno.EAGAIN, text))
         return f"{NO_THREADS}: {refusal}"
     return text or type(error).__name__
-
-
-def _reason_and_fix(text: str) -> str | None:
-    if few := _SHARDS.search(text):
-        return (
-            f"it reads {few[1]} sample{'s' * (few[1] != '1')}, fewer than its {few[2]} "
-            "shards. Use more files, or fewer pipelines"
-        )
-    if _PER_CHANNEL in text:
-        return (
-            "the length of its mean or std is not the number of channels of its input. Use one "
-            "number per channel, or one for all"
-        )
-    if outside := _OUTSIDE.search(text):
-        return (
-            f"the window of {outside[2]} {OUTSIDE} {outside[1]} (height x width x "
-            "channels). Use a smaller window, resize before it, or set "
-            "out_of_bounds_policy to pad"
-        )
-    if unequal := _UNEQUAL_SHAPES.search(text):
-        return (
-            f"its operands have the shapes {unequal[1]} and {unequal[2]} in one sample. Resize "
-            "both to the same size before it"
-        )
-    return None
 
 
 # Why a user function failed: its own lines in DALI's message, or a missing package.

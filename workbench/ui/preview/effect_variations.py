@@ -118,7 +118,7 @@ def effect_remark(
     rest = [arg.name for arg in _effective(spec, node) if arg.name not in offered]
     rest = [name for name in rest if not spec.args[name].advanced or name in node.args]
     if rest:
-        said.append(f"Not varied because they have no range and no choices: {_listed(rest)}.")
+        said.append(f"Cannot be varied (no range or choices): {_listed(rest)}.")
     if not said and not offered:
         said.append("This node has no value to vary.")
     return " ".join(said)

@@ -116,7 +116,7 @@ def _gain(report: Report, best: Measurement | None) -> str:
     turned = [row for row in report.measurements if not row.probe and not row.confirmed]
     best = next((row for row in turned if row.config == best.config), best)
     if own is best:
-        return "no setting was faster than that of the graph at the time"
+        return "no setting was faster than the graph's own at the time"
     gain = paired_ratio(best.imgs_per_s, own.imgs_per_s)
     return (
         f"{gain.median:.2f} × the graph's setting at the time ({own.config.settings}), "

@@ -197,13 +197,13 @@ function ofNode(store: CanvasStore, id: string): { label: string; entries: Entry
     node.movable && { label: "Apply by class", run: () => wrap(store, "if", false, "label") },
     node.movable && { label: "Apply by size", run: () => wrap(store, "if", false, "size") },
     node.movable && {
-      label: chosen.length > 1 ? "One of the selected" : "This or no operation",
+      label: chosen.length > 1 ? "One of the selected nodes" : "This or no operation",
       keys: "b",
       run: () => chooseOneOf(store),
     },
     node.movable &&
       chosen.length > 1 && {
-        label: "Some of the selected",
+        label: "Some of the selected nodes",
         keys: "Shift B",
         run: () => chooseSomeOf(store),
       },

@@ -208,7 +208,7 @@ const COMMANDS: readonly Run[] = [
   },
   {
     id: "one-of",
-    name: "One of the selected",
+    name: "One of the selected nodes",
     keys: "B",
     note: "One of the selected nodes runs for each sample, with weights",
     synonyms: ["one of", "OneOf", "RandomChoice", "choose one", "weights"],
@@ -226,7 +226,7 @@ const COMMANDS: readonly Run[] = [
   },
   {
     id: "some-of",
-    name: "Some of the selected",
+    name: "Some of the selected nodes",
     keys: "Shift B",
     note: "A given number of the selected nodes runs for each sample, in order or shuffled",
     synonyms: ["some of", "SomeOf", "RandomOrder", "k of n", "shuffle"],
