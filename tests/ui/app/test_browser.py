@@ -76,7 +76,7 @@ def test_from_photos_to_a_script_that_runs(host: Host, photos: Path) -> None:
     speed = part(page, "speed")
     speed.get_by_label("Threads", exact=True).fill("1")
     speed.get_by_label("Threads", exact=True).press("Enter")
-    speed.get_by_role("radio", name="Quick").first.click()
+    speed.get_by_role("radio", name="Quick look").first.click()
     speed.locator("[data-part=compare] [data-wb=measure]").click()
     expect(speed.get_by_role("progressbar")).to_be_visible()
     figure = speed.locator("[data-part=compare] [data-wb=figure]")

@@ -236,7 +236,7 @@ def test_a_tuned_setting_is_adopted_and_undone(host: Host, photos: Path) -> None
 def test_a_quick_look_at_where_the_time_goes(host: Host, photos: Path) -> None:
     speed = speed_panel(host, photos)
     stages = turn_to(speed, "Where the time goes", "stages")
-    stages.get_by_role("radio", name="Quick", exact=True).click()
+    stages.get_by_role("radio", name="Quick look", exact=True).click()
     stages.locator("[data-wb=measure]").click()
     expect(stages.locator("[data-wb=advice]")).to_contain_text(
         re.compile("Options|Unstable: "), timeout=PATIENCE

@@ -95,8 +95,8 @@ class OpenPicture(OpenAction, tag="open_picture", frozen=True):
     def document(self) -> Document:
         if len(self.data) > _LARGEST_PICTURE:
             raise GraphFormatError(
-                "The graph data of this picture is larger than 8 MB. Share the graph again, or "
-                "open its JSON file."
+                "This picture contains more data than any graph needs. Share the graph again, "
+                "or open its JSON file."
             )
         try:
             picture = base64.b64decode(self.data, validate=True)

@@ -207,7 +207,7 @@ export function Effort({ link, usual = "Precise" }: { link: Speed; usual?: strin
       label="Precision"
       choices={[
         { id: "usual", label: usual },
-        { id: "quick", label: "Quick" },
+        { id: "quick", label: "Quick look" },
       ]}
       chosen={useField(link, "effort", "usual")}
       choose={(id) => link.set("effort", id as Fields["effort"])}
