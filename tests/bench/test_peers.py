@@ -244,7 +244,7 @@ def test_a_factory_is_measured_beside_dali(
     assert words.startswith(f"Pixels of {name} and of DALI on the CPU: not compared")
     alone = OperatorExperiment(graph, str(photos), ("cpu",), peers=(name,))
     prepared = alone.prepare()
-    every = alone._all(prepared.machine)
+    every = alone._measured_programs(prepared.machine)
     reasons = {one.compared.reason for one in every if one.whose[0] == name}
     assert reasons == {"not measured: it does more than one operator"}
 

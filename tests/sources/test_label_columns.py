@@ -36,7 +36,7 @@ def encoded(paths: list[str]) -> list[bytes]:
 
 def found(data: Any, **chosen: Any) -> tuple[list[int], list[str]]:
     (dataset,) = wb.read(data, **chosen).datasets.values()
-    return [each.placed().label for each in list_samples(dataset)], class_names(dataset)
+    return [each.with_location().label for each in list_samples(dataset)], class_names(dataset)
 
 
 @pytest.mark.parametrize("column", ["y", "breed", "fine_label", "species"])

@@ -56,11 +56,11 @@ def test_every_form_gives_its_pixels_and_labels(form: str) -> None:
     found = list(list_samples(dataset))
     assert [each.name for each in found] == [str(number) for number in range(COUNT)]
     for sample, pixels in zip(found, PIXELS, strict=True):
-        with sample.placed().open() as file, Image.open(file) as image:
+        with sample.with_location().open() as file, Image.open(file) as image:
             if form == "PIL palette":
                 pixels = np.asarray(Image.fromarray(pixels).convert("P").convert("RGB"))
             assert np.array_equal(np.asarray(image), pixels)
-    labels = [each.placed().label for each in found]
+    labels = [each.with_location().label for each in found]
     if form == "map-style data set":
         assert class_names(dataset) == ["cat", "dog"]
         assert labels == [number % 2 for number in range(COUNT)]

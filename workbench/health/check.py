@@ -273,7 +273,7 @@ def check_folder(
     """
     dataset = open_dataset(data)
     roots = None if dataset.in_memory else roots
-    files = [file.placed() for file in list_samples(dataset)]
+    files = [file.with_location() for file in list_samples(dataset)]
     if not any(file.counted for file in files):
         raise DataError(no_files_reason(dataset))
     record = CheckRecord(dataset, full)

@@ -42,7 +42,7 @@ class Frame(Protocol):
         """The column with a name."""
 
 
-def is_frame(data: object) -> bool:
+def is_data_frame(data: object) -> bool:
     """Whether data are a data frame, lazy frame or column (``Series``) of pandas or Polars."""
     library = type(data).__module__.partition(".")[0]
     kind = type(data)  # querying the columns of a lazy frame would compute them
@@ -51,7 +51,7 @@ def is_frame(data: object) -> bool:
 
 def require_table(data: object) -> None:
     """Raise DataError for a lazy frame, and for several splits of Hugging Face."""
-    if is_frame(data) and hasattr(data, "collect"):
+    if is_data_frame(data) and hasattr(data, "collect"):
         raise DataError("The frame is lazy and has no rows yet. Pass frame.collect().")
     if isinstance(data, Mapping) and hasattr(data, "cast_column"):
         splits = ", ".join(map(repr, data))
@@ -123,7 +123,7 @@ def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
     column = data[path]
     first = (column.to_list() if hasattr(column, "to_list") else list(column[:1]))[:1]
     first = [each.as_py() if hasattr(each, "as_py") else each for each in first]
-    of_files = is_frame(data) and names_files(first)
+    of_files = is_data_frame(data) and names_files(first)
     if of_files and label == "":
         return [(each, 0) for each in _paths(column.to_list(), path)]
     named = {path: "path" if of_files else "image"}
@@ -229,7 +229,7 @@ def open_dataset(data: Location) -> Dataset:
         return data
     require_table(data)
     classes: list[str] = []
-    if is_frame(data) and not holds_images(data):
+    if is_data_frame(data) and not holds_images(data):
         data, classes = rows_of_frame(data)
     if isinstance(data, str) and not data:
         raise DataError("The path of the data is empty. Use a folder or a list of files.")

@@ -74,7 +74,7 @@ class Sample(NamedTuple):
             holder.seek(offset)
             return io.BytesIO(holder.read(size))
 
-    def placed(self) -> Sample:
+    def with_location(self) -> Sample:
         """The sample with its location in a file; some kinds create it on request."""
         return self
 

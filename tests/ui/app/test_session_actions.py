@@ -97,7 +97,7 @@ def test_another_browser_begins_afresh_and_opens_recent_work(make: Make, photos:
     first.receive("canvas", "selected", ["flip"])
     bar(first, "title", name="mine")
     screen.wait_ready()
-    first.sessions.pictured(first.state.preview)
+    first.sessions.store_thumbnail(first.state.preview)
     first.close()
     looked, _ = attached(make)  # a session without an edit is no work
     looked.receive("canvas", "selected", ["flip"])

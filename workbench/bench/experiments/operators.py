@@ -109,7 +109,7 @@ class OperatorExperiment(ComparedExperiment):
         """
         for run in self._runs.values():
             run.data, run.prepared = self.data, self.prepared
-        self._alone = self._all(self.prepared.machine)
+        self._alone = self._measured_programs(self.prepared.machine)
         self._compared = [one.compared for one in self._alone]
         programs = [list(some) for _, some in groupby(self._alone, lambda one: one.whose)]
         for place, some in enumerate(programs):
@@ -123,7 +123,7 @@ class OperatorExperiment(ComparedExperiment):
         """Maximum duration of ``run`` in seconds once the data are read; None without a limit."""
         if math.isinf(self._seconds):
             return None
-        every = self._all(describe_machine())
+        every = self._measured_programs(describe_machine())
         able = [one for one in every if not one.compared.reason]
         checked = {one.whose for one in able if one.compared.check is not None}
         count = len(able) * self.measurement_config.processes + len(checked)
@@ -134,7 +134,7 @@ class OperatorExperiment(ComparedExperiment):
         limit = self.measurement_config.limit
         return math.inf if limit is None else limit
 
-    def _all(self, machine: Machine) -> list[_Alone]:
+    def _measured_programs(self, machine: Machine) -> list[_Alone]:
         """Everything to measure, by program."""
         alone: list[_Alone] = []
         for node, run in self._runs.items():

@@ -344,16 +344,16 @@ class FollowerWriter:
         return self.emitter.names[Port(self.node.id, output)]
 
 
-def _last_relative_steps(path: GeometryPath, in_shares: bool) -> tuple[GeometryStep, ...]:
+def _last_relative_steps(path: GeometryPath, relative: bool) -> tuple[GeometryStep, ...]:
     """The last steps that keep or mirror relative positions.
 
-    Steps that round the size are included only if positions are ``in_shares`` all the way.
+    Steps that round the size are included only if positions are ``relative`` all the way.
     """
     for at in range(len(path.steps)):
         tail = path.steps[at:]
         rounds = any(step.rule.rounds for step in tail)
         if replace(path, steps=tail).keeps_relative_positions and not (
-            rounds and (at or not in_shares)
+            rounds and (at or not relative)
         ):
             return tail
     return ()

@@ -35,16 +35,16 @@ def nodes_within(nodes: Iterable[Node]) -> Iterator[Node]:
 
 def nodes_calling(nodes: Iterable[Node]) -> Iterator[Node]:
     """The nodes that call a user function, including nested ones."""
-    return _calling(nodes_within(nodes))
+    return _function_nodes(nodes_within(nodes))
 
 
 def function_names(nodes: Iterable[Node]) -> list[str]:
     """The names used by the nodes' functions: their own, and their imports."""
-    calling = list(_calling(nodes))
+    calling = list(_function_nodes(nodes))
     names = [str(node.args.get("function", "")) for node in calling]
     names += [str(node.args["setup_fn"]) for node in calling if "setup_fn" in node.args]
     names += [node.op for node in calling if node.op in PLUGINS]
-    for statement in (each for node in calling for each in _parts_of(node)[0]):
+    for statement in (each for node in calling for each in _imports_and_source(node)[0]):
         names += [alias.asname or alias.name.partition(".")[0] for alias in statement.names]
     return names
 
@@ -52,10 +52,10 @@ def function_names(nodes: Iterable[Node]) -> list[str]:
 def plugin_imports(nodes: Iterable[Node]) -> list[str]:
     """The lines that import what the nodes call, and what numba's functions use."""
     lines: dict[str, None] = {}
-    for node in _calling(nodes):
+    for node in _function_nodes(nodes):
         if node.op in PLUGINS:
             lines[f"from {PLUGINS[node.op]} import {node.op}"] = None
-        lines |= dict.fromkeys(map(ast.unparse, _parts_of(node)[0]))
+        lines |= dict.fromkeys(map(ast.unparse, _imports_and_source(node)[0]))
     return sorted(lines)
 
 
@@ -78,7 +78,7 @@ def layout_calls(node: Node, names: Sequence[str], indent: str) -> list[str]:
     ]
 
 
-def _parts_of(node: Node) -> tuple[list[ast.Import | ast.ImportFrom], str]:
+def _imports_and_source(node: Node) -> tuple[list[ast.Import | ast.ImportFrom], str]:
     """The imports above a node's function, and its text."""
     source = str(node.args.get("source", ""))
     if node.op != NUMBA_FUNCTION.name or source_problem(node) is not None:
@@ -95,12 +95,12 @@ def function_sources(nodes: Iterable[Node]) -> str:
     Raises GraphError for untrusted or invalid code.
     """
     texts: dict[str, None] = {}
-    for node in _calling(nodes):
+    for node in _function_nodes(nodes):
         problem = source_problem(node)
         if problem is not None or not is_trusted(node):
             reason = problem[0] if problem else "its code is not trusted"
             raise GraphError(f"{node.id}: {reason}.")
-        texts[f"{_parts_of(node)[1].strip()}\n\n\n"] = None
+        texts[f"{_imports_and_source(node)[1].strip()}\n\n\n"] = None
     return "".join(texts)
 
 
@@ -137,7 +137,7 @@ def require_no_own_code(nodes: Iterable[Node], why: str) -> None:
         )
 
 
-def _calling(nodes: Iterable[Node]) -> Iterator[Node]:
+def _function_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
     return (_as_function(node) for node in nodes if node.op in CALLING)
 
 

@@ -332,7 +332,7 @@ def export_resolved(
             f"per process. Set it to 1, or export for {', '.join(able)}."
         )
     files = _emitter(target, found, with_)(resolved)
-    training, samples = _parts_of(with_)
+    training, samples = _requested_additions(with_)
     notes = [*found.notes(resolved)] if found.notes is not None and not training else []
     if samples:
         notes += [
@@ -392,7 +392,7 @@ def _with_readers(graph: Graph, reads: Mapping[str, str]) -> Graph:
     return graph
 
 
-def _parts_of(with_: str) -> tuple[bool, bool]:
+def _requested_additions(with_: str) -> tuple[bool, bool]:
     """Whether the additions are training and samples. Raises GraphExportError for others."""
     if with_ and with_ not in ADDITIONS:
         known = ", ".join(ADDITIONS)
@@ -402,7 +402,7 @@ def _parts_of(with_: str) -> tuple[bool, bool]:
 
 def _emitter(name: str, target: Target, with_: str) -> Emit:
     """The function that creates the files. Raises GraphExportError if unsupported."""
-    training, samples = _parts_of(with_)
+    training, samples = _requested_additions(with_)
     every = [(each, load_target(each)) for each in target_names()] if with_ else []
     if training and target.training is None:
         able = ", ".join(each for each, other in every if other.training is not None)

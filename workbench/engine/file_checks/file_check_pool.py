@@ -44,7 +44,7 @@ def check_each(
     and EngineError if no worker starts. A file that crashes two workers, or hangs one, gets that as
     its finding.
     """
-    files = (file.placed() for file in files)
+    files = (file.with_location() for file in files)
     if roots is None:
         return _check_all(files, full, stop, on_silence)
     files = list(files)

@@ -14,7 +14,7 @@ from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import output_ports
 from workbench.graph.rewrites import EVERYWHERE, rewrite
-from workbench.graph.rewrites._places import (
+from workbench.graph.rewrites._body_edits import (
     bypass,
     input_type,
     is_given,

@@ -9,7 +9,7 @@ from functools import partial
 from workbench.catalog.spec import Value
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import EVERYWHERE, rewrite
-from workbench.graph.rewrites._places import (
+from workbench.graph.rewrites._body_edits import (
     COLOUR,
     bodies_pass_through,
     chooses_pixels,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from workbench.catalog.spec import Value
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import EVERYWHERE, rewrite
-from workbench.graph.rewrites._places import (
+from workbench.graph.rewrites._body_edits import (
     chooses_pixels,
     is_given,
     is_value,

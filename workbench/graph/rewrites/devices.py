@@ -9,7 +9,7 @@ from workbench.catalog.spec import Device
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors, topological
 from workbench.graph.rewrites import placement
-from workbench.graph.rewrites._places import output_of
+from workbench.graph.rewrites._body_edits import output_of
 from workbench.graph.types.devices import (
     device_of,
     is_decoder,

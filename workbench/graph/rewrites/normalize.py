@@ -13,7 +13,7 @@ from workbench.catalog.spec import Value
 from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import EVERYWHERE, rewrite
-from workbench.graph.rewrites._places import (
+from workbench.graph.rewrites._body_edits import (
     CROP_WINDOW,
     bypass,
     chooses_pixels,

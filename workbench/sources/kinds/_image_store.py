@@ -165,10 +165,10 @@ def _listen(listener: socket.socket, store: weakref.ref[ImageStore]) -> None:
             asked, _ = listener.accept()
         except OSError:
             return
-        threading.Thread(target=_answer, args=(asked, store), daemon=True).start()
+        threading.Thread(target=_send_reply, args=(asked, store), daemon=True).start()
 
 
-def _answer(asked: socket.socket, store: weakref.ref[ImageStore]) -> None:
+def _send_reply(asked: socket.socket, store: weakref.ref[ImageStore]) -> None:
     """Reply with nothing if all requested images are stored, else with the reason."""
     with asked:
         try:
@@ -228,9 +228,9 @@ class UnreadSample(Sample):
 
     def open(self) -> BinaryIO:
         """Open its bytes. Raises OSError."""
-        return self.placed().open()
+        return self.with_location().open()
 
-    def placed(self) -> Sample:
+    def with_location(self) -> Sample:
         """The sample with its location in the file."""
         images = kept.CachedImages(os.path.dirname(self.path))
         images.request(np.array([self.offset]))

@@ -145,13 +145,13 @@ class ShareImageJob:
             return
         self._asked = document
 
-        def ended(picture: bytes | None, wrong: str) -> None:
+        def on_end(picture: bytes | None, wrong: str) -> None:
             if self._asked is document:
                 self._asked = None
             if not self._closed:
                 self._done(document, picture, wrong)
 
-        listener = TaskListener(self._lock, self._changed, ended)
+        listener = TaskListener(self._lock, self._changed, on_end)
         run_in_background("picture", lambda: self._picture(document, request, reason), listener)
 
     def close(self) -> None:

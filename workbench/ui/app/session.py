@@ -30,7 +30,7 @@ Claim = Callable[[str], str]
 """``claim(tab)``: owner of a page that reports ``tab``; empty for a new tab."""
 
 
-def own_tab(tab: str) -> str:
+def reported_tab(tab: str) -> str:
     """Every page is the owner it reports: for hosts with one page."""
     return tab if is_owner(tab) else new_owner()
 
@@ -203,10 +203,10 @@ class ModelSession:
             view_settings(state),
         )
 
-    def pictured(self, preview: PreviewResult) -> None:
+    def store_thumbnail(self, preview: PreviewResult) -> None:
         """Store a thumbnail of the session, if the session is stored."""
         if self._autosave is not None and not self._opened:
-            self._autosave.pictured(partial(small_picture, preview))
+            self._autosave.store_thumbnail(partial(small_picture, preview))
 
     def defer_saving(self) -> None:
         """Store nothing until a page has rendered the graph that was just opened."""

@@ -36,7 +36,7 @@ from workbench.ui.app.field_publisher import FieldPublisher, Fields, Publish, To
 from workbench.ui.app.field_values import constant_fields, graph_fields
 from workbench.ui.app.page_heartbeat import PageHeartbeat
 from workbench.ui.app.selection import follow_graph
-from workbench.ui.app.session import Claim, ModelSession, own_tab
+from workbench.ui.app.session import Claim, ModelSession, reported_tab
 from workbench.ui.contract.action import parse_action
 from workbench.ui.contract.payloads import RunningWork, status_fields
 from workbench.ui.data.data_panel import DataPanel
@@ -90,7 +90,7 @@ class ViewModel:
         connected: bool = True,
         owner: str = "",
         apply_kept: bool = True,
-        claim: Claim = own_tab,
+        claim: Claim = reported_tab,
         cell: str | None = None,
         picture_first: bool = False,
     ) -> None:
@@ -538,7 +538,7 @@ class ViewModel:
                 )
                 self.background_previews.follow(state, request)
                 self.comparison.follow(state, self.data_panel.datasets, request)
-                self.sessions.pictured(outcome)
+                self.sessions.store_thumbnail(outcome)
             elif request is self._asked:
                 self._asked = None  # so that the same request can be sent again
                 self.background_previews.follow(state, None)

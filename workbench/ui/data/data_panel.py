@@ -277,11 +277,11 @@ class DataPanel:
         """List the subfolders of a folder in the background; empty: those around the data."""
         start = path or os.path.dirname(os.path.abspath(self.dataset.root or "."))
 
-        def ended(found: FolderListing | None, wrong: str) -> None:
+        def on_end(found: FolderListing | None, wrong: str) -> None:
             self.folders = found or {**NO_FOLDERS, "error": wrong}
             self._show(None)
 
-        self._run("listing", lambda: list_folders(start, self._roots, anywhere=not path), ended)
+        self._run("listing", lambda: list_folders(start, self._roots, anywhere=not path), on_end)
 
     def check(self) -> None:
         """Decode every file in the background; stop a running check.
@@ -348,12 +348,12 @@ class DataPanel:
         if found is None:
             raise GraphEditError("There is no report. Check the files first.")
 
-        def ended(text: str | None, wrong: str) -> None:
+        def on_end(text: str | None, wrong: str) -> None:
             if text is not None:
                 self.report = {"number": self.report["number"] + 1, "text": text}
             self._show(wrong or "The report is ready.")
 
-        self._run("report", lambda: html_report(found), ended)
+        self._run("report", lambda: html_report(found), on_end)
 
     def _run(self, name: str, run: Callable[[], T], ended: Callable[[T | None, str], None]) -> None:
         """Call ``run`` in the background."""

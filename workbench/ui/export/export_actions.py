@@ -89,13 +89,13 @@ class FindRefusals(Action, tag="find_refusals", frozen=True):
             return
         state.refusals, state.refusals_of = {}, checked
 
-        def ended(found: dict[str, str] | None, wrong: str) -> None:
+        def on_end(found: dict[str, str] | None, wrong: str) -> None:
             if state.refusals_of is checked and found is not None:
                 state.refusals = found
                 model.changed()
 
         run = partial(refusals, checked, model.data_panel.datasets)
-        run_in_background("targets", run, TaskListener(model.lock, lambda: None, ended))
+        run_in_background("targets", run, TaskListener(model.lock, lambda: None, on_end))
 
 
 class ShowCode(Action, tag="export", frozen=True):

@@ -135,7 +135,7 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
     }
 
 
-def as_partial(on: MeasuredOn, known: str) -> MeasuredOn:
+def marked_as_partial(on: MeasuredOn, known: str) -> MeasuredOn:
     """Mark figures of an unfinished run; ``known`` describes its progress."""
     words = f"Partial: {known}. The run continues."
     return {**on, "partial": words, "quality_flags": [], "quick": ""}

@@ -11,7 +11,7 @@ from workbench.bench.measuring.stats import paired_ratio
 from workbench.bench.records.charts import best_measurement, heat_map
 from workbench.errors import EngineError
 from workbench.ui.contract.speed_payloads import HeatCell, HeatPanel, MeasuredOn, TuneView
-from workbench.ui.speed.chart_payloads import as_partial
+from workbench.ui.speed.chart_payloads import marked_as_partial
 
 OWN = "as it is"
 """Label that the tuner uses for the graph's own settings."""
@@ -34,7 +34,7 @@ def running_view(on: MeasuredOn, report: Report, own: Config, now: Config | None
     view = _view(on, report, own, best, now)
     count = len(Grid.from_json(report.extra["grid"]))
     tried = f"{len(report.measurements)} of {count} settings tried so far"
-    return {**view, "on": [as_partial(on, tried)], "tried": tried, "running": True}
+    return {**view, "on": [marked_as_partial(on, tried)], "tried": tried, "running": True}
 
 
 def _view(

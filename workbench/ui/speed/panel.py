@@ -217,7 +217,7 @@ class SpeedPanel:
         """Create a file in the background: a picture takes seconds the first time."""
         records = {key: self.store.require(key) for key in ids} or self.store.records
 
-        def ended(made: tuple[str, str, bytes] | None, wrong: str) -> None:
+        def on_end(made: tuple[str, str, bytes] | None, wrong: str) -> None:
             if made is None:
                 self.show_message(wrong, failed=True)
                 return
@@ -226,7 +226,7 @@ class SpeedPanel:
             header: FileHeader = {"name": name, "mime": mime, "view": view[:40], "n": self._files}
             self._file = pack_payload(header, content)
 
-        listener = TaskListener(self._lock, self._changed, ended)
+        listener = TaskListener(self._lock, self._changed, on_end)
         run_in_background("export", lambda: export_file(kind, records), listener)
 
     def _load_new_records(self) -> None:
@@ -235,12 +235,12 @@ class SpeedPanel:
         if folder is None or not folder.is_dir():
             return
 
-        def ended(found: dict[str, Report] | None, wrong: str) -> None:
+        def on_end(found: dict[str, Report] | None, wrong: str) -> None:
             self.store.add_found(found or {})
             self._version = object() if found else self._version
 
         run_in_background(
-            "records", self.store.read, TaskListener(self._lock, self._changed, ended)
+            "records", self.store.read, TaskListener(self._lock, self._changed, on_end)
         )
 
     # What is shown

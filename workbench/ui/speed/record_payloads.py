@@ -24,10 +24,10 @@ from workbench.ui.contract.speed_payloads import (
     StagesView,
 )
 from workbench.ui.speed.chart_payloads import (
-    as_partial,
     bars,
     kind_words,
     machine_words,
+    marked_as_partial,
     measured_on,
     mixed_over_cpu_ratios,
     name_of,
@@ -68,7 +68,7 @@ def partial_view(report: Report, earlier: str = "", nodes: Sequence[str] = ()) -
         if known < len(rows)
         else "every row has results"
     )
-    on = as_partial(view["on"][0], f"{some}, of {rounds_words(report)} so far")
+    on = marked_as_partial(view["on"][0], f"{some}, of {rounds_words(report)} so far")
     return {**view, "on": [on], **({"ratios": []} if "ratios" in view else {})}
 
 

@@ -16,7 +16,12 @@ from workbench.optimiser import Proposal, optimisation_of
 from workbench.optimiser.difference import WorstSample
 from workbench.optimiser.proposal import difference_words
 from workbench.ui.contract.speed_payloads import MeasuredOn, RewriteEntry, RewritesView
-from workbench.ui.speed.chart_payloads import as_partial, measured_on, ratio_text, rounds_words
+from workbench.ui.speed.chart_payloads import (
+    marked_as_partial,
+    measured_on,
+    ratio_text,
+    rounds_words,
+)
 
 
 def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) -> RewritesView:
@@ -50,7 +55,7 @@ def rewrites_so_far(report: Report, graph: Graph, earlier: str = "") -> Rewrites
     known = f"{compared} of {len(entries)} rewrites compared"
     if any(row.rounds for row in report.measurements):
         known = f"{rounds_words(report)} measured so far"
-    on = as_partial(measured_on("", report, earlier), known)
+    on = marked_as_partial(measured_on("", report, earlier), known)
     return {"on": [on], "rewrites": entries, "control": "", "total": ""}
 
 

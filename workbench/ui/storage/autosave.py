@@ -174,7 +174,7 @@ class Autosave:
                 self._alarm.start(None, self._delay)
             self._waiting = session
 
-    def pictured(self, picture: Callable[[], bytes]) -> None:
+    def store_thumbnail(self, picture: Callable[[], bytes]) -> None:
         """Store a thumbnail soon; ``picture`` returns it (WebP) when it is due."""
         with self._lock:
             if self._closed:

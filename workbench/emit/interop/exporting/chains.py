@@ -116,7 +116,7 @@ class Step:
             raise self.refusal(f"accepts one number for {name}", name)
         return float(numbers[0]), float(numbers[0])
 
-    def chance(self, name: str) -> float:
+    def probability_of(self, name: str) -> float:
         """The probability with which an argument is 1."""
         found = self.value(name)
         if isinstance(found, RandomRange):

@@ -18,7 +18,7 @@ def export_flips(transforms: Transforms, step: Step, name: str) -> None:
     """Write the flips of a step; ``name`` is the class, with the axis as ``{}``."""
     axes = {"horizontal": "Horizontal", "vertical": "Vertical", "mirror": "Horizontal"}
     for argument, axis in axes.items():
-        if argument in step.spec.args and (p := step.chance(argument)):
+        if argument in step.spec.args and (p := step.probability_of(argument)):
             transforms.add(name.format(axis), p=p)
             transforms.measured("flip")
 

@@ -136,11 +136,11 @@ def _operator(
     if op.refused and op.display == PYTHON_FUNCTION.name:
         return _own_code(op, lines)
     if op.schema == _COMPILED and "in_types" in op.args:
-        compiled = compiled_arguments(op, lines.keywords(op), lines.script(op))
+        compiled = compiled_arguments(op, lines.keywords(op), lines.script_text(op))
         if isinstance(compiled, str):
             raise _CannotHoldError(f"{op.refused}: {compiled}")
         args = {name: _value(name, value, NUMBA_FUNCTION) for name, value in compiled.items()}
-        return _calling(NUMBA_FUNCTION.name, args, op)
+        return _function_call(NUMBA_FUNCTION.name, args, op)
     if op.refused:
         raise _CannotHoldError(op.refused)
     if op.schema == "ExternalSource" and not read_by and len(op.outputs) == 1:
@@ -201,15 +201,15 @@ def _operator(
 
 
 def _own_code(op: TracedOp, lines: Lines) -> Call:
-    args = function_arguments(op, lines.keywords(op), lines.script(op))
+    args = function_arguments(op, lines.keywords(op), lines.script_text(op))
     if isinstance(args, str):
         raise _CannotHoldError(f"{op.refused}: {args}")
     if str(args["source"]).strip() == DECODER_SOURCE.strip() and len(op.inputs) == 1:
         return Call(PILLOW_DECODER.name, {}, {"data": op.inputs[0]}, ("output",))
-    return _calling(PYTHON_FUNCTION.name, args, op)
+    return _function_call(PYTHON_FUNCTION.name, args, op)
 
 
-def _calling(name: str, args: Mapping[str, Value], op: TracedOp) -> Call:
+def _function_call(name: str, args: Mapping[str, Value], op: TracedOp) -> Call:
     """The node that calls a user function."""
     names = tuple(f"output_{index}" for index in range(len(op.outputs)))
     inputs = {f"input_{index}": edge for index, edge in enumerate(op.inputs)}

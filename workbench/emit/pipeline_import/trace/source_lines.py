@@ -142,7 +142,7 @@ class Lines:
                     found[keyword.arg] = ast.literal_eval(keyword.value)
         return found
 
-    def script(self, op: TracedOp) -> str:
+    def script_text(self, op: TracedOp) -> str:
         """The text of the script or notebook of a call; empty if unknown."""
         place = self._places[op.name]
         return whole_text(place.file, self._sources) if place is not None else ""
@@ -170,7 +170,7 @@ class Lines:
 
         Or in ``file_root=data``, which is equivalent there.
         """
-        ours = "Return the built pipeline" in self.script(op)
+        ours = "Return the built pipeline" in self.script_text(op)
         for keyword in self.keywords(op):
             match keyword:
                 case ast.keyword(arg="file_root" | "file_list", value=ast.Name(id=name)) if ours:

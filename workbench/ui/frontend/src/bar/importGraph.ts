@@ -19,7 +19,7 @@ const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 
 export async function readFile(file: File, into: DroppedGraph): Promise<void> {
   const start = new Uint8Array(await file.slice(0, HEAD).arrayBuffer());
-  if (PNG.every((byte, at) => start[at] === byte)) into.picture(base64(beforePixels(start)));
+  if (PNG.every((byte, at) => start[at] === byte)) into.picture(base64(bytesBeforePixels(start)));
   else if (file.type.startsWith("image/")) {
     into.refuse(`${file.name} is not a PNG. Only shared pictures in PNG format contain a graph.`);
   } else if (file.size > LARGEST) into.refuse(`${file.name} is too large for a graph file.`);
@@ -27,7 +27,7 @@ export async function readFile(file: File, into: DroppedGraph): Promise<void> {
 }
 
 /** Everything before the first IDAT chunk, a few kilobytes with all the text. */
-function beforePixels(png: Uint8Array): Uint8Array {
+function bytesBeforePixels(png: Uint8Array): Uint8Array {
   const view = new DataView(png.buffer, png.byteOffset, png.byteLength);
   let at = PNG.length;
   while (at + 8 <= png.length) {

@@ -35,7 +35,7 @@ const PROSE = 20;
 /** Maximum penalty for the length of a name: the shorter of two equal hits is first. */
 const LONGEST = 1;
 /** Minimum length of a query for parts of words and typos. */
-const LEAST = 3;
+const SHORTEST_FUZZY_QUERY = 3;
 
 /** Items that match a query, best first; for an empty query all, those that fit first. */
 export function rank<T extends Searchable>(items: readonly T[], query: string): T[] {
@@ -114,7 +114,7 @@ function weakHit({ words }: Text, item: Searchable, name: Text, others: readonly
 
 /** Whether it is part of one word, or starts with a word. */
 function isInside(joined: string, { words }: Text): boolean {
-  if (joined.length < LEAST) return false;
+  if (joined.length < SHORTEST_FUZZY_QUERY) return false;
   return words.some((word, at) => word.includes(joined) || words.slice(at).join("").startsWith(joined));
 }
 
@@ -126,7 +126,7 @@ function hasAll(words: readonly string[], others: readonly string[]): boolean {
 /** Whether a word is another's prefix with one typo, or two in a long word. */
 function isSlip(word: string, other: string): boolean {
   if (other.startsWith(word)) return true;
-  if (word.length <= LEAST) return false;
+  if (word.length <= SHORTEST_FUZZY_QUERY) return false;
   const allowed = word.length < 7 ? 1 : 2;
   if (Math.abs(word.length - other.length) > allowed && other.length < word.length) return false;
   const ends = [word.length - 1, word.length, word.length + 1];

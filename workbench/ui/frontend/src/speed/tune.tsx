@@ -147,7 +147,7 @@ function Figure({ view, link }: { view: TuneView; link: Speed }) {
       <QualityFlags all={on} />
       <div class="wb-heats" data-wb="heat">
         {view.panels.map((panel) => (
-          <Heat key={panel.title} panel={panel} most={view.most} frames={view.frames} />
+          <HeatMap key={panel.title} panel={panel} most={view.most} frames={view.frames} />
         ))}
       </div>
       <Notes words={view.notes} />
@@ -162,7 +162,7 @@ interface HeatProps {
   frames: number;
 }
 
-function Heat({ panel, most, frames }: HeatProps) {
+function HeatMap({ panel, most, frames }: HeatProps) {
   const { title, threads, batches, cells } = panel;
   return (
     <table class="wb-heat">

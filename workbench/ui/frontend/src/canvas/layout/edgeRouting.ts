@@ -38,7 +38,7 @@ type Shape = [Point, Point, Point, Point, Point, Point, Point, Point];
 const BULGE = 38;
 /** Height for a turn: the smallest gap between two rows. */
 const TURN = 27;
-const COST = { hit: 1e4, overlap: 400, detour: 40 };
+const ROUTE_COST = { hit: 1e4, overlap: 400, detour: 40 };
 const LANES = 48;
 
 /**
@@ -63,7 +63,7 @@ export function route(
   }
   for (const x of least ? lanes(from, to, rects) : []) {
     const detour =
-      COST.detour + Math.abs(x - from.x) + Math.abs(x - to.x) - Math.abs(from.x - to.x);
+      ROUTE_COST.detour + Math.abs(x - from.x) + Math.abs(x - to.x) - Math.abs(from.x - to.x);
     if (detour >= least) break;
     const shape = through(from, to, x);
     const price = detour + cost(shape, rects, port, runs);
@@ -102,7 +102,7 @@ function cost(shape: Shape, rects: readonly Rect[], port: string, runs: readonly
       Math.max(a.y, b.y) > rect.y - 3 &&
       a.x > rect.x - 3 &&
       a.x < rect.right + 3;
-    if (run || points.some(inside)) sum += COST.hit;
+    if (run || points.some(inside)) sum += ROUTE_COST.hit;
   }
   const own = runOf(shape, port);
   if (!own) return sum;
@@ -113,7 +113,7 @@ function cost(shape: Shape, rects: readonly Rect[], port: string, runs: readonly
       run.top < own.bottom - 8 &&
       own.top < run.bottom - 8,
   );
-  return sum + shared.length * COST.overlap;
+  return sum + shared.length * ROUTE_COST.overlap;
 }
 
 /** Rectangles that a path can intersect: it stays between its outermost points. */

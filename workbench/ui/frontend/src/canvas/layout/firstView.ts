@@ -14,7 +14,7 @@ const CLOSE = 0.5;
 /** Below this zoom there is no room for text. */
 const TEXTLESS = 0.25;
 /** Smallest zoom chosen automatically, to read names and to click buttons on cards. */
-const LEAST = { names: 0.56, buttons: 0.7, small: 0.42 };
+const SMALLEST_ZOOM = { names: 0.56, buttons: 0.7, small: 0.42 };
 /** Below this, as in a cell of a notebook, a canvas shows all even without pictures. */
 const SMALL = { width: 480, height: 360 };
 const LEAST_OF_ALL = 0.1;
@@ -99,14 +99,14 @@ export interface ContentBounds {
  * part: the selection and the first node, with as few cards cut off as possible.
  */
 export function firstView(seen: ContentBounds, size: Size, all: boolean): View {
-  const least = seen.buttons ? LEAST.buttons : LEAST.names;
+  const least = seen.buttons ? SMALLEST_ZOOM.buttons : SMALLEST_ZOOM.names;
   for (const bounds of [seen.bounds, seen.cards]) {
     const pane = paneOf({ ...seen, bounds }, size);
     const full = Math.min(pane.wide, pane.tall);
     const small = size.width < SMALL.width && size.height < SMALL.height;
     const readable = all
       ? full >= CLOSE
-      : (small && full >= LEAST.small) || (pane.wide >= least && pane.tall >= Math.max(least, FAR));
+      : (small && full >= SMALLEST_ZOOM.small) || (pane.wide >= least && pane.tall >= Math.max(least, FAR));
     if (!readable && !(all && bounds === seen.cards)) continue;
     const zoom = full > 0.98 ? 1 : Math.max(LEAST_OF_ALL, full); // letters are sharp at 1
     return { x: centred(bounds, pane, zoom), y: pane.above - bounds.y * zoom, zoom };

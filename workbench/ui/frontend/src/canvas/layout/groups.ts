@@ -17,7 +17,7 @@ export type DrawnEntry = NodeEntry & { group?: Group };
 /** Chains are collapsed when a graph with more nodes than this is opened. */
 const LONG = 12;
 /** Shortest chain that is collapsed. */
-const LEAST = 3;
+const SHORTEST_CHAIN = 3;
 const ROLES = new Set<string>(["geometry", "colour", "arithmetic"]);
 const ENDS = new Set<string>(["read", "decode", "output"]);
 
@@ -85,7 +85,7 @@ function chainsOf(
     if (inside.has(id)) continue;
     const members = [id];
     for (let at = next.get(id); at; at = next.get(at)) members.push(at);
-    if (members.length >= LEAST) chains.push(members);
+    if (members.length >= SHORTEST_CHAIN) chains.push(members);
   }
   return chains;
 }

@@ -220,7 +220,7 @@ def chooses_pixels(typed: TypedGraph, node: Node) -> bool:
     if node.muted or is_given(node, "dtype", "output_dtype"):
         return False
     if node.bodies:
-        return bodies_pass_through(typed, node, _flips)
+        return bodies_pass_through(typed, node, _is_flip)
     if node.op == "flip":
         return True
     inside = node.op in _CUTS and is_value(typed, node, "out_of_bounds_policy", "error")
@@ -246,7 +246,7 @@ def precedes_crop(typed: TypedGraph, node: Node | None) -> bool:
     return False
 
 
-def _flips(typed: TypedGraph, node: Node) -> bool:
+def _is_flip(typed: TypedGraph, node: Node) -> bool:
     return (node.op == "flip" or bool(node.bodies)) and chooses_pixels(typed, node)
 
 
