@@ -216,8 +216,7 @@ def graph_fields(
             "shown_branches": list(state.present_shown_branches),
             "shown_augmentations": list(state.present_shown_augmentations),
             "stale": data_panel.error or (_first(faults) if graph.nodes else _EMPTY),
-            "rendering": state.preview is not None
-            and state.pictured != history.graph_number,
+            "rendering": state.preview is not None and state.pictured != history.graph_number,
             "fault": entries[0] if stops else {},
             "retryable": again,
             "shuffles": memo(shuffles_files, graph),
