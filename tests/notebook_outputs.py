@@ -15,6 +15,8 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+COLLAPSED = "jp-MarkdownHeadingCollapsed"
+"""A section stays collapsed if its cells run; a collapsed output would open."""
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 _EMPTY_SNAPSHOT = '<div class="wb-static-snapshot"></div>'
 
@@ -55,9 +57,8 @@ def tidy(notebook: Any) -> Any:
 
 
 def _hidden(cell: Any) -> dict[str, Any]:
-    """The parts of a cell that are collapsed: its source, its outputs, or none."""
-    hidden = cell.metadata.get("jupyter", {})
-    return {"jupyter": hidden} if hidden else {}
+    """The collapsed parts: the source of a cell, or the section below a title."""
+    return {name: cell.metadata[name] for name in ("jupyter", COLLAPSED) if cell.metadata.get(name)}
 
 
 def renew(path: Path) -> None:

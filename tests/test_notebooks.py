@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.notebook_outputs import FOLDER, read, tidy
+from tests.notebook_outputs import COLLAPSED, FOLDER, read, tidy
 
 pytestmark = pytest.mark.xdist_group("nbformat")  # it takes 2 s to import
 
@@ -59,8 +59,9 @@ class TestNotebook:
         answers = [cell for cell in cells[at + 1 :] if re.search(r"\bguess\b", cell.source)]
         assert answers
         for cell in answers:
+            titles = [each for each in cells[: cells.index(cell)] if each.source.startswith("## ")]
             if cell.cell_type == "code":
-                assert cell.metadata.get("jupyter", {}).get("outputs_hidden"), cell.source
+                assert titles[-1].metadata.get(COLLAPSED), cell.source
 
     def test_it_imports_the_package_alone(self, path: Path) -> None:
         text = "\n".join(cell.source for cell in code_cells(path))
