@@ -287,7 +287,7 @@ def test_without_nvml_it_says_that_it_is_not_known() -> None:
     found = headroom_of(measured(30_000.0, device="mixed"), cores=16)
     assert found is not None
     assert found.limit is None
-    assert "JPEG engines: not known (NVML does not report it)" in found.words()
+    assert "JPEG engines: unknown (NVML does not report it)" in found.words()
     assert found.words().endswith("The physical limit is unknown")
 
 

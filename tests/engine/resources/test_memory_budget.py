@@ -105,7 +105,7 @@ def test_where_none_rests_the_largest_ends_with_the_reason() -> None:
     small, large = Member(1, 1000 * MIB, rested=None), Member(2, 5000 * MIB, rested=None)
     budget([small, large]).enforce()
     assert small.pid == 1
-    assert "it took 4.9 GiB, and all workers together 5.9 of the 4.0 GiB" in large.ended
+    assert "it used 4.9 GiB, and all workers together 5.9 of the 4.0 GiB" in large.ended
 
 
 def test_a_new_worker_waits_for_room() -> None:
