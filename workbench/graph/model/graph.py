@@ -49,7 +49,11 @@ def is_name(text: str) -> bool:
 
 def is_text(text: str) -> bool:
     """Whether a file can hold a text: UTF-8 cannot encode lone surrogates."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 K = TypeVar("K")
