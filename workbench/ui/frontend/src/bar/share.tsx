@@ -56,7 +56,6 @@ export function Share({ picture, ask, graph, stem, data, linked }: Props) {
   return (
     <Popover
       label="Share the graph"
-      align="end"
       opening={opening}
       button={{ class: "wb-link wb-bar-share-open", "data-wb": "share", children: "Share a picture or a link" }}
     >
