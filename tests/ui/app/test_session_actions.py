@@ -114,7 +114,7 @@ def test_another_browser_begins_afresh_and_opens_recent_work(make: Make, photos:
     bar(other, "undo")
     assert screen["bar", "title"] == SMALL.name
     bar(other, "open_recent", owner=new_owner())
-    assert "there no more" in screen["bar", "message"]
+    assert "no longer exists" in screen["bar", "message"]
 
 
 def test_what_a_page_had_still_to_send_is_carried_out(make: Make) -> None:

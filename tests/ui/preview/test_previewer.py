@@ -77,7 +77,7 @@ class HandAlarm:
         self._ring = ring
         self._watched: Any = None
 
-    def watch(self, what: Any, seconds: float) -> None:
+    def start(self, what: Any, seconds: float) -> None:
         self._watched = what
 
     def clear(self) -> None:
