@@ -368,10 +368,7 @@ class ViewModel:
         self.state.notify(component, said)
 
     def replace(self, document: Document, label: str = "") -> str:
-        """Show another document; undo restores the previous one. Return a message for the user.
-
-        ``label`` names the step in the history; empty: by the name of the graph.
-        """
+        """Show another document, undone by ``label`` or its name; return a message."""
         self.history.open(document, label)
         self.sessions.other_opened()
         self.verification.forget()
@@ -390,19 +387,14 @@ class ViewModel:
             set_graph_field(self.state, self.history, self.machine, component, field, value)
 
     def changed(self, *, picture_first: bool = False) -> None:
-        """Update all fields after a change of the graph or the view.
-
-        With ``picture_first`` other fields wait for the picture, if one is due. A document that
-        cannot be shown because of a bug is replaced by the last one that could, so that the page
-        keeps working.
-        """
+        """Update all fields after a change; with ``picture_first`` after a picture that is due."""
         self._show(partial(self._follow_change, picture_first))
 
     def _refresh(self) -> None:
         self._show(self._publisher.refresh)
 
     def _show(self, publish: Callable[[], object]) -> None:
-        """Call ``publish``, which returns whether fields wait for a picture."""
+        """Call ``publish``; a document that cannot be shown is replaced by the last that could."""
         with self.lock:
             try:
                 waits = publish()
@@ -523,12 +515,14 @@ class ViewModel:
             state = self.state
             state.slow = state.silent = False
             state.waits_for = state.making = ""
-            if isinstance(outcome, PreviewResult) and not self.data_panel.reads(request.data):
-                pass  # other data was opened meanwhile
+            current = self.graph.nodes and self.data_panel.reads(request.data)
+            if isinstance(outcome, PreviewResult) and not current:
+                pass  # an empty graph or other data was opened meanwhile
             elif isinstance(outcome, PreviewResult):
                 state.preview, state.picture = outcome, picture_bytes(outcome, request)
-                state.pictured = self.history.graph_number
-                self._publisher.show("preview", "rendering", False)
+                if request is self._asked:  # else it can be of the graph that was open before
+                    state.pictured = self.history.graph_number
+                    self._publisher.show("preview", "rendering", False)
                 self._publisher.show("preview", "picture", state.picture)  # the rest takes time
                 if not self._picture_first:
                     time.sleep(SENDING)
