@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.hosts import LabHost, await_picture, part, small
+from tests.ui.hosts import LabHost, await_picture, part, point, small
 
 pytestmark = pytest.mark.browser
 
@@ -99,7 +99,7 @@ def test_random_keys_in_random_places_change_no_cell(lab: LabHost, photos: Path)
 
 
 @pytest.mark.thorough
-def test_parts_in_a_box_are_equally_tall_and_a_restart_is_one_sentence(
+def test_parts_in_a_box_are_equally_tall_and_a_restart_in_a_drag_is_one_sentence(
     lab: LabHost, photos: Path
 ) -> None:
     page = lab.page
@@ -111,8 +111,14 @@ def test_parts_in_a_box_are_equally_tall_and_a_restart_is_one_sentence(
     assert len({size["height"] for size in sizes if size}) == 1
     assert len({size["y"] for size in sizes if size}) == 1
 
-    page.evaluate("() => { window.jupyterapp.commands.execute('kernelmenu:restart'); }")
-    page.locator(".jp-Dialog .jp-mod-accept").click()
+    slider = page.locator(".wb-inspector input[type=range]:visible").first
+    x, y = point(slider)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 9, y, steps=3)
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+    page.mouse.move(x - 20, y, steps=3)
+    page.mouse.up()
     expect(page.locator("[data-wb=offline]:visible")).to_have_count(1)
     icons = """() => [...document.querySelectorAll(".jupyter-widgets-disconnected")]
       .filter((el) => getComputedStyle(el, "::before").display !== "none").length"""
