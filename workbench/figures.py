@@ -30,7 +30,7 @@ Kind = Literal["png", "svg"]
 MIME = {"png": "image/png", "svg": "image/svg+xml"}
 COLOURS = {"cpu": "#6b7f99", "mixed": "#5a9e00", "peer": "#c9a25f"}
 """Readable on white and distinguishable for colour-blind people; bars are labelled as well."""
-INK = "#757575"
+INK = "#7a7a7a"
 """Text in notebooks, where figures are transparent: readable in light and dark themes."""
 LINE = 100
 """Characters of 8 points in a line of the width of a figure."""

@@ -34,7 +34,7 @@ _ROLES = {
 """Colour of a node by its role. Notebooks show the drawing as an image without access to the theme,
 so it has no background, and its colours are readable in light and dark themes."""
 _OTHER_ROLE = "#666666"
-_INK, _GREY, _ALERT = "#ffffff", "#757575", "#c05621"
+_INK, _GREY, _ALERT = "#ffffff", "#7a7a7a", "#c05621"
 """Text on nodes, text and lines elsewhere, and warnings."""
 _LANE, _MOST_LANES = 5, 14
 """Pixels between edges that bypass nodes, one lane for each source, and the number of lanes."""
