@@ -254,7 +254,7 @@ def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
     bar(other).locator("[data-wb=choose-data]").click()
     expect(bar(other).locator("[data-wb=folder-typed]")).to_be_visible()
     other.goto(f"{host.url}/#graph=%%%")
-    expect(message(other)).to_contain_text("The link is damaged")
+    expect(message(other)).to_contain_text("The link does not contain a valid graph")
     other.context.close()
 
 
@@ -281,7 +281,7 @@ def test_the_report_of_an_import_is_read_kept_and_removed(panel: PanelHost, phot
     expect(rows).to_have_text(
         ["changed · train.py:3resize: <i>linear</i>", "left out · train.py:4Elastic: no operator"]
     )
-    expect(bar(page).get_by_text("later edits do not change it")).to_be_visible()
+    expect(bar(page).get_by_text("Later edits do not change this report")).to_be_visible()
     rows.first.click()
     expect(rows.first).to_be_hidden()
     await_python(panel, "model.state.selected", ["resize"].__eq__)

@@ -434,7 +434,7 @@ def test_one_operator_is_offered_measured_and_used(host: Host, photos: Path) -> 
     inspector = part(page, "inspector")
     inspector.get_by_role("button", name="Measure both").click()
     figures = inspector.locator("[data-wb=fused-figures]")
-    expect(figures).to_contain_text("× the if", timeout=120_000)
+    expect(figures).to_contain_text("× the speed of the if", timeout=120_000)
     expect(figures.locator("small")).to_have_count(2)
     inspector.get_by_role("button", name="Use rotate").press("Enter")
     await_python(host, f"model.graph.has('{block}')", lambda found: not found)

@@ -142,7 +142,7 @@ def test_a_copy_that_is_ahead_of_its_text_waits_for_it(panel: PanelHost, photos:
     with panel.sessions[-1].model.lock:  # the host is busy: the selection is not answered
         node(page, "color").click()
         page.keyboard.press("Control+c")
-        expect(said).to_contain_text("Not copied yet")
+        expect(said).to_contain_text("the selection is still loading")
     expect(said).to_have_text("color copied")
     text = page.evaluate("() => navigator.clipboard.readText()")
     assert "color_twist" in [node.op for node in load_graph(text).nodes]

@@ -366,4 +366,4 @@ def test_a_snippet_is_saved_found_put_in_and_removed(host: Host, photos: Path) -
     expect(options(page).first).to_contain_text("Tilted a bit")
     page.keyboard.press("Delete")
     expect(options(page)).to_have_count(0)
-    expect(part(page, "bar")).to_contain_text("is removed")
+    expect(part(page, "bar")).to_contain_text("' removed")

@@ -302,7 +302,7 @@ def test_an_image_with_an_odd_box_is_not_said_to_be_unusable(
 
     _, screen = make(changed_coco(photos, tmp_path, change))
     await_count(screen)
-    assert "a box over the edge or without area" in screen["data", "summary"]["at_fault"]
+    assert "a box beyond the edge or without area" in screen["data", "summary"]["at_fault"]
     screen.wait_ready()
     assert "some annotations look wrong" in screen["bar", "status"]["text"]
 

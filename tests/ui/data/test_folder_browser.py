@@ -52,7 +52,7 @@ def test_nothing_is_listed_outside_the_roots_or_hidden(tree: Path, place: str) -
 def test_what_is_no_path_is_said(tree: Path, name: str) -> None:
     found = list_folders(f"{tree}/root/{name}", Roots.of([tree / "root"]))
     assert (found["path"], found["entries"]) == ("", [])
-    assert "is no path of a folder" in found["error"]
+    assert "is not a valid path" in found["error"]
 
 
 def test_it_is_not_told_where_a_link_out_of_the_roots_leads(tree: Path) -> None:

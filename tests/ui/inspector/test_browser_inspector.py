@@ -288,7 +288,7 @@ def test_an_operator_that_dali_lacks_is_shown_and_several_selected_are_counted(
     page = panel.page
     select(page, "odd")
     inspector = part(page, "inspector")
-    expect(inspector).to_contain_text("no such operator")
+    expect(inspector).to_contain_text("does not have this operator")
     kept = argument(page, "x").get_by_role("textbox")
     expect(kept).to_have_value("1, 2")
     expect(kept).not_to_be_editable()
@@ -316,7 +316,7 @@ def test_a_click_adopts_a_value(host: Host, photos: Path) -> None:
     name = values.nth(4).get_attribute("aria-label") or ""
     values.nth(4).click()
     expect(present).to_have_attribute("aria-label", name)
-    value = float(name.removeprefix("saturation ").removesuffix(", use it"))
+    value = float(name.removeprefix("saturation ").removesuffix(": apply"))
     await_python(host, "model.graph.node('color').args['saturation']", lambda v: v == value)
 
     inspector.get_by_label("Second argument to vary").select_option("contrast")
@@ -326,8 +326,7 @@ def test_a_click_adopts_a_value(host: Host, photos: Path) -> None:
     expect(axes.last).to_have_attribute("data-tip", "contrast")
     first = values.first.get_attribute("aria-label") or ""
     assert (
-        first
-        == f"saturation {axes.first.inner_text()}, contrast {axes.nth(4).inner_text()}, use it"
+        first == f"saturation {axes.first.inner_text()}, contrast {axes.nth(4).inner_text()}: apply"
     )
 
 
