@@ -1,8 +1,8 @@
-"""Pipelines whose operators stand in an order that costs, as found in public code.
+"""Pipelines whose operators are in a slow order, as found in public code.
 
 ``python benchmarks/badly_ordered.py OUT`` writes them as graph files; with records of the optimiser
-(``badly_ordered.py OUT RECORD.json ...``) it prints their gains and the median. Written afresh;
-where each order was seen stands beside it.
+(``badly_ordered.py OUT RECORD.json ...``) it prints their gains and the median. Written from
+scratch; each names where its order was found.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LEAST = 1.5
 
 
 def scaled_first() -> Graph:
-    """Decoded, divided by 255, then made small (``simple_augment_train`` for the TACO data)."""
+    """Decode, divide by 255, then reduce (``simple_augment_train`` for the TACO data)."""
     image = start_graph(load_catalog()).images
     small = (image / 255.0).resize(size=(224.0, 224.0))
     return wb.outputs(
@@ -32,7 +32,7 @@ def scaled_first() -> Graph:
 
 
 def colour_first() -> Graph:
-    """Colour, an operator each, at full size, then a resize (``create_train_pipeline``)."""
+    """Colour operators at full size, then a resize (``create_train_pipeline``)."""
     share = wb.random.uniform
     graph = start_graph(load_catalog()).contrast(contrast=share(range=(0.8, 1.2)))
     graph = graph.brightness(brightness=share(range=(0.8, 1.2)))
@@ -41,7 +41,7 @@ def colour_first() -> Graph:
 
 
 def jitter_before_the_crop() -> Graph:
-    """Colour at full size, an operator each, then a random crop (transforms by their names)."""
+    """Colour operators at full size, then a random crop (transforms by their names)."""
     share = wb.random.uniform
     graph = start_graph(load_catalog()).brightness_contrast(
         brightness=share(range=(0.6, 1.4)), contrast=share(range=(0.6, 1.4))
@@ -52,7 +52,7 @@ def jitter_before_the_crop() -> Graph:
 
 
 def turned_first() -> Graph:
-    """Turned at full size, then made small and cut (``dali_pipeline`` of several projects)."""
+    """Rotate at full size, then reduce and crop (``dali_pipeline`` of several projects)."""
     angle = wb.random.uniform(range=(-5.0, 5.0))
     graph = start_graph(load_catalog()).rotate(angle=angle, keep_size=True, fill_value=0.0)
     graph = graph.resize(resize_shorter=256.0)
@@ -60,14 +60,14 @@ def turned_first() -> Graph:
 
 
 def crop_of_its_own() -> Graph:
-    """A resize, a crop and the normalising, an operator each (loops of evaluation)."""
+    """Resize, crop and normalise with an operator each (evaluation loops)."""
     graph = start_graph(load_catalog()).resize(resize_shorter=256.0).crop(crop=(224, 224))
     graph = graph.crop_mirror_normalize(mean=MEAN, std=STD, output_layout="HWC")
     return graph.transpose(perm=(2, 0, 1))
 
 
 def chance_before_the_crop() -> Graph:
-    """Colour by chance, then grey by chance, at full size (SimCLR's jitter by hand)."""
+    """Random colour, then random grey, at full size (SimCLR's jitter by hand)."""
     share = wb.random.uniform
     graph = start_graph(load_catalog()).with_p(
         0.8,

@@ -1,4 +1,4 @@
-"""Two programs compared in one run: they take turns, so what else the machine does falls on both.
+"""Compare two programs in interleaved rounds of one run, so that other load affects both.
 
 Both are built several times: on a shared machine the same pipeline built twice differs by up to a
 quarter (by where its memory and threads are placed). The median over the builds counts.
@@ -18,11 +18,12 @@ BUILDS = 9
 ROUNDS = 3
 SECONDS = 0.7
 SAMPLES = 400
-"""Of a round at least: what a sample costs depends on what is drawn for it, by up to 16 times in
-``segmentation``, whose ratios scattered from 0.9 to 1.3 with the 80 samples of 0.7 seconds."""
+"""Minimum samples per round: the cost of a sample depends on its random values, by up to 16 times
+in ``segmentation``, whose ratios scattered from 0.9 to 1.3 with the 80 samples of 0.7 seconds.
+"""
 
 Streams = Mapping[str, Callable[[], Iterator[int]]]
-"""The name of each of two programs, and what builds it: an iterator over the sizes of batches."""
+"""Name of each of two programs -> its builder: an iterator over the sizes of batches."""
 
 
 def bare(pipe: Any) -> Iterator[int]:
@@ -78,7 +79,7 @@ def in_turns(streams: Streams, finish: Callable[[], object], builds: int) -> dic
 
 
 def imgs_per_s(stream: Iterator[int], finish: Callable[[], object]) -> float:
-    """Of one round."""
+    """imgs/s of one round."""
     for _ in range(4):  # what was made in the other's turn: a loader makes one batch more ahead
         next(stream)
     finish()

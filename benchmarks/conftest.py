@@ -1,4 +1,4 @@
-"""One table of all benchmarks, printed last; as JSON under $OUT where that is set."""
+"""One table of all benchmarks, printed last, and written as JSON to $OUT if set."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from workbench.engine import describe_machine
 
 pytest_plugins = ["tests.conftest"]
-"""Its fixtures and options: a benchmark runs beside no test."""
+"""Fixtures and options of the tests; benchmarks run separately."""
 
 if find_spec("playwright"):  # not on a machine that is there for its GPU
     # Here, not in each module: Playwright starts once only.

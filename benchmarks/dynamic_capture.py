@@ -4,8 +4,8 @@
 
 Each run is a process of its own; the table has the median of each mode and whether both gave the
 same first batches. The operators are those of ``imagenet-train``, with one random number generator
-for all. The exported target gives each operator the random state that it has in a pipeline;
-`workbench export --target dynamic --with capture` makes a loop that DALI captures.
+for all. In the exported target each operator has the same random state as in a pipeline; `workbench
+export --target dynamic --with capture` makes a loop that DALI captures.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Pipelines as a person would write them in DALI, without the workbench.
 
-Conditional ones have the seeds of the exported scripts, so that the same samples come to the same
+Conditional ones have the seeds of the exported scripts, so that the same samples reach the same
 branches.
 """
 

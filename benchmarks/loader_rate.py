@@ -67,7 +67,7 @@ def rates(module: dict[str, Any], data: str, seconds: float) -> list[float]:
 
 
 def linked_photos(folder: Path, count: int, size: tuple[int, int]) -> str:
-    """A folder of so many photos, each under sixteen names."""
+    """Create a folder with this number of photos, each under sixteen names."""
     make_photos(str(folder), count, size)
     for photo in list(folder.rglob("*.jpg")):
         for link in range(1, LINKS):
@@ -97,7 +97,7 @@ def main() -> None:
 
 
 def measure(args: argparse.Namespace, data: str) -> None:
-    """Print and write down what was asked for."""
+    """Print and record the requested rates."""
     told: dict[str, list[float]] = {}
     graphs = {"imagenet-train": load_recipe("imagenet-train"), "heavy": heavy()}
     for name, graph in graphs.items():

@@ -1,5 +1,5 @@
-"""The processor time of what runs on a page's main thread: unlike wall time, other processes leave
-it alone.
+"""CPU time of the tasks of a page's main thread, which other processes do not affect, unlike wall
+time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _CATEGORIES = ["toplevel", "devtools.timeline"]
 
 @contextmanager
 def traced_tasks(page: Page) -> Iterator[list[float]]:
-    """Filled at the end: milliseconds of processor time of each task of the pages' main threads."""
+    """Milliseconds of CPU time of each task of the pages' main threads; filled at the end."""
     browser = page.context.browser
     assert browser is not None
     tasks: list[float] = []

@@ -20,7 +20,7 @@ QUALITY = 90
 
 
 def make_photos(folder: Path, count: int) -> Path:
-    """Write so many JPEGs into class folders; the same ones each time."""
+    """Write this number of JPEGs into class folders; deterministic."""
     chance = random.Random(0)
     with tempfile.TemporaryDirectory() as samples:
         write_samples(samples)

@@ -2,7 +2,7 @@
 
 python benchmarks/plain.py --data DIR --what decode|train|heavy --device cpu|mixed --batch-size N
 --threads T --seconds S prints imgs/s: once, or with --rounds once for each line of its input, so
-that somebody else can take turns with it.
+that another program can be interleaved with it.
 """
 
 from __future__ import annotations

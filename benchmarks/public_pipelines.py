@@ -1,4 +1,4 @@
-"""What becomes of public pipelines, as they are.
+"""Import public pipelines, unchanged.
 
 ``python -m benchmarks.public_pipelines FOLDER [--compare]`` reads a folder of
 fetched repositories, each as ``owner+name``, and prints a row for each of
@@ -192,7 +192,7 @@ def _on_the_cpu(kind: str) -> Iterator[None]:
     samples = _samples(TARGETS, kind)
 
     def video(*_: Any, **given: Any) -> Any:
-        """What of videos the import reads so too."""
+        """Video readers that are imported in the same way."""
         kept = {name: value for name, value in given.items() if name not in NO_NUMBERS}
         reads = samples["readers__Video"]
         if "filenames" in kept:
@@ -227,7 +227,7 @@ def _modules(module: ModuleType) -> Iterator[ModuleType]:
 
 
 def compare(each: Listed, root: Path) -> str:
-    """Whether the exported script gives the original's arrays; else why this cannot be told."""
+    """Whether the exported script outputs the original's arrays; else why this is unknown."""
     kept: list[Any] = []
     trace = scripts.trace_pipeline
 
@@ -265,7 +265,7 @@ def compare(each: Listed, root: Path) -> str:
 
 
 def _batches(pipe: Any) -> list[list[Any]]:
-    """Batch -> output -> samples. What is fed from outside gets photos in their order."""
+    """Batch -> output -> samples. External inputs get photos in order."""
     files = [str(sample[0]) for sample in list_samples(open_dataset(str(PHOTOS)))]
     inputs = [
         op.name
@@ -281,7 +281,7 @@ def _batches(pipe: Any) -> list[list[Any]]:
 
 
 def _data_of(graph: Graph, kind: str) -> Path:
-    """What the exported script is given: what the original reads."""
+    """The data of the exported script: those that the original reads."""
     kinds = {each.kind for each in graph.sources}
     folders = {
         **{"tfrecord": "tfrecord", "numpy_files": ARRAYS[kind], "record_io": "recordio"},
@@ -292,14 +292,14 @@ def _data_of(graph: Graph, kind: str) -> Path:
 
 
 class _Alone:
-    """In a worker's place, where nobody waits for an answer."""
+    """A stand-in for a worker whose result is not awaited."""
 
     def reply_error(self, error: ImportFailedError) -> None:
         print(error, flush=True)
 
 
 def in_child(function: Callable[[Listed, Path], Any], each: Listed, root: Path) -> Any:
-    """What a function gives in a process of its own, which has all modules already.
+    """The result of a function in a forked process, which has all modules already.
 
     A script may do what it likes but write elsewhere, and DALI may end the process.
     """

@@ -1,4 +1,4 @@
-"""What of public compositions comes across, read from a folder of files.
+"""Import public compositions from a folder of files.
 
     python -m benchmarks.public_transforms FOLDER
 

@@ -1,4 +1,4 @@
-"""Record the README's moving picture: sliders are dragged in the real web app, and pictures follow.
+"""Record the README's animation: sliders are dragged in the real web app, and the photos update.
 
     python -m benchmarks.record_screen --data photos assets/screenshots/slider.webp
 
@@ -44,7 +44,7 @@ SIZE = {"width": 1280, "height": 720}
 SHOWN_WIDTH = 960
 MOST_BYTES = 2_000_000
 LAST = 1200
-"""Milliseconds that the last frame stays."""
+"""Milliseconds for which the last frame is shown."""
 DRAGS = (("rotate", "angle", -25, 25), ("color_twist", "saturation", 0.2, 2.6))
 """Node, argument, and the values between which its slider is dragged."""
 STEPS = 24
@@ -59,7 +59,7 @@ SETTLED = """() => new Promise((done) => {
   new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(done, 250); })
     .observe(preview, { attributes: true, attributeFilter: ["data-sheet"] });
 })"""
-"""Until no new sheet was drawn for a quarter of a second."""
+"""Wait until no new sheet was drawn for a quarter of a second."""
 
 _POINTER = """() => {
   const dot = document.createElement("div");

@@ -1,4 +1,4 @@
-"""The record of pipelines side by side, of what ``tune_live`` and ``loader_rate`` wrote.
+"""Combine the output of ``tune_live`` and ``loader_rate`` into the record of parallel pipelines.
 
     python -m benchmarks.side_by_side RECORD.json FOLDER
 
@@ -22,7 +22,7 @@ KNOBS = (
 
 
 def work(told: dict[str, Any]) -> dict[str, Any]:
-    """What a run of the tuner showed of one graph; rates in imgs/s."""
+    """The results of a tuner run for one graph; rates in imgs/s."""
     chosen = told["choice"]
     by_second = chosen["imgs_per_s_of_each_second"]
     known = told["tuner"]["extra"]["tune"]

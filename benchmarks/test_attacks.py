@@ -17,26 +17,26 @@ from tests.ui.access.test_attacks import FORGED, hostile_graph, hostile_places, 
 from workbench.graph import dump_graph, load_recipe
 
 MOST = 1.0
-"""Seconds of the server's own work, and of the wait where the machine does nothing else."""
+"""Maximum seconds of the server's own work, and of the wait on an idle machine."""
 LOADED = 10
-"""Times longer may be a wait on a machine that does."""
+"""Factor by which a wait may be longer on a loaded machine."""
 NODES = 20_000
 REQUESTS = 200
 QUIET = 5.0
-"""Seconds for which nobody attacks."""
+"""Seconds without an attack."""
 
 Attack = Callable[[AppServer, Page], Awaitable[object]]
 
 
 async def forged(server: AppServer, page: Page) -> None:
-    """Saves everywhere, and messages that no page sends."""
+    """Saves to many paths, and messages that no page sends."""
     await page.ask("bar", [each for place in hostile_places(server) for each in save(place)])
     for name in ("bar", "canvas", "inspector", "preview", "speed", "code", "data"):
         await page.ask(name, FORGED)
 
 
 async def document(_: AppServer, page: Page) -> None:
-    """Changes of the document that name what is not there."""
+    """Changes of the document that name missing objects."""
     bar = (await page.models())["bar"]
     change = {"kind": "ModelChanged", "model": {"id": bar["id"]}, "attr": "title"}
     for value in (
@@ -58,7 +58,7 @@ async def graphs(server: AppServer, page: Page) -> None:
 
 
 async def requests(server: AppServer, _: Page) -> None:
-    """Strangers who ask for all kinds of places, thirty at once."""
+    """Unauthenticated requests for many paths, thirty at once."""
     turns = asyncio.Semaphore(30)
 
     async def one(number: int) -> None:
@@ -72,7 +72,7 @@ async def requests(server: AppServer, _: Page) -> None:
 
 
 def server_of(served: AppServer) -> psutil.Process:
-    """Its process, which is one of this one's."""
+    """The server's process, a child of this one."""
     every = psutil.Process().children()
     (found,) = (each for each in every if f"--port={served.port}" in each.cmdline())
     return found
@@ -87,7 +87,7 @@ def test_another_page_waits_for_no_attack(
     server = server_of(app)
     waits: list[float] = []
     busy: list[float] = []
-    """Seconds of a core that the server took in each: what a loaded machine does not change."""
+    """CPU seconds of the server in each phase, which other load does not change."""
 
     async def both() -> None:
         async with app.page() as page, app.page() as other:

@@ -1,4 +1,4 @@
-"""Automatic augmentation, alone and in an if: its first picture, and a change of a parameter.
+"""Automatic augmentation, alone and in an if: the first image, and a change of a parameter.
 
 Each augmentation is built when it is drawn first.
 """

@@ -1,7 +1,7 @@
 """A block against the hand-written conditional pipeline, and against the chain without it.
 
-Both sides take short turns in changing order, and what counts is the median of the turns' ratios:
-whatever else the machine does falls on both.
+Both run in short rounds in alternating order; the result is the median of the ratios of the rounds,
+so that other load affects both.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def nested() -> Graph:
 
 
 def imgs_per_s(pipe: Any) -> float:
-    """Over as many batches on each side, which are the same: so are the seeds."""
+    """imgs/s over equal numbers of batches, with equal seeds."""
     start = time.perf_counter()
     samples = sum(len(pipe.run()[0]) for _ in range(BATCHES))
     return samples / (time.perf_counter() - start)
@@ -121,7 +121,7 @@ def test_a_block_is_as_fast_as_by_hand(
 def test_one_operator_in_the_place_of_an_if(
     op: str, device: str, photos: Path, table: Table
 ) -> None:
-    """As the inspector measures it. Where its coin says no, a blur has a window of 1."""
+    """As measured by the inspector. For samples that are skipped, a blur has a window of 1."""
     graph, block = wrap_in_block(augmented(op), CATALOG, [op])
     graph = with_settings(graph, device=device, batch_size=BATCH_SIZE, num_threads=THREADS)
     experiment = FusedSpeedExperiment(graph, str(photos), block, measurement_config=QUICK_CONFIG)

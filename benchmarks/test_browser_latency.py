@@ -1,4 +1,4 @@
-"""From a key press to painted pixels, in both hosts, as a person meets it: real DALI, real browser.
+"""From a key press to painted pixels, in both hosts, with real DALI and a real browser.
 
 The page notes the time of each key, of each message with an edit or a picture, and of each frame in
 which a sheet was painted: what lies between is the browser's, the host's (Python and what carries
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.browser
 
 KEYS = 40
 MOVES = 90
-"""Of the mouse in a drag."""
+"""Number of mouse moves in a drag."""
 BURST = 60
 REPEAT = 1 / 30
 """Seconds between two keys while one is held, as keyboards repeat them by default."""
@@ -99,7 +99,7 @@ def five_nodes(device: str) -> Graph:
 
 @dataclass(frozen=True)
 class Parts:
-    """Milliseconds from a key to its sheet, and who took them."""
+    """Milliseconds from a key to its sheet, by component."""
 
     whole: float
     before: float
@@ -116,7 +116,7 @@ def notes(page: Page) -> dict[str, list[float]]:
 
 
 def pressed_keys(page: Page, before: int, count: int) -> list[Parts]:
-    """What each of some keys takes to its sheet; ``before`` were pressed already."""
+    """The latency of each key up to its sheet; ``before`` keys were pressed already."""
     spent = []
     for number in range(before, before + count):
         page.keyboard.press("ArrowRight")

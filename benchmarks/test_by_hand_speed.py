@@ -1,4 +1,4 @@
-"""Exported programs against the same programs written by hand, in one run, in turns.
+"""Exported programs compared with handwritten ones, in interleaved rounds of one run.
 
 The photos make whole batches. The table is in ``workbench/emit/targets/README.md``.
 """
@@ -26,7 +26,7 @@ SIZES = {"imagenet-train": 32, "simclr": 32}
 """Recipe -> batch size; of recipes with annotations it is 8."""
 THREADS = 2
 Makers = tuple[Callable[[], Iterator[int]], Callable[[], Iterator[int]]]
-"""What makes the exported stream, and the one written by hand."""
+"""Builders of the exported stream and of the handwritten one."""
 
 
 def script(ours: ModuleType, theirs: ModuleType, data: str, size: int) -> Makers:

@@ -48,7 +48,7 @@ KINDS = {
     "threads": ("Scaling", ""),
     "peers": ("Peers", ""),
 }
-"""Kind of run -> the part of the panel, and what is chosen there."""
+"""Kind of run -> the section of the panel, and the options chosen there."""
 PARTS = {"Where the time goes": "stages"}
 
 

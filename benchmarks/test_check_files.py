@@ -1,4 +1,4 @@
-"""A check of files: headers a second, and decoding all against DALI doing the same, in turns."""
+"""Checking files: headers per second, and decoding all compared with DALI, interleaved."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILES, DECODED, ROUNDS = 60_000, 3_000, 5
 
 
 def copies(photos: Path, folder: Path, count: int) -> Path:
-    """A flat folder of so many files; each photo is there many times, as a link to one inode."""
+    """A flat folder with this number of files; each photo occurs many times, as a hard link."""
     sources = sorted(photos.glob("*/*.jpg"))
     firsts = [folder / f"{number:06}.jpg" for number in range(len(sources))]
     folder.mkdir()
@@ -43,7 +43,7 @@ def seconds(work: Callable[[], Any]) -> float:
 
 
 def decode_all(folder: Path) -> None:
-    """What a training run's DALI does: one pipeline, a thread for each core."""
+    """Decode as in training: one DALI pipeline with one thread per core."""
     from nvidia.dali import fn, pipeline_def
 
     @pipeline_def(batch_size=64, num_threads=usable_cores(), device_id=None)
@@ -73,7 +73,7 @@ def cpu_seconds(work: Callable[[], Any]) -> float:
 
 @pytest.mark.perf
 def test_headers(tmp_path: Path, table: Table) -> None:
-    """By CPU time: what the cores could do if nothing else ran on them."""
+    """By CPU time: the rate of otherwise idle cores."""
     write_samples(tmp_path / "photos")
     few, many = (copies(tmp_path / "photos", tmp_path / str(n), n) for n in (3_000, FILES))
     headers(many)

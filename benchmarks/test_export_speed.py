@@ -1,4 +1,4 @@
-"""What is exported against what it stands for, on the CPU and with mixed decoding.
+"""Exported programs compared with their references, on the CPU and with mixed decoding.
 
 The script against a pipeline written by hand, the PyTorch loader against the bare pipeline of the
 script, and ``w.loader`` of a notebook against the exported loader. The photos make whole batches:

@@ -23,7 +23,7 @@ HOST = 64 * 2**30
 @pytest.mark.gpu
 @pytest.mark.timeout(600)
 def test_four_previews_keep_to_the_gpus_budget(photos: Path) -> None:
-    """No network, no toolkit: engines, DALI and what the driver says."""
+    """Without network and toolkit: engines, DALI and the driver's figures."""
     gpu = Gpu(first_visible_gpu())
     before = gpu.memory_used()
     assert before is not None, "the driver tells no memory"

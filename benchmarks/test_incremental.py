@@ -1,6 +1,6 @@
 """Re-running from the changed node against re-running everything after the decoder.
 
-The two take turns in one run, so that whatever else the machine does falls on both.
+Both are interleaved in one run, so that other load affects both.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workbench.preview.requests.render import render
 
 PAIRS = 25
 ENOUGH = 1.4
-"""How many times as fast it must be for the last node of a chain of five, on the CPU."""
+"""Minimum speedup for the last node of a chain of five, on the CPU."""
 NEVER_SLOWER = 0.9
 """Not 1: after a change of the first node both do the same work, and 25 pairs scatter."""
 
@@ -31,7 +31,7 @@ NEVER_SLOWER = 0.9
 def seconds(worker: Worker, graph: Graph, photos: Path, keep: set[str] | None) -> float:
     """Time from a changed graph to the encoded sheet.
 
-    ``keep`` are the keys of the outputs that stay kept, or None for all.
+    ``keep`` are the keys of the outputs that remain cached, or None for all.
     """
     store = worker.runner.store
     if keep is not None:

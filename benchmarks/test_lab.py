@@ -1,7 +1,6 @@
-"""The speed lab against a plain script in a process of its own, and what its clock costs.
-
-They take turns round by round, so that whatever else the machine does falls on both; in fresh
-processes each time, since two builds of one pipeline may differ.
+"""The speed lab compared with a plain script in its own process, and the cost of the lab's timing.
+Rounds are interleaved, so that other load affects both; processes are new each time, because two
+builds of one pipeline may differ in speed.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from workbench.graph import load_recipe
 from workbench.sources import open_datasets
 
 PAIRS = int(os.environ.get("PAIRS", "5"))
-"""Fresh processes of both; fewer suffice where nobody else uses the machine."""
+"""Number of new processes of both; fewer suffice on an otherwise idle machine."""
 MEASUREMENT_CONFIG = MeasurementConfig(budget=6.0)
 PLAIN = str(Path(__file__).with_name("plain.py"))
 REGIMES = {"decode": "decode", "train": "pipeline"}
@@ -45,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Plain:
-    """The plain script in a process of its own, warm, waiting for its turns."""
+    """The plain script in its own process, warm, waiting for its rounds."""
 
     def __init__(self, folder: Path, what: str, device: str, batch_size: int, threads: int) -> None:
         command = [sys.executable, PLAIN, "--rounds", "--data", str(folder), "--what", what]
@@ -57,7 +56,7 @@ class Plain:
         self.rates: list[float] = []
 
     def turn(self) -> None:
-        """One round; its rate in imgs/s is kept."""
+        """Run one round and store its rate in imgs/s."""
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.write("\n")
@@ -124,7 +123,7 @@ def test_the_lab_agrees_with_a_plain_script_with_mixed_decoding(
 
 
 class _Ear:
-    """As much of a worker as a round needs."""
+    """The part of a worker that a round needs."""
 
     def __init__(self, work: Any) -> None:
         self.kept = {"bench": work}

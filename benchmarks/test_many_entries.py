@@ -1,6 +1,6 @@
 """The first picture of data with many entries: its time, and the memory of the process.
 
-As the panel opens them: of a source whose index is not there yet the picture is provisional.
+Data are opened as in the panel: without an index, the first picture is provisional.
 
 pytest --thorough benchmarks/test_many_entries.py -s --entries 1000000
 """
@@ -22,7 +22,7 @@ from workbench.engine.reading.encoded_images import placeholder_jpeg
 from workbench.samples.records import add_to_tar, encode_tfrecord
 
 CLASSES = 1000
-"""Folders, each with a file that all others in it are links to."""
+"""Number of folders, each with one file and hard links to it."""
 
 MEASURE = """
 import sys, threading, time
@@ -98,14 +98,14 @@ def text_list(place: Path, count: int) -> Path:
 
 
 def csv_list(place: Path, count: int) -> Path:
-    """The same in a table, with classes by name."""
+    """The same as a table, with class names."""
     path = place.with_suffix(".csv")
     path.write_text("path,label\n" + rows(place, count, "{},class {}\n"))
     return path
 
 
 def frame(place: Path, count: int) -> Path:
-    """What a frame of pandas is made of: absolute paths, classes by name."""
+    """The columns of a pandas data frame: absolute paths, class names."""
     root, path = place.parent, place.with_suffix(".frame")
     path.write_text("path,label\n" + rows(place, count, f"{root}/{{}},class {{}}\n"))
     return path

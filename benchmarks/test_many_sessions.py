@@ -1,4 +1,4 @@
-"""Sixty pages of one server: none fails, and who works does not wait for those that rest."""
+"""Sixty pages of one server: none fails, and active ones do not wait for idle ones."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from workbench.engine.resources.process_memory import private_bytes
 SESSIONS = 60
 GIB = 8
 ACTIVE = 10
-"""Pages that are worked on, one after the other, while the others rest."""
+"""Number of pages that are active, one after another, while the others are idle."""
 CHANGES = 6
-"""Of each: the first may start a worker anew."""
+"""Number of changes per page: the first may restart a worker."""
 WAIT = 0.3
 PATIENCE = 400.0
 
 
 class WorkerMemory:
-    """What all workers of a process take, looked at all the time."""
+    """The memory of all workers of a process, sampled continuously."""
 
     def __init__(self, pid: int) -> None:
         self._server = psutil.Process(pid)

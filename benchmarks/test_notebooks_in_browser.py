@@ -1,4 +1,4 @@
-"""How long each notebook takes in JupyterLab and in Notebook 7, run cell by cell in Chromium.
+"""The time of each notebook in JupyterLab and in Notebook 7, run cell by cell in Chromium.
 
 Notebook 7 is not installed with the tests: ``pip install notebook``. Under ``$OUT`` each leaves a
 picture of its cells and itself, with its outputs. ``-k 'jupyterlab and 06'`` runs one.
@@ -38,7 +38,7 @@ _ENDED = f"""() => {_OUTPUTS}.some((output) => output.output_type === "error")
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, LabServer]]:
-    """A host, with the notebooks and the records that they read, as a clone has them."""
+    """A host with the notebooks and the records that they read, as in a clone."""
     if not find_spec(request.param):
         pytest.skip(f"{request.param} is not installed: pip install {request.param}")
     with LabServer(tmp_path_factory.mktemp("host"), module=request.param) as server:

@@ -1,6 +1,6 @@
-"""From the end of a server or a kernel to "offline" on the screen; 2 s are to be kept.
+"""From the end of a server or a kernel to "offline" on the screen; the goal is 2 s.
 
-Recorded, not judged. ``SIGSTOP`` leaves the connection open: silence alone tells of it.
+Recorded, not judged. ``SIGSTOP`` leaves the connection open, so only silence indicates it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def app(photos: Path, tmp_path: Path) -> Iterator[AppProcess]:
 
 
 def told(page: Page, since: float) -> float:
-    """Milliseconds until the page says that it is offline."""
+    """Milliseconds until the page shows that it is offline."""
     page.locator("[data-wb=offline]:visible").first.wait_for(timeout=PATIENCE)
     return 1000 * (time.perf_counter() - since)
 

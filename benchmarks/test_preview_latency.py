@@ -23,7 +23,7 @@ RUNS = 40
 
 
 class Nowhere:
-    """A connection that nobody listens to: the worker runs in this process."""
+    """A connection without a listener: the worker runs in this process."""
 
     def send(self, message: Any) -> None:
         pass
@@ -56,7 +56,7 @@ CHANGES: dict[str, Callable[[Graph, int], Graph]] = {
 LIMITS = {16: 8.0, 64: 20.0}
 """Milliseconds at the 95th percentile on an H200, by the number of tiles."""
 DECODER_LIMIT = 60.0
-"""Likewise, after a change of the decoder's own arguments, each value of which was seen before."""
+"""The same, after a change of the decoder's arguments to values that were used before."""
 
 
 def measure(photos: Path, table: Table, device: str, limit: str) -> None:
@@ -119,7 +119,7 @@ def test_a_change_on_an_h200(tiles: int, photos: Path, table: Table) -> None:
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
 def test_a_change_of_the_decoders_own_arguments(device: str, photos: Path, table: Table) -> None:
-    """Each value was decoded with before, and only the reader's output is kept."""
+    """Each value was used before, and only the reader's output is cached."""
     worker, graph = Worker(Nowhere()), chain(5, device)
     types = ("RGB", "BGR")
     ports = list(graph.outputs.values())

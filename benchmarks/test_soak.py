@@ -1,4 +1,4 @@
-"""Thousands of random edits over all that the catalogue offers: no leak, no wrong picture."""
+"""Thousands of random edits with all operators: no leak, no wrong image."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from workbench.preview import PreviewRequest, preview_batch
 
 GROWTH = 1.05
 SWAY = 1.25
-"""Of the memory that remains when nothing is kept, 60 to 110 MB: heaps do not shrink evenly."""
+"""Tolerance of the memory without caches, 60 to 110 MB: heaps do not shrink evenly."""
 
 SESSIONS = 8
 SESSIONS_HOST = 2 * 2**30
 OVER = 1.25
-"""A worker may grow within the second between two looks."""
+"""A worker may grow within the second between two samples."""
 
 
 @pytest.mark.timeout(0)  # `make soak` takes hours

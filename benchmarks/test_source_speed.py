@@ -1,7 +1,7 @@
 """The same photos through each kind of source: imgs/s over those of the folder.
 
-Both are exported programs in this process, in turns of some batches, so that what else the machine
-does meets both; the folder beside itself says how far two equal ones differ.
+Both are exported programs in this process, interleaved after some batches, so that other load
+affects both; comparing the folder with itself shows the noise.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from workbench.sources import Dataset, list_samples, open_dataset, open_datasets
 PHOTOS = 120
 TURNS = 15
 BATCHES = 6
-"""In each turn of each; two before them fill its queue again."""
+"""Batches per round; two before them refill the queue."""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def exported(graph: Graph, data: Path | Dataset, place: Path) -> Any:
 
 
 def seconds(pipe: Any) -> tuple[float, float]:
-    """Of so many batches, by the clock and of this process."""
+    """Wall time and CPU time of this process for one round."""
     for _ in range(2):
         pipe.run()
     start = time.perf_counter(), time.process_time()
@@ -79,7 +79,7 @@ def add_ratio(table: Table, what: str, ours: Any, theirs: Any) -> None:
 
 
 def add_ratios(table: Table, kind: str, data: Path | Dataset, folder: Path, place: Path) -> None:
-    """Beside the folder's."""
+    """Add the ratios to the folder's rate."""
     ours = exported(recipe(), data, place / "ours")
     theirs = exported(recipe(), folder, place / "theirs")
     add_ratio(table, f"{kind}: imgs/s over the folder's", ours, theirs)
@@ -102,7 +102,7 @@ def test_speed_of_encoded_images_in_memory(folder: Path, tmp_path: Path, table: 
 
 @pytest.mark.parametrize("beside", ["PNG", "JPEG"])
 def test_speed_of_arrays_in_memory(beside: str, folder: Path, tmp_path: Path, table: Table) -> None:
-    """Beside the photos that they are of, and beside the same pixels as PNG files."""
+    """Compared with the original photos, and with the same pixels as PNG files."""
     pixels = [Image.open(io.BytesIO(image)).convert("RGB") for image, _ in read_photos(folder)]
     files = tmp_path / "files"
     files.mkdir()

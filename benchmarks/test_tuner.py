@@ -1,7 +1,7 @@
 """The tuner against an exhaustive grid, live, on one machine in one run.
 
-Recorded, not judged. The best of a grid measured once is partly luck, so the two settings that were
-found are measured anew, in turns; the ratio is of their rounds side by side.
+Recorded, not judged. The best of a grid measured once is partly luck, so the two settings found are
+measured again in interleaved rounds, whose ratios count.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_the_tuner_against_the_whole_grid(folder: Path, table: Table) -> None:
 
 
 def anew(sweep: SweepExperiment, found: Config, best: Config) -> list[float]:
-    """Ratios of the rounds of two settings, in turns."""
+    """Ratios of the interleaved rounds of two settings."""
     if found == best:
         return [1.0]
     sweep.prepare()

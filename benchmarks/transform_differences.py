@@ -4,7 +4,7 @@
 
 Both sides get the same decoded pixels. An import is measured transform by transform, with what the
 library samples pinned (``fixed_transforms``); an export operator by operator, with fixed arguments.
-Libraries that are not installed are left out, and named. The text above a table is kept.
+Libraries that are not installed are skipped and named. The text above a table is unchanged.
 """
 
 from __future__ import annotations

@@ -49,7 +49,9 @@ from workbench.graph.model import Executor
 SIZE = (500, 375)
 QUALITY = 90
 TUNER_SHARE, PATIENCE = 0.45, 1.25
-"""Of the budget; and after so much of that it is ended, and keeps what it has."""
+"""Fraction of the budget, and the factor of that after which the tuner is stopped with its results
+so far.
+"""
 GRID_CONFIG = MeasurementConfig(
     round_seconds=1.0, round_batches=3, rounds=3, warm_up_rounds=1, budget=3.0, precision=0.05
 )
@@ -57,7 +59,7 @@ LAST_CONFIG = MeasurementConfig(
     round_seconds=1.0, round_batches=3, rounds=6, warm_up_rounds=1, budget=6.0
 )
 LAST_SECONDS, SETTING_SECONDS = 38.0, 9.0
-"""What the last comparison and a setting of the grid take on an H200, at most."""
+"""Maximum seconds of the last comparison and of a setting of the grid on an H200."""
 
 
 LEAST_LONG = 10.0
@@ -66,7 +68,7 @@ WORKS: dict[str, tuple[Graph, Regime, str]] = {
     "crop-rotate-twist-normalise": (heavy(), "pipeline", "heavy"),
     "decode": (load_recipe("imagenet-train"), "decode", "decode"),
 }
-"""The graph, what of it is measured, and its name among the plain scripts."""
+"""The graph, the measured part of it, and its name among the plain scripts."""
 
 
 def image_size(text: str) -> tuple[int, int]:
@@ -78,7 +80,9 @@ def image_size(text: str) -> tuple[int, int]:
 def write_photos(
     root: str, first: int, count: int, step: int, size: tuple[int, int] = SIZE
 ) -> None:
-    """Every ``step``-th of so many JPEGs: coarse colour with fine noise, as photos compress."""
+    """Write every ``step``-th of ``count`` JPEGs: coarse colour with fine noise, which compress
+    like photos.
+    """
     for number in range(first, count, step):
         chance = np.random.default_rng(number)
         coarse = Image.fromarray(chance.integers(0, 256, (12, 16, 3), np.uint8))
@@ -91,7 +95,7 @@ def write_photos(
 
 
 def make_photos(root: str, count: int, size: tuple[int, int] = SIZE) -> None:
-    """Class folders of so many photos, by all cores."""
+    """Write class folders with ``count`` photos, on all cores."""
     step = usable_cores()
     with ProcessPoolExecutor(step) as pool:
         for done in [pool.submit(write_photos, root, k, count, step, size) for k in range(step)]:
@@ -99,7 +103,7 @@ def make_photos(root: str, count: int, size: tuple[int, int] = SIZE) -> None:
 
 
 def grids(device: str, cores: int) -> tuple[Grid, Grid, tuple[int, ...]]:
-    """What the tuner searches, the small grid, and the threads of the plain scripts."""
+    """The search space of the tuner, the small grid, and the threads of the plain scripts."""
     if device == "mixed":
         threads = tuple(sorted({2, 3, 6} & set(range(1, cores + 1)) or {1}))
         executors: tuple[Executor, ...] = ("dynamic", "static")
@@ -125,7 +129,7 @@ def plain_rate(
 
 
 def tuned(run: TuningExperiment) -> Any:
-    """The report of the tuner, ended early where it takes far longer than it was given."""
+    """The report of the tuner, stopped early if it far exceeds its time budget."""
     assert run.seconds is not None
     clock = threading.Timer(PATIENCE * run.seconds, run.cancel)
     clock.start()

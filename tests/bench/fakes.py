@@ -64,7 +64,7 @@ def rate_of_config(config: Config) -> float:
 
 @dataclass
 class Script:
-    """What a fake group does: rates in order (the last one for ever), and where it fails."""
+    """The behaviour of a fake group: rates in order (the last one is repeated), and failures."""
 
     rates: Sequence[float]
     batches: int = 10

@@ -1,4 +1,4 @@
-"""Scripts that somebody might import, and that do harm. ``{pids}`` is a file for process ids."""
+"""Harmful scripts that a user might import. ``{pids}`` is a file for process ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many random edits in a row, each previewed, as somebody does who plays with everything."""
+"""Many random edits in a row, each previewed, like a user who tries everything."""
 
 from __future__ import annotations
 

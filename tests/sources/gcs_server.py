@@ -1,6 +1,6 @@
 """A stand-in for Google Cloud Storage that lists and serves a folder as the bucket ``bucket``.
 
-The bucket ``denied`` may not be read, ``empty`` has no objects, ``silent`` never answers; there is
+The bucket ``denied`` is not readable, ``empty`` has no objects, ``silent`` never responds; there is
 no other. ``python -m tests.sources.gcs_server FOLDER`` prints its port.
 """
 

@@ -155,7 +155,7 @@ def part(page: Page, name: str) -> Locator:
 
 
 def point(on: Locator, across: float = 0.5, down: float = 0.5) -> tuple[float, float]:
-    """A point of an element, in shares of its width and height."""
+    """A point of an element, relative to its width and height."""
     box = on.bounding_box()
     assert box is not None
     return box["x"] + across * box["width"], box["y"] + down * box["height"]

@@ -16,7 +16,7 @@ A file holds one table per operator, named as in ``nvidia.dali.fn``::
     outputs = { output = "image" }   # port names and kinds, in order; "same": the first input's
     layouts = { data = ["FHWC"] }    # accepted layouts, if the schema has none
     ports = 1                   # number of inputs that are offered; the others are not useful here
-    adds.labels = { labels = "label" }   # outputs that an optional input adds when it is fed,
+    adds.labels = { labels = "label" }   # outputs that an optional input adds when connected,
                                 # or an argument when it is True
     gives = { dtype = "input", layout = "input", shape = "canvas" }   # see ``OutputRule``; these
                                 # three for every output, or a table of them by the output's name

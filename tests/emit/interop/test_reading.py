@@ -33,7 +33,7 @@ SIZED = DECODED.resize(size=(64, 64))
 
 
 def written(graph: Graph, library: Library, after: int = 2) -> str:
-    """The transforms after the first ``skip`` ones."""
+    """The transforms after the first ``after`` ones."""
     views, begin = ChainExtractor(ResolvedGraph(graph, CATALOG), library.name).views()
     made = Transforms(library).of(begin + views[0].chain).made
     return ", ".join(map(flat, made[after:]))

@@ -1,4 +1,4 @@
-"""Pipelines as people write them: what comes across, and the same pixels where all does."""
+"""Typical pipelines: what is imported, and equal pixels if everything is."""
 
 from __future__ import annotations
 

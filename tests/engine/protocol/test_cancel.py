@@ -117,7 +117,7 @@ def test_a_call_that_waits_is_given_up_without_the_one_that_runs(way: str, engin
     assert isinstance(given_up[0], CancelledError)
     with pytest.raises(CancelledError):
         theirs.call(tasks.echo, 2)
-    assert thread.is_alive(), "the one that runs is somebody else's"
+    assert thread.is_alive(), "another caller's call is running"
     mine.interrupt()
     thread.join(30)
     assert isinstance(raised[0], CancelledError)

@@ -18,7 +18,7 @@ from workbench.graph.model.node_order import ancestors, topological
 
 
 def graph_of(**sources: str) -> Graph:
-    """``a="b c"``: node a is fed by b and c."""
+    """``a="b c"``: node a has the inputs b and c."""
     return Graph(
         nodes=tuple(
             Node(name, "op", inputs={f"in_{i}": Port(s, "out") for i, s in enumerate(text.split())})

@@ -300,7 +300,7 @@ def test_operands_that_do_not_go_together() -> None:
     truth = connect(truth, CATALOG, Port("gt", "output"), node, "other")
     assert "two booleans" in faults(truth)["dtype"]
     whole = randomise_arg(placed("math.bitand"), CATALOG, "bitand", "right")
-    assert check_graph(whole, CATALOG) == (), "a draw of whole numbers"
+    assert check_graph(whole, CATALOG) == (), "random integers"
     fractions = set_arg(whole, CATALOG, "right", "dtype", "FLOAT")
     assert "does not support math.bitand of FLOAT" in faults(fractions)["arg_dtype"]
 

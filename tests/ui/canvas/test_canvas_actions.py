@@ -276,7 +276,7 @@ def test_what_is_dropped_on_its_own_stands_there() -> None:
     assert automatic.layout.positions == {}
 
 
-# What the search adds is no fault: it is fed what it needs, or refused with the reason.
+# Operators added by the search have no faults: inputs are connected, or the reason is shown.
 
 RECIPE = load_recipe("rotate-jitter")
 NAMES = sorted([*CATALOG, *load_templates()])

@@ -46,7 +46,7 @@ def row(graph: Graph, node: str, arg: str, faults: Sequence[Fault] = ()) -> ArgR
 
 
 def alone(op: str, **args: Any) -> Graph:
-    """A graph with one node of an operator, fed by nothing."""
+    """A graph with one unconnected node of an operator."""
     graph = start_graph(CATALOG)
     node = new_node(graph, CATALOG, op, "it")
     return dataclasses.replace(

@@ -261,7 +261,7 @@ def test_a_session_that_another_process_wrote_meanwhile_is_left_alone(saver: Mak
 def test_what_is_found_is_what_its_last_holder_wrote(
     saver: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its last words may come between a look at the file and its lock."""
+    """The last write may come between reading the file and locking it."""
     owner = left(named("early"))
     mine = saver()
     claim = mine._claim

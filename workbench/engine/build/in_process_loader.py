@@ -219,12 +219,12 @@ class InProcessLoader:
             yield tuple(batch[name] for name in self.outputs)
 
     def __repr__(self) -> str:
-        epochs = {None: "for ever", 1: "1 epoch"}.get(self.epochs, f"{self.epochs} epochs")
+        epochs = {None: "endless epochs", 1: "1 epoch"}.get(self.epochs, f"{self.epochs} epochs")
         return f"<loader of {', '.join(self.outputs)}: {len(self)} batches an epoch, {epochs}>"
 
 
 class _ArrayBatches:
-    """Batches of the script's pipelines, which take turns, as NumPy's arrays by output."""
+    """Batches of the script's alternating pipelines, as NumPy arrays by output."""
 
     def __init__(self, built: Any, graph: Graph, data: Datasets) -> None:
         self._pipes = built if isinstance(built, list) else [built]

@@ -346,7 +346,7 @@ def _sample_of(state: ViewState) -> tuple[int, ...]:
 def unchanged_nodes(before: Graph, graph: Graph) -> list[str]:
     """Nodes that compute the same in both graphs, as does all that feeds them.
 
-    Nodes in a block that has changed, or is fed by what has, are not among them.
+    Excludes nodes in a block that has changed or depends on a change.
     """
     if before.settings != graph.settings:
         return []

@@ -220,7 +220,7 @@ def main() -> None:
     each = {"CPU": args.threads, "GPU": 1 if args.device == "mixed" else 0}
     have = ray.cluster_resources()
     for kind, number in each.items():
-        if number * args.actors > have.get(kind, 0):  # Ray would wait for more for ever
+        if number * args.actors > have.get(kind, 0):  # Ray would wait endlessly
             raise SystemExit(
                 f"{args.actors} actors with {number} {kind} each need more than the "
                 f"{have.get(kind, 0):.0f} here. Give fewer --actors or --threads."

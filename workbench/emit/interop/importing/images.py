@@ -231,7 +231,7 @@ def uniform(low: float, high: float) -> DataNode | float:
 
 
 def uniform_whole(low: int, high: int) -> DataNode | int:
-    """A random whole number from this range, ends included, for each sample."""
+    """A random integer from this range, ends included, for each sample."""
     if low == high:
         return low
     drawn = fn.math.floor(random.uniform(range=(low, high + 1))).cast(dtype="INT32")

@@ -241,7 +241,7 @@ def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
 def _without_feeding(given: Mapping[str, Value]) -> dict[str, Value]:
     """The arguments of an external source without those for feeding encoded images.
 
-    Raises _CannotHoldError if it is fed something else.
+    Raises _CannotHoldError for other inputs.
     """
     if given.get("ndim", 1) not in (1, (1,)) or given.get("layout") not in (None, "", ("",)):
         raise _CannotHoldError("its input is arrays, but a request has encoded images")
