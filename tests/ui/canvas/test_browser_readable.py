@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from tests.ui.hosts import (
     small,
 )
 from workbench.catalog import load_catalog
-from workbench.graph import Graph, dump_graph, load_recipes
-from workbench.graph.edits.edit import insert_node
+from workbench.graph import Graph, Node, Port, dump_graph, load_recipes
+from workbench.graph.edits.edit import insert_node, renamed_nodes
 
 pytestmark = pytest.mark.browser
 
@@ -226,6 +227,46 @@ def test_what_an_edit_adds_is_in_sight(opened: PanelHost, moved: int) -> None:
         ), (message, edges, added)
         assert too_small(page) == []
         known = set(there)
+
+
+def renamed(name: str, title: str) -> Graph:
+    """The small graph with another title and another name of a node."""
+    graph = small().named(title)
+    return replace(graph, nodes=renamed_nodes(graph.nodes, {"rotate": name}))
+
+
+def long_chain(count: int) -> Graph:
+    """The small graph with that many more operators at its end."""
+    graph = small()
+    last, nodes = graph.outputs["images"], []
+    for number in range(count):
+        name = f"brightness_{number}"
+        nodes.append(Node(name, "brightness", {"brightness": 1.0}, {"data": last}))
+        last = Port(name, "output")
+    outputs = {**graph.outputs, "images": last}
+    return replace(graph, nodes=(*graph.nodes, *nodes), outputs=outputs)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "graph",
+    [
+        renamed("r" * 300, "title " * 30),
+        renamed("\u05e1\u05d9\u05d1\u05d5\u05d1", "\u05e9\u05dc\u05d5\u05dd"),
+        long_chain(990),
+    ],
+    ids=["300 characters", "right to left", "almost 1,000 nodes"],
+)
+def test_long_names_other_scripts_and_large_graphs_are_readable(
+    opened: PanelHost, graph: Graph
+) -> None:
+    page = opened.page
+    show(opened, graph)
+    for width, height in (*SIZES, (720, 450)):  # the last is 1440x900 at 200 % zoom
+        page.set_viewport_size({"width": width, "height": height})
+        assert too_small(page) == []
+        assert measured(page)["inside"] >= 1
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.thorough
