@@ -88,7 +88,7 @@ class _Settings:
     assumed: dict[str, Any] = field(default_factory=dict)
 
     def find(self, name: str) -> Any:
-        """The default of the command line, which is assumed, or a stand-in."""
+        """The command line's default, or a stand-in."""
         option = name.rpartition(".")[2]
         if option not in self.defaults:
             return self.stand_ins.value(name)

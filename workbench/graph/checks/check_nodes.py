@@ -341,7 +341,7 @@ def _excluded_faults(node: Node) -> Iterator[Fault]:
 
 
 def _fixed_magnitudes(node: Node) -> Iterator[Fault]:
-    """DALI says ``OpSpec's input "__Split[1]" not found``; it builds them on the CPU."""
+    """DALI raises ``OpSpec's input "__Split[1]" not found`` for these arguments on a GPU."""
     excluded = node.args.get("excluded") or ()
     left_out = set(excluded) if isinstance(excluded, tuple) else set()
     if node.args.get("monotonic_mag") is False and not _MADE_TWICE & left_out:

@@ -61,7 +61,7 @@ class Tune(SpeedAction, tag="tune", frozen=True):
     """Search for the best settings. Numbers are text; empty means the default."""
 
     search: str
-    """tuner or all."""
+    """``tuner``, or ``all`` for a full grid."""
     threads: str
     batches: str
     prefetch: str

@@ -54,10 +54,10 @@ def decode_with_pillow(
             raise ValueError("a planar TIFF of more than 8 bits a channel")
         largest = tuple(image.tile[0].args or "")[-1] if kind == "PPM" else 255
         if largest not in ("L", "B", "I", 255, 65535):
-            raise ValueError(f"its largest value is {largest}, not 255 or 65535")
+            raise ValueError(f"its maximum value is {largest}, not 255 or 65535")
         if kind == "JPEG2000" and mode not in ("L", "I;16"):
             head = bytes(encoded[:4096])
-            bits = head[head.find(b"\xff\x4f\xff\x51") + 42] & 127  # less 1
+            bits = head[head.find(b"\xff\x4f\xff\x51") + 42] & 127  # minus 1
             if bits > 7 or b"colr\1\0\0\0\0\0\x12" in head:
                 raise ValueError("a JPEG 2000 of more than 8 bits or of YCC colours")
         for other in ("xmp", "XML:com.adobe.xmp", "Raw profile type exif"):

@@ -129,7 +129,7 @@ def find_arrays(data: Any) -> dict[str, Any]:
 
 @do_not_convert
 def read_arrays(files: Any, labels: Any, axes: Any, device: str, **options: Any) -> Any:
-    """Images or sequences and their labels, from two readers that shuffle alike."""
+    """Images or sequences and their labels, from two readers with the same shuffling."""
     images = fn.readers.numpy(files=files, **options)
     images = fn.reshape(images, src_dims=axes, layout="FHWC"[-len(axes) :])
     whole = {name: value for name, value in options.items() if "roi" not in name and name != "name"}
