@@ -265,15 +265,15 @@ def test_export_of_several_files_makes_a_folder(tmp_path: Path) -> None:
         "model_repository/simclr/1/dali.py",
         "model_repository/simclr/config.pbtxt",
     ]
-    said = "flip_1, jitter_1, gray_1, blur_1, flip_2, jitter_2, gray_2, blur_2: left out"
+    said = "flip_1, jitter_1, gray_1, blur_1, flip_2, jitter_2, gray_2, blur_2: omitted"
     model = " ".join((folder / "model_repository/simclr/1/dali.py").read_text().split())
     for each in (result.output, model):
         assert "crop_1 resizes the whole image instead of a random crop" in each
         assert said in each
-        assert "labels: no output" in each
+        assert "labels: not an output" in each
     again = run("export", "imagenet-eval", "--target", "triton", "-o", folder)
     assert again.exit_code == 1
-    assert "is there already" in again.output
+    assert "exists already" in again.output
     assert not (folder / "model_repository" / "imagenet_eval").exists()
 
 
